@@ -1,7 +1,7 @@
 //! What a type of the spec is in each language.
 
 use crate::names;
-use crate::spec::api::{Api, Model, Type};
+use crate::spec::api::{Api, Type};
 
 /// A type of Rust; `path` leads to the crate of the types.
 pub(crate) fn rust(of: &Type, path: &str) -> String {
@@ -63,12 +63,9 @@ pub(crate) fn annotation(of: &Type) -> String {
 pub(crate) fn read_by_python(api: &Api, of: &Type) -> (&'static str, String, Option<String>) {
     let plain = |kind, annotation: &str| (kind, annotation.to_owned(), None);
     let wrapped = |kind, annotation, name: &str| (kind, annotation, Some(name.to_owned()));
-    let seen = |held: &Type| match held {
-        Type::Model(name) => api
-            .model(name)
-            .filter(|one| is_seen(one))
-            .map(|_| name.clone()),
-        _ => None,
+    let seen = |held: &Type| {
+        let model = api.model_of(held).filter(|one| one.has_class());
+        model.map(|one| one.name.clone())
     };
     match of {
         Type::Text | Type::Secret => plain("text", "str"),
@@ -92,11 +89,6 @@ pub(crate) fn read_by_python(api: &Api, of: &Type) -> (&'static str, String, Opt
         Type::Object => plain("object", "dict[str, Any]"),
         Type::Json | Type::Nullable(_) => plain("json", "Any"),
     }
-}
-
-/// Models that people see: no envelope of a list, and nothing that holds a secret.
-pub(crate) fn is_seen(model: &Model) -> bool {
-    !model.is_page() && !model.holds_secret()
 }
 
 /// A number, a truth value or a text of C++.

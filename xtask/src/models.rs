@@ -19,18 +19,14 @@ pub(crate) fn models(spec: &Spec) -> Result<String, String> {
     file.items
         .retain(|item| matches!(item, Item::Struct(_) | Item::Enum(_)));
     for item in &mut file.items {
-        match item {
-            Item::Struct(item) => {
-                let model = models.iter().find(|model| item.ident == model.name);
-                model
-                    .into_iter()
-                    .for_each(|model| named_struct(item, model));
-            }
-            Item::Enum(item) => {
-                let known = enums.iter().find(|known| item.ident == known_name(known));
-                known.into_iter().for_each(|known| named_enum(item, known));
-            }
-            _ => {}
+        if let Item::Struct(item) = item
+            && let Some(model) = models.iter().find(|one| item.ident == one.name)
+        {
+            named_struct(item, model);
+        } else if let Item::Enum(item) = item
+            && let Some(known) = enums.iter().find(|one| item.ident == known_name(one))
+        {
+            named_enum(item, known);
         }
     }
     let items = file.items;
@@ -146,15 +142,11 @@ fn named_struct(item: &mut syn::ItemStruct, model: &Model) {
             field.ident = Some(format_ident!("{}", names::unknown_fields(model)));
             continue;
         };
-        let (name, wire) = (names::rust_field(&one.wire), &one.wire);
+        let (name, wire) = (names::name(&one.wire, names::RUST_FIELD), &one.wire);
         if name != *wire {
             field.attrs.push(parse_quote!(#[serde(rename = #wire)]));
         }
-        let plain = || format!("The {}.", names::snake(wire).replace('_', " "));
-        document(
-            &mut field.attrs,
-            &one.description.clone().unwrap_or_else(plain),
-        );
+        document(&mut field.attrs, &one.description);
         field.ident = Some(format_ident!("{name}"));
     }
 }
@@ -237,5 +229,5 @@ pub(crate) fn signature(field: &Field, answered: bool) -> String {
     } else {
         kind
     };
-    format!("{}: {kind}", names::rust_field(&field.wire))
+    format!("{}: {kind}", names::name(&field.wire, names::RUST_FIELD))
 }

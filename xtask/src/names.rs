@@ -14,11 +14,11 @@
 
 pub(crate) mod registry;
 mod reserved;
-pub(crate) mod unnamed;
 
 use crate::error_kind::ErrorKind;
 use crate::settings::SETTINGS;
-use crate::spec::api::{Model, Operation, Parameter};
+use crate::spec::api::Model;
+use crate::spec::is_hidden;
 use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 use reserved::*;
 
@@ -46,7 +46,27 @@ fn numbered(name: String, letter: &str) -> String {
     }
 }
 
-/// Rule 3; the words kept are parted by spaces.
+/// What a place keeps for itself, and languages do there; the words are parted by spaces.
+pub(crate) type Kept = &'static [&'static str];
+
+/// A method of a client.
+pub(crate) const RUST_METHOD: Kept = &[RUST, RUST_CLIENT];
+pub(crate) const CPP_METHOD: Kept = &[CPP, CPP_CLIENT];
+pub(crate) const PYTHON_METHOD: Kept = &[PYTHON, PYTHON_LISTS, PYTHON_CLIENT];
+/// The attribute of a model.
+pub(crate) const RUST_FIELD: Kept = &[RUST];
+pub(crate) const PYTHON_FIELD: Kept = &[PYTHON, PYTHON_MEMBERS];
+/// A parameter, or a field of a body, as an argument, in every language alike.
+pub(crate) const ARGUMENT: Kept = &[RUST, CPP, PYTHON, ARGUMENTS];
+/// A command of the command line, with `_` in place of `-`.
+pub(crate) const COMMAND: Kept = &[COMMANDS];
+
+/// The name of a thing in a place, by all three rules.
+pub(crate) fn name(words: &str, kept: Kept) -> String {
+    free(snake(words), kept)
+}
+
+/// Rule 3.
 fn free(mut name: String, kept: &[&str]) -> String {
     while is_kept(&name, kept) {
         name.push('_');
@@ -107,44 +127,9 @@ pub(crate) fn operation(id: &str) -> String {
     snake(id).to_shouty_snake_case()
 }
 
-/// The method of a Rust client that calls an operation.
-pub(crate) fn rust_call(operation: &Operation) -> String {
-    rust_list(&snake(&operation.name))
-}
-
-/// What a C function that calls an operation has behind `talentdata_client_`.
-pub(crate) fn c_call(operation: &Operation) -> String {
-    free(snake(&operation.name), &[C_CLIENT])
-}
-
-/// The method of a C++ client that calls an operation.
-pub(crate) fn cpp_call(operation: &Operation) -> String {
-    free(snake(&operation.name), &[CPP, CPP_CLIENT])
-}
-
-/// The method of a Python client that calls an operation.
-pub(crate) fn python_call(operation: &Operation) -> String {
-    python_list(&snake(&operation.name))
-}
-
-/// The command that calls an operation.
-pub(crate) fn command(operation: &Operation) -> String {
-    free(snake(&operation.command), &[COMMANDS]).replace('_', "-")
-}
-
-/// The options of a call, in Rust and, in its own case, in C++.
-pub(crate) fn options(operation: &Operation) -> String {
-    format!("{}Options", camel(&operation.name))
-}
-
-/// A parameter as an argument, in every language alike.
-pub(crate) fn argument(parameter: &Parameter) -> String {
-    body_argument(&parameter.name)
-}
-
-/// A field of a body as an argument, in every language alike.
-pub(crate) fn body_argument(wire: &str) -> String {
-    free(snake(wire), &[RUST, CPP, PYTHON, ARGUMENTS])
+/// The C function that calls an operation.
+pub(crate) fn c_call(name: &str) -> String {
+    format!("talentdata_client_{}", free(snake(name), &[C_CLIENT]))
 }
 
 /// The flag of a parameter, or of a field of a body, on the command line.
@@ -152,11 +137,6 @@ pub(crate) fn flag(wire: &str) -> String {
     let mut kept = vec![FLAGS];
     kept.extend(SETTINGS.iter().map(|setting| setting.name));
     free(snake(wire), &kept).replace('_', "-")
-}
-
-/// The field of a Rust model.
-pub(crate) fn rust_field(wire: &str) -> String {
-    free(snake(wire), &[RUST])
 }
 
 /// The map of undocumented fields in a Rust model, unless a documented field bears its name.
@@ -167,19 +147,9 @@ pub(crate) fn unknown_fields(model: &Model) -> &'static str {
     }
 }
 
-/// The method of a Rust client.
-pub(crate) fn rust_list(list: &str) -> String {
-    free(list.to_owned(), &[RUST, RUST_CLIENT])
-}
-
-/// The method of a Rust client that gives a list with options.
-pub(crate) fn rust_list_with(list: &str) -> String {
-    rust_list(&format!("{list}_with"))
-}
-
-/// What a C function has behind the model's name: the field, and what the suffix says of it.
-pub(crate) fn c_function(wire: &str, suffix: &str) -> String {
-    format!("{}{suffix}", snake(wire))
+/// The type of a model or an enum in C, which the names of its functions begin with.
+pub(crate) fn c_type(of: &str) -> String {
+    format!("talentdata_{}", snake(of))
 }
 
 /// The class of a model in C++; it is refused where that is a keyword.
@@ -205,19 +175,21 @@ pub(crate) fn cpp_list(list: &str) -> String {
     }
 }
 
-/// The attribute of a Python model.
-pub(crate) fn python_field(wire: &str) -> String {
-    free(snake(wire), &[PYTHON, PYTHON_MEMBERS])
-}
-
 /// The attribute of a Python enum.
 pub(crate) fn python_value(value: &str) -> String {
     constant(&value_variant(value))
 }
 
-/// The property of a Python client.
-pub(crate) fn python_list(list: &str) -> String {
-    free(list.to_owned(), &[PYTHON, PYTHON_LISTS, PYTHON_CLIENT])
+/// Whether a text has letters to be named by, and none that ends the texts it is written in.
+pub(crate) fn is_a_name(written: &str) -> bool {
+    let name = snake(written);
+    !name.is_empty() && name.is_ascii() && !ends_texts(written)
+}
+
+/// Whether generated texts cannot hold it.
+fn ends_texts(written: &str) -> bool {
+    let ends = written.contains(['"', '\\', '`', '\n', '\r', '\t']) || written.contains("*/");
+    ends || written.contains(is_hidden)
 }
 
 #[cfg(test)]

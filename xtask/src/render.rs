@@ -2,7 +2,7 @@
 
 use crate::spec::{FILE, Spec};
 use crate::{names, settings};
-use minijinja::{Environment, Value, context};
+use minijinja::{Environment, Value};
 
 /// Includes templates by their names.
 macro_rules! templates {
@@ -11,12 +11,12 @@ macro_rules! templates {
     };
 }
 
-const TEMPLATES: [(&str, &str); 22] = templates![
+const TEMPLATES: [(&str, &str); 17] = templates![
     "operations.rs.j2" "lists.rs.j2" "calls.rs.j2" "settings.rs.j2"
-    "_errors.py.j2" "_models.py.j2" "_lists.py.j2" "_calls.py.j2" "_settings.py.j2" "_results.py.j2" "signature.j2"
-    "preamble.h.j2" "after_includes.h.j2" "trailer.h.j2" "models.h.j2" "operations.h.j2"
+    "_errors.py.j2" "_models.py.j2" "_lists.py.j2" "_calls.py.j2" "_settings.py.j2" "signature.j2"
+    "models.h.j2" "operations.h.j2"
     "errors.hpp.j2" "models.hpp.j2" "operations.hpp.j2"
-    "settings.md.j2" "null_arguments.c.j2" "symbols.txt.j2"
+    "settings.md.j2" "symbols.txt.j2"
 ];
 
 /// Where the table of settings is.
@@ -90,22 +90,12 @@ pub(crate) fn print(source: &str, file: &syn::File) -> String {
 }
 
 /// The lines of a text, at most `width` characters each where words allow it.
-pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
-    text.lines()
-        .flat_map(|line| wrap_line(line, width))
-        .collect()
-}
-
-fn wrap_line(words: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in words.split(' ') {
-        let last = lines.len() - 1;
-        if lines[last].is_empty() {
-            lines[last] += word;
-        } else if lines[last].len() + 1 + word.len() <= width {
-            lines[last] += &format!(" {word}");
-        } else {
-            lines.push(word.to_owned());
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.len() + word.len() < width => *line += &format!(" {word}"),
+            _ => lines.push(word.to_owned()),
         }
     }
     lines
@@ -124,12 +114,4 @@ pub(crate) fn settings_page(spec: &Spec) -> Result<String, String> {
     let (before, after) = parts.ok_or(format!("{FILE} does not say where the settings go"))?;
     let rows = render("settings.md.j2", spec)?;
     Ok(format!("{before}{begin}{rows}{end}{after}"))
-}
-
-/// The version of the workspace, in parts.
-pub(crate) fn version() -> Value {
-    context! {
-        version => env!("CARGO_PKG_VERSION"), major => env!("CARGO_PKG_VERSION_MAJOR"),
-        minor => env!("CARGO_PKG_VERSION_MINOR"), patch => env!("CARGO_PKG_VERSION_PATCH"),
-    }
 }

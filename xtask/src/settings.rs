@@ -9,7 +9,6 @@
 mod table;
 
 use crate::names::sentence;
-use crate::render::wrap;
 use heck::ToUpperCamelCase;
 use minijinja::{Value, context};
 pub(crate) use table::SETTINGS;
@@ -64,8 +63,8 @@ pub(crate) fn view(one: &Setting) -> Value {
     }
 }
 
-/// The lines of a comment of Rust: a sentence, with addresses marked, since rustdoc warns of bare ones.
-pub(crate) fn documentation(words: &str) -> Vec<String> {
+/// A comment of Rust: a sentence, with addresses marked, since rustdoc warns of bare ones.
+pub(crate) fn documentation(words: &str) -> String {
     let marked = words.split(' ').map(|word| match word.starts_with("http") {
         true => {
             let url = word.trim_end_matches(['.', ',', ';']);
@@ -74,5 +73,5 @@ pub(crate) fn documentation(words: &str) -> Vec<String> {
         false => word.to_owned(),
     });
     let words = sentence(&marked.collect::<Vec<_>>().join(" "));
-    wrap(&format!("{}.", words.trim_end_matches('.')), 100)
+    format!("{}.", words.trim_end_matches('.'))
 }

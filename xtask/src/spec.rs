@@ -14,15 +14,15 @@ mod types;
 
 pub(crate) use api::Operation;
 pub(crate) use cursor::{Document, pointer};
-pub(crate) use findings::{Findings, Topic};
 
 use crate::c;
 use crate::error_kind::ErrorKind;
+use crate::names;
 use crate::names::registry::Registry;
-use crate::names::{self, unnamed};
 use crate::settings::{self, SETTINGS};
 use crate::view::view;
 use api::Api;
+use findings::{LIST_GONE, SERVER};
 use minijinja::{Value, context};
 pub(crate) use shape::reachable;
 use std::collections::BTreeSet;
@@ -64,27 +64,20 @@ impl Spec {
     pub(crate) fn parse(root: &Path, text: &str, label: &str) -> Result<Spec, String> {
         let value = document::read(text).map_err(|reason| format!("{label}: {reason}"))?;
         let document = Document::new(value);
-        let mut findings = Findings::default();
-        let api = interface(&document, &mut findings);
-        shape::check_needed(&api, &mut findings);
-        let (view, names) = view(&api);
-        names.report(&mut findings);
-        note_gone(&api, c::lists(root)?, &mut findings);
-        let mut spec = Spec {
+        let api = interface(&document);
+        let (view, names) = examined(&api, &document, &c::lists(root)?);
+        if let Some(refusals) = document.findings().refusals(label) {
+            return Err(refusals);
+        }
+        let summary = document.findings().summary(&document, label);
+        Ok(Spec {
             root: root.to_owned(),
             document,
             api,
             view,
             names,
-            summary: String::new(),
-        };
-        match findings.refusals(label) {
-            Some(refusals) => Err(refusals),
-            None => {
-                spec.summary = findings.summary(&spec.document, label);
-                Ok(spec)
-            }
-        }
+            summary,
+        })
     }
 
     /// What templates are filled with.
@@ -101,20 +94,24 @@ impl Spec {
     }
 }
 
-/// Notes lists of earlier versions that are gone.
-fn note_gone(api: &Api, before: Vec<String>, findings: &mut Findings) {
+/// The view of an interface, and the names in it; whatever it cannot be generated with is refused. `before` are the lists of
+/// earlier versions.
+fn examined(api: &Api, document: &Document, before: &[String]) -> (Value, Registry) {
+    shape::check_needed(api, document);
+    let (view, names) = view(api);
+    names.report(document);
     for name in before {
-        if !api.lists().any(|(_, list)| list.name == name) {
-            findings.note(Topic::ListGone, format!("{name}: every language loses it"));
+        if !api.lists().any(|(_, list)| list.name == *name) {
+            document.note(LIST_GONE, format!("{name}: every language loses it"));
         }
     }
+    (view, names)
 }
 
 /// The typed model of a document.
-pub(crate) fn interface(document: &Document, findings: &mut Findings) -> Api {
-    cursor::check_references(document, findings);
-    let mut types = Types::new(document, findings);
-    let written = operations::written(&mut types);
+pub(crate) fn interface(document: &Document) -> Api {
+    let mut types = Types::new(document);
+    let written = operations::written(document);
     lists::record_names(&mut types, &written);
     types.components();
     let mut answered = BTreeSet::new();
@@ -123,18 +120,14 @@ pub(crate) fn interface(document: &Document, findings: &mut Findings) -> Api {
     let operations: Vec<Operation> = operations.collect();
     let mut api = types.finish();
     api.operations = operations;
-    shape::open_cycles(&mut api, findings);
+    shape::open_cycles(&mut api, document);
     shape::mark_answered(&mut api, answered);
-    unnamed::leave_out(&mut api, findings);
-    let servers = document.value["servers"].as_array();
-    for url in servers
-        .into_iter()
-        .flatten()
-        .filter_map(|one| one["url"].as_str())
-    {
+    shape::leave_out(&mut api, document);
+    let servers = document.value["servers"].as_array().into_iter().flatten();
+    for url in servers.filter_map(|one| one["url"].as_str()) {
         let (_, host) = url.split_once("://").unwrap_or(("", url));
         if host.trim_end_matches('/').contains('/') {
-            findings.note(Topic::Server, url);
+            document.note(SERVER, url);
         }
     }
     api
@@ -149,6 +142,11 @@ pub(crate) fn is_hidden(letter: char) -> bool {
 /// Prose that says something.
 fn said(text: Option<&str>) -> Option<String> {
     text.map(prose).filter(|text| !text.is_empty())
+}
+
+/// The same, or that nothing is said.
+fn described(text: Option<&str>) -> String {
+    said(text).unwrap_or_else(|| "Not described.".to_owned())
 }
 
 /// Prose on one line without hidden characters; a comment of C ends at `*/`, and one of C++ goes on

@@ -9,6 +9,7 @@ use crate::names::registry::Surface;
 use crate::spec::{FILE, Spec};
 use compare::{Change, Level, compare};
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
@@ -117,20 +118,17 @@ fn next_version(now: &str, level: Option<Level>) -> String {
 fn text(changes: &[Change], version: &str) -> String {
     let mut out = String::new();
     for level in [Level::Breaking, Level::Additive, Level::Documentation] {
-        let of_level = changes.iter().filter(|change| change.level() == level);
-        let of_level: Vec<&Change> = of_level.collect();
-        if of_level.is_empty() {
-            continue;
+        let of_level = || changes.iter().filter(|change| change.level() == level);
+        if of_level().next().is_some() {
+            out += &format!("{} ({}):\n", level.title(), of_level().count());
         }
-        out += &format!("{} ({}):\n", level.title(), of_level.len());
-        for change in of_level {
+        for change in of_level() {
             out += &format!("  {}\n", change.text);
             let levels = change.levels.iter();
-            let levels =
-                levels.map(|(surface, level)| format!("{}: {}", surface.title(), level.title()));
-            let levels: Vec<String> = levels.collect();
-            if !levels.is_empty() {
-                out += &format!("    {}\n", levels.join(", "));
+            let levels = levels.map(|(on, level)| format!("{}: {}", on.title(), level.title()));
+            match levels.collect::<Vec<_>>().join(", ").as_str() {
+                "" => {}
+                levels => out += &format!("    {levels}\n"),
             }
         }
     }
@@ -142,13 +140,10 @@ fn text(changes: &[Change], version: &str) -> String {
 
 fn document(changes: &[Change], version: &str) -> serde_json::Value {
     let changes = changes.iter().map(|change| {
-        let surface = |surface: &Surface| {
-            let level = change.levels.get(surface).map(|level| level.title());
-            (surface.title().to_owned(), json!(level))
-        };
-        let surfaces: serde_json::Map<_, _> = Surface::ALL.iter().map(surface).collect();
+        let level = |one: &Level| one.title();
+        let surfaces = Surface::ALL.map(|one| (one.title(), change.levels.get(&one).map(level)));
+        let surfaces = BTreeMap::from(surfaces);
         json!({"change": change.text, "level": change.level().title(), "surfaces": surfaces})
     });
-    let changes: Vec<_> = changes.collect();
-    json!({"changes": changes, "next_version": version})
+    json!({"changes": changes.collect::<Vec<_>>(), "next_version": version})
 }

@@ -3,14 +3,14 @@
 #define TALENTDATA_H
 
 #include "talentdata/base.h"
-#include "talentdata/client.h"
 #include "talentdata/error.h"
-#include "talentdata/job.h"
+#include "talentdata/record.h"
 #include "talentdata/log.h"
+#include "talentdata/client.h"
+#include "talentdata/scan.h"
+#include "talentdata/job.h"
 #include "talentdata/mirror.h"
 #include "talentdata/models.h"
 #include "talentdata/operations.h"
-#include "talentdata/record.h"
-#include "talentdata/scan.h"
 
 #endif

@@ -115,9 +115,11 @@ class client : public detail::handle<talentdata_client, talentdata_client_free>,
   }
   /// Calls an operation by its name in the service document; `T` is talentdata::record, a class of a model, or nothing.
   template <class T>
-  result<T> try_call(std::string_view operation, const std::optional<std::string> &body = {}, const options &given = {}) const {
-    auto response = with<record>(given, talentdata_client_call, detail::text(operation),
-                                 body ? detail::text(*body) : TALENTDATA_ABSENT);
+  result<T> try_call(std::string_view operation, const options &given = {}, const std::optional<std::string> &body = {}) const {
+    const auto call = [&](const talentdata_client *raw, const talentdata_options *options, talentdata_record **out) {
+      return talentdata_client_call(raw, detail::text(operation), options, body ? detail::text(*body) : TALENTDATA_ABSENT, out);
+    };
+    auto response = with<record>(given, call);
     if (!response) return response.error();
     if constexpr (std::is_same_v<T, nothing>) {
       return nothing();
@@ -147,8 +149,8 @@ class client : public detail::handle<talentdata_client, talentdata_client_free>,
     return try_sync_job(list, path, given).value();
   }
   template <class T>
-  T call(std::string_view operation, const std::optional<std::string> &body = {}, const options &given = {}) const {
-    return try_call<T>(operation, body, given).value();
+  T call(std::string_view operation, const options &given = {}, const std::optional<std::string> &body = {}) const {
+    return try_call<T>(operation, given, body).value();
   }
 #endif
 

@@ -31,11 +31,11 @@ static void wrong_arguments(talentdata_client *client) {
   fixture_fails(talentdata_client_sync(client, T("pools"), T("a.db"), options, slot), INVALID,
                 "a sync has no option limit; it has page_size, confirm", "an option of scans for a sync");
   fixture_fails(talentdata_client_plan(client, T("pools"), options, slot), INVALID, "a plan has no option", "an option of a plan");
-  fixture_fails(talentdata_client_call(client, T("listContacts"), TALENTDATA_ABSENT, NULL, slot), INVALID,
+  fixture_fails(talentdata_client_call(client, T("listContacts"), NULL, TALENTDATA_ABSENT, slot), INVALID,
                 "the operations are getTokenPermissions", "a list as an operation");
-  fixture_fails(talentdata_client_call(client, T("checkVersion"), TALENTDATA_ABSENT, NULL, slot), INVALID, "body: is required",
+  fixture_fails(talentdata_client_call(client, T("checkVersion"), NULL, TALENTDATA_ABSENT, slot), INVALID, "body: is required",
                 "no body");
-  fixture_fails(talentdata_client_call(client, T("checkVersion"), T("{\"clientVersion\":NaN}"), NULL, slot), INVALID,
+  fixture_fails(talentdata_client_call(client, T("checkVersion"), NULL, T("{\"clientVersion\":NaN}"), slot), INVALID,
                 "body: is not JSON", "a body that is no JSON");
   OK(talentdata_options_add(options, T("city"), T("Bern")));
   fixture_fails(talentdata_client_page(client, T("pools"), 1, 0, NULL, NULL), INVALID, "page_out", "no slot");
@@ -120,38 +120,47 @@ static void lists(talentdata_client *client) {
 }
 
 static void models(talentdata_client *client) {
-  talentdata_record *version, *permissions;
-  const talentdata_record *found, *entry;
+  talentdata_version_response *version;
+  const talentdata_category_entry *entry;
   talentdata_api_status status;
+  talentdata_token_permissions *permissions;
+  talentdata_record *same;
   talentdata_text text;
   size_t count;
   OK(talentdata_client_version(client, &version));
   OK(talentdata_version_response_api_status(version, &status));
   OK(talentdata_version_response_api_status_text(version, &text));
   CHECK(status == TALENTDATA_API_STATUS_OPERATIONAL && talentdata_text_is(text, "operational"));
-  OK(talentdata_version_response_endpoints(version, &found));
-  OK(talentdata_record_count(found, &count));
+  OK(talentdata_version_response_endpoints_count(version, &count));
   CHECK(count == 6);
-  OK(talentdata_record_value(found, T("companies"), &entry));
+  OK(talentdata_version_response_endpoints_find(version, "companies", &entry));
   OK(talentdata_category_entry_model_version(entry, &text));
   CHECK(text.data == NULL);
-  OK(talentdata_record_value(found, T("taxonomy"), &entry));
+  OK(talentdata_version_response_endpoints_find(version, "taxonomy", &entry));
   OK(talentdata_category_entry_model_version(entry, &text));
+  CHECK(text.data != NULL);
+  OK(talentdata_version_response_endpoints_find(version, "none", &entry));
+  CHECK(entry == NULL);
+  OK(talentdata_version_response_endpoints_name(version, count - 1, &text));
   CHECK(text.data != NULL);
   fixture_poison();
   fixture_is_null(talentdata_version_response_version(NULL, fixture_slot(0)), "a model that is NULL", "record");
   fixture_is_null(talentdata_version_response_version(version, NULL), "no slot", "text_out");
   fixture_is_null(talentdata_version_response_api_status(version, NULL), "no slot", "text_out");
-  fixture_is_null(talentdata_version_response_endpoints(version, NULL), "no slot", "value_out");
-  fixture_is_null(talentdata_version_check_response_compatible(version, NULL), "no slot", "boolean_out");
+  fixture_is_null(talentdata_version_response_endpoints_find(version, NULL, fixture_slot(0)), "no name", "path");
+  fixture_is_null(talentdata_version_response_endpoints_find(version, "taxonomy", NULL), "no slot", "value_out");
+  fixture_is_null(talentdata_version_response_endpoints_at(version, 0, NULL), "no slot", "item_out");
+  fixture_is_null(talentdata_version_response_endpoints_count(version, NULL), "no slot", "count_out");
   fixture_is_null(talentdata_client_version(client, NULL), "no slot", "response_out");
-  fixture_fails(talentdata_version_check_response_compatible(version, fixture_slot(0)), TALENTDATA_ERROR_KIND_SCHEMA,
-                "the field compatible is missing", "a field of another response");
-  talentdata_record_free(version);
+  OK(talentdata_client_call(client, T("getVersion"), NULL, TALENTDATA_ABSENT, &same));
+  OK(talentdata_version_response_json(version, &text));
+  CHECK(text.length > 0 && text_at(same, "/endpoints/taxonomy/status", "operational"));
+  talentdata_record_free(same);
+  talentdata_version_response_free(version);
   OK(talentdata_client_permissions(client, &permissions));
-  OK(talentdata_token_permissions_permissions(permissions, &found));
-  CHECK(talentdata_record_kind(found) == TALENTDATA_VALUE_KIND_ARRAY);
-  talentdata_record_free(permissions);
+  OK(talentdata_token_permissions_permissions_at(permissions, 0, &text));
+  CHECK(text.data != NULL);
+  talentdata_token_permissions_free(permissions);
 }
 
 /* One record with values of every kind; its second member named level counts. */
@@ -308,13 +317,13 @@ static void the_host_is_left_alone(talentdata_client *client) {
   sigset_t before, after;
   struct sigaction pipe_before, pipe_after;
   char place[64];
-  talentdata_record *version;
+  talentdata_version_response *version;
   snprintf(place, sizeof place, "%s", setlocale(LC_ALL, NULL));
   pthread_sigmask(SIG_SETMASK, NULL, &before);
   sigaction(SIGPIPE, NULL, &pipe_before);
   errno = 4711;
   OK(talentdata_client_version(client, &version));
-  talentdata_record_free(version);
+  talentdata_version_response_free(version);
   CHECK(errno == 4711);
   talentdata_error *error = talentdata_client_list(client, T("none"), NULL, fixture_slot(0));
   CHECK(errno == 4711);

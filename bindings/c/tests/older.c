@@ -11,7 +11,7 @@ int main(void) {
   talentdata_client *client = NULL;
   talentdata_scan *scan = NULL;
   talentdata_record *record = NULL;
-  talentdata_record *version = NULL;
+  talentdata_version_response *version = NULL;
   talentdata_text text = {NULL, 0};
   int vacancies = 0;
   talentdata_error *error = talentdata_client_from_environment(&client);
@@ -24,7 +24,7 @@ int main(void) {
     talentdata_record_free(record);
   }
   if (error) printf("%.*s\n", (int)talentdata_error_message(error).length, talentdata_error_message(error).data);
-  talentdata_record_free(version);
+  talentdata_version_response_free(version);
   talentdata_scan_free(scan);
   talentdata_client_free(client);
   talentdata_error_free(error);

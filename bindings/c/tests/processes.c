@@ -39,13 +39,13 @@ struct parent {
 static int use_in_child(void *argument) {
   struct parent *parent = argument;
   talentdata_record *record;
-  talentdata_record *version;
+  talentdata_version_response *version;
   /* The child shares the budget with its parent, as a client of its own. */
   OK(talentdata_client_plan(parent->client, TALENTDATA_LIST_POOLS, NULL, &record));
   const int64_t members = integer_at(record, "members");
   talentdata_record_free(record);
   OK(talentdata_client_version(parent->client, &version));
-  talentdata_record_free(version);
+  talentdata_version_response_free(version);
   talentdata_error *error = NULL;
   do {
     error = talentdata_scan_next(parent->scan, &record);
@@ -65,13 +65,13 @@ static int use_in_child(void *argument) {
 static void after_a_fork(talentdata_client *client, int is_counted) {
   struct parent parent = {.client = client, .is_counted = is_counted};
   talentdata_record *record;
-  talentdata_record *version;
+  talentdata_version_response *version;
   OK(talentdata_client_list(client, TALENTDATA_LIST_VACANCIES, NULL, &parent.scan));
   OK(talentdata_scan_next(parent.scan, &record));
   talentdata_record_free(record);
   CHECK(in_child(use_in_child, &parent));
   OK(talentdata_client_version(client, &version));
-  talentdata_record_free(version);
+  talentdata_version_response_free(version);
   talentdata_scan_free(parent.scan);
 }
 

@@ -149,7 +149,7 @@ static void errors(const talentdata::client &client) {
 static void refused_before_it_is_sent(const talentdata::client &client) {
   for (const double value : {std::nan(""), std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}) {
     const auto body = talentdata::detail::to_json(std::vector<double>{1.5, value});
-    const auto called = client.try_call<talentdata::record>("checkVersion", body);
+    const auto called = client.try_call<talentdata::record>("checkVersion", {}, body);
     CHECK(!called && called.error().code() == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT && says(called.error(), "body: is not JSON"));
   }
   CHECK(talentdata::detail::to_json(std::map<std::string, std::optional<std::int64_t>>{{"a\n\"", 1}, {"b", {}}}) ==

@@ -45,7 +45,7 @@ struct call {
 
 static void *ask_version(void *argument) {
   struct call *call = argument;
-  talentdata_record *version;
+  talentdata_version_response *version;
   call->error = talentdata_client_version(call->client, &version);
   return NULL;
 }
@@ -101,7 +101,7 @@ static void hear(talentdata_log_level level, talentdata_text message, void *user
   heard->secrets += strstr(text, getenv("TALENTDATA_CLIENT_SECRET")) != NULL;
   talentdata_client *client = heard->client;
   pthread_mutex_unlock(&heard->lock);
-  talentdata_record *version;
+  talentdata_version_response *version;
   talentdata_error *error = talentdata_client_version(client, &version);
   if (error && talentdata_error_code(error) == INVALID) {
     pthread_mutex_lock(&heard->lock);
@@ -259,9 +259,9 @@ static void a_stream_outlives_everything(void) {
 }
 
 static void *ask_once(void *client) {
-  talentdata_record *version;
+  talentdata_version_response *version;
   talentdata_error *error = talentdata_client_version(client, &version);
-  if (!error) talentdata_record_free(version);
+  if (!error) talentdata_version_response_free(version);
   return error;
 }
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class AsyncClient(AsyncLists, AsyncCalls):
     """A client of the service, for asyncio.
 
-    Its settings are described with `AsyncClient.__init__`. It may be used from several event loops, a blocking one from
-    several threads; a forked child makes connections of its own.
+    Its settings are described with `AsyncClient.__init__`. Threads and event loops may share it; a forked child makes
+    connections of its own.
     """
 
     __slots__ = ()
@@ -69,7 +69,7 @@ class AsyncClient(AsyncLists, AsyncCalls):
             options: dict[str, Any] = {"format": format, "resume": resume, "page_size": page_size}
             options |= {"columns": columns, "schema": schemas.get(name), "on_new_field": on_new_field}
             path = os.path.join(directory, f"{name}.{format}")
-            jobs.append((name, RawJob(self, False, name, parameters, path, options)))
+            jobs.append((name, RawJob(self, False, (name, parameters), path, options)))
         return [Receipt(await run_async(job, name, progress)) for name, job in jobs]
 
     async def sync(
@@ -111,9 +111,7 @@ class AsyncClient(AsyncLists, AsyncCalls):
         options: dict[str, Any] = {"confirm": confirm, "max_deletes": None if most is None else str(most)}
         options |= {"keep": keep, "page_size": page_size}
         # All of them are checked before the first is run.
-        jobs = [
-            (name, RawJob(self, True, name, parameters, path, options)) for name, parameters in self._names(resources)
-        ]
+        jobs = [(list[0], RawJob(self, True, list, path, options)) for list in self._names(resources)]
         return [SyncReceipt(await run_async(job, name, progress)) for name, job in jobs]
 
     def budget_state(self) -> BudgetState:
@@ -150,5 +148,5 @@ class AsyncClient(AsyncLists, AsyncCalls):
             if isinstance(one, str):
                 names.append((one.replace("-", "_"), None))
             else:
-                names.append((one._name, one._parameters))
+                names.append(one._list)
         return names

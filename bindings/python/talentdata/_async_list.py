@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 from . import _frames
 from ._errors import InvalidArgumentError
 from ._exit import interrupts
+from ._models import Pagination
 from ._page import Page
 from ._progress import follow, iterate_async, run_async, start
 from ._results import Plan, Receipt
@@ -30,13 +31,12 @@ class AsyncResource(Generic[R]):
     Its records are of the class of the spec, `Record` where the spec has none.
     """
 
-    __slots__ = ("_client", "_model", "_name", "_parameters")
+    __slots__ = ("_client", "_list", "_model")
 
     def __init__(self, client: BaseClient, name: str, model: type[R], parameters: str | None = None) -> None:
         self._client = client
-        self._name = name
+        self._list = (name, parameters)
         self._model = model
-        self._parameters = parameters
 
     def list(
         self,
@@ -66,8 +66,8 @@ class AsyncResource(Generic[R]):
         """
         options: dict[str, Any] = {"limit": limit, "page_size": page_size}
         options |= {"columns": columns, "schema": schema, "on_new_field": on_new_field}
-        scan = RawScan(self._client, self._name, self._parameters, options)
-        return AsyncScan(scan, self._name, self._model, progress)
+        scan = RawScan(self._client, self._list, options)
+        return AsyncScan(scan, self._list[0], self._model, progress)
 
     async def export(
         self,
@@ -111,8 +111,8 @@ class AsyncResource(Generic[R]):
         """
         options: dict[str, Any] = {"format": format, "resume": resume, "limit": limit, "page_size": page_size}
         options |= {"columns": columns, "schema": schema, "on_new_field": on_new_field}
-        job = RawJob(self._client, False, self._name, self._parameters, path, options)
-        return Receipt(await run_async(job, self._name, progress))
+        job = RawJob(self._client, False, self._list, path, options)
+        return Receipt(await run_async(job, self._list[0], progress))
 
     async def page(self, limit: int | None = None, offset: int = 0) -> Page[R]:
         """One page, as the service sends it.
@@ -124,11 +124,12 @@ class AsyncResource(Generic[R]):
         Raises:
             talentdata.InvalidArgumentError: The limit is out of range; nothing was sent.
         """
-        return Page(self._model, *await self._client._page(self._name, limit, offset, self._parameters))
+        records, pagination, key = await self._client._page(self._list, limit, offset)
+        return Page([self._model(record) for record in records], Pagination(pagination), key)
 
     async def plan(self) -> Plan:
         """The cost of reading the whole list: records, pages and seconds. Sends one request."""
-        return Plan(await self._client._plan(self._name, self._parameters))
+        return Plan(await self._client._plan(self._list))
 
     async def schema(self, *, columns: Literal["typed", "json"] = "typed") -> Record:
         """The columns that a table of the list has: names, types, nullability, and how they were found.
@@ -136,16 +137,16 @@ class AsyncResource(Generic[R]):
         They are decided from the first 1,000 records. `json` of the result is what `talentdata schema` prints: write it
         to a file, and give that to `list(schema=...)` in every later run.
         """
-        return Record(await self._client._schema(self._name, columns, self._parameters))
+        return Record(await self._client._schema(self._list, columns))
 
     def __repr__(self) -> str:
-        return f"<list {self._name} of {self._client!r}>"
+        return f"<list {self._list[0]} of {self._client!r}>"
 
 
 class AsyncScan(Generic[R]):
     """All records of a list, to be read once: as records or as columns. `client.contacts.list()` makes one.
 
-    Pages are fetched ahead, in parallel, at the rate that the service allows. Leaving an `async with` block, or `close`,
+    Pages are fetched ahead, in parallel, at the rate that the service allows. Leaving the block of `async with`, or `close`,
     stops the requests.
 
     After `break` or an interruption, continue with the same iterator; no records are lost: `records = aiter(scan)`. What
@@ -219,7 +220,7 @@ class AsyncScan(Generic[R]):
         continue after an interruption, use `to_arrow`.
         """
         if self._scan.is_awaited():
-            raise InvalidArgumentError("a scan of an AsyncClient has no Arrow stream; await its to_arrow()")
+            raise InvalidArgumentError("a scan of an asynchronous client has no Arrow stream; await its to_arrow()")
         return self._scan.stream(interrupts())
 
     def __array__(self, *_: Any, **__: Any) -> Any:

@@ -15,41 +15,24 @@ class Error(Exception):
 
     kind: str = "Error"
     """The kind, by the name that every language uses."""
-    operation: str | None
+    operation: str | None = None
     """The operation that failed, by the name of the spec."""
-    status: int | None
+    status: int | None = None
     """The HTTP status, when the service answered."""
-    attempts: int
+    attempts: int = 0
     """How many times the request was sent; 0 when it never was."""
-    retry_after: float | None
+    retry_after: float | None = None
     """How long the service asked to wait, in seconds."""
-    request_id: str | None
+    request_id: str | None = None
     """The service's own name for the request."""
-    offset: int | None
+    offset: int | None = None
     """The offset of the page that failed, in records."""
-    body: str | None
+    body: str | None = None
     """The beginning of the response, at most 512 bytes, without secrets."""
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        operation: str | None = None,
-        status: int | None = None,
-        attempts: int = 0,
-        retry_after: float | None = None,
-        request_id: str | None = None,
-        offset: int | None = None,
-        body: str | None = None,
-    ) -> None:
+    def __init__(self, message: str, **facts: Any) -> None:
         super().__init__(message)
-        self.operation = operation
-        self.status = status
-        self.attempts = attempts
-        self.retry_after = retry_after
-        self.request_id = request_id
-        self.offset = offset
-        self.body = body
+        vars(self).update(facts)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self.args, self.__dict__

@@ -11,26 +11,40 @@ from ._talentdata import Record
 class ApiStatus(OpenEnum):
     """Overall status. Other values are legal."""
 
+    __slots__ = ()
+
     OPERATIONAL = "operational"
+
     MAINTENANCE = "maintenance"
+
     DEGRADED = "degraded"
 
 
 class CategoryStatus(OpenEnum):
     """Status of a category: operational in most cases, alpha for companies. Other values are legal."""
 
+    __slots__ = ()
+
     OPERATIONAL = "operational"
+
     ALPHA = "alpha"
 
 
 class CategoryName(OpenEnum):
     """Name of an endpoint category. Other values are legal."""
 
+    __slots__ = ()
+
     AUTHENTICATION = "authentication"
+
     TAXONOMY = "taxonomy"
+
     INFERENCE = "inference"
+
     MATCHING = "matching"
+
     COMPANIES = "companies"
+
     CORECRM = "corecrm"
 
 

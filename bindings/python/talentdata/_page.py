@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Generic, TypeVar, overload
+from collections.abc import Iterator, Sequence
+from typing import Generic, TypeVar, overload
 
 from ._models import Pagination
-from ._talentdata import RawRecord, Record
+from ._talentdata import Record
 
 R = TypeVar("R", bound=Record)
 
 
 class Page(Sequence[R], Generic[R]):
     """The records of one page, as a sequence, and where they stand in the list."""
-
-    __slots__ = ("key", "pagination", "records")
 
     records: list[R]
     """The records, in the service's order."""
@@ -23,11 +21,9 @@ class Page(Sequence[R], Generic[R]):
     key: str
     """The key under which the records stood in the response."""
 
-    def __init__(
-        self, model: Callable[[Any], R], records: Iterable[RawRecord | R], pagination: RawRecord | Pagination, key: str
-    ) -> None:
-        self.records = [model(record) for record in records]
-        self.pagination = pagination if isinstance(pagination, Pagination) else Pagination(pagination)
+    def __init__(self, records: list[R], pagination: Pagination, key: str) -> None:
+        self.records = records
+        self.pagination = pagination
         self.key = key
 
     @overload
@@ -50,14 +46,6 @@ class Page(Sequence[R], Generic[R]):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.records, self.pagination, self.key)
-
     def __repr__(self) -> str:
         offset, total = self.pagination.offset, self.pagination.total
         return f"<Page of {self.key}: {len(self)} records from offset {offset}, {total} in all>"
-
-
-def _again(records: list[R], pagination: Pagination, key: str) -> Page[R]:
-    """A page that was pickled."""
-    return Page(lambda record: record, records, pagination, key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -127,8 +128,10 @@ def start(work: Work, name: str, wanted: bool | None) -> Bar | None:
     notebook = in_notebook()
     if wanted is False or wanted is None and not (notebook or sys.stderr is not None and sys.stderr.isatty()):
         return None
+    # In a notebook without widgets, the bar that tqdm prefers there would only warn.
+    plain = notebook and importlib.util.find_spec("ipywidgets") is None
     try:
-        tqdm = need("tqdm.auto", "a progress bar") if not notebook or widgets() else need("tqdm", "a progress bar")
+        tqdm = need("tqdm" if plain else "tqdm.auto", "a progress bar")
     except ImportError:
         if wanted:
             raise
@@ -142,12 +145,3 @@ def in_notebook() -> bool:
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return getattr(shell, "kernel", None) is not None
-
-
-def widgets() -> bool:
-    """Whether the notebook can show the bar that tqdm prefers there; else it would only warn."""
-    try:
-        need("ipywidgets", "a progress bar")
-    except ImportError:
-        return False
-    return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
@@ -34,13 +35,13 @@ class Sandbox(BaseSandbox):
         order: What lists are sorted by: `"stable"`, `"ties"` (tied records come in another order at every request),
             `"random"` (all of them do), `"updated"` (updated records move to the end), `"updated-desc"` (to the
             front) or `"anywhere"` (to a random place).
-        ids: What tells records from each other: `"unique"` ids, `"numeric"` ones, `"none"`, `"equal"` (no ids, and all
+        ids: What tells records from each other: `"unique"` ids, `"none"`, `"equal"` (no ids, and all
             records are equal), `"volatile"` (no ids, and a member that is another one at every read), `"repeated"`
             (two records share an id) or `"colliding"` (two ids share their 64-bit XXH3 hash).
         total: `"exact"`, `"zero"`, or `"unknown"`: 0, and `hasMore` is always true.
         ignore_offset: Whether every page is the first one.
-        replicas: Replicas that answer in place of each other, as numbers: `count` of them, of which the last lacks
-            the last `lag_percent` of each list. They take turns; with `"random": 1`, they are chosen at random.
+        replicas: Replicas that answer in turn, as numbers: `count` of them, of which the last lacks the last
+            `lag_percent` of each list.
         warnings: Whether an array `warnings` accompanies an empty array of records, where the interface does not name
             the latter.
         tokens: Which tokens are valid: `"all"` until they expire, or only the `"newest"`.
@@ -52,9 +53,37 @@ class Sandbox(BaseSandbox):
 
     __slots__ = ()
 
+    def __new__(
+        cls,
+        *,
+        records: Mapping[str, int] | None = None,
+        seed: int = 0,
+        policy: str = "clock-window",
+        limit: int = 40,
+        latency: float = 0.0,
+        port: int = 0,
+        faults: bool = False,
+        token_lifetime: float = 3600.0,
+        max_limit: int | None = None,
+        later_max_limit: int | None = None,
+        gzip: bool = False,
+        drift: Mapping[str, int] | None = None,
+        order: str = "stable",
+        ids: str = "unique",
+        total: str = "exact",
+        ignore_offset: bool = False,
+        replicas: Mapping[str, int] | None = None,
+        warnings: bool = False,
+        tokens: str = "all",
+    ) -> Sandbox:
+        options = {name: value for name, value in locals().items() if name != "cls"}
+        for name in ("drift", "replicas"):
+            # As on the command line.
+            options[name] = ",".join(f"{key.replace('_', '-')}={one}" for key, one in (options[name] or {}).items()) or None
+        return BaseSandbox.__new__(cls, options)
+
     def client(self, **options: Any) -> Client:
-        """A client of this sandbox; takes the options of `Client`, which win over the sandbox's own.
-        """
+        """A client of this sandbox; takes the options of `Client`, which win over the sandbox's own."""
         return Client(**self._settings(options))
 
     def async_client(self, **options: Any) -> AsyncClient:

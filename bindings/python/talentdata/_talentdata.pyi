@@ -9,6 +9,8 @@ from typing_extensions import Self, disjoint_base
 from ._progress import Bar
 
 _R = TypeVar("_R", bound=Record)
+# The name of a list, and its parameters as JSON.
+_List = tuple[str, str | None]
 
 __all__ = [
     "BaseClient",
@@ -85,12 +87,11 @@ class BaseClient:
     def closed(self) -> bool: ...
     def _close(self) -> None: ...
     def _call(self, operation: str, parameters: str | None, body: str | None) -> Any: ...
-    def _page(self, list: str, limit: int | None, offset: int, parameters: str | None) -> Any: ...
-    def _plan(self, list: str, parameters: str | None) -> Any: ...
-    def _schema(self, list: str, columns: str, parameters: str | None) -> Any: ...
+    def _page(self, list: _List, limit: int | None, offset: int) -> Any: ...
+    def _plan(self, list: _List) -> Any: ...
+    def _schema(self, list: _List, columns: str) -> Any: ...
     def _budget(self) -> RawRecord: ...
     def _defect(self) -> Any: ...
-    def __reduce__(self) -> Any: ...
 
 @final
 class Interrupts:
@@ -100,7 +101,7 @@ class Interrupts:
 
 @final
 class RawScan:
-    def __new__(cls, client: BaseClient, list: str, parameters: str | None, options: dict[str, Any]) -> Self: ...
+    def __new__(cls, client: BaseClient, list: _List, options: dict[str, Any]) -> Self: ...
     def records(self, model: type[_R], progress: Bar | None) -> Records[_R]: ...
     def collect(self) -> Any: ...
     def table(self) -> Table: ...
@@ -117,8 +118,7 @@ class RawJob:
         cls,
         client: BaseClient,
         is_sync: bool,
-        list: str,
-        parameters: str | None,
+        list: _List,
         path: str | os.PathLike[str],
         options: dict[str, Any],
     ) -> Self: ...
@@ -147,29 +147,7 @@ class Records(Generic[_R]):
 
 @disjoint_base
 class BaseSandbox:
-    def __new__(
-        cls,
-        *,
-        records: Mapping[str, int] | None = None,
-        seed: int = 0,
-        policy: str = "clock-window",
-        limit: int = 40,
-        latency: float = 0.0,
-        port: int = 0,
-        faults: bool = False,
-        token_lifetime: float = 3600.0,
-        max_limit: int | None = None,
-        later_max_limit: int | None = None,
-        gzip: bool = False,
-        drift: Mapping[str, int] | None = None,
-        order: str = "stable",
-        ids: str = "unique",
-        total: str = "exact",
-        ignore_offset: bool = False,
-        replicas: Mapping[str, int] | None = None,
-        warnings: bool = False,
-        tokens: str = "all",
-    ) -> Self: ...
+    def __new__(cls, options: dict[str, Any]) -> Self: ...
     @property
     def base_url(self) -> str: ...
     @property

@@ -169,7 +169,7 @@ def test_a_schema_of_pyarrow_is_pinned(client):
     assert scan.receipt.schema["new_fields"]["/email"]["count"] == 20
     with pytest.raises(talentdata.InvalidArgumentError, match="column n is of type Int32"):
         client.contacts.list(schema=pyarrow.schema([("n", pyarrow.int32())]))
-    with pytest.raises(talentdata.InvalidArgumentError, match="this int cannot be used"):
+    with pytest.raises(talentdata.InvalidArgumentError, match="schema: this int cannot be used"):
         client.contacts.list(schema=5)
     with pytest.raises(talentdata.SchemaError, match="record 0 of the list: /firstName"):
         client.contacts.list(schema=few, on_new_field="fail").to_arrow()

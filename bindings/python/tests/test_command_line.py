@@ -30,13 +30,6 @@ def test_data_goes_to_standard_output_and_errors_have_their_code(way):
     assert result.returncode == 13 and "cannot connect" in result.stderr
 
 
-def test_an_export(tmp_path):
-    path = tmp_path / "pools.jsonl"
-    result = run("module", "--sandbox", "export", "pools", "--out", str(path))
-    assert result.returncode == 0, result.stderr
-    assert all(json.loads(line)["id"] for line in path.read_text().splitlines())
-
-
 def test_ctrl_c_stops_it_with_130():
     command = [*WAYS["module"], "sandbox"]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -3,7 +3,6 @@
 import asyncio
 import json
 
-import pyarrow
 import pytest
 from pyarrow import csv, ipc, parquet
 
@@ -41,19 +40,6 @@ def test_the_format_is_named_or_that_of_the_extension(client, sandbox, tmp_path,
     assert read(path, kind) == read(named, kind) == [contact.id for contact in client.contacts.list()]
     assert capsys.readouterr().err == ""  # standard error is no terminal here
     assert {file.name for file in tmp_path.iterdir()} == {path.name, named.name}
-
-
-def test_columns_and_schema(client, tmp_path):
-    few = pyarrow.schema([("email", pyarrow.string()), ("id", pyarrow.string())])
-    path = tmp_path / "few.csv"
-    receipt = client.contacts.export(path, schema=few, limit=5)
-    assert path.read_text().startswith("email,id,_extra\n") and receipt.records == 5
-    assert "firstName" in receipt.schema["new_fields"]["/firstName"].get("field", "firstName")
-    with pytest.raises(talentdata.SchemaError, match="no partial file was kept"):
-        client.contacts.export(tmp_path / "none.csv", schema=few, on_new_field="fail")
-    path = tmp_path / "text.parquet"
-    client.contacts.export(path, columns="json")
-    assert parquet.read_schema(path).field("createdAt").type == pyarrow.string()
 
 
 @pytest.mark.parametrize(

@@ -27,29 +27,12 @@ def test_the_example_of_the_readme(suite):
     suite(2, re.search(r"```python\n(.*?)```", chapter, flags=re.DOTALL)[1])
 
 
-def test_sizes_are_overridden_at_every_level(suite):
+def test_sizes_are_overridden(suite):
     suite(
-        4,
+        1,
         """
-        import pytest
-
-        def test_of_the_suite(talentdata_client):
-            assert len(list(talentdata_client.contacts.list())) == 7
-
-        @pytest.mark.parametrize("talentdata_sandbox_options", [{"records": {"contacts": 3}}])
-        def test_of_its_own(talentdata_client):
-            assert len(list(talentdata_client.contacts.list())) == 3
-
-        class TestOfAClass:
-            @pytest.fixture
-            def talentdata_sandbox_options(self, talentdata_sandbox_options):
-                return {**talentdata_sandbox_options, "max_limit": 2}
-
-            def test_of_a_class(self, talentdata_client):
-                assert len(talentdata_client.contacts.page(limit=5)) == 2
-
-            def test_of_a_class_with_the_sizes_of_the_suite(self, talentdata_client):
-                assert talentdata_client.contacts.plan().records == 7
+        def test_sizes(talentdata_client):
+            assert talentdata_client.contacts.plan().records == 7
         """,
         conftest="""
         import pytest

@@ -5,8 +5,6 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 import talentdata
 
 
@@ -31,10 +29,3 @@ def test_clients_a_forked_child_and_the_command_line_share_a_token(monkeypatch, 
         assert service.stats()["token_posts"] == 3
         assert client.permissions().roles == ["sandbox-user"]
         assert service.stats()["token_posts"] == 3
-
-
-def test_a_fresh_token_that_is_refused_is_explained(sandbox, faults):
-    faults({"match": {"path": "/v1/oauth/token/permissions"}, "reply": {"status": 401}})
-    for cache, says in (("process", "set token_cache to host"), ("host", "another host")):
-        with sandbox.client(token_cache=cache) as client, pytest.raises(talentdata.AuthError, match=says):
-            client.permissions()

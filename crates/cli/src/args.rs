@@ -1,25 +1,17 @@
 //! The grammar of the command line: what all verbs share, and the verbs.
 
-use crate::filters::Filters;
-use crate::settings::Flags;
-use crate::{export, filters, help, lookup, mirror, operation, sandbox, settings, sync};
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use crate::{export, help, lists, lookup, mirror, operation, sandbox, settings, sync};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
-
-/// Everything that was typed.
-#[derive(Debug)]
-pub(crate) struct Arguments {
-    pub(crate) common: Common,
-    pub(crate) command: Command,
-}
+use talentdata_core::types::Operation;
 
 /// What all verbs share.
 #[derive(Debug)]
 pub(crate) struct Common {
-    pub(crate) settings: Flags,
-    pub(crate) filters: Filters,
     pub(crate) sandbox: bool,
     pub(crate) verbose: u8,
+    /// All flags, also those that tables and the spec define.
+    pub(crate) given: ArgMatches,
 }
 
 /// What does not depend on a table. The secret is not among it: other users can read arguments.
@@ -86,29 +78,14 @@ pub(crate) enum Command {
     )]
     Completions(lookup::Completions),
     #[command(skip)]
-    Operation(operation::Verb),
-}
-
-impl Command {
-    fn asks_a_service(&self) -> bool {
-        match self {
-            Command::Export(verb) => !verb.is_from_mirror(),
-            Command::Resources
-            | Command::Changes(_)
-            | Command::Forget(_)
-            | Command::Verify(_)
-            | Command::Sandbox(_)
-            | Command::Completions(_) => false,
-            _ => true,
-        }
-    }
+    Operation(&'static Operation),
 }
 
 /// All commands: those above with the flags of the settings and filters, and the operations.
 pub(crate) fn grammar() -> clap::Command {
     let mut grammar = Fixed::command();
     for reads_lists in ["page", "export", "sync", "plan", "schema"] {
-        grammar = grammar.mut_subcommand(reads_lists, filters::add);
+        grammar = grammar.mut_subcommand(reads_lists, lists::add);
     }
     grammar
         .args(settings::flags())
@@ -119,39 +96,25 @@ pub(crate) fn grammar() -> clap::Command {
 ///
 /// # Errors
 /// What is to be shown in place of running: usage errors, and help texts.
-pub(crate) fn read(given: &[OsString]) -> Result<Arguments, clap::Error> {
-    let refuse = |kind, message: String| Err(grammar().error(kind, message));
+pub(crate) fn read(given: &[OsString]) -> Result<(Common, Command), clap::Error> {
     if given.iter().any(is_secret) {
-        return refuse(
-            clap::error::ErrorKind::UnknownArgument,
-            "a secret never comes as an argument, because other users can read those; \
+        let message = "a secret never comes as an argument, because other users can read those; \
              use --client-secret-file FILE (- reads standard input), \
-             TALENTDATA_CLIENT_SECRET or a profile file, and change a secret that was typed here"
-                .into(),
-        );
+             TALENTDATA_CLIENT_SECRET or a profile file, and change a secret that was typed here";
+        return Err(grammar().error(clap::error::ErrorKind::UnknownArgument, message));
     }
     let matches = grammar().try_get_matches_from(given)?;
-    let of_command = matches.subcommand();
+    let (name, given) = matches.subcommand().unwrap_or(("", &matches));
+    let command = match operation::find(name) {
+        Some(operation) => Command::Operation(operation),
+        None => Command::from_arg_matches(&matches)?,
+    };
     let common = Common {
-        settings: Flags::of(&matches),
-        filters: Filters::of(of_command.map(|(_, given)| given)),
         sandbox: matches.get_flag("sandbox"),
         verbose: matches.get_count("verbose"),
+        given: given.clone(),
     };
-    let operation = of_command.map_or(Ok(None), |(name, given)| operation::read(name, given))?;
-    let command = match operation {
-        Some(verb) => Command::Operation(verb),
-        None => Fixed::from_arg_matches(&matches)?.command,
-    };
-    // The first option that only matters where a service is asked.
-    let sandbox = common.sandbox.then(|| "--sandbox".to_owned());
-    match common.settings.first(None).or(sandbox) {
-        Some(option) if !command.asks_a_service() => refuse(
-            clap::error::ErrorKind::ArgumentConflict,
-            format!("{option} has no effect here: this command does not contact the service"),
-        ),
-        _ => Ok(Arguments { common, command }),
-    }
+    Ok((common, command))
 }
 
 /// Whether this is an attempt to pass the secret itself.

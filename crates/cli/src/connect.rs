@@ -1,44 +1,34 @@
 //! Makes the client that a verb uses, from arguments, environment and profile, or of the embedded service.
 
 use crate::args::Common;
-use std::pin::Pin;
+use crate::output::Ending;
+use crate::settings;
 use talentdata_core::settings::Scope;
 use talentdata_core::{Client, Error, ErrorKind};
 use talentdata_sandbox::{Options, Sandbox};
-use tokio::runtime::Handle;
 
-/// A client, and the service that was started for it.
-pub(crate) struct Connection {
-    pub(crate) client: Client,
-    /// Dropped after the client.
-    _leaving: Leaving,
-    _sandbox: Option<Sandbox>,
-}
-
-/// Waits, when it is dropped, until the client has left its budget: the runtime ends soon after that.
-struct Leaving(Pin<Box<dyn Future<Output = ()> + Send>>);
-
-impl Drop for Leaving {
-    fn drop(&mut self) {
-        tokio::task::block_in_place(|| Handle::current().block_on(&mut self.0));
-    }
-}
-
-/// The client that the arguments ask for; nothing is sent.
+/// Does `work` with the client that the arguments ask for, and lets that leave its budget in the end.
 ///
 /// # Errors
-/// `InvalidArgument` for `--sandbox` with an address or credentials; `Config`, naming the setting;
+/// Those of the work. `InvalidArgument` for `--sandbox` with an address or credentials; `Config`, naming the setting;
 /// `Io` when the embedded service cannot be started.
-pub(crate) fn connect(common: &Common) -> Result<Connection, Error> {
+pub(crate) async fn with_client<T>(
+    common: &Common,
+    work: impl AsyncFnOnce(&Client) -> Result<T, Ending>,
+) -> Result<T, Ending> {
     let mut builder = Client::builder();
     if common.sandbox {
         // Nobody else knows the service of this run.
         builder.budget("process");
     }
-    common.settings.set(&mut builder)?;
+    settings::set(&common.given, &mut builder)?;
     let mut running = None;
     if common.sandbox {
-        refuse_address(common)?;
+        if let Some(flag) = settings::first_of(&common.given, Scope::Service) {
+            let message =
+                format!("--sandbox starts a service of its own; leave out either it or {flag}");
+            return Err(Error::new(ErrorKind::InvalidArgument, message).into());
+        }
         let sandbox = running.insert(start(Options::default())?);
         builder
             .base_url(sandbox.base_url())
@@ -46,11 +36,11 @@ pub(crate) fn connect(common: &Common) -> Result<Connection, Error> {
             .client_secret(sandbox.client_secret());
     }
     let client = builder.build()?;
-    Ok(Connection {
-        _leaving: Leaving(Box::pin(client.closed())),
-        client,
-        _sandbox: running,
-    })
+    let done = work(&client).await;
+    let closed = client.closed();
+    drop(client);
+    closed.await;
+    done
 }
 
 /// Starts the embedded service.
@@ -59,19 +49,7 @@ pub(crate) fn connect(common: &Common) -> Result<Connection, Error> {
 /// `Io` when the port is taken or the system grants no threads.
 pub(crate) fn start(options: Options) -> Result<Sandbox, Error> {
     Sandbox::start(options).map_err(|error| {
-        Error::new(
-            ErrorKind::Io,
-            format!("the sandbox could not be started: {error}"),
-        )
+        let message = format!("the sandbox could not be started: {error}");
+        Error::new(ErrorKind::Io, message)
     })
-}
-
-fn refuse_address(common: &Common) -> Result<(), Error> {
-    match common.settings.first(Some(Scope::Service)) {
-        None => Ok(()),
-        Some(flag) => Err(Error::new(
-            ErrorKind::InvalidArgument,
-            format!("--sandbox starts a service of its own; leave out either it or {flag}"),
-        )),
-    }
 }

@@ -1,19 +1,15 @@
 //! `export`: whole lists into files or standard output, side by side through one client.
 
 use crate::args::Common;
-use crate::connect::connect;
-use crate::filters::Lists;
-use crate::output::{Ending, remark};
-use crate::progress::summary;
-use crate::run::{Done, Run, Work};
-use crate::{continuation, mirror, names, receipts};
-use std::ffi::OsString;
-use std::io::IsTerminal;
+use crate::connect::with_client;
+use crate::lists::{Lists, one_of};
+use crate::output::Ending;
+use crate::run::{Run, Work};
+use crate::{mirror, receipts};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use talentdata_columns::arrow::{Columns, OnNew, TableOptions, TableSchema};
 use talentdata_columns::export::{Export, Format, Target};
-use talentdata_core::scan::Receipt;
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind, ScanOptions};
 use talentdata_mirror::At;
@@ -37,21 +33,21 @@ pub(crate) struct Verb {
     #[arg(long, value_name = "PATH")]
     out: PathBuf,
     /// Output format; by default that of the file name extension, else jsonl
-    #[arg(long, value_parser = names::one_of(Format::ALL))]
+    #[arg(long, value_parser = one_of(Format::ALL))]
     format: Option<Format>,
     /// Continue an interrupted export to this file, or begin if there is none; not for arrow
     #[arg(long)]
     resume: bool,
     /// Types of nested values and of timestamps: lists, structs and timestamps, or JSON text and strings.
     /// CSV has the text of the service in any case
-    #[arg(long, value_name = "TYPES", value_parser = names::one_of(Columns::ALL), conflicts_with = "schema")]
+    #[arg(long, value_name = "TYPES", value_parser = one_of(Columns::ALL), conflicts_with = "schema")]
     columns: Option<Columns>,
     /// The columns: a file that `talentdata schema` has printed; for one list. The receipt lists any differences
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
     /// What to do with fields that the schema does not have: keep them in the column _extra and report them,
     /// keep them there silently, or fail
-    #[arg(long, value_name = "ACTION", value_parser = names::one_of(OnNew::ALL), requires = "schema")]
+    #[arg(long, value_name = "ACTION", value_parser = one_of(OnNew::ALL), requires = "schema")]
     on_new_field: Option<OnNew>,
     /// Read the list from this mirror, and not from the service
     #[arg(long, value_name = "FILE", conflicts_with_all = ["resume", "page_size"])]
@@ -64,65 +60,32 @@ pub(crate) struct Verb {
     lists: Lists,
 }
 
-/// `arguments` are those of the whole command line.
-pub(crate) async fn run(
-    verb: &Verb,
-    common: &Common,
-    arguments: &[OsString],
-) -> Result<(), Ending> {
+pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
     let exports = verb.exports(common)?;
+    let receipt = verb.lists.receipt.as_deref();
     if let Some(from) = &verb.from {
         verb.prepare(&exports)?;
-        return mirror::export(
-            &exports,
-            from,
-            verb.as_of.as_ref(),
-            verb.lists.receipt.as_deref(),
-        );
+        return mirror::export(&exports, from, verb.as_of.as_ref(), receipt);
     }
-    let connection = connect(common)?;
-    verb.prepare(&exports)?;
-    let client = &connection.client;
-    let hint = continuation::hint(exports.clone(), client, arguments, common.sandbox);
-    let last_words = hint.clone();
-    let before_exit = move || {
-        if let Some(hint) = last_words() {
-            remark(&format!("error: stopped immediately; {hint}"));
-        }
-    };
     let run = Run {
-        client,
-        receipt: verb.lists.receipt.as_deref(),
+        common,
+        receipt,
         to_stdout: verb.out == Path::new("-"),
-        verbose: common.verbose > 0,
         width: exports.len(),
     };
-    let exports: Vec<Work> = exports.into_iter().map(Work::Export).collect();
-    let done = run.all(&exports, |_| hint(), before_exit).await?;
-    if std::io::stderr().is_terminal() {
-        let receipts: Vec<&Receipt> = done.iter().map(Done::scan).collect();
-        let place = match run.to_stdout {
-            true => "standard output".into(),
-            false => verb.out.display().to_string(),
-        };
-        remark(&summary(&receipts, &place));
-    }
-    Ok(())
+    with_client(common, async |client| {
+        verb.prepare(&exports)?;
+        let exports: Vec<Work> = exports.into_iter().map(Work::Export).collect();
+        run.all(client, &exports).await
+    })
+    .await
 }
 
 impl Verb {
-    /// Whether the lists come from a mirror.
-    pub(crate) fn is_from_mirror(&self) -> bool {
-        self.from.is_some()
-    }
-
     /// An export for each list.
     fn exports(&self, common: &Common) -> Result<Vec<Export>, Error> {
         let refuse = |message: &str| Err(Error::new(ErrorKind::InvalidArgument, message));
-        let scans = self.lists.scans(&common.filters)?;
-        if self.lists.receipt.as_ref() == Some(&self.out) {
-            return refuse("--receipt and --out must not be the same file");
-        }
+        let scans = self.lists.scans(common)?;
         let (is_one, to_stdout) = (scans.len() == 1, self.out == Path::new("-"));
         if to_stdout && !is_one {
             return refuse("--out -: standard output takes one list; give a directory");
@@ -165,16 +128,12 @@ impl Verb {
     fn prepare(&self, exports: &[Export]) -> Result<(), Error> {
         if exports.len() > 1 {
             std::fs::create_dir_all(&self.out).map_err(|error| {
-                let shown = self.out.display();
-                Error::new(
-                    ErrorKind::Io,
-                    format!("cannot create directory {shown}: {error}"),
-                )
+                let message = format!("cannot create directory {}: {error}", self.out.display());
+                Error::new(ErrorKind::Io, message)
             })?;
         }
-        self.lists
-            .receipt
-            .as_deref()
-            .map_or(Ok(()), |path| receipts::check(path, exports))
+        let uses = |path: &Path| exports.iter().any(|export| export.uses(path));
+        let receipt = self.lists.receipt.as_deref();
+        receipt.map_or(Ok(()), |path| receipts::check(path, uses))
     }
 }

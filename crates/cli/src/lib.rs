@@ -4,14 +4,12 @@
 
 mod args;
 mod connect;
-mod continuation;
 mod export;
-mod filters;
 mod help;
+mod lists;
 mod logging;
 mod lookup;
 mod mirror;
-mod names;
 mod operation;
 mod output;
 mod progress;
@@ -22,7 +20,7 @@ mod settings;
 mod signals;
 mod sync;
 
-use args::{Arguments, Command};
+use args::{Command, Common};
 use output::Ending;
 use std::ffi::OsString;
 use talentdata_core::process;
@@ -33,40 +31,39 @@ use talentdata_core::process;
 /// process: nothing else is to be done in a process that runs it.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let given: Vec<OsString> = arguments.into_iter().collect();
-    let arguments = match args::read(&given) {
-        Ok(arguments) => arguments,
+    let (common, command) = match args::read(&given) {
+        Ok(read) => read,
         Err(text) => {
             // A usage error or a help text; a closed output does not change the code.
             let _ = text.print();
             return u8::try_from(text.exit_code()).unwrap_or(2);
         }
     };
-    let outcome = logging::start(arguments.common.verbose).and_then(|()| run(&arguments, &given));
+    let outcome = logging::start(common.verbose).and_then(|()| run(&command, &common));
     match outcome {
         Ok(()) => 0,
-        Err(ending) => ending.report(arguments.common.verbose > 0),
+        Err(ending) => ending.report(common.verbose > 0),
     }
 }
 
-fn run(arguments: &Arguments, given: &[OsString]) -> Result<(), Ending> {
+fn run(command: &Command, common: &Common) -> Result<(), Ending> {
     // One fetches while this thread writes; each further one would keep memory of its own.
     let runtime = process::runtime(1, || ())?;
     let outcome = runtime.block_on(async {
         signals::ignore_file_size_limit();
-        dispatch(arguments, given).await
+        dispatch(command, common).await
     });
     // A look-up of a host's name cannot be interrupted, and must not hold up the end.
     runtime.shutdown_background();
     outcome
 }
 
-async fn dispatch(arguments: &Arguments, given: &[OsString]) -> Result<(), Ending> {
-    let common = &arguments.common;
-    match &arguments.command {
+async fn dispatch(command: &Command, common: &Common) -> Result<(), Ending> {
+    match command {
         Command::Resources => lookup::resources(),
         Command::Page(verb) => lookup::page(verb, common).await,
-        Command::Operation(verb) => operation::run(verb, common).await,
-        Command::Export(verb) => export::run(verb, common, given).await,
+        Command::Operation(operation) => operation::run(operation, common).await,
+        Command::Export(verb) => export::run(verb, common).await,
         Command::Sync(verb) => sync::run(verb, common).await,
         Command::Changes(verb) => mirror::changes(verb),
         Command::Forget(verb) => mirror::forget(verb),

@@ -1,9 +1,10 @@
 //! The commands that look something up and print it: lists, pages, plans, columns, budgets, checks of files, completions.
 
 use crate::args::{Common, grammar};
-use crate::connect::connect;
-use crate::output::Ending;
-use crate::{names, output};
+use crate::connect::with_client;
+use crate::lists::{arguments, arguments_of_all, dashed, one_of, resource};
+use crate::output::{self, Ending};
+use crate::settings;
 use clap::Args;
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -11,29 +12,24 @@ use talentdata_columns::arrow::{Columns, TableSchema};
 use talentdata_columns::verify::{read_receipt, verify};
 use talentdata_core::budget::BudgetState;
 use talentdata_core::types::Resource;
-use talentdata_core::{Builder, Error, ErrorKind, RawRecord};
+use talentdata_core::{Builder, RawRecord};
 use talentdata_mirror::Mirror;
 
 /// Prints the lists that there are.
 pub(crate) fn resources() -> Result<(), Ending> {
-    let mut rows = vec![["NAME", "PATH", "GROUP"].map(str::to_owned).to_vec()];
-    for resource in Resource::ALL {
+    let line = |name: &str, path: &str, group: &str| format!("{name:<16}  {path:<22}  {group}\n");
+    let rows = Resource::ALL.map(|resource| {
         let operation = resource.shape().operation;
-        let cells = [
-            names::dashed(resource),
-            operation.path.to_owned(),
-            operation.group.to_owned(),
-        ];
-        rows.push(cells.to_vec());
-    }
-    output::data(&output::table(&rows, 3))
+        line(&dashed(resource), operation.path, operation.group)
+    });
+    output::data(&(line("NAME", "PATH", "GROUP") + &rows.concat()))
 }
 
 /// Which page.
 #[derive(Debug, Args)]
 pub(crate) struct Page {
     /// The list
-    #[arg(value_parser = names::resource())]
+    #[arg(value_parser = resource())]
     resource: Resource,
     /// Records on the page; the service has a default for each list
     #[arg(long, value_name = "N")]
@@ -44,10 +40,12 @@ pub(crate) struct Page {
 }
 
 pub(crate) async fn page(verb: &Page, common: &Common) -> Result<(), Ending> {
-    let arguments = common.filters.arguments(verb.resource)?;
-    let connection = connect(common)?;
-    let list = connection.client.resource(verb.resource).with(arguments);
-    let page = list.page(verb.limit, verb.offset).await?;
+    let arguments = arguments(verb.resource, common)?;
+    let page = with_client(common, async |client| {
+        let list = client.resource(verb.resource).with(arguments);
+        Ok(list.page(verb.limit, verb.offset).await?)
+    });
+    let page = page.await?;
     // Put together by hand, because the records are to stay as they came, byte for byte.
     let records: Vec<&str> = page.records.iter().map(RawRecord::as_str).collect();
     let pagination = serde_json::to_string(&page.pagination).map_err(output::unwritable)?;
@@ -61,43 +59,38 @@ pub(crate) async fn page(verb: &Page, common: &Common) -> Result<(), Ending> {
 #[derive(Debug, Args)]
 pub(crate) struct Plan {
     /// The lists
-    #[arg(required = true, value_name = "RESOURCE", value_parser = names::resource())]
+    #[arg(required = true, value_name = "RESOURCE", value_parser = resource())]
     resources: Vec<Resource>,
 }
 
 pub(crate) async fn plan(verb: &Plan, common: &Common) -> Result<(), Ending> {
-    names::refuse_twice(&verb.resources)?;
-    let lists = verb.resources.iter();
-    let lists = lists.map(|resource| Ok((*resource, common.filters.arguments(*resource)?)));
-    let lists = lists.collect::<Result<Vec<_>, Error>>()?;
-    let connection = connect(common)?;
-    let row = |name: String, records: u64, pages: u64, seconds: f64| {
-        let (records, pages) = (records.to_string(), pages.to_string());
-        vec![name, records, pages, format!("{seconds:.1}")]
+    let lists = arguments_of_all(&verb.resources, common)?;
+    let row = |name: &str, records: u64, pages: u64, seconds: f64| {
+        format!("{name:<16}  {records:>12}  {pages:>8}  {seconds:>10.1}\n")
     };
-    let mut rows = vec![
-        ["LIST", "RECORDS", "PAGES", "SECONDS"]
-            .map(str::to_owned)
-            .to_vec(),
-    ];
+    let mut text = format!(
+        "{:<16}  {:>12}  {:>8}  {:>10}\n",
+        "LIST", "RECORDS", "PAGES", "SECONDS"
+    );
     let (mut records, mut pages, mut seconds, mut members) = (0_u64, 0_u64, 0.0, 1);
-    for (resource, arguments) in lists {
-        let plan = connection.client.plan_with(resource, arguments).await?;
-        let name = names::dashed(resource);
-        rows.push(row(name, plan.records, plan.pages, plan.seconds));
-        // A service may claim anything.
-        records = records.saturating_add(plan.records);
-        pages = pages.saturating_add(plan.pages);
-        seconds += plan.seconds;
-        members = plan.members.max(members);
-    }
-    rows.push(row("sum".into(), records, pages, seconds));
-    output::data(&output::table(&rows, 1))?;
+    with_client(common, async |client| {
+        for (resource, arguments) in lists {
+            let plan = client.plan_with(resource, arguments).await?;
+            text += &row(&dashed(resource), plan.records, plan.pages, plan.seconds);
+            // A service may claim anything.
+            records = records.saturating_add(plan.records);
+            pages = pages.saturating_add(plan.pages);
+            seconds += plan.seconds;
+            members = plan.members.max(members);
+        }
+        Ok(())
+    })
+    .await?;
+    output::data(&(text + &row("sum", records, pages, seconds)))?;
     if members > 1 {
-        let line = format!(
+        output::remark(&format!(
             "note: {members} clients share the budget now, this one included; the times are those of an equal part of it"
-        );
-        output::remark(&line);
+        ));
     }
     Ok(())
 }
@@ -115,19 +108,20 @@ Example:
 #[derive(Debug, Args)]
 pub(crate) struct Schema {
     /// The list
-    #[arg(value_name = "RESOURCE", value_parser = names::resource())]
+    #[arg(value_name = "RESOURCE", value_parser = resource())]
     resource: Resource,
     /// Types of nested values and of timestamps: lists, structs and timestamps, or JSON text and strings
-    #[arg(long, value_name = "TYPES", default_value = "typed", value_parser = names::one_of(Columns::ALL))]
+    #[arg(long, value_name = "TYPES", default_value = "typed", value_parser = one_of(Columns::ALL))]
     columns: Columns,
 }
 
 pub(crate) async fn schema(verb: &Schema, common: &Common) -> Result<(), Ending> {
-    let arguments = common.filters.arguments(verb.resource)?;
-    let connection = connect(common)?;
-    let list = connection.client.resource(verb.resource).with(arguments);
-    let schema = TableSchema::of_list(&list, verb.columns).await?;
-    output::data(&schema.to_json())
+    let arguments = arguments(verb.resource, common)?;
+    let schema = with_client(common, async |client| {
+        let list = client.resource(verb.resource).with(arguments);
+        Ok(TableSchema::of_list(&list, verb.columns).await?)
+    });
+    output::data(&schema.await?.to_json())
 }
 
 /// Shown below the help of the command.
@@ -154,13 +148,13 @@ pub(crate) struct Verify {
 }
 
 pub(crate) fn check(verb: &Verify) -> Result<(), Ending> {
-    let Some(receipt) = &verb.receipt else {
-        let verification = Mirror::open(&verb.file)?.verify()?;
+    if let Some(receipt) = &verb.receipt {
+        let receipt = read_receipt(receipt, &verb.file)?;
+        let verification = verify(&verb.file, &receipt)?;
         output::json(&verification)?;
         return Ok(verification.to_result(&verb.file)?);
-    };
-    let receipt = read_receipt(receipt, &verb.file)?;
-    let verification = verify(&verb.file, &receipt)?;
+    }
+    let verification = Mirror::open(&verb.file)?.verify()?;
     output::json(&verification)?;
     Ok(verification.to_result(&verb.file)?)
 }
@@ -183,13 +177,8 @@ pub(crate) struct Budget {
 }
 
 pub(crate) fn budget(verb: &Budget, common: &Common) -> Result<(), Ending> {
-    if common.sandbox {
-        let message =
-            "--sandbox starts a service of its own, whose budget nobody shares; leave it out";
-        return Err(Error::new(ErrorKind::InvalidArgument, message).into());
-    }
     let mut builder = Builder::default();
-    common.settings.set(&mut builder)?;
+    settings::set(&common.given, &mut builder)?;
     let state = builder.config()?.budget_state()?;
     match verb.json {
         true => output::json(&state),
@@ -209,21 +198,16 @@ fn budget_text(state: &BudgetState) -> String {
         false => "not paused".to_owned(),
     };
     let members = state.members.len();
-    let heading = format!(
+    let mut text = format!(
         "Clients: {members}; all together {rate:.1} requests per second, mode {mode}, {pause}\n"
     );
-    let head = [
-        "PROGRAM",
-        "HOST",
-        "WAITS FOR",
-        "PROCESS",
-        "LAST MINUTE",
-        "SECONDS SINCE SEEN",
-    ];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
-    rows.extend(state.members.iter().map(|member| {
-        vec![
-            // The names of programs and hosts may be anything.
+    if members > 0 {
+        text += "PROGRAM           HOST              WAITS FOR    PROCESS  LAST MINUTE  SECONDS SINCE SEEN\n";
+    }
+    for member in &state.members {
+        // The names of programs and hosts may be anything.
+        text += &format!(
+            "{:<16}  {:<16}  {:<10}  {:>8}  {:>11}  {:>18.1}\n",
             member.name.escape_debug().to_string(),
             member
                 .host
@@ -231,16 +215,13 @@ fn budget_text(state: &BudgetState) -> String {
                 .unwrap_or("-")
                 .escape_debug()
                 .to_string(),
-            member.waiting.as_deref().unwrap_or("-").to_owned(),
-            member.process.to_string(),
-            member.sent_last_minute.to_string(),
-            format!("{:.1}", member.seconds_since_seen),
-        ]
-    }));
-    match members {
-        0 => heading,
-        _ => heading + &output::table(&rows, 3),
+            member.waiting.as_deref().unwrap_or("-"),
+            member.process,
+            member.sent_last_minute,
+            member.seconds_since_seen,
+        );
     }
+    text
 }
 
 /// For which shell.
@@ -281,9 +262,9 @@ mod tests {
         assert_eq!(
             shown,
             "Clients: 2; all together 38.5 requests per second, mode slots, not paused\n\
-             PROGRAM  HOST       WAITS FOR  PROCESS  LAST MINUTE  SECONDS SINCE SEEN\n\
-             python3  one\\u{1b}  scan          4711           12                 0.2\n\
-             python3  -          scan          4711           12                 0.2\n"
+             PROGRAM           HOST              WAITS FOR    PROCESS  LAST MINUTE  SECONDS SINCE SEEN\n\
+             python3           one\\u{1b}         scan            4711           12                 0.2\n\
+             python3           -                 scan            4711           12                 0.2\n"
         );
     }
 }

@@ -1,8 +1,10 @@
 //! `changes`, `forget` and `export --from`: what a mirror has, and taking lists out of it.
 
+use crate::lists::{one_of, resource};
 use crate::output::{Ending, reader_gone};
-use crate::{names, receipts};
+use crate::receipts;
 use std::path::{Path, PathBuf};
+use talentdata_columns::arrow::TableOptions;
 use talentdata_columns::export::{Export, Format, Target};
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind};
@@ -26,7 +28,7 @@ pub(crate) const FORGET_EXAMPLES: &str = "Example:\n  talentdata forget contacts
 #[derive(Debug, clap::Args)]
 pub(crate) struct Changes {
     /// The list
-    #[arg(value_name = "RESOURCE", value_parser = names::resource())]
+    #[arg(value_name = "RESOURCE", value_parser = resource())]
     resource: Resource,
     /// The file of the mirror
     #[arg(long, value_name = "FILE")]
@@ -36,7 +38,7 @@ pub(crate) struct Changes {
     #[arg(long, value_name = "N|TIME", default_value = "0")]
     since: At,
     /// Output format; by default that of the file name extension, else jsonl
-    #[arg(long, value_parser = names::one_of(Format::ALL))]
+    #[arg(long, value_parser = one_of(Format::ALL))]
     format: Option<Format>,
     /// The file to write; - is standard output
     #[arg(long, value_name = "PATH", default_value = "-")]
@@ -47,7 +49,7 @@ pub(crate) struct Changes {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Forget {
     /// The list
-    #[arg(value_name = "RESOURCE", value_parser = names::resource())]
+    #[arg(value_name = "RESOURCE", value_parser = resource())]
     resource: Resource,
     /// The file of the mirror
     #[arg(long, value_name = "FILE")]
@@ -61,7 +63,11 @@ pub(crate) fn changes(verb: &Changes) -> Result<(), Ending> {
         false => Target::File(verb.out.clone()),
     };
     let changes = Mirror::open(&verb.from)?.changes(verb.resource, &verb.since)?;
-    read(changes.write(format, &target), &target).map(drop)
+    read(
+        changes.write(format, &target, TableOptions::default()),
+        &target,
+    )
+    .map(drop)
 }
 
 pub(crate) fn forget(verb: &Forget) -> Result<(), Ending> {
@@ -79,10 +85,7 @@ pub(crate) fn export(
     let mut done = Vec::new();
     for export in exports {
         let table = export.table.clone();
-        let records = match at {
-            Some(at) => mirror.as_of(export.resource, at),
-            None => mirror.current(export.resource),
-        };
+        let records = mirror.records(export.resource, at);
         let written =
             records.and_then(|records| records.write(export.format, &export.target, table));
         done.push(read(written, &export.target)?);

@@ -1,13 +1,11 @@
 //! The operations of the service that are no lists: a command each, with a flag for every parameter and field.
 
 use crate::args::Common;
-use crate::connect::connect;
-use crate::output;
-use crate::output::Ending;
+use crate::connect::with_client;
+use crate::output::{self, Ending};
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, Command, value_parser};
 use serde_json::{Map, Value};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use talentdata_core::types::{FieldKind, OPERATIONS, Operation, Parameter};
 use talentdata_core::{Arguments, Error, ErrorKind};
@@ -15,12 +13,10 @@ use talentdata_core::{Arguments, Error, ErrorKind};
 /// The flag that gives the whole body.
 const BODY: &str = "body";
 
-/// An operation, and what was given for it.
-#[derive(Debug)]
-pub(crate) struct Verb {
-    operation: &'static Operation,
-    arguments: Arguments,
-    body: Option<PathBuf>,
+/// The operation that has this command.
+pub(crate) fn find(name: &str) -> Option<&'static Operation> {
+    let mut callable = OPERATIONS.iter().filter(|one| one.callable);
+    callable.find(|one| one.command == name).copied()
 }
 
 /// A command for each operation that is no list.
@@ -30,20 +26,19 @@ pub(crate) fn commands() -> impl Iterator<Item = Command> {
 }
 
 fn grammar(operation: &'static Operation) -> Command {
-    let deprecated = if operation.deprecated {
-        " (deprecated)"
-    } else {
-        ""
+    let deprecated = match operation.deprecated {
+        true => " (deprecated)",
+        false => "",
     };
+    let about = format!("{}{deprecated}", operation.summary);
     let mut command = Command::new(operation.command)
-        .about(format!("{}{deprecated}", operation.summary))
         .long_about(format!(
-            "{}{deprecated} ({} {})\n\n{}\n\nPrints the response as JSON.",
-            operation.summary,
+            "{about} ({} {})\n\n{}\n\nPrints the response as JSON.",
             operation.method.as_str(),
             operation.path,
             operation.description
         ))
+        .about(about)
         .after_help(example(operation));
     for one in operation.parameters {
         command = command.arg(placed(one).required(one.required));
@@ -51,24 +46,21 @@ fn grammar(operation: &'static Operation) -> Command {
     let Some(body) = &operation.body else {
         return command;
     };
-    let mut whole = Arg::new(BODY)
-        .long(BODY)
-        .value_name("FILE")
-        .value_parser(value_parser!(PathBuf))
-        .help("A file that holds the request body as JSON; - reads standard input");
-    if body.fields.is_empty() {
-        whole = whole.required(body.required);
-    }
     for one in body.fields {
-        // Where the values are known and nothing is given, all of them are meant.
-        let has_default = one.positional && !one.known_values.is_empty();
         let argument = placed(one).conflicts_with(BODY);
-        command = command.arg(match one.required && !has_default {
+        command = command.arg(match one.required && !has_default(one) {
             true => argument.required_unless_present(BODY),
             false => argument,
         });
     }
-    command.arg(whole)
+    command.arg(
+        Arg::new(BODY)
+            .long(BODY)
+            .value_name("FILE")
+            .value_parser(value_parser!(PathBuf))
+            .required(body.required && body.fields.is_empty())
+            .help("A file that holds the request body as JSON; - reads standard input"),
+    )
 }
 
 /// A call with everything that it needs.
@@ -76,16 +68,11 @@ fn example(operation: &Operation) -> String {
     let fields = operation.body.iter().flat_map(|body| body.fields);
     let needed = operation.parameters.iter().chain(fields);
     let needed = needed.filter(|one| one.required && !one.positional);
-    let needed: Vec<String> = needed
-        .map(|one| format!(" --{} {}", one.flag, one.argument.to_uppercase()))
-        .collect();
-    let body = operation.body.as_ref();
-    let body = body.filter(|body| body.required && body.fields.is_empty());
-    let body = body.map_or("", |_| " --body request.json");
+    let needed = needed.map(|one| format!(" --{} {}", one.flag, one.argument.to_uppercase()));
     format!(
-        "Example:\n  talentdata {}{}{body}",
+        "Example:\n  talentdata {}{}",
         operation.command,
-        needed.concat()
+        needed.collect::<String>()
     )
 }
 
@@ -110,17 +97,18 @@ pub(crate) fn argument(one: &'static Parameter, more: &str) -> Arg {
     }
 }
 
+/// Where the values are known and nothing is given, all of them are meant.
+fn has_default(one: &Parameter) -> bool {
+    one.positional && !one.known_values.is_empty()
+}
+
 /// The same as a flag, or by its place.
 fn placed(one: &'static Parameter) -> Arg {
-    let takes_all = one.positional && !one.known_values.is_empty();
-    let mut argument = argument(
-        one,
-        if takes_all {
-            "; without any, all of these"
-        } else {
-            ""
-        },
-    );
+    let more = match has_default(one) {
+        true => "; without any, all of these",
+        false => "",
+    };
+    let mut argument = argument(one, more);
     if one.repeated {
         argument = argument.action(ArgAction::Append);
     }
@@ -131,71 +119,44 @@ fn placed(one: &'static Parameter) -> Arg {
     }
 }
 
-/// What was given, if this is the command of an operation.
-pub(crate) fn read(name: &str, given: &ArgMatches) -> Result<Option<Verb>, clap::Error> {
-    let mut operations = OPERATIONS.iter().copied();
-    let found = operations.find(|one| one.callable && one.command == name);
-    let Some(operation) = found else {
-        return Ok(None);
-    };
-    let wrong = |error: Error| {
-        let mut command = grammar(operation).bin_name(format!("talentdata {}", operation.command));
-        command.error(clap::error::ErrorKind::InvalidValue, error.message())
-    };
-    let texts = |one: &Parameter| -> Vec<String> {
-        let values = given.get_many::<String>(one.name);
-        values.into_iter().flatten().cloned().collect()
+pub(crate) async fn run(operation: &'static Operation, common: &Common) -> Result<(), Ending> {
+    let texts = |one: &Parameter| -> Vec<&str> {
+        let values = common.given.get_many::<String>(one.name);
+        values.into_iter().flatten().map(String::as_str).collect()
     };
     let mut arguments = Arguments::default();
     for one in operation.parameters {
         for text in texts(one) {
-            arguments
-                .add_text(operation, one.name, &text)
-                .map_err(wrong)?;
+            arguments.add_text(operation, one.name, text)?;
         }
     }
-    let body = operation.body.as_ref();
-    let file = body.and_then(|_| given.get_one::<PathBuf>(BODY).cloned());
-    if let (Some(body), None) = (body, &file) {
+    if let Some(body) = &operation.body {
         let mut fields = Map::new();
         for one in body.fields {
             let mut texts = texts(one);
-            if texts.is_empty() && one.positional {
-                texts = one
-                    .known_values
-                    .iter()
-                    .map(|&text| text.to_owned())
-                    .collect();
+            if texts.is_empty() && has_default(one) {
+                texts = one.known_values.to_vec();
             }
-            let values = texts.iter().map(|text| one.value_of_text(text));
+            let values = texts.into_iter().map(|text| one.value_of_text(text));
             let values = values.collect::<Result<Vec<Value>, _>>();
             let mut values =
-                values.map_err(|text| wrong(Error::new(ErrorKind::InvalidArgument, text)))?;
+                values.map_err(|message| Error::new(ErrorKind::InvalidArgument, message))?;
             if one.repeated && (one.required || !values.is_empty()) {
                 fields.insert(one.name.to_owned(), Value::Array(values));
             } else if let Some(value) = values.pop() {
                 fields.insert(one.name.to_owned(), value);
             }
         }
-        if body.required || !fields.is_empty() {
+        if let Some(file) = common.given.get_one::<PathBuf>(BODY) {
+            arguments = arguments.with_json(read(file)?);
+        } else if body.required || !fields.is_empty() {
             arguments = arguments.with_json(Value::Object(fields).to_string());
         }
     }
-    Ok(Some(Verb {
-        operation,
-        arguments,
-        body: file,
-    }))
-}
-
-pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
-    let mut arguments = verb.arguments.clone();
-    if let Some(file) = &verb.body {
-        arguments = arguments.with_json(body(file)?);
-    }
-    let connection = connect(common)?;
-    let response = connection.client.invoke(verb.operation, arguments).await?;
-    let Some(json) = response else {
+    let response = with_client(common, async |client| {
+        Ok(client.invoke(operation, arguments).await?)
+    });
+    let Some(json) = response.await? else {
         return Ok(());
     };
     // Numbers keep their digits, and fields their order.
@@ -204,19 +165,14 @@ pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
 }
 
 /// The request body that a file, or standard input, holds.
-fn body(file: &Path) -> Result<String, Error> {
-    let mut text = String::new();
-    let read = match file == Path::new("-") {
-        true => std::io::stdin().read_to_string(&mut text),
-        false => std::fs::File::open(file).and_then(|mut file| file.read_to_string(&mut text)),
+fn read(file: &Path) -> Result<String, Error> {
+    let text = match file == Path::new("-") {
+        true => std::io::read_to_string(std::io::stdin()),
+        false => std::fs::read_to_string(file),
     };
-    let failed = |error| {
-        let message = format!(
-            "cannot read the request body from {}: {error}",
-            file.display()
-        );
+    text.map_err(|error| {
+        let file = file.display();
+        let message = format!("cannot read the request body from {file}: {error}");
         Error::new(ErrorKind::Io, message)
-    };
-    read.map_err(failed)?;
-    Ok(text)
+    })
 }

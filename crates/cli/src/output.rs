@@ -54,29 +54,6 @@ pub(crate) fn reader_gone() -> bool {
             .intersects(PollFlags::ERR | PollFlags::HUP)
 }
 
-/// Rows with their columns aligned; the columns from `numbers` on to the right.
-pub(crate) fn table(rows: &[Vec<String>], numbers: usize) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let mut text = String::new();
-    for row in rows {
-        let cells = row.iter().zip(&widths).enumerate();
-        let cells: Vec<String> = cells
-            .map(|(column, (cell, width))| match column < numbers {
-                true => format!("{cell:<width$}"),
-                false => format!("{cell:>width$}"),
-            })
-            .collect();
-        text += cells.join("  ").trim_end();
-        text.push('\n');
-    }
-    text
-}
-
 /// JSON with the characters that can drive a terminal or turn its writing direction as escapes.
 ///
 /// In JSON they can only stand in strings, so that it still says the same. Line breaks are layout.

@@ -3,36 +3,32 @@
 //! A file says `unfinished` from the start of a run to its end, so that an older receipt does not
 //! speak for a run that failed.
 
-use crate::{names, output};
+use crate::output;
 use serde::Serialize;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
-use talentdata_columns::export::Export;
 use talentdata_core::{Error, ErrorKind};
 
-/// Checks that there is a directory to write to, and that no export writes to the same file.
+/// Checks that there is a directory to write to, and that the command does not use the file for something else.
 ///
 /// # Errors
-/// `Io` with the path; `InvalidArgument` when it is one of an export.
-pub(crate) fn check(path: &Path, exports: &[Export]) -> Result<(), Error> {
+/// `Io` with the path; `InvalidArgument` when it does.
+pub(crate) fn check(path: &Path, is_used: impl FnOnce(&Path) -> bool) -> Result<(), Error> {
     if !directory(path).is_dir() {
         return Err(failed(path, "no such directory"));
     }
     if path.is_dir() {
         return Err(failed(path, "it is a directory"));
     }
-    match exports.iter().find(|export| export.uses(path)) {
-        None => Ok(()),
-        Some(export) => {
-            let message = format!(
-                "--receipt: {} is, by this or another name, a file that the export of {} writes; choose another path",
-                path.display(),
-                names::dashed(export.resource)
-            );
-            Err(Error::new(ErrorKind::InvalidArgument, message))
-        }
+    if is_used(path) {
+        let message = format!(
+            "--receipt: {} is, by this or another name, a file that the command writes; choose another path",
+            path.display()
+        );
+        return Err(Error::new(ErrorKind::InvalidArgument, message));
     }
+    Ok(())
 }
 
 /// Writes the receipt of a single list, or an array of those of several. Pipes and devices get it only where it is the
@@ -50,29 +46,6 @@ pub(crate) fn write(path: &Path, receipts: &[impl Serialize], last: bool) -> Res
     };
     let text = text.map_err(output::unwritable)?;
     save(path, &text).map_err(|error| failed(path, error))
-}
-
-/// Checks that there is a directory to write to, and that the path is not that of the mirror, or of a file beside it.
-///
-/// # Errors
-/// `Io` with the path; `InvalidArgument` when it is one of them.
-pub(crate) fn check_beside(path: &Path, mirror: &Path) -> Result<(), Error> {
-    check(path, &[])?;
-    let place = |path: &Path| Some(directory(path).canonicalize().ok()?.join(path.file_name()?));
-    let is_taken = ["", ".lock", "-wal", "-shm", "-journal"].map(|suffix| {
-        let mut file = mirror.as_os_str().to_owned();
-        file.push(suffix);
-        place(file.as_ref()) == place(path)
-    });
-    match is_taken.contains(&true) {
-        false => Ok(()),
-        true => {
-            let shown = path.display();
-            let message =
-                format!("--receipt: {shown} is a file of the mirror; choose another path");
-            Err(Error::new(ErrorKind::InvalidArgument, message))
-        }
-    }
 }
 
 fn failed(path: &Path, why: impl std::fmt::Display) -> Error {

@@ -1,21 +1,22 @@
 //! Runs exports and syncs: one progress line, one file of receipts, one way to end.
 
+use crate::args::Common;
+use crate::lists::dashed;
 use crate::output::{Ending, reader_gone, remark, say};
 use crate::progress::Progress;
+use crate::receipts;
 use crate::signals::Signals;
-use crate::{names, receipts};
+use futures_util::{StreamExt, stream};
 use serde::Serialize;
-use std::future::poll_fn;
+use std::io::IsTerminal;
 use std::path::Path;
-use std::task::Poll;
 use talentdata_columns::export::{Export, Target};
-use talentdata_core::scan::{Completeness, Receipt};
+use talentdata_core::scan::{Basis, Receipt};
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, Error, ErrorKind};
 use talentdata_mirror::{Sync, SyncReceipt};
-use tokio::sync::Semaphore;
 
-/// So many fields are named in a warning.
+/// So many fields of a kind are named in a warning.
 const SHOWN: usize = 5;
 
 /// What is run for one list.
@@ -40,6 +41,14 @@ impl Work {
         }
     }
 
+    /// The receipt of its scan, which has not begun.
+    fn begin(&self) -> Receipt {
+        match self {
+            Work::Export(export) => export.scan.receipt(export.resource),
+            Work::Sync(sync) => sync.scan.receipt(sync.resource),
+        }
+    }
+
     async fn run(
         &self,
         client: &Client,
@@ -52,18 +61,10 @@ impl Work {
         })
     }
 
-    /// What there is to say of one that has not ended, or not well: what it had done, as far as is known.
-    fn unfinished(&self, last: Option<Receipt>) -> Done {
-        let scan = Receipt {
-            resource: self.list().name().to_owned(),
-            completeness: Completeness::Unfinished,
-            ..last.unwrap_or_default()
-        };
+    /// What there is to say of one that has not ended, or not well: how far its scan was.
+    fn unfinished(&self, scan: Receipt) -> Done {
         match self {
-            Work::Export(export) => Done::Export(Box::new(Receipt {
-                parameters: export.parameters(),
-                ..scan
-            })),
+            Work::Export(_) => Done::Export(scan.into()),
             Work::Sync(_) => Done::Sync(Box::new(SyncReceipt {
                 scan,
                 ..SyncReceipt::default()
@@ -71,38 +72,74 @@ impl Work {
         }
     }
 
+    fn is_resumable(&self, client: &Client) -> bool {
+        matches!(self, Work::Export(export) if export.is_resumable(client))
+    }
+
+    /// Where an export writes to.
+    fn place(&self) -> String {
+        match self {
+            Work::Export(Export {
+                target: Target::File(path),
+                ..
+            }) => path.display().to_string(),
+            _ => "standard output".into(),
+        }
+    }
+
     /// Why what it has done may be incomplete.
     fn shortfall(&self, done: &Done) -> Option<String> {
-        match (self, done) {
-            (Work::Export(export), Done::Export(receipt)) => {
-                let error = receipt.clone().require_proven().err()?;
-                let place = match &export.target {
-                    Target::File(path) => path.display().to_string(),
-                    Target::Stdout => "standard output".into(),
-                };
+        match done {
+            Done::Export(receipt) => {
+                let error = receipt.as_ref().clone().require_proven().err()?;
                 Some(format!(
-                    "{}; {place} was written nevertheless, with {} records",
+                    "{}; {} was written nevertheless, with {} records",
                     error.message(),
+                    self.place(),
                     receipt.records
                 ))
             }
-            (_, Done::Sync(receipt)) => receipt.shortfall.clone(),
-            _ => None,
+            Done::Sync(receipt) => receipt.shortfall.clone(),
+        }
+    }
+
+    /// What it has done, for people.
+    fn summary(&self, done: &Done) -> String {
+        let list = dashed(self.list());
+        match done {
+            Done::Export(receipt) => format!(
+                "{list}: {} records in {:.1} s, {:.0} % of the budget, completeness {}: {}",
+                receipt.records,
+                receipt.seconds,
+                100.0 * receipt.budget_used,
+                match receipt.basis {
+                    Some(Basis::Counted) => "proven (counted)",
+                    Some(Basis::Joined) => "proven (joined)",
+                    None => "not checked",
+                },
+                self.place()
+            ),
+            Done::Sync(receipt) => format!(
+                "{list}: sync {}: {} records, {} inserted, {} updated, {} deleted, {} missing, in {:.1} s",
+                receipt.generation,
+                receipt.scan.records,
+                receipt.changes.insert,
+                receipt.changes.update,
+                receipt.changes.delete,
+                receipt.missing,
+                receipt.scan.seconds
+            ),
         }
     }
 }
 
 impl Done {
-    pub(crate) fn scan(&self) -> &Receipt {
-        match self {
-            Done::Export(receipt) => receipt,
-            Done::Sync(receipt) => &receipt.scan,
-        }
-    }
-
     /// What the records have that their schema does not have, or the other way round.
     fn differences(&self) -> Option<String> {
-        let differences = self.scan().schema.as_ref()?;
+        let differences = match self {
+            Done::Export(receipt) => receipt.schema.as_ref()?,
+            Done::Sync(_) => return None,
+        };
         let kinds = [
             ("not in the schema", &differences.new_fields),
             ("missing", &differences.missing_fields),
@@ -110,17 +147,13 @@ impl Done {
         ];
         let found = kinds.iter().filter(|(_, fields)| !fields.is_empty());
         let found = found.map(|(what, fields)| {
-            let mut names: Vec<&str> = fields.keys().take(SHOWN).map(String::as_str).collect();
-            if fields.len() > SHOWN {
-                names.push("...");
-            }
+            let names: Vec<&str> = fields.keys().take(SHOWN).map(String::as_str).collect();
             format!("{what}: {}", names.join(", "))
         });
-        let found: Vec<String> = found.collect();
+        let found = found.collect::<Vec<_>>().join("; ");
         (!found.is_empty()).then(|| {
             format!(
-                "the records differ from the schema ({}); the receipt has counts and examples",
-                found.join("; ")
+                "the records differ from the schema ({found}); the receipt has counts and examples"
             )
         })
     }
@@ -128,11 +161,10 @@ impl Done {
 
 /// How they are run.
 pub(crate) struct Run<'a> {
-    pub(crate) client: &'a Client,
+    pub(crate) common: &'a Common,
     /// The file of their receipts.
     pub(crate) receipt: Option<&'a Path>,
     pub(crate) to_stdout: bool,
-    pub(crate) verbose: bool,
     /// How many run side by side.
     pub(crate) width: usize,
 }
@@ -141,119 +173,88 @@ impl Run<'_> {
     /// Runs all of them; each goes on whatever becomes of the others.
     ///
     /// # Errors
-    /// What failed has been said; `hint` says how to continue after an error.
-    pub(crate) async fn all(
-        &self,
-        all: &[Work],
-        hint: impl Fn(&Error) -> Option<String>,
-        before_exit: impl FnOnce() + Send + 'static,
-    ) -> Result<Vec<Done>, Ending> {
-        let signals = Signals::take(before_exit)?;
-        if let Some(path) = self.receipt {
-            let receipts: Vec<Done> = all.iter().map(|work| work.unfinished(None)).collect();
-            receipts::write(path, &receipts, false)?;
-        }
-        let progress = Progress::start(all.len(), self.to_stdout, self.verbose);
-        let turns = Semaphore::new(self.width);
-        let running = all.iter().enumerate().map(async |(index, work)| {
-            let _turn = turns.acquire().await;
-            let stop = async {
-                signals.stopped().await;
-            };
-            let note = |receipt: &Receipt| progress.note(index, receipt);
-            work.run(self.client, stop, note).await
-        });
-        let outcomes = join(running).await;
-        progress.end();
-        let failed = |kind: ErrorKind| {
-            let mut errors = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
-            errors.any(|error| error.kind() == kind)
+    /// What failed has been said.
+    pub(crate) async fn all(&self, client: &Client, all: &[Work]) -> Result<(), Ending> {
+        let verbose = self.common.verbose > 0;
+        let signals = Signals::take()?;
+        let begin = all.iter().map(Work::begin).collect();
+        let progress = Progress::start(begin, self.to_stdout, verbose);
+        let receipts = |outcomes: &[Result<Done, Error>]| -> Vec<Done> {
+            let receipts = all.iter().enumerate();
+            let receipts = receipts.map(|(index, work)| match outcomes.get(index) {
+                Some(Ok(done)) => done.clone(),
+                _ => work.unfinished(progress.last(index)),
+            });
+            receipts.collect()
         };
+        if let Some(path) = self.receipt {
+            receipts::write(path, &receipts(&[]), false)?;
+        }
+        let running = all.iter().enumerate().map(|(index, work)| {
+            let note = {
+                let progress = &progress;
+                move |receipt: &Receipt| progress.note(index, receipt)
+            };
+            work.run(client, signals.stop(), note)
+        });
+        let outcomes = stream::iter(running).buffered(self.width);
+        let outcomes: Vec<Result<Done, Error>> = outcomes.collect().await;
+        progress.end();
+        let mut errors = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
+        let failed = |kind| errors.clone().any(|error| error.kind() == kind);
         if self.to_stdout && failed(ErrorKind::Io) && reader_gone() {
             return Err(Ending::ReaderGone);
         }
-        let doubted = say_warnings(all, &outcomes);
-        let failure = say_failures(all, &outcomes, hint, self.verbose);
-        if let Some(path) = self.receipt {
-            let ended = all.iter().zip(&outcomes).enumerate();
-            let receipts = ended.map(|(index, (work, outcome))| match outcome {
-                Ok(done) => done.clone(),
-                Err(_) => work.unfinished(progress.last(index)),
-            });
-            // The reader of a pipe may be gone too, where nothing is complete.
-            let any = outcomes.iter().any(Result::is_ok);
-            receipts::write(path, &receipts.collect::<Vec<_>>(), any)?;
-        }
-        let kind = failure.or(doubted.then_some(ErrorKind::Incomplete));
-        match (signals.caught(), kind) {
-            (Some(code), Some(_)) if failed(ErrorKind::Cancelled) => Err(Ending::Stopped(code)),
-            (_, Some(kind)) => Err(Ending::Said(kind)),
-            (_, None) => Ok(outcomes.into_iter().flatten().collect()),
-        }
-    }
-}
-
-/// What all of them come to, which run side by side.
-async fn join<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
-    let mut running: Vec<_> = futures.map(Box::pin).collect();
-    let mut ended: Vec<Option<F::Output>> = running.iter().map(|_| None).collect();
-    poll_fn(|context| {
-        for (future, ended) in running.iter_mut().zip(&mut ended) {
-            if ended.is_none()
-                && let Poll::Ready(output) = future.as_mut().poll(context)
-            {
-                *ended = Some(output);
+        let was_stopped = failed(ErrorKind::Cancelled);
+        let mut kind = None;
+        for (work, outcome) in all.iter().zip(&outcomes) {
+            let Ok(done) = outcome else { continue };
+            let shortfall = work.shortfall(done);
+            kind = kind.or(shortfall.is_some().then_some(ErrorKind::Incomplete));
+            if shortfall.is_none() && std::io::stderr().is_terminal() {
+                remark(&work.summary(done));
+            }
+            for text in shortfall.into_iter().chain(done.differences()) {
+                remark(&format!("warning: {}: {text}", dashed(work.list())));
             }
         }
-        match ended.iter().all(Option::is_some) {
-            true => Poll::Ready(ended.drain(..).flatten().collect()),
-            false => Poll::Pending,
+        // The embedded service ends with the run, so that what was read from it cannot be continued.
+        let resumable = !self.common.sandbox && all.iter().any(|work| work.is_resumable(client));
+        say_failures(all, &outcomes, resumable, verbose);
+        if let Some(path) = self.receipt {
+            // The reader of a pipe may be gone too, where nothing is complete.
+            let any = outcomes.iter().any(Result::is_ok);
+            receipts::write(path, &receipts(&outcomes), any)?;
         }
-    })
-    .await
-}
-
-/// A line for each list that may be incomplete, or differs from its schema; whether one may be incomplete.
-fn say_warnings(all: &[Work], outcomes: &[Result<Done, Error>]) -> bool {
-    let mut doubted = false;
-    for (work, outcome) in all.iter().zip(outcomes) {
-        let Ok(done) = outcome else { continue };
-        let shortfall = work.shortfall(done);
-        doubted |= shortfall.is_some();
-        for text in shortfall.into_iter().chain(done.differences()) {
-            remark(&format!("warning: {}: {text}", names::dashed(work.list())));
+        match (signals.caught(), errors.next().map(Error::kind).or(kind)) {
+            (Some(code), _) if was_stopped => Err(Ending::Stopped(code)),
+            (_, Some(kind)) => Err(Ending::Said(kind)),
+            (_, None) => Ok(()),
         }
     }
-    doubted
 }
 
 /// A line for each failure, with the lists it concerns where there are several, and how to continue at the end of the
-/// last; returns the kind of the first.
-fn say_failures(
-    all: &[Work],
-    outcomes: &[Result<Done, Error>],
-    hint: impl Fn(&Error) -> Option<String>,
-    verbose: bool,
-) -> Option<ErrorKind> {
+/// last.
+fn say_failures(all: &[Work], outcomes: &[Result<Done, Error>], resumable: bool, verbose: bool) {
     // Refused credentials fail every list with the same message, which needs to be said once.
-    let mut failures: Vec<(&Error, Vec<String>)> = Vec::new();
+    let mut failures: Vec<(&Error, String)> = Vec::new();
     for (work, outcome) in all.iter().zip(outcomes) {
         let Err(error) = outcome else { continue };
-        let name = names::dashed(work.list());
-        let same = |known: &&mut (&Error, _)| known.0.to_string() == error.to_string();
-        match failures.iter_mut().find(same) {
-            Some((_, lists)) => lists.push(name),
-            None => failures.push((error, vec![name])),
+        let name = dashed(work.list());
+        let mut known = failures.iter_mut();
+        match known.find(|(known, _)| known.to_string() == error.to_string()) {
+            Some((_, lists)) => *lists += &format!(", {name}"),
+            None => failures.push((error, name)),
         }
     }
     for (index, (error, lists)) in failures.iter().enumerate() {
         let place = match all.len() {
             1 => String::new(),
-            _ => format!("{}: ", lists.join(", ")),
+            _ => format!("{lists}: "),
         };
-        let is_last = index + 1 == failures.len();
-        let hint = is_last.then(|| hint(error)).flatten();
-        say(error, &place, hint.as_deref(), verbose);
+        let shows_hint = resumable && index + 1 == failures.len();
+        let hint = shows_hint.then_some("to continue, run the same command with --resume");
+        say(error, &place, hint, verbose);
     }
-    failures.first().map(|(error, _)| error.kind())
 }

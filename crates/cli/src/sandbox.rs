@@ -1,9 +1,8 @@
 //! `sandbox`: the embedded service as a process of its own, for trying and for tests in other languages.
 
 use crate::connect::start;
-use crate::names;
-use crate::output;
-use crate::output::Ending;
+use crate::lists::one_of;
+use crate::output::{self, Ending};
 use crate::signals::Signals;
 use std::str::FromStr;
 use std::time::Duration;
@@ -31,8 +30,7 @@ match: path (one of the service's), method, nth (only the nth match), from (the 
 ones), accept: true (connections instead of requests).
 reply: status (the body is dropped unless one is given), headers, omit_headers, body, body_base64,
 gzip, gzip_bomb_mb, delay_ms, close_after_read, how (fin, rst or stall), cut_at, cut_at_wire,
-framing (length, chunked or close), trickle ({\"bytes\": N, \"every_ms\": N}), endless, raw,
-raw_base64.
+framing (length, chunked or close), trickle ({\"bytes\": N, \"every_ms\": N}), endless, raw.
 
 Examples:
   talentdata sandbox --faults
@@ -51,10 +49,10 @@ pub(crate) struct Verb {
     #[arg(long, value_name = "LIST=N,...", value_delimiter = ',', value_parser = size)]
     records: Vec<(Resource, u64)>,
     /// How requests are counted against the limit
-    #[arg(long, default_value_t = Options::default().policy, value_parser = names::one_of(Policy::ALL))]
+    #[arg(long, default_value_t = Options::default().policy, value_parser = one_of(Policy::ALL))]
     policy: Policy,
     /// How x-ratelimit-reset is rounded
-    #[arg(long, default_value_t = Options::default().rounding, value_parser = names::one_of(ResetRounding::ALL))]
+    #[arg(long, default_value_t = Options::default().rounding, value_parser = one_of(ResetRounding::ALL))]
     rounding: ResetRounding,
     /// Milliseconds added to each round trip
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -63,7 +61,7 @@ pub(crate) struct Verb {
     #[arg(long, value_name = "S", default_value_t = Options::default().token_lifetime.as_secs())]
     token_lifetime: u64,
     /// Which tokens are valid: all until they expire, or only the one issued last
-    #[arg(long, default_value_t = Options::default().tokens, value_parser = names::one_of(Tokens::ALL))]
+    #[arg(long, default_value_t = Options::default().tokens, value_parser = one_of(Tokens::ALL))]
     tokens: Tokens,
     /// The most records on a page of any list, whatever is asked for; by default, each list has its own maximum
     #[arg(long, value_name = "N")]
@@ -80,19 +78,18 @@ pub(crate) struct Verb {
     drift: Option<Drift>,
     /// What lists are sorted by: something stable, a column with ties, nothing, the time of the last change, or a
     /// column that updates change
-    #[arg(long, default_value_t = Options::default().order, value_parser = names::one_of(Order::ALL))]
+    #[arg(long, default_value_t = Options::default().order, value_parser = one_of(Order::ALL))]
     order: Order,
     /// What tells records from each other
-    #[arg(long, default_value_t = Options::default().ids, value_parser = names::one_of(Ids::ALL))]
+    #[arg(long, default_value_t = Options::default().ids, value_parser = one_of(Ids::ALL))]
     ids: Ids,
     /// What the pagination object says of the length of a list; with unknown, hasMore is always true as well
-    #[arg(long, default_value_t = Options::default().total, value_parser = names::one_of(Total::ALL))]
+    #[arg(long, default_value_t = Options::default().total, value_parser = one_of(Total::ALL))]
     total: Total,
     /// Answer every page request with the first page, whatever its offset
     #[arg(long)]
     ignore_offset: bool,
-    /// Replicas answer page requests in turn; the last one lacks the end of each list: count=N, lag-percent=N,
-    /// random=0|1
+    /// Replicas answer page requests in turn; the last one lacks the end of each list: count=N, lag-percent=N
     #[arg(long, value_name = "NAME=N,...", value_parser = str::parse::<Replicas>)]
     replicas: Option<Replicas>,
     /// Send an array of warnings beside an empty array of records, where the interface does not name the latter
@@ -108,7 +105,7 @@ pub(crate) struct Verb {
 }
 
 pub(crate) async fn run(verb: &Verb) -> Result<(), Ending> {
-    let signals = Signals::take(|| {})?;
+    let signals = Signals::take()?;
     let sandbox = start(verb.options())?;
     output::data(&format!(
         "{}\n",

@@ -1,77 +1,50 @@
 //! The settings of a client as flags: one per row of the table.
 
-use crate::output;
 use clap::{Arg, ArgMatches};
-use std::collections::BTreeMap;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
-use talentdata_core::settings::{Kind, PROFILE, SETTINGS, Scope, Setting, read_secret_file};
+use talentdata_core::settings::{Kind, SETTINGS, Scope, Setting, read_secret_file};
 use talentdata_core::types::Secret;
 use talentdata_core::{Builder, Error, ErrorKind, Result};
 
 /// What is longer is no secret.
 const LONGEST_SECRET: u64 = 64 * 1024;
 
-/// The settings that were given as flags, by name; of a secret, the file that holds it.
-#[derive(Debug)]
-pub(crate) struct Flags(BTreeMap<&'static str, String>);
+/// The value of a setting that was given as a flag; of a secret, the file that holds it.
+fn text_of<'a>(given: &'a ArgMatches, setting: &Setting) -> Option<&'a str> {
+    given.get_one::<String>(setting.name).map(String::as_str)
+}
 
-impl Flags {
-    pub(crate) fn of(matches: &ArgMatches) -> Self {
-        let given = |row: &Setting| Some((row.name, matches.get_one::<String>(row.name)?.clone()));
-        Flags(SETTINGS.iter().filter_map(given).collect())
-    }
+/// The first flag given of this scope.
+pub(crate) fn first_of(given: &ArgMatches, scope: Scope) -> Option<String> {
+    let mut rows = SETTINGS.iter();
+    let row = rows.find(|row| row.scope == scope && text_of(given, row).is_some());
+    row.map(|row| format!("--{}", row.flag()))
+}
 
-    /// The first flag given, of this scope if one is named.
-    pub(crate) fn first(&self, scope: Option<Scope>) -> Option<String> {
-        let mut rows = SETTINGS.iter();
-        let given = |row: &&Setting| self.0.contains_key(row.name);
-        let row = rows.find(|row| given(row) && scope.is_none_or(|scope| scope == row.scope));
-        row.map(|row| format!("--{}", row.flag()))
-    }
-
-    /// Sets what was given.
-    ///
-    /// # Errors
-    /// `Config` when the file of a secret cannot be read, and for a password on the command line.
-    pub(crate) fn set(&self, builder: &mut Builder) -> Result<()> {
-        for setting in SETTINGS {
-            let Some(text) = self.0.get(setting.name) else {
-                continue;
-            };
-            match setting.kind {
-                Kind::Secret => builder.set(setting.name, read_secret(Path::new(text))?.expose()),
-                Kind::Proxy | Kind::Budget if text.contains('@') => {
-                    return Err(config(format!(
-                        "--{} must not contain a user or password, because other users can read arguments; \
-                         set {} or add it to the profile file",
-                        setting.flag(),
-                        setting.variable()
-                    )));
-                }
-                _ => builder.set(setting.name, text.as_str()),
-            };
-        }
-        self.note_precedence();
-        Ok(())
-    }
-
-    /// Says which settings are not those of the profile that was asked for, lest the wrong service is asked.
-    fn note_precedence(&self) {
-        let Some(profile) = self.0.get(PROFILE) else {
-            return;
+/// Sets what was given.
+///
+/// # Errors
+/// `Config` when the file of a secret cannot be read, and for a password on the command line.
+pub(crate) fn set(given: &ArgMatches, builder: &mut Builder) -> Result<()> {
+    for setting in SETTINGS {
+        let Some(text) = text_of(given, setting) else {
+            continue;
         };
-        let set = |name: &String| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let rows = SETTINGS.iter().filter(|row| row.scope == Scope::Service);
-        let others = rows.filter(|row| !self.0.contains_key(row.name));
-        let set: Vec<String> = others.map(Setting::variable).filter(set).collect();
-        if !set.is_empty() {
-            output::remark(&format!(
-                "note: {} of the environment goes before the profile {profile}",
-                set.join(", ")
-            ));
-        }
+        match setting.kind {
+            Kind::Secret => builder.set(setting.name, read_secret(Path::new(text))?.expose()),
+            Kind::Proxy | Kind::Budget if text.contains('@') => {
+                return Err(config(format!(
+                    "--{} must not contain a user or password, because other users can read arguments; \
+                     set {} or add it to the profile file",
+                    setting.flag(),
+                    setting.variable()
+                )));
+            }
+            _ => builder.set(setting.name, text),
+        };
     }
+    Ok(())
 }
 
 /// A flag for each setting.
@@ -96,7 +69,8 @@ fn flag(setting: &Setting) -> Arg {
     };
     let default = setting.default();
     let default = default.map_or_else(String::new, |value| format!(" [default: {value}]"));
-    let help = format!("{before}{}{default}", setting.what);
+    let variable = setting.variable();
+    let help = format!("{before}{}{default} [env: {variable}]", setting.what);
     let (first, rest) = help.split_at(1);
     Arg::new(setting.name)
         .help(first.to_uppercase() + rest)
@@ -118,16 +92,13 @@ fn read_secret(path: &Path) -> Result<Secret> {
     }
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
-        return Err(config(
-            "--client-secret-file -: the terminal would show the secret; send it through a pipe"
-                .into(),
-        ));
+        let message =
+            "--client-secret-file -: the terminal would show the secret; send it through a pipe";
+        return Err(config(message.into()));
     }
     let mut text = String::new();
-    stdin
-        .take(LONGEST_SECRET)
-        .read_to_string(&mut text)
-        .map_err(|error| config(format!("--client-secret-file -: {error}")))?;
+    let read = stdin.take(LONGEST_SECRET).read_to_string(&mut text);
+    read.map_err(|error| config(format!("--client-secret-file -: {error}")))?;
     Ok(Secret::new(text.trim_end_matches(['\r', '\n'])))
 }
 

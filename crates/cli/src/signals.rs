@@ -1,5 +1,6 @@
 //! Ctrl-C and SIGTERM: the first stops the work in order, the second immediately.
 
+use crate::output::remark;
 use talentdata_core::{Error, ErrorKind};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -15,12 +16,11 @@ pub(crate) struct Signals(watch::Receiver<Option<ExitCode>>);
 
 impl Signals {
     /// Takes the signals over, which after that are never handed back. After the first one the process ends by itself
-    /// when a second one comes; `before_exit` is called before. The value and its clones must live as long as that is
-    /// to be so.
+    /// when a second one comes. The value and its clones must live as long as that is to be so.
     ///
     /// # Errors
     /// `Internal` when the system does not hand them over.
-    pub(crate) fn take(before_exit: impl FnOnce() + Send + 'static) -> Result<Self, Error> {
+    pub(crate) fn take() -> Result<Self, Error> {
         let take = |kind| {
             signal(kind).map_err(|error| {
                 let message = format!("cannot handle signals: {error}");
@@ -44,7 +44,7 @@ impl Signals {
             };
             tokio::select! {
                 code = second => {
-                    before_exit();
+                    remark("error: stopped immediately");
                     std::process::exit(code.into());
                 }
                 () = sender.closed() => {}
@@ -59,6 +59,11 @@ impl Signals {
     }
 
     /// Waits for the first signal.
+    pub(crate) async fn stop(&self) {
+        self.stopped().await;
+    }
+
+    /// The same, and says which it was.
     pub(crate) async fn stopped(&self) -> ExitCode {
         let mut receiver = self.0.clone();
         let caught = receiver.wait_for(Option::is_some).await.map(|code| *code);

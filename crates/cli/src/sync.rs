@@ -1,16 +1,15 @@
 //! `sync`: brings a mirror up to date, list after list, and says what has changed.
 
 use crate::args::Common;
-use crate::connect::connect;
-use crate::filters::Lists;
-use crate::output::{Ending, remark};
+use crate::connect::with_client;
+use crate::lists::Lists;
+use crate::output::Ending;
 use crate::receipts;
-use crate::run::{Done, Run, Work};
-use std::io::IsTerminal;
-use std::path::PathBuf;
+use crate::run::{Run, Work};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
-use talentdata_core::{Error, ErrorKind};
-use talentdata_mirror::{MaxDeletes, Sync, SyncReceipt, age};
+use talentdata_core::Error;
+use talentdata_mirror::{MaxDeletes, Sync, age};
 
 /// Shown below the help of the command.
 pub(crate) const EXAMPLES: &str = "\
@@ -24,9 +23,6 @@ Examples:
   talentdata changes contacts --from mirror.db --since 16
   talentdata export contacts --from mirror.db --as-of 2026-11-20T06:00:00Z --out contacts.parquet
   sqlite3 mirror.db 'SELECT id, email FROM contacts'";
-
-/// Why a mirror takes one sync with `--sandbox` only.
-const SANDBOX_HINT: &str = "every run with --sandbox has a service of its own: to sync from the same one again, start it with `talentdata sandbox` in another terminal";
 
 /// What to sync, and where to.
 #[derive(Debug, clap::Args)]
@@ -56,65 +52,34 @@ fn max_deletes(text: &str) -> Result<MaxDeletes, Error> {
 }
 
 pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
-    let syncs = verb.syncs(common)?;
-    let connection = connect(common)?;
+    let receipt = verb.lists.receipt.as_deref();
+    let sync = |(resource, scan)| {
+        let sync = Sync {
+            scan,
+            confirm: verb.confirm,
+            max_deletes: verb.max_deletes,
+            keep: verb.keep,
+            ..Sync::new(resource, &verb.to)
+        };
+        sync.check().map(|()| Work::Sync(sync))
+    };
+    let syncs = verb.lists.scans(common)?.into_iter().map(sync);
+    let syncs = syncs.collect::<Result<Vec<Work>, Error>>()?;
+    if let Some(path) = receipt {
+        receipts::check(path, |path| is_one_file(path, &verb.to))?;
+    }
     let run = Run {
-        client: &connection.client,
-        receipt: verb.lists.receipt.as_deref(),
+        common,
+        receipt,
         to_stdout: false,
-        verbose: common.verbose > 0,
         // They write to one file.
         width: 1,
     };
-    let hint = |error: &Error| {
-        let is_other = common.sandbox && error.kind() == ErrorKind::InvalidArgument;
-        is_other.then(|| SANDBOX_HINT.to_owned())
-    };
-    let stopped_at_once = || remark("error: stopped immediately; the mirror is as it was");
-    for done in run.all(&syncs, hint, stopped_at_once).await? {
-        if let Done::Sync(receipt) = done
-            && std::io::stderr().is_terminal()
-        {
-            sum_up(&receipt.scan.resource.replace('_', "-"), &receipt);
-        }
-    }
-    Ok(())
+    with_client(common, async |client| run.all(client, &syncs).await).await
 }
 
-fn sum_up(list: &str, receipt: &SyncReceipt) {
-    let counts = &receipt.changes;
-    let missing = match receipt.missing {
-        0 => String::new(),
-        count => format!(", {count} missing"),
-    };
-    remark(&format!(
-        "{list}: sync {}: {} records, {} inserted, {} updated, {} deleted{missing}, in {:.1} s",
-        receipt.generation,
-        receipt.scan.records,
-        counts.insert,
-        counts.update,
-        counts.delete,
-        receipt.scan.seconds
-    ));
-}
-
-impl Verb {
-    /// A sync for each list.
-    fn syncs(&self, common: &Common) -> Result<Vec<Work>, Error> {
-        let scans = self.lists.scans(&common.filters)?;
-        if let Some(path) = &self.lists.receipt {
-            receipts::check_beside(path, &self.to)?;
-        }
-        let sync = |(resource, scan)| {
-            let sync = Sync {
-                scan,
-                confirm: self.confirm,
-                max_deletes: self.max_deletes,
-                keep: self.keep,
-                ..Sync::new(resource, &self.to)
-            };
-            sync.check().map(|()| Work::Sync(sync))
-        };
-        scans.into_iter().map(sync).collect()
-    }
+/// Whether both are the same file, which may not exist.
+fn is_one_file(one: &Path, other: &Path) -> bool {
+    let of = |path: &Path| path.canonicalize().ok();
+    one == other || of(one).is_some_and(|one| of(other) == Some(one))
 }

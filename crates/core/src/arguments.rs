@@ -14,8 +14,6 @@ use talentdata_types::{FieldKind, Location, Operation, Parameter};
 #[derive(Clone, Default)]
 pub struct Arguments {
     values: Map<String, Value>,
-    /// Values whose types are those of the operation, which is not known yet.
-    texts: Vec<(String, String)>,
     body: Option<String>,
 }
 
@@ -32,11 +30,7 @@ pub(crate) struct Parts {
 impl Arguments {
     /// Arguments with these values by the names of their parameters, and this JSON body.
     pub fn new(values: Map<String, Value>, body: Option<String>) -> Self {
-        Arguments {
-            values,
-            texts: Vec::new(),
-            body,
-        }
+        Arguments { values, body }
     }
 
     /// Adds the value of a parameter; null leaves it out.
@@ -110,15 +104,14 @@ impl Arguments {
     /// # Errors
     /// `InvalidArgument`, naming the argument.
     pub(crate) fn parts(self, operation: &'static Operation) -> Result<Parts> {
-        let this = self.resolved(operation)?;
         let known = |name: &str| operation.parameters.iter().any(|one| one.name == name);
-        if let Some(name) = this.values.keys().find(|name| !known(name)) {
+        if let Some(name) = self.values.keys().find(|name| !known(name)) {
             return Err(unknown(operation, name));
         }
         let mut parts = Parts::default();
         let mut in_path = Vec::new();
         for parameter in operation.parameters {
-            let texts = texts(parameter, this.values.get(parameter.name))?;
+            let texts = texts(parameter, self.values.get(parameter.name))?;
             match parameter.location {
                 Location::Path => in_path.push((parameter, texts.join(","))),
                 Location::Query => {
@@ -138,7 +131,7 @@ impl Arguments {
             .split('/')
             .map(|segment| filled(segment, &in_path))
             .collect::<Result<_>>()?;
-        parts.body = match (&operation.body, this.body) {
+        parts.body = match (&operation.body, self.body) {
             (Some(body), None) if body.required => return Err(wrong("body", "is required")),
             (None, Some(_)) => {
                 let message = format_args!("{} takes no body", operation.name);
@@ -156,36 +149,12 @@ impl Arguments {
 
 /// Arguments of a list: values that are sent with every page, and what receipts and checkpoints record of them.
 impl Arguments {
-    /// Adds a value as text, which is read when it is known what it belongs to; see [`add_text`](Self::add_text).
-    pub fn with_text(mut self, parameter: impl Into<String>, text: impl Into<String>) -> Self {
-        self.texts.push((parameter.into(), text.into()));
-        self
-    }
-
-    /// The same with all values in the types of this operation.
-    ///
-    /// # Errors
-    /// As [`add_text`](Self::add_text).
-    fn resolved(mut self, operation: &Operation) -> Result<Self> {
-        for (name, text) in std::mem::take(&mut self.texts) {
-            self.add_text(operation, &name, &text)?;
-        }
-        Ok(self)
-    }
-
     /// These, completed by those of `others` that they do not have.
     pub(crate) fn or(mut self, others: &Arguments) -> Self {
-        let given = |name: &str| {
-            self.values.contains_key(name) || self.texts.iter().any(|(one, _)| one == name)
-        };
-        let values = others.values.iter().filter(|(name, _)| !given(name));
-        let values: Vec<_> = values
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect();
-        let texts = others.texts.iter().filter(|(name, _)| !given(name));
-        let texts: Vec<_> = texts.cloned().collect();
-        self.values.extend(values);
-        self.texts.extend(texts);
+        for (name, value) in &others.values {
+            let own = self.values.entry(name.as_str());
+            own.or_insert_with(|| value.clone());
+        }
         self
     }
 
@@ -208,9 +177,7 @@ impl Arguments {
             let mut parameters = operation.parameters.iter();
             parameters.any(|one| one.name == name && one.location == Location::Header)
         };
-        // What cannot be sent is refused elsewhere.
-        let values = self.clone().resolved(operation).unwrap_or_default().values;
-        let sent = values.iter().filter(|(_, value)| is_sent(value));
+        let sent = self.values.iter().filter(|(_, value)| is_sent(value));
         let recorded = sent.map(|(name, value)| {
             let value = match is_header(name) {
                 true => {
@@ -228,8 +195,7 @@ impl Arguments {
 /// Without the values, which may be secret.
 impl std::fmt::Debug for Arguments {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let texts = self.texts.iter().map(|(name, _)| name);
-        let names: Vec<&String> = self.values.keys().chain(texts).collect();
+        let names: Vec<&String> = self.values.keys().collect();
         formatter
             .debug_struct("Arguments")
             .field("values", &names)

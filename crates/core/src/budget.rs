@@ -55,9 +55,10 @@ pub(crate) enum Take {
         /// When the service lets the next request go, as far as is known.
         earliest: Time,
         again: Time,
-        /// The service is down, and requests are held back but for one at a time that probes it.
-        outage: Option<Failures>,
     },
+    /// The service is down, and requests are held back but for one at a time that probes it. Ask again at `again`, or when the
+    /// budget notifies before that something has changed.
+    Outage { failures: Failures, again: Time },
     /// The shared budget cannot be reached, for this reason, and the settings say to wait for it.
     Unreachable(String),
     /// Ask again when the budget notifies that something has changed.
@@ -70,16 +71,21 @@ impl Take {
         match turn {
             Turn::Now(ticket) => Take::Now(ticket),
             Turn::Wait {
-                earliest,
                 again,
-                outage,
+                outage: Some(failures),
+                ..
+            } => Take::Outage {
+                failures: Failures {
+                    since: local(failures.since),
+                    ..failures
+                },
+                again: local(again),
+            },
+            Turn::Wait {
+                earliest, again, ..
             } => Take::Wait {
                 earliest: local(earliest),
                 again: local(again),
-                outage: outage.map(|failures| Failures {
-                    since: local(failures.since),
-                    ..failures
-                }),
             },
         }
     }

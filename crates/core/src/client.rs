@@ -55,7 +55,7 @@ impl Client {
         };
         let changed = Arc::new(Notify::new());
         let budget = budget::of(&config, gate, &changed);
-        let queue = AdmissionQueue::new(budget, changed, config.max_wait);
+        let queue = AdmissionQueue::new(budget, changed);
         Self::with_queue(config, queue)
     }
 
@@ -136,14 +136,12 @@ impl Client {
             self.invoke_without(operation, arguments).await?;
             return Ok(None);
         }
-        let call = Call::new(operation, arguments)?;
         let read = |response: &Response| {
             let text = response.json_text()?;
-            let fits = check_response(operation, text);
-            fits.map_err(|error| error.with_status(response.status.as_u16()))?;
+            check_response(operation, text)?;
             Ok(Some(text.to_owned()))
         };
-        self.call(call, read).await
+        self.call(&mut Call::new(operation, arguments)?, read).await
     }
 
     /// The response of an operation.
@@ -152,8 +150,8 @@ impl Client {
         operation: &'static Operation,
         arguments: Arguments,
     ) -> Result<T> {
-        self.call(Call::new(operation, arguments)?, Response::json)
-            .await
+        let mut call = Call::new(operation, arguments)?;
+        self.call(&mut call, Response::json).await
     }
 
     /// Calls an operation whose response has no body that is read.
@@ -162,8 +160,8 @@ impl Client {
         operation: &'static Operation,
         arguments: Arguments,
     ) -> Result<()> {
-        self.call(Call::new(operation, arguments)?, |_| Ok(()))
-            .await
+        let mut call = Call::new(operation, arguments)?;
+        self.call(&mut call, |_| Ok(())).await
     }
 }
 

@@ -175,8 +175,8 @@ impl Error {
         self
     }
 
-    pub(crate) fn with_status(mut self, status: u16) -> Self {
-        self.0.status = Some(status);
+    pub(crate) fn with_status(mut self, status: impl Into<Option<u16>>) -> Self {
+        self.0.status = status.into();
         self
     }
 

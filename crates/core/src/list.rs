@@ -7,8 +7,6 @@ use crate::page::Page;
 use crate::record::RawRecord;
 use crate::request::Call;
 use crate::request::memory::ScanMetrics;
-use crate::request::queue::Priority;
-use crate::request::transport::PAGE_BODY;
 use crate::scan::{Scan, ScanOptions};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -130,24 +128,9 @@ impl Client {
         let query = &mut call.parts.query;
         query.push(("offset", offset.to_string()));
         query.extend(limit.map(|limit| ("limit", limit.to_string())));
-        let mut claim = self.0.memory.claim(metrics.clone(), offset);
-        let call = Call {
-            most: PAGE_BODY,
-            // What is counted is a scan.
-            priority: if metrics.is_some() {
-                Priority::Scan
-            } else {
-                Priority::Single
-            },
-            metrics,
-            ..call
-        };
-        let page = self
-            .call_within(call, Some(&mut claim), |response| {
-                Page::read(response, key, offset)
-            })
-            .await;
-        let page = page.map_err(|error| error.with_offset(offset))?;
-        Ok(page.with_claim(claim).await)
+        call.claim = Some(self.0.memory.claim(metrics, offset));
+        let page = self.call(&mut call, |response| Page::read(response, key, offset));
+        let page = page.await.map_err(|error| error.with_offset(offset))?;
+        Ok(page.with_claim(call.claim).await)
     }
 }

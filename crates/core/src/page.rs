@@ -1,4 +1,4 @@
-//! One page of a list: its records, its paging metadata, and the page arithmetic of section 8.
+//! One page of a list: its records and its paging metadata.
 
 use crate::error::{Error, ErrorKind, Result, Retryability};
 use crate::json;
@@ -13,26 +13,6 @@ use talentdata_types::Pagination;
 /// A response with more items than this in its arrays is refused, and one with more members: a page was asked for, and
 /// each of them takes memory.
 const MAX_ITEMS: usize = 100_000;
-
-/// The 1-based number of the page at `offset`; none when `limit` is 0.
-pub fn current_page(offset: u64, limit: u64) -> Option<u64> {
-    Some(offset.checked_div(limit)?.saturating_add(1))
-}
-
-/// How many pages `total` records make; none when `limit` is 0.
-pub fn total_pages(total: u64, limit: u64) -> Option<u64> {
-    (limit > 0).then(|| total.div_ceil(limit))
-}
-
-/// The offset of the page after this one, in records.
-pub fn next_offset(offset: u64, limit: u64) -> u64 {
-    offset.saturating_add(limit)
-}
-
-/// The offset of the page before this one, in records; never below 0.
-pub fn previous_offset(offset: u64, limit: u64) -> u64 {
-    offset.saturating_sub(limit)
-}
 
 /// A page as received.
 #[derive(Clone, Debug)]
@@ -52,15 +32,16 @@ impl Page {
     ///
     /// `key` is where the records are known to be; else they are the response's one array of objects.
     pub(crate) fn read(response: &Response, key: Option<&str>, offset: u64) -> Result<Page> {
-        let status = response.status.as_u16();
-        read(response, key, offset).map_err(|error| error.with_offset(offset).with_status(status))
+        read(response, key, offset).map_err(|error| error.with_offset(offset))
     }
 
     /// The same page with its claim to memory, which from here on is for all that it takes.
-    pub(crate) async fn with_claim(mut self, mut claim: Claim) -> Self {
+    pub(crate) async fn with_claim(mut self, mut claim: Option<Claim>) -> Self {
         let bytes = self.records.first().map_or(0, RawRecord::page_size);
-        claim.complete(bytes).await;
-        self.claim = Some(Arc::new(claim));
+        if let Some(claim) = &mut claim {
+            claim.complete(bytes).await;
+        }
+        self.claim = claim.map(Arc::new);
         self
     }
 }

@@ -3,7 +3,7 @@
 use crate::arguments::Arguments;
 use crate::client::Client;
 use crate::error::Result;
-use crate::page::{Page, total_pages};
+use crate::page::Page;
 use crate::settings::REQUESTS_PER_SECOND;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -75,7 +75,7 @@ fn pages(page: &Page) -> u64 {
     }
     let pages = match granted {
         1 => total(page),
-        _ => total_pages(total(page).saturating_sub(1), granted - 1).unwrap_or(1),
+        _ => total(page).saturating_sub(1).div_ceil(granted - 1),
     };
     pages.saturating_add(2)
 }

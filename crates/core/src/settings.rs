@@ -1,39 +1,39 @@
 //! Settings of a client: given explicitly, else from the environment, else from a profile file.
 
 mod base_url;
-mod budget;
 mod builder;
 mod found;
 mod profile;
-mod proxy;
+mod servers;
 mod table;
 #[cfg(all(test, unix))]
 mod tests;
 
 pub use crate::generated::settings::Config;
 pub use base_url::BaseUrl;
-pub(crate) use budget::BudgetStore;
 pub use builder::{Builder, Value};
-pub(crate) use found::{Found, not_set};
+pub(crate) use found::Found;
+use found::not_set;
 pub use profile::read_secret_file;
-pub(crate) use proxy::Proxy;
+pub(crate) use servers::{BudgetStore, Proxy};
 pub use table::{Bounds, Kind, PROFILE, SETTINGS, Scope, Setting};
 
 use crate::choice;
+use talentdata_types::Secret;
 
 /// The company's limit, in requests per second.
 pub const REQUESTS_PER_SECOND: u32 = 40;
 
 impl Config {
-    /// Fails where there are no credentials, which every call but those for the version needs.
+    /// The credentials, which every call but those for the version needs.
     ///
     /// # Errors
-    /// `Config`, naming the setting.
-    pub fn require_credentials(&self) -> crate::Result<()> {
+    /// `Config`, naming the setting that is missing.
+    pub fn require_credentials(&self) -> crate::Result<(&str, &Secret)> {
         match (&self.client_id, &self.client_secret) {
             (None, _) => Err(not_set("client_id")),
             (_, None) => Err(not_set("client_secret")),
-            _ => Ok(()),
+            (Some(id), Some(secret)) => Ok((id, secret)),
         }
     }
 

@@ -12,9 +12,9 @@ use crate::text::Text;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use talentdata_columns::blocking::{self, Scan as BlockingScan};
+use talentdata_core::Result;
 use talentdata_core::blocking::Client as Blocking;
 use talentdata_core::types::{OPERATIONS, Operation, Resource};
-use talentdata_core::{Arguments, Result};
 
 /// Passed as a limit, lets the service decide how many records a page has.
 pub const TALENTDATA_LIMIT_OF_SERVICE: u64 = u64::MAX;
@@ -66,8 +66,8 @@ pub extern "C" fn talentdata_client_new(
 ///
 /// @param client the client
 /// @param operation its operationId, such as checkVersion
-/// @param body the request body as JSON; absent where it takes none
 /// @param options its parameters, added with talentdata_options_add, or NULL
+/// @param body the request body as JSON; absent where it takes none
 /// @param response_out the response, byte for byte as the service sent it; NULL where it has none
 /// Ownership: the caller frees `*response_out` with talentdata_record_free. The arguments are borrowed during the call.
 /// Threads: any; no other may change `options` meanwhile; waits for the service.
@@ -77,8 +77,8 @@ pub extern "C" fn talentdata_client_new(
 pub extern "C" fn talentdata_client_call(
     client: Option<&Client>,
     operation: Text,
-    body: Text,
     options: Option<&Options>,
+    body: Text,
     response_out: Option<&mut MaybeUninit<Option<Box<Record>>>>,
 ) -> Option<Box<Error>> {
     get(
@@ -86,11 +86,8 @@ pub extern "C" fn talentdata_client_call(
         (response_out, "response_out"),
         |client| {
             let operation = operation_of(text(&operation, "operation")?)?;
-            let options = Options::given(options, "", operation.id)?;
-            let mut arguments = Arguments::default();
-            for (name, value) in options.parameters() {
-                arguments.add_text(operation, name, value)?;
-            }
+            let options = Options::given(options, operation, "", operation.id)?;
+            let mut arguments = options.scan.arguments;
             if let Some(json) = optional_text(&body, "body")? {
                 serde_json::from_str::<serde::de::IgnoredAny>(json)
                     .map_err(|error| invalid("body", format_args!("is not JSON: {error}")))?;
@@ -122,7 +119,8 @@ pub extern "C" fn talentdata_client_list(
 ) -> Option<Box<Error>> {
     get((client, "client"), (scan_out, "scan_out"), |client| {
         let resource = resource(&list)?;
-        let options = Options::given(options, OF_SCANS, "a scan")?;
+        let operation = resource.shape().operation;
+        let options = Options::given(options, operation, OF_SCANS, "a scan")?;
         let scan = BlockingScan::new(&client.inner, resource, options.scan, options.table)?;
         Ok(Box::new(Scan::new(scan)))
     })
@@ -152,7 +150,10 @@ pub extern "C" fn talentdata_client_page(
 ) -> Option<Box<Error>> {
     get((client, "client"), (page_out, "page_out"), |client| {
         let resource = resource(&list)?;
-        let arguments = Options::given(options, "", "a page")?.arguments();
+        let operation = resource.shape().operation;
+        let arguments = Options::given(options, operation, "", "a page")?
+            .scan
+            .arguments;
         let limit = (limit != TALENTDATA_LIMIT_OF_SERVICE).then_some(limit);
         let page = client.inner.page_with(resource, arguments, limit, offset)?;
         let records: Vec<&str> = page.records.iter().map(|record| record.as_str()).collect();
@@ -186,7 +187,10 @@ pub extern "C" fn talentdata_client_plan(
 ) -> Option<Box<Error>> {
     get((client, "client"), (plan_out, "plan_out"), |client| {
         let resource = resource(&list)?;
-        let arguments = Options::given(options, "", "a plan")?.arguments();
+        let operation = resource.shape().operation;
+        let arguments = Options::given(options, operation, "", "a plan")?
+            .scan
+            .arguments;
         Record::of(&client.inner.plan_with(resource, arguments)?)
     })
 }
@@ -212,8 +216,9 @@ pub extern "C" fn talentdata_client_schema(
 ) -> Option<Box<Error>> {
     get((client, "client"), (schema_out, "schema_out"), |client| {
         let resource = resource(&list)?;
-        let options = Options::given(options, "columns", "a schema")?;
-        let (arguments, columns) = (options.arguments(), options.table.columns);
+        let operation = resource.shape().operation;
+        let options = Options::given(options, operation, "columns", "a schema")?;
+        let (arguments, columns) = (options.scan.arguments, options.table.columns);
         let schema = blocking::schema(&client.inner, resource, arguments, columns)?;
         Record::parse(&schema.to_json(), 0)
     })

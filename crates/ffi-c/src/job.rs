@@ -62,10 +62,12 @@ pub extern "C" fn talentdata_client_export(
     job_out: Option<&mut MaybeUninit<Box<Job>>>,
 ) -> Option<Box<Error>> {
     get((client, "client"), (job_out, "job_out"), |client| {
-        let options = Options::given(options, OF_EXPORTS, "an export")?;
+        let resource = resource(&list)?;
+        let operation = resource.shape().operation;
+        let options = Options::given(options, operation, OF_EXPORTS, "an export")?;
         let path = crate::boundary::path(&path, "path")?;
         let export = Export {
-            resource: resource(&list)?,
+            resource,
             format: match format {
                 0 => Format::of_path(path)?,
                 number => Format::of_number(number)?,
@@ -104,9 +106,11 @@ pub extern "C" fn talentdata_client_sync(
     job_out: Option<&mut MaybeUninit<Box<Job>>>,
 ) -> Option<Box<Error>> {
     get((client, "client"), (job_out, "job_out"), |client| {
-        let options = Options::given(options, OF_SYNCS, "a sync")?;
+        let resource = resource(&list)?;
+        let operation = resource.shape().operation;
+        let options = Options::given(options, operation, OF_SYNCS, "a sync")?;
         let file = crate::boundary::path(&path, "path")?;
-        let mut sync = MirrorSync::new(resource(&list)?, file);
+        let mut sync = MirrorSync::new(resource, file);
         sync.scan = options.scan;
         sync.confirm = options.confirm;
         sync.max_deletes = options.max_deletes;

@@ -8,7 +8,8 @@ use crate::text::Text;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use std::mem::MaybeUninit;
 use talentdata_columns::arrow::TableOptions;
-use talentdata_mirror::{At, Mirror as RustMirror, RecordBatches, forget};
+use talentdata_core::Result;
+use talentdata_mirror::{At, Mirror as RustMirror, Rows, forget};
 
 /// Rows of a batch.
 const ROWS: usize = 8192;
@@ -85,7 +86,7 @@ pub extern "C" fn talentdata_mirror_changes(
         let since = optional_text(&since, "since")?;
         let since = since.map_or(Ok(At::Sync(0)), str::parse)?;
         let changes = mirror.inner.changes(resource(&list)?, &since)?;
-        Ok(batches(changes.into_batches(ROWS)?))
+        batches(changes)
     })
 }
 
@@ -111,13 +112,8 @@ pub extern "C" fn talentdata_mirror_records(
 ) -> Option<Box<Error>> {
     get((mirror, "mirror"), (stream_out, "stream_out"), |mirror| {
         let resource = resource(&list)?;
-        let records = match optional_text(&at, "at")? {
-            Some(at) => mirror.inner.as_of(resource, &at.parse()?)?,
-            None => mirror.inner.current(resource)?,
-        };
-        Ok(batches(
-            records.into_batches(ROWS, &TableOptions::default())?,
-        ))
+        let at = optional_text(&at, "at")?.map(str::parse).transpose()?;
+        batches(mirror.inner.records(resource, at.as_ref())?)
     })
 }
 
@@ -164,6 +160,7 @@ pub extern "C" fn talentdata_mirror_free(mirror: Option<Box<Mirror>>) {
     guard_or((), || drop(mirror));
 }
 
-fn batches(mut batches: RecordBatches) -> FFI_ArrowArrayStream {
-    stream(batches.schema(), move || batches.next().transpose())
+fn batches(rows: Rows) -> Result<FFI_ArrowArrayStream> {
+    let mut batches = rows.into_batches(ROWS, TableOptions::default())?;
+    Ok(stream(batches.schema(), move || batches.next().transpose()))
 }

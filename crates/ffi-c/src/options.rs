@@ -8,7 +8,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 use talentdata_columns::arrow::{TableOptions, TableSchema};
-use talentdata_core::{Arguments, Result, ScanOptions};
+use talentdata_core::types::Operation;
+use talentdata_core::{Result, ScanOptions};
 use talentdata_mirror::{MaxDeletes, age};
 
 /// Options of scans, exports, syncs, plans, pages and calls. Freed with talentdata_options_free.
@@ -114,8 +115,14 @@ pub extern "C" fn talentdata_options_free(options: Option<Box<Options>>) {
 }
 
 impl Options {
-    /// The options given, or the defaults; others than the allowed ones are refused.
-    pub(crate) fn given(options: Option<&Options>, allowed: &str, what: &str) -> Result<Self> {
+    /// The options given, or the defaults; others than the allowed ones are refused, and so are parameters that the operation
+    /// does not have.
+    pub(crate) fn given(
+        options: Option<&Options>,
+        operation: &Operation,
+        allowed: &str,
+        what: &str,
+    ) -> Result<Self> {
         let mut options = options.cloned().unwrap_or_default();
         let is_allowed = |name: &&String| allowed.split(", ").any(|one| one == *name);
         if let Some(name) = options.names.iter().find(|name| !is_allowed(name)) {
@@ -126,21 +133,10 @@ impl Options {
             let why = format_args!("{what} has no option {name}; it has {has}");
             return Err(invalid("options", why));
         }
-        options.scan.arguments = options.arguments();
+        for (name, value) in &options.parameters {
+            options.scan.arguments.add_text(operation, name, value)?;
+        }
         Ok(options)
-    }
-
-    /// The parameters.
-    pub(crate) fn arguments(&self) -> Arguments {
-        let values = self.parameters.iter();
-        values.fold(Arguments::default(), |all, (name, value)| {
-            all.with_text(name, value)
-        })
-    }
-
-    /// The parameters, of which an operation knows the types.
-    pub(crate) fn parameters(&self) -> &[(String, String)] {
-        &self.parameters
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<()> {

@@ -90,7 +90,7 @@ fn step(name: &str, directory: &Path) {
             let ready = Instant::now();
             let first = mirror.changes(LIST, &At::Sync(last - 1)).unwrap().next();
             let (changes, ready) = (ready.elapsed(), Instant::now());
-            let as_of = mirror.as_of(LIST, &At::Sync(1)).unwrap();
+            let as_of = mirror.records(LIST, Some(&At::Sync(1))).unwrap();
             let sizes = as_of.map(|record| record.unwrap().as_str().len());
             let mut sizes = sizes.peekable();
             sizes.peek().unwrap();

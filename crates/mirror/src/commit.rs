@@ -1,82 +1,122 @@
-//! What a complete scan means for the mirror: the one transaction of a sync.
+//! What a scan means for the mirror. Its records are compared with those of the last sync while they arrive, and kept beside
+//! the mirror until the scan is complete; one transaction then commits the difference.
 
-use crate::file::{Fault, io_error};
-use crate::order::{Entry, place};
-use crate::receipt::{
-    CHANGES_OF, ChangeCounts, MaxDeletes, SyncReceipt, SyncRow, Withheld, of_missing,
-};
-use crate::staging::Staging;
+use crate::digest::{Hash, add, key};
+use crate::file::{Claim, Fault, damaged, io_error};
+use crate::order::{NONE, place};
+use crate::receipt::{CHANGES, MaxDeletes, SyncReceipt, SyncRow, Withheld};
 use crate::views;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension, params};
+use std::collections::HashSet;
 use std::time::{Duration, SystemTime};
+use talentdata_columns::arrow::{Columns, TableSchema};
 use talentdata_core::scan::{Basis, Completeness, Doubt, Receipt, utc};
+use talentdata_core::types::Resource;
+use talentdata_core::{Error, ErrorKind, RawRecord, json};
 
-/// What the caller wants of the commit.
-pub(crate) struct Plan {
-    pub(crate) max_deletes: MaxDeletes,
-    pub(crate) keep: Option<Duration>,
-    pub(crate) ended: SystemTime,
+/// The records of the scan in their order. `record` is the version that was there before, if any; `text` is none where it
+/// is the same, and `op` where that is no change. `fresh` are those that need a version of their own, because they are new
+/// or were given another place. Nothing is rolled back here: a sync that fails is over.
+const TABLES: &str = "
+    PRAGMA temp.journal_mode = OFF;
+    CREATE TEMP TABLE staged (place INTEGER PRIMARY KEY, key TEXT, record INTEGER UNIQUE, op TEXT, last_seen TEXT,
+        position INTEGER, text TEXT) STRICT;
+    CREATE UNIQUE INDEX temp.staged_key ON staged (key) WHERE key IS NOT NULL;
+    CREATE TEMP TABLE late (record INTEGER PRIMARY KEY) STRICT;
+    CREATE TEMP TABLE placed (place INTEGER PRIMARY KEY, position INTEGER NOT NULL) STRICT;
+    CREATE TEMP VIEW fresh AS
+        SELECT place, ifnull(staged.key, old.key) AS key, record, op, staged.last_seen,
+            ifnull(placed.position, staged.position) AS position, ifnull(staged.text, old.text) AS text
+        FROM staged LEFT JOIN placed USING (place) LEFT JOIN record AS old ON old.id = record
+        WHERE staged.text IS NOT NULL OR placed.position IS NOT NULL;
+";
+/// Stages a delivered record, unless one with its key is staged.
+const STAGE: &str = "
+    INSERT OR IGNORE INTO staged (key, record, op, last_seen, position, text)
+    SELECT iif(id IS NULL, ?2, NULL), id,
+        CASE WHEN id IS NULL THEN 'insert' WHEN missing IS NOT NULL THEN 'reappeared' WHEN differ(text, ?3) THEN 'update' END,
+        last_seen, position, iif(text = ?3 AND missing IS NULL, NULL, ?3)
+    FROM (SELECT 1) LEFT JOIN record ON list = ?1 AND key = ?2 AND (last IS NULL OR missing IS NOT NULL)";
+/// Notes that a record is there which is not delivered.
+const NOTE: &str = "
+    INSERT OR IGNORE INTO late
+    SELECT id FROM record WHERE list = ?1 AND key = ?2 AND (last IS NULL OR missing IS NOT NULL)";
+
+/// The records of a scan that is under way.
+pub(crate) struct Staging {
+    pub(crate) connection: Connection,
+    resource: Resource,
+    /// The service and the client, and how the list is read.
+    of: [String; 2],
+    started: String,
+    /// The sync that this one is compared with.
+    before: Option<SyncRow>,
+    /// Whether two records were delivered under one `id`.
+    is_repeated: bool,
 }
 
-/// What the statements below need to know of this sync: `last_seen` is when the scan before began, and `deletes` whether
-/// this one may delete. `absent` are the rows of versions that the scan has not shown.
-const NOW: &str = "CREATE TEMP TABLE now AS SELECT ?1 AS list, ?2 AS number, ?3 AS ended, ?4 AS last_seen, \
-     ?5 AS proven, ?6 AS counted, 0 AS deletes";
-const ABSENT: &str = "CREATE TEMP TABLE absent (id INTEGER PRIMARY KEY)";
-
-/// How many rows there are, and their digest: those that end with this sync, and those that begin with it.
-const ENDING: &str = "SELECT count(*), digest(position, key, text) FROM record \
-     WHERE id IN (SELECT id FROM absent UNION ALL SELECT record FROM staged)";
-const BEGINNING: &str =
-    "SELECT count(*), digest(position, key, text) FROM record WHERE id > ?1 AND list = ?2";
-
-/// Gives a record another position.
-const MOVE: &str = "INSERT INTO staged SELECT NULL, key, id, ?2, 0, NULL FROM record WHERE id = ?1 \
-     ON CONFLICT (key) DO UPDATE SET position = excluded.position";
-
-/// Ends the versions that are no longer current, writes the new ones in the order of the list, and notes as missing
-/// what was not delivered.
-const VERSIONS: &str = "
-    UPDATE record SET last = (SELECT number FROM now) - 1
-        WHERE id IN (SELECT id FROM absent UNION ALL SELECT record FROM staged);
-    INSERT INTO record (list, key, first, position, text)
-        SELECT now.list, staged.key, now.number, staged.position, ifnull(staged.text, old.text)
-        FROM now CROSS JOIN staged LEFT JOIN record AS old ON old.id = staged.record ORDER BY place;
-    INSERT INTO missing SELECT now.list, key, now.number, id, now.last_seen, 0
-        FROM absent CROSS JOIN now JOIN record USING (id);
-";
-
-/// The missing records that this scan proves to be gone, if it may delete: one that counted the list proves it by
-/// itself, another one if the scan before was proven and lacked them too.
-const GONE: &str = "SELECT count(*) FROM now CROSS JOIN missing USING (list)
-    WHERE list = ?1 AND now.proven AND (counted OR missing.proven) AND key NOT IN (SELECT key FROM staged)";
-
-/// Reports what has changed, in the order of the list, and then what was not delivered.
-const CHANGES: &str = "
-    INSERT INTO change
-        SELECT list, number, row_number() OVER (ORDER BY part, place), op, key, seen_before, ended, id FROM (
-            SELECT now.*, 0 AS part, place, staged.key, new.id,
-                CASE WHEN differs THEN 'update' WHEN missing.key IS NULL THEN 'insert' ELSE 'reappeared' END AS op,
-                CASE WHEN differs THEN now.last_seen ELSE missing.last_seen END AS seen_before
-            FROM now CROSS JOIN staged
-            JOIN record AS new ON new.list = now.list AND new.key = staged.key AND new.last IS NULL
-            LEFT JOIN missing ON missing.list = now.list AND missing.key = staged.key
-            WHERE staged.record IS NULL OR differs
-        UNION ALL
-            SELECT now.*, 1, record, key, record,
-                CASE WHEN deletes AND (counted OR missing.proven) THEN 'delete' ELSE 'missing' END AS op, missing.last_seen
-            FROM now CROSS JOIN missing USING (list)
-            WHERE key NOT IN (SELECT key FROM staged) AND (op = 'delete' OR since = number)
-        );
-    DELETE FROM missing WHERE (list, key) IN
-        (SELECT change.list, change.key FROM now JOIN change ON (change.list, sync) = (now.list, number) WHERE op IN ('delete', 'reappeared'));
-    UPDATE missing SET proven = (SELECT proven FROM now) WHERE list = (SELECT list FROM now);
-";
-
 impl Staging {
+    /// Opens the mirror; `of` are the service and the client, and how the list is read.
+    pub(crate) fn begin(claim: &Claim, resource: Resource, of: [String; 2]) -> Result<Self, Fault> {
+        let connection = claim.open()?;
+        let before = SyncRow::all(&connection, resource.name())?.pop();
+        let service = "SELECT about ->> '$.of[0]' FROM sync LIMIT 1";
+        let service = connection.query_row(service, [], |row| row.get::<_, String>(0));
+        let filters = before.as_ref().map(|before| before.of[1].clone());
+        let known = [service.optional()?, filters];
+        let names = ["base_url, client_id", "parameters"];
+        for ((name, known), new) in names.into_iter().zip(known).zip(&of) {
+            if let Some(known) = known.filter(|known| known != new) {
+                let message = format!(
+                    "{name}: the mirror has {resource} of {known}, this sync has {new}; sync into another file"
+                );
+                return Err(Error::new(ErrorKind::InvalidArgument, message).into());
+            }
+        }
+        connection.execute_batch(TABLES)?;
+        Ok(Staging {
+            connection,
+            resource,
+            of,
+            started: utc(SystemTime::now()),
+            before,
+            is_repeated: false,
+        })
+    }
+
+    /// Takes the records of a page: those that came before what was delivered already, and those that are delivered.
+    pub(crate) fn take(&mut self, late: &[RawRecord], records: &[RawRecord]) -> Result<(), Fault> {
+        let list = self.resource.name();
+        let transaction = self.connection.unchecked_transaction()?;
+        for record in late {
+            transaction.execute(NOTE, params![list, key(record).0])?;
+        }
+        let mut stage = transaction.prepare_cached(STAGE)?;
+        for record in records {
+            let (base, by_id) = key(record);
+            let (mut key, mut ordinal) = (base.clone(), 1);
+            while stage.execute(params![list, key, record.as_str()])? == 0 {
+                if by_id {
+                    self.is_repeated = true;
+                    break;
+                }
+                ordinal += 1;
+                key = format!("{base}~{ordinal}");
+            }
+        }
+        drop(stage);
+        Ok(transaction.commit()?)
+    }
+
     /// Commits what has changed. After an error, or when the process ends, the mirror is as it was.
-    pub(crate) fn commit(mut self, mut scan: Receipt, plan: &Plan) -> Result<SyncReceipt, Fault> {
-        if self.shown.repeated {
+    pub(crate) fn commit(
+        self,
+        mut scan: Receipt,
+        max_deletes: MaxDeletes,
+        keep: Option<Duration>,
+        ended: SystemTime,
+    ) -> Result<SyncReceipt, Fault> {
+        if self.is_repeated {
             scan.completeness = Completeness::NotProven;
             (scan.basis, scan.assumes) = (None, None);
             if !scan.doubts.contains(&Doubt::RepeatedId) {
@@ -84,7 +124,11 @@ impl Staging {
             }
         }
         self.connection.execute_batch("BEGIN IMMEDIATE")?;
-        let receipt = self.apply(scan, plan)?;
+        let receipt = self.apply(scan, max_deletes, &utc(ended))?;
+        if let Some(keep) = keep {
+            let before = ended.checked_sub(keep).unwrap_or(SystemTime::UNIX_EPOCH);
+            self.prune(&utc(before))?;
+        }
         self.connection.execute_batch("COMMIT")?;
         // So that the file alone is the whole mirror; where a reader still needs the log, it stays.
         let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
@@ -92,160 +136,189 @@ impl Staging {
         Ok(receipt)
     }
 
-    fn apply(&mut self, scan: Receipt, plan: &Plan) -> Result<SyncReceipt, Fault> {
-        let (connection, list) = (&self.connection, self.list);
-        let last = SyncRow::all(connection, list)?.pop();
-        let moment = |row: Option<&SyncRow>| Some((row?.number(), row?.receipt.started.clone()));
-        if moment(last.as_ref()) != moment(self.before.as_ref()) {
+    fn apply(&self, scan: Receipt, max: MaxDeletes, ended: &str) -> Result<SyncReceipt, Fault> {
+        let (connection, list) = (&self.connection, self.resource.name());
+        let last = self.before.as_ref();
+        let before = last.map_or(0, SyncRow::number);
+        let newest = "SELECT ifnull(max(number), 0) FROM sync WHERE list = ?1";
+        if connection.query_row(newest, [list], |row| row.get::<_, i64>(0))? != before {
             let message = format!("another sync of {list} has ended meanwhile; sync again");
             return Err(io_error(message).into());
         }
-        let count = |sql| -> Result<i64, Fault> {
-            Ok(connection.query_row(sql, [list], |row| row.get(0))?)
+        let seen = |which: &str| {
+            let from = format!("INDEXED BY record_order WHERE {which}");
+            sum(connection, list, "position, key, text", &from)
         };
-        let missing = "SELECT count(*) FROM missing WHERE list = ?1";
-        let (records, was) = last.as_ref().map_or((0, 0), |last| {
-            (last.records, u128::from_le_bytes(last.digest))
-        });
-        let had = (records + count(missing)?).unsigned_abs();
-        let number = last.as_ref().map_or(0, SyncRow::number) + 1;
-        let (started, ended) = (self.started.clone(), utc(plan.ended));
-        let proven = scan.completeness == Completeness::Proven;
-        let counted = proven && scan.basis == Some(Basis::Counted);
-        let last_seen = last.as_ref().map(|last| last.receipt.started.as_str());
-        connection.execute(
-            NOW,
-            params![list, number, ended, last_seen, proven, counted],
-        )?;
-        self.note_absent(was)?;
-        for index in place(&mut self.shown.order) {
-            let Entry { record, position } = self.shown.order[index];
-            let change = match record {
-                1.. => MOVE,
-                _ => "UPDATE staged SET position = ?2 WHERE place = -?1",
-            };
-            connection
-                .prepare_cached(change)?
-                .execute([record, position])?;
+        let (count, mut digest) = seen("last IS NULL")?;
+        let (missing_before, lacking) = missing(connection, list)?;
+        let known = last.map(|last| (last.digest, last.missing));
+        if known.unwrap_or_default() != (digest, lacking) {
+            let what = format!("the records of {list} are not those that the last sync saw");
+            return Err(damaged(what).into());
         }
-        let sum = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, u128::from_le_bytes(row.get(1)?)));
-        let (ending, less) = connection.query_row(ENDING, [], sum)?;
-        let newest = "SELECT ifnull(max(id), 0) FROM record";
-        let newest: i64 = connection.query_row(newest, [], |row| row.get(0))?;
-        connection.execute_batch(VERSIONS)?;
-        let (beginning, more) = connection.query_row(BEGINNING, params![newest, list], sum)?;
-        let deletes = count(GONE)?.unsigned_abs();
-        let allowed = plan.max_deletes.allows(deletes, had);
-        connection.execute("UPDATE now SET deletes = proven AND ?1", [allowed])?;
-        connection.execute_batch(CHANGES)?;
-        let columns = self.columns.columns()?;
-        views::make(connection, list, &columns)?;
+        self.place()?;
+        let last_seen = last.map_or("", |last| &last.receipt.started);
+        let number = before + 1;
+        // Ends the versions that are no longer current, and writes the new ones in the order of the list.
+        connection.execute_batch(&format!(
+            "
+            UPDATE record SET last = ifnull(last, {before}), missing = NULL WHERE id IN (SELECT record FROM fresh);
+            UPDATE record INDEXED BY record_order SET last = {before}, missing = 0, last_seen = '{last_seen}'
+                WHERE list = '{list}' AND last IS NULL AND id NOT IN (SELECT record FROM late)
+                AND NOT EXISTS (SELECT 1 FROM staged WHERE staged.record = record.id);
+            INSERT INTO record (list, key, first, position, text)
+                SELECT '{list}', key, {number}, position, text FROM fresh ORDER BY place;
+            INSERT INTO change
+                SELECT '{list}', {number}, row_number() OVER (ORDER BY place), op, new.key,
+                    iif(op = 'update', '{last_seen}', fresh.last_seen), '{ended}', new.id
+                FROM fresh JOIN record AS new ON new.list = '{list}' AND new.position = fresh.position AND first = {number}
+                WHERE op IS NOT NULL;
+            "
+        ))?;
+        // A scan that counted the list proves by itself that a record is gone, another one if the scan before was proven
+        // and lacked it too.
+        let is_proven = scan.completeness == Completeness::Proven;
+        let is_proof = match (is_proven, scan.basis) {
+            (false, _) => "0",
+            (true, Some(Basis::Counted)) => "1",
+            (true, _) => "missing",
+        };
+        let absent = format!("FROM record WHERE list = '{list}' AND missing IS NOT NULL");
+        let gone = format!("{is_proof} AND id NOT IN (SELECT record FROM late)");
+        let deletes = format!("SELECT count(*) {absent} AND {gone}");
+        let deletes: i64 = connection.query_row(&deletes, [], |row| row.get(0))?;
+        let withheld = Withheld {
+            deletes: deletes.unsigned_abs(),
+            records: count + missing_before,
+        };
+        let is_allowed = max.allows(withheld.deletes, withheld.records);
+        connection.execute_batch(&format!(
+            "
+            INSERT INTO change
+                SELECT '{list}', {number}, row_number() OVER (ORDER BY position, id)
+                    + (SELECT ifnull(max(seq), 0) FROM change WHERE list = '{list}' AND sync = {number}),
+                    op, key, last_seen, '{ended}', id
+                FROM (SELECT *, CASE WHEN {is_allowed} AND {gone} THEN 'delete' WHEN last = {before} THEN 'missing' END AS op
+                    {absent})
+                WHERE op IS NOT NULL;
+            UPDATE record SET missing = iif({is_allowed} AND {gone}, NULL, {is_proven} AND id NOT IN (SELECT record FROM late))
+                WHERE list = '{list}' AND missing IS NOT NULL;
+            "
+        ))?;
+        add(
+            &mut digest,
+            seen(&format!("(first = {number} OR last = {before})"))?.1,
+        );
+        let (missing, lacking) = missing(connection, list)?;
+        let columns = self.columns()?;
+        let [current, reported] = views::of(list, &columns);
+        connection.execute_batch(&[views::drop(list), current, reported].join(";"))?;
+        let changes = format!(
+            "SELECT digest{} {} AND sync = {number}",
+            CHANGES[0], CHANGES[1]
+        );
+        let counts = format!(
+            "SELECT json_group_object(op, count) FROM (SELECT op, count(*) AS count FROM change \
+             WHERE list = ?1 AND sync = {number} GROUP BY op)"
+        );
+        let counts: String = connection.query_row(&counts, [list], |row| row.get(0))?;
         let mut receipt = SyncReceipt {
             generation: number.unsigned_abs(),
-            started,
-            ended,
-            changes: self.counts(number)?,
-            missing: count(missing)?.unsigned_abs(),
-            withheld: (!allowed).then_some(Withheld {
-                deletes,
-                records: had,
-            }),
-            confirms: None,
-            shortfall: None,
+            started: self.started.clone(),
+            ended: ended.to_owned(),
+            changes: serde_json::from_str(&counts).unwrap_or_default(),
+            missing,
+            withheld: (!is_allowed).then_some(withheld),
             scan,
+            ..SyncReceipt::default()
         };
         receipt.shortfall = receipt.why();
-        let changes = format!("SELECT digest{CHANGES_OF} AND sync = ?2");
-        let changes = connection.query_row(&changes, params![list, number], |row| row.get(0))?;
         let row = SyncRow {
             receipt,
-            records: records - ending + beginning,
-            digest: was.wrapping_sub(less).wrapping_add(more).to_le_bytes(),
-            changes: Some(changes),
-            missing: of_missing(connection, list)?,
-            parameters: self.parameters.clone(),
+            digest,
+            missing: lacking,
+            changes: connection.query_row(&changes, [list], |row| row.get(0))?,
+            of: self.of.clone(),
             columns,
         };
         row.write(connection, list)?;
-        if let Some(keep) = plan.keep {
-            let before = plan.ended.checked_sub(keep);
-            prune(
-                connection,
-                list,
-                &utc(before.unwrap_or(SystemTime::UNIX_EPOCH)),
-            )?;
-        }
         Ok(row.receipt)
     }
 
-    /// Notes what the scan has not shown of the versions of the last sync, and refuses to go on where they are not those
-    /// that it saw.
-    fn note_absent(&self, digest: u128) -> Result<(), Fault> {
-        let connection = &self.connection;
-        connection.execute_batch(ABSENT)?;
-        let current =
-            "SELECT id FROM record INDEXED BY record_key WHERE list = ?1 AND last IS NULL";
-        let mut current = connection.prepare(current)?;
-        let mut rows = current.query([self.list])?;
-        let mut absent = connection.prepare("INSERT INTO absent VALUES (?1)")?;
-        while let Some(row) = rows.next()? {
-            let id = row.get(0)?;
-            if !self.shown.has(id) {
-                absent.execute([id])?;
-            }
+    /// Gives positions to the records that are new or have moved.
+    fn place(&self) -> Result<(), Fault> {
+        let order = "SELECT ifnull(position, ?1) FROM staged ORDER BY place";
+        let mut order = self.connection.prepare(order)?;
+        let order = order.query_map([NONE], |row| row.get(0))?;
+        let mut order = order.collect::<rusqlite::Result<Vec<i64>>>()?;
+        let given = place(&mut order);
+        let mut placed = (self.connection).prepare("INSERT INTO placed VALUES (?1 + 1, ?2)")?;
+        for index in given {
+            placed.execute(params![index as i64, order[index]])?;
         }
-        let sql =
-            "SELECT digest(position, key, text) FROM record WHERE id IN (SELECT id FROM absent)";
-        let sum = connection.query_row(sql, [], |row| row.get(0))?;
-        let found = self.shown.sum.wrapping_add(u128::from_le_bytes(sum));
-        match found == digest {
-            true => Ok(()),
-            false => Err(Fault::Damaged(format!(
-                "the records of {} are not those that the last sync saw",
-                self.list
-            ))),
-        }
+        Ok(())
     }
 
-    fn counts(&self, number: i64) -> Result<ChangeCounts, Fault> {
-        let ops = ["insert", "update", "delete", "missing", "reappeared"];
-        let counts = ops.map(|op| format!("count(*) FILTER (WHERE op = '{op}')"));
-        let counts = counts.join(", ");
-        let sql = format!("SELECT {counts} FROM change WHERE list = ?1 AND sync = ?2");
-        Ok(
-            (self.connection).query_row(&sql, params![self.list, number], |row| {
-                let count = |index| row.get::<_, i64>(index).map(i64::unsigned_abs);
-                Ok(ChangeCounts {
-                    insert: count(0)?,
-                    update: count(1)?,
-                    delete: count(2)?,
-                    missing: count(3)?,
-                    reappeared: count(4)?,
-                })
-            })?,
-        )
+    /// All columns, with those of new fields behind the others. They are inferred from records with new fields, and from
+    /// the first of the others that are new.
+    fn columns(&self) -> Result<TableSchema, Fault> {
+        let known = self.before.as_ref().map(|before| &before.columns);
+        let names = known.into_iter().flatten();
+        let mut fields: HashSet<String> = names.map(|column| column.name.clone()).collect();
+        let texts = "SELECT text FROM staged WHERE text IS NOT NULL ORDER BY place";
+        let (mut texts, mut samples) = (self.connection.prepare(texts)?, [vec![], vec![]]);
+        let mut rows = texts.query([])?;
+        while let Some(row) = rows.next()? {
+            let (text, mut sample) = (row.get_ref(0)?.as_str().unwrap_or_default(), 1);
+            json::each_member(text, |name, _| {
+                if let Some(name) = json::text(name)
+                    && !fields.contains(&*name)
+                {
+                    fields.insert(name.into_owned());
+                    sample = 0;
+                }
+            });
+            if samples[sample].len() < TableSchema::SAMPLE {
+                samples[sample].push(text.to_owned());
+            }
+        }
+        let records = RawRecord::parse_all(&samples.concat())?;
+        let mut found = TableSchema::infer(self.resource, &records, Columns::Typed);
+        let Some(known) = known else { return Ok(found) };
+        let is_new = |name: &str| known.iter().all(|known| known.name != name);
+        found.fields.retain(|column| is_new(&column.name));
+        let mut grown = known.clone();
+        grown.fields.append(&mut found.fields);
+        // Where a table cannot have so many, their values are in the last column.
+        Ok(TableSchema::from_json(&grown.to_json()).unwrap_or_else(|_| known.clone()))
+    }
+
+    /// Removes what was over before a time: the last sync that had ended by then is the first that can still be read.
+    fn prune(&self, before: &str) -> rusqlite::Result<()> {
+        let list = self.resource.name();
+        self.connection.execute_batch(&format!(
+            "
+            CREATE TEMP TABLE kept AS SELECT max(number) AS number FROM sync
+                WHERE list = '{list}' AND number > 1 AND about ->> '$.receipt.ended' <= '{before}';
+            DELETE FROM sync WHERE list = '{list}' AND number < (SELECT number FROM kept);
+            DELETE FROM change WHERE list = '{list}' AND sync <= (SELECT number FROM kept);
+            DELETE FROM record WHERE list = '{list}' AND last < (SELECT number FROM kept) AND missing IS NULL
+                AND id NOT IN (SELECT record FROM change WHERE list = '{list}');
+            "
+        ))
     }
 }
 
-/// Removes what was over before a time: the last sync that had ended by then is the first that can still be read.
-fn prune(connection: &Connection, list: &str, before: &str) -> Result<(), Fault> {
-    let syncs = SyncRow::all(connection, list)?.into_iter();
-    let by_then = |row: &SyncRow| row.receipt.ended.as_str() <= before;
-    let Some(first) = syncs.rev().find(by_then) else {
-        return Ok(());
-    };
-    for delete in [
-        "change WHERE list = ?1 AND sync <= ?2",
-        "sync WHERE list = ?1 AND number < ?2",
-        "record WHERE list = ?1 AND last < ?2 AND id NOT IN \
-         (SELECT record FROM change WHERE list = ?1 UNION ALL SELECT record FROM missing WHERE list = ?1)",
-    ] {
-        let sql = format!("DELETE FROM {delete}");
-        connection.execute(&sql, params![list, first.number()])?;
-    }
-    SyncRow {
-        changes: None,
-        ..first
-    }
-    .write(connection, list)
+/// How many versions of a list there are of some, and their digest.
+fn sum(connection: &Connection, list: &str, of: &str, from: &str) -> Result<(u64, Hash), Fault> {
+    let sql = format!("SELECT count(*), digest({of}) FROM record {from} AND list = ?1");
+    Ok(connection.query_row(&sql, [list], |row| {
+        Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get(1)?))
+    })?)
+}
+
+/// How many records of a list are missing, and the digest of all that is known of them.
+pub(crate) fn missing(connection: &Connection, list: &str) -> Result<(u64, Hash), Fault> {
+    let of = "position, key, text, last, missing, last_seen";
+    sum(connection, list, of, "WHERE missing IS NOT NULL")
 }

@@ -1,58 +1,51 @@
-//! The key of a record, the one form of all its spellings, and digests by which a changed byte of the file is noticed.
-//!
-//! In the one form, members are sorted by name, and of a name that occurs twice the last counts; escapes are resolved,
-//! numbers have their exact decimal value, arrays keep their order, and white space has no meaning.
+//! The key of a record, whether two texts have the same values, and digests by which a changed byte of the file is noticed.
 
-use rusqlite::Connection;
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Result};
 use serde_json::Value;
+use talentdata_columns::arrow::decimal;
 use talentdata_core::{RawRecord, json};
 
 /// A whole number is written out with up to this many zeros at its end.
 const MAX_ZEROS: usize = 20;
 
-/// 128 bits of BLAKE3.
+/// 128 bits of BLAKE3, or the sum of such hashes without carry.
 pub(crate) type Hash = [u8; 16];
 
 /// The key of a record, and whether it is the record's `id`. Without one it is a digest of the record's bytes.
 pub(crate) fn key(record: &RawRecord) -> (String, bool) {
     match record.id() {
-        None => (hex(hash(record.as_bytes())), false),
-        Some(id) if !id.starts_with('"') => (decimal(id), true),
+        None => {
+            let hash = u128::from_be_bytes(hash(record.as_bytes()));
+            (format!("{hash:032x}"), false)
+        }
+        Some(id) if !id.starts_with('"') => (number(id), true),
         Some(id) => (json::decoded(id).map_or(id.into(), Into::into), true),
     }
 }
 
-/// The one form of all spellings of a record. One that holds what no string can, such as half of a surrogate pair, stays
-/// as it is.
-pub(crate) fn canonical(text: &str) -> String {
-    let Ok(mut value) = serde_json::from_str(text) else {
-        return text.to_owned();
+/// Whether two records have different values, however these are written. Of a name that occurs twice the last counts.
+/// A text that holds what no string can, such as half of a surrogate pair, is compared byte by byte.
+fn differ(one: &str, other: &str) -> bool {
+    let value = |text| {
+        let mut value = serde_json::from_str(text).ok()?;
+        simplify(&mut value);
+        Some(value)
     };
-    simplify(&mut value);
-    value.sort_all_objects();
-    value.to_string()
-}
-
-/// The first 128 bits of a BLAKE3 hash.
-fn hash(bytes: &[u8]) -> Hash {
-    let mut first = Hash::default();
-    first.copy_from_slice(&blake3::hash(bytes).as_bytes()[..16]);
-    first
-}
-
-/// A hash as hexadecimal digits.
-pub(crate) fn hex(hash: Hash) -> String {
-    format!("{:032x}", u128::from_be_bytes(hash))
+    one != other
+        && match (value(one), value(other)) {
+            (Some(one), Some(other)) => one != other,
+            _ => true,
+        }
 }
 
 /// Gives every number one spelling.
 fn simplify(value: &mut Value) {
     match value {
-        Value::Number(number) => {
-            if let Ok(simple) = decimal(number.as_str()).parse() {
-                *number = simple;
+        Value::Number(found) => {
+            if let Ok(simple) = number(found.as_str()).parse() {
+                *found = simple;
             }
         }
         Value::Array(items) => items.iter_mut().for_each(simplify),
@@ -62,75 +55,79 @@ fn simplify(value: &mut Value) {
 }
 
 /// The one spelling of a JSON number; a number whose exponent is out of all bounds stays as it is written.
-fn decimal(raw: &str) -> String {
-    let number = raw.trim_start_matches('-');
-    let sign = &raw[..raw.len() - number.len()];
-    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let all = format!("{whole}{fraction}");
-    let all = all.trim_start_matches('0');
-    let digits = all.trim_end_matches('0');
-    if digits.is_empty() {
-        // Zero has no sign, and its exponent has no meaning.
-        return "0".to_owned();
+fn number(raw: &str) -> String {
+    let Some((is_negative, digits, exponent)) = decimal(raw) else {
+        return raw.to_owned();
+    };
+    let sign = if is_negative { "-" } else { "" };
+    match usize::try_from(exponent) {
+        _ if digits.is_empty() => "0".to_owned(),
+        Ok(zeros @ ..=MAX_ZEROS) => format!("{sign}{digits}{}", "0".repeat(zeros)),
+        _ => format!("{sign}{digits}e{exponent}"),
     }
-    let shift = (all.len() - digits.len()) as i64 - fraction.len() as i64;
-    let exponent = exponent.parse::<i64>().ok();
-    match exponent.and_then(|exponent| exponent.checked_add(shift)) {
-        None => raw.to_owned(),
-        Some(zeros @ 0..) if zeros as usize <= MAX_ZEROS => {
-            format!("{sign}{digits}{}", "0".repeat(zeros as usize))
-        }
-        Some(exponent) => format!("{sign}{digits}e{exponent}"),
-    }
+}
+
+/// The first 128 bits of a BLAKE3 hash.
+fn hash(bytes: &[u8]) -> Hash {
+    let mut first = Hash::default();
+    first.copy_from_slice(&blake3::hash(bytes).as_bytes()[..16]);
+    first
 }
 
 /// The digest of a row: of all its values, each with its type and length, so that no two rows run together.
-pub(crate) fn seal<'a>(values: impl Iterator<Item = ValueRef<'a>>) -> u128 {
+fn seal(row: &Context<'_>) -> Hash {
     let mut form = Vec::with_capacity(512);
-    for value in values {
-        let mut piece = |kind: u8, bytes: &[u8]| {
-            form.push(kind);
-            form.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-            form.extend_from_slice(bytes);
+    for index in 0..row.len() {
+        let value = row.get_raw(index);
+        let number;
+        let bytes = match value {
+            ValueRef::Integer(integer) => {
+                number = integer.to_le_bytes();
+                &number
+            }
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes,
+            ValueRef::Null | ValueRef::Real(_) => &[],
         };
-        match value {
-            ValueRef::Null => piece(0, b""),
-            ValueRef::Integer(number) => piece(1, &number.to_le_bytes()),
-            ValueRef::Real(number) => piece(2, &number.to_le_bytes()),
-            ValueRef::Text(text) => piece(3, text),
-            ValueRef::Blob(bytes) => piece(4, bytes),
-        }
+        form.push(value.data_type() as u8);
+        form.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+        form.extend_from_slice(bytes);
     }
-    u128::from_le_bytes(hash(&form))
+    hash(&form)
 }
 
-/// Makes `seal(...)`, the digest of a row, and `digest(...)`, the sum of those of many, known to a connection.
-pub(crate) fn register(connection: &Connection) -> rusqlite::Result<()> {
+/// Adds a digest to others, or takes it away from them.
+pub(crate) fn add(sum: &mut Hash, other: Hash) {
+    sum.iter_mut()
+        .zip(other)
+        .for_each(|(one, other)| *one ^= other);
+}
+
+/// Makes known to a connection: `seal(...)`, the digest of a row; `digest(...)`, the sum of those of many; and
+/// `differ(one, other)`, whether two records have different values.
+pub(crate) fn register(connection: &Connection) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
-    connection.create_scalar_function("seal", -1, flags, |row| Ok(of(row).to_le_bytes()))?;
+    connection.create_scalar_function("seal", -1, flags, |row| Ok(seal(row)))?;
+    connection.create_scalar_function("differ", 2, flags, |row| {
+        Ok(differ(row.get_raw(0).as_str()?, row.get_raw(1).as_str()?))
+    })?;
     connection.create_aggregate_function("digest", -1, flags, Sum)
 }
 
-fn of(row: &Context<'_>) -> u128 {
-    seal((0..row.len()).map(|index| row.get_raw(index)))
-}
-
-/// Sums up the digests of rows, so that their order does not matter.
+/// The order of the rows does not matter.
 struct Sum;
 
-impl Aggregate<u128, Hash> for Sum {
-    fn init(&self, _: &mut Context<'_>) -> rusqlite::Result<u128> {
-        Ok(0)
+impl Aggregate<Hash, Hash> for Sum {
+    fn init(&self, _: &mut Context<'_>) -> Result<Hash> {
+        Ok(Hash::default())
     }
 
-    fn step(&self, row: &mut Context<'_>, sum: &mut u128) -> rusqlite::Result<()> {
-        *sum = sum.wrapping_add(of(row));
+    fn step(&self, row: &mut Context<'_>, sum: &mut Hash) -> Result<()> {
+        add(sum, seal(row));
         Ok(())
     }
 
-    fn finalize(&self, _: &mut Context<'_>, sum: Option<u128>) -> rusqlite::Result<Hash> {
-        Ok(sum.unwrap_or_default().to_le_bytes())
+    fn finalize(&self, _: &mut Context<'_>, sum: Option<Hash>) -> Result<Hash> {
+        Ok(sum.unwrap_or_default())
     }
 }
 
@@ -157,7 +154,7 @@ mod tests {
             ),
             (r#"{"a":1,"a":2}"#, r#"{"a":2}"#),
         ] {
-            assert_eq!(canonical(one), canonical(other), "{one} {other}");
+            assert!(!differ(one, other), "{one} {other}");
         }
     }
 
@@ -191,7 +188,7 @@ mod tests {
         ];
         for (index, one) in all.iter().enumerate() {
             for other in &all[index + 1..] {
-                assert_ne!(canonical(one), canonical(other), "{one} {other}");
+                assert!(differ(one, other), "{one} {other}");
             }
         }
     }

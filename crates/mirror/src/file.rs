@@ -1,8 +1,8 @@
 //! The file of a mirror: begun, recognised or refused, and locked for one sync at a time.
 
 use crate::digest::register;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
-use std::fs::{File, OpenOptions, TryLockError};
+use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use talentdata_core::{Error, ErrorKind, Result};
 /// Tells mirrors from other SQLite files.
 const APPLICATION: i32 = 0x5444_6d72;
 /// The version of the tables below.
-const VERSION: i32 = 3;
+const VERSION: i32 = 4;
 /// How long a sync waits for another program to let go of the file, and a reader where it has to wait.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// File systems on other machines: NFS, SMB, CIFS, SMB2, AFS, Coda, Ceph, 9P, and FUSE, which may be any of them.
@@ -21,17 +21,17 @@ const REMOTE: &[u32] = &[
 ];
 
 /// The tables and their indexes. `record` has a row for each version of a record: the first sync that saw it, and the
-/// last one that did, which is null as long as it is the current one.
+/// last one that did, which is null as long as it is the current one. `missing` is not null as long as a record is missing:
+/// whether the last scan that lacked it was proven; `last_seen` is when the scan began that delivered it last.
 pub(crate) const TABLES: [&str; 7] = [
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
     "CREATE TABLE sync (list TEXT NOT NULL, number INTEGER NOT NULL, about TEXT NOT NULL, seal BLOB NOT NULL, \
      PRIMARY KEY (list, number)) STRICT, WITHOUT ROWID",
     "CREATE TABLE record (id INTEGER PRIMARY KEY, list TEXT NOT NULL, key TEXT NOT NULL, first INTEGER NOT NULL, \
-     last INTEGER, position INTEGER NOT NULL, text TEXT NOT NULL) STRICT",
-    "CREATE UNIQUE INDEX record_key ON record (list, key) WHERE last IS NULL",
+     last INTEGER, missing INTEGER, last_seen TEXT, position INTEGER NOT NULL, text TEXT NOT NULL) STRICT",
+    "CREATE UNIQUE INDEX record_key ON record (list, key) WHERE last IS NULL OR missing IS NOT NULL",
     "CREATE INDEX record_order ON record (list, position)",
-    "CREATE TABLE missing (list TEXT NOT NULL, key TEXT NOT NULL, since INTEGER NOT NULL, record INTEGER NOT NULL, \
-     last_seen TEXT NOT NULL, proven INTEGER NOT NULL, PRIMARY KEY (list, key)) STRICT, WITHOUT ROWID",
+    "CREATE INDEX record_missing ON record (list) WHERE missing IS NOT NULL",
     "CREATE TABLE change (list TEXT NOT NULL, sync INTEGER NOT NULL, seq INTEGER NOT NULL, op TEXT NOT NULL, \
      key TEXT NOT NULL, last_seen TEXT, seen TEXT NOT NULL, record INTEGER NOT NULL, \
      PRIMARY KEY (list, sync, seq)) STRICT, WITHOUT ROWID",
@@ -42,8 +42,6 @@ pub(crate) const TABLES: [&str; 7] = [
 pub(crate) enum Fault {
     Sqlite(rusqlite::Error),
     Other(Error),
-    /// Its contents contradict each other; in words.
-    Damaged(String),
 }
 
 impl From<rusqlite::Error> for Fault {
@@ -62,38 +60,39 @@ impl Fault {
     /// The error, which names the file and the way out.
     pub(crate) fn at(self, path: &Path) -> Error {
         use ErrorCode::*;
-        let (what, way_out) = match self {
+        let error = match self {
             Fault::Other(error) => return error,
-            Fault::Damaged(what) => (
-                format!("the mirror is damaged: {what}"),
-                "restore a copy of the file, or sync into a new one",
-            ),
-            Fault::Sqlite(error) => match error.sqlite_error_code() {
-                Some(DatabaseBusy | DatabaseLocked) => (
-                    "another program holds the file".to_owned(),
-                    "close it, and try again",
-                ),
-                Some(DiskFull) => (
-                    "the disk is full, or that of temporary files (SQLITE_TMPDIR or TMPDIR, else /var/tmp)".to_owned(),
-                    "free some space, and try again",
-                ),
-                Some(SystemIoFailure) => (
-                    format!("the file system failed ({error})"),
-                    "the mirror is as it was; check the disk, its free space and its limits, and try again",
-                ),
-                Some(ReadOnly | CannotOpen | PermissionDenied) => (
-                    format!("the file cannot be opened or written ({error})"),
-                    "check the permissions of the file and of its directory, and whether the file system has shared memory",
-                ),
-                Some(DatabaseCorrupt | NotADatabase) => {
-                    return Fault::Damaged(error.to_string()).at(path);
-                }
-                Some(OperationInterrupted) => return stopped(),
-                _ => (error.to_string(), "try again"),
-            },
+            Fault::Sqlite(error) => error,
         };
-        io_error(format!("{}: {what}; {way_out}", path.display()))
+        let what = match error.sqlite_error_code() {
+            Some(OperationInterrupted) => return stopped(),
+            None | Some(DatabaseCorrupt | NotADatabase) => {
+                "the mirror is damaged; restore a copy of the file, or sync into a new one"
+            }
+            Some(DatabaseBusy | DatabaseLocked) => {
+                "another program holds the file; close it, and try again"
+            }
+            Some(DiskFull) => {
+                "the disk is full, or that of temporary files (SQLITE_TMPDIR or TMPDIR, else /var/tmp); free some space, \
+                 and try again"
+            }
+            Some(ReadOnly | CannotOpen | PermissionDenied) => {
+                "the file cannot be opened or written; check the permissions of the file and of its directory, and \
+                 whether the file system has shared memory"
+            }
+            Some(SystemIoFailure) => {
+                "the file system failed; the mirror is as it was; check the disk, its free space and its limits, and try \
+                 again"
+            }
+            Some(_) => "SQLite failed; try again",
+        };
+        io_error(format!("{}: {what} ({error})", path.display()))
     }
+}
+
+/// That the contents of the file contradict each other; in words.
+pub(crate) fn damaged(what: String) -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CORRUPT), Some(what))
 }
 
 pub(crate) fn stopped() -> Error {
@@ -110,39 +109,35 @@ pub(crate) fn io_error(message: String) -> Error {
 /// # Errors
 /// `Io` for anything else, which is not touched.
 fn is_mirror(path: &Path) -> Result<bool> {
-    let refuse = |why: String| Err(io_error(format!("{} {why}", path.display())));
-    match std::fs::metadata(path) {
+    let why = match std::fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return refuse(format!("cannot be read: {error}")),
+        Err(error) => format!("cannot be read: {error}"),
         Ok(found) if found.is_dir() => {
-            let file = path.join("mirror.db");
-            let file = file.display();
-            return refuse(format!(
-                "is a directory; a mirror is one file: give the path of a file, such as {file}"
-            ));
+            "is a directory; a mirror is one file: give the path of a file in it, such as mirror.db"
+                .into()
         }
-        Ok(found) if !found.is_file() => {
-            return refuse("is not a regular file; give another path".into());
-        }
+        Ok(found) if !found.is_file() => "is not a regular file; give another path".into(),
         Ok(found) if found.len() == 0 => return Ok(false),
-        Ok(_) => {}
-    }
-    let read = immutable(path).and_then(|head| {
-        let number = |name| head.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
-        Ok((number("application_id")?, number("user_version")?))
-    });
-    match read {
-        Ok((APPLICATION, VERSION)) => Ok(true),
-        Ok((APPLICATION, other)) => refuse(format!(
-            "is a mirror of version {other}, and this program reads version {VERSION}; sync into a new file, or use the program that wrote it"
-        )),
-        Err(error) if error.sqlite_error_code() != Some(ErrorCode::NotADatabase) => {
-            Err(Fault::from(error).at(path))
+        Ok(_) => {
+            let read = immutable(path).and_then(|head| {
+                let number = |name| head.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+                Ok((number("application_id")?, number("user_version")?))
+            });
+            match read {
+                Ok((APPLICATION, VERSION)) => return Ok(true),
+                Ok((APPLICATION, other)) => format!(
+                    "is a mirror of version {other}, and this program reads version {VERSION}; sync into a new file, or \
+                     use the program that wrote it"
+                ),
+                Err(error) if error.sqlite_error_code() != Some(ErrorCode::NotADatabase) => {
+                    return Err(Fault::from(error).at(path));
+                }
+                _ => "is something else, and is left as it is; give the path of a mirror, or of a new file"
+                    .into(),
+            }
         }
-        _ => refuse(
-            "is a file of something else, and is left as it is; give the path of a mirror, or of a new file".into(),
-        ),
-    }
+    };
+    Err(io_error(format!("{} {why}", path.display())))
 }
 
 /// Opens a file only to look at it: without locks, and without files beside it. Reading it otherwise would, when it is
@@ -255,7 +250,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 
 /// Locks a file beside the mirror. Locks on the mirror itself are SQLite's own.
 fn lock(path: &Path) -> Result<File> {
-    let mut options = OpenOptions::new();
+    let mut options = File::options();
     options.write(true).create(true).truncate(false);
     // Neither a link nor a pipe that somebody has put there is followed or waited for.
     #[cfg(unix)]
@@ -278,19 +273,16 @@ fn lock(path: &Path) -> Result<File> {
     })
 }
 
-/// Makes a mirror without lists; it has its name only once it is whole.
+/// Makes a mirror without lists; it has its name only once it is whole. SQLite makes the name durable with the first sync.
 fn begin(path: &Path) -> Result<()> {
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
-    let directory = parent.unwrap_or(Path::new("."));
+    let failed = |error| io_error(format!("{}: cannot be created: {error}", path.display()));
     let mut builder = tempfile::Builder::new();
     builder.prefix(".talentdata-");
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let failed =
-        |error: io::Error| io_error(format!("{}: cannot be created: {error}", path.display()));
-    let file = builder.tempfile_in(directory).map_err(failed)?;
+    let parent = path.parent().filter(|parent| *parent != Path::new(""));
+    let file = builder.tempfile_in(parent.unwrap_or(Path::new(".")));
+    let file = file.map_err(failed)?;
     let made = Connection::open(file.path()).and_then(|connection| {
         connection.execute_batch(&format!(
             "PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; PRAGMA synchronous = FULL; BEGIN; {}; COMMIT",
@@ -300,9 +292,5 @@ fn begin(path: &Path) -> Result<()> {
     made.map_err(|error| Fault::from(error).at(path))?;
     // An empty file is taken for none.
     file.persist(path).map_err(|error| failed(error.error))?;
-    #[cfg(unix)]
-    let synced = File::open(directory).and_then(|directory| directory.sync_all());
-    #[cfg(not(unix))]
-    let synced = Ok(());
-    synced.map_err(failed)
+    Ok(())
 }

@@ -12,20 +12,14 @@ mod file;
 mod mirror;
 mod order;
 mod receipt;
-mod rows;
-mod staging;
 mod sync;
 #[cfg(test)]
 mod tests;
 mod verify;
 mod views;
 
-pub use mirror::{At, Mirror, forget};
+pub use mirror::{At, Mirror, Rows, forget};
 pub use receipt::{ChangeCounts, MaxDeletes, SyncReceipt, Withheld};
-pub use rows::{Change, Changes, Records};
 pub use sync::{Sync, age};
 pub use talentdata_columns::arrow::RecordBatches;
 pub use verify::Verification;
-
-/// The columns of a change, which stand before those of its record.
-pub const CHANGE_COLUMNS: [&str; 5] = ["_generation", "_op", "_key", "_last_seen", "_seen"];

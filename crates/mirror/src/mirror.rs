@@ -1,16 +1,41 @@
 //! Reads a mirror, without a service; and takes lists out of it.
+//!
+//! Each reader has its own connection and transaction, so that it sees one sync, whatever others commit meanwhile. It
+//! compares what it has read with the digests that the syncs have written down, and after an error there is nothing more:
+//! what was cut short never looks like an end.
 
-use crate::file::{Claim, Fault, open};
-use crate::receipt::{SyncReceipt, SyncRow};
-use crate::rows::{Changes, Records, Snapshot};
+use crate::digest::{Hash, add};
+use crate::file::{Claim, Fault, damaged, open};
+use crate::receipt::{CHANGES, SyncReceipt, SyncRow};
 use crate::views;
 use chrono::DateTime;
-use rusqlite::Connection;
+use rusqlite::{Connection, params};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use talentdata_columns::arrow::TableSchema;
+use std::sync::Arc;
+use std::vec::IntoIter;
+use talentdata_columns::arrow::{Column, Columns, RecordBatches, TableOptions, TableSchema};
+use talentdata_columns::export::{Format, Target, write_records};
+use talentdata_core::scan::Receipt;
 use talentdata_core::types::Resource;
-use talentdata_core::{Error, ErrorKind, Result};
+use talentdata_core::{Error, ErrorKind, RawRecord, Result};
+
+/// Rows read at once: as many as the service gives at once.
+const PAGE: usize = 100;
+
+/// A change as a record of its own.
+const LINE: &str = r#"printf('{"generation":%d,"op":%s,"key":%s,"last_seen":%s,"seen":%s,"record":%s}',
+    sync, json_quote(op), json_quote(change.key), json_quote(change.last_seen), json_quote(seen), text)"#;
+/// A change as a row of a table: the fields of the change stand behind those of the record, because of a name that occurs
+/// twice the last counts.
+const ROW: &str = r#"rtrim(substr(text, 1, length(text) - 1), char(9, 10, 13, 32)) || iif(instr(text, '"'), ',', '')
+    || printf('"_generation":%d,"_op":%s,"_key":%s,"_last_seen":%s,"_seen":%s}',
+    sync, json_quote(op), json_quote(change.key), json_quote(change.last_seen), json_quote(seen))"#;
+
+/// The columns of a change, which stand before those of its record.
+const COLUMNS: &str = r#"[{"name":"_generation","type":"int64"},{"name":"_op","type":"string"},
+    {"name":"_key","type":"string"},{"name":"_last_seen","type":"timestamp","unit":"us","fraction":6},
+    {"name":"_seen","type":"timestamp","unit":"us","fraction":6}]"#;
 
 /// A mirror. It is opened anew for whatever is read, and what is being read stays as it is while a sync commits.
 #[derive(Clone, Debug)]
@@ -66,13 +91,12 @@ impl Mirror {
     /// # Errors
     /// `Io`, when it cannot be read.
     pub fn resources(&self) -> Result<Vec<Resource>> {
-        let connection = open(&self.path)?;
-        let mut lists = Resource::ALL.to_vec();
-        let has = |list: &Resource| Ok(!SyncRow::all(&connection, list.name())?.is_empty());
-        let kept: std::result::Result<Vec<bool>, Fault> = lists.iter().map(has).collect();
-        let mut kept = kept.map_err(|fault| fault.at(&self.path))?.into_iter();
-        lists.retain(|_| kept.next() == Some(true));
-        Ok(lists)
+        let has = |list: Resource| match self.syncs(list) {
+            Ok(_) => Some(Ok(list)),
+            Err(error) if error.kind() == ErrorKind::InvalidArgument => None,
+            Err(error) => Some(Err(error)),
+        };
+        Resource::ALL.into_iter().filter_map(has).collect()
     }
 
     /// What the syncs of a list have done that are kept, the oldest first.
@@ -84,73 +108,74 @@ impl Mirror {
         Ok(syncs.into_iter().map(|row| row.receipt).collect())
     }
 
-    /// The columns of a list: those of its records so far.
-    ///
-    /// # Errors
-    /// As [`syncs`](Self::syncs).
-    pub fn schema(&self, resource: Resource) -> Result<TableSchema> {
-        Ok(self.snapshot(resource)?.2.columns)
-    }
-
-    /// The list as of the last sync, with records that are missing without a proof that they are gone.
-    ///
-    /// # Errors
-    /// As [`syncs`](Self::syncs).
-    pub fn current(&self, resource: Resource) -> Result<Records> {
-        let (snapshot, _, last) = self.snapshot(resource)?;
-        Ok(Records::new(snapshot, last, true))
-    }
-
-    /// The list as a sync has read it.
+    /// The list as a sync has read it; or as of the last sync, with records that are missing without a proof that they are
+    /// gone.
     ///
     /// # Errors
     /// As [`syncs`](Self::syncs); `InvalidArgument` where there was no such sync, or it is no longer kept.
-    pub fn as_of(&self, resource: Resource, at: &At) -> Result<Records> {
-        let (snapshot, mut syncs, last) = self.snapshot(resource)?;
-        let number = number(at, &syncs);
-        let wanted = syncs.iter().position(|row| Some(row.number()) == number);
-        if let Some(wanted) = wanted {
-            return Ok(Records::new(snapshot, syncs.swap_remove(wanted), false));
-        }
-        let at = match at {
-            At::Sync(number) => &number.to_string(),
-            At::Time(time) => time,
+    pub fn records(&self, resource: Resource, at: Option<&At>) -> Result<Rows> {
+        let (connection, mut syncs, last) = self.snapshot(resource)?;
+        let wanted = match at {
+            None => syncs.len().checked_sub(1),
+            Some(at) => {
+                let number = number(at, &syncs);
+                syncs.iter().position(|row| Some(row.number()) == number)
+            }
         };
-        let [first, last] =
-            [&syncs[0], &last].map(|row| format!("{} ({})", row.number(), row.receipt.ended));
-        Err(invalid(format!(
-            "as_of: {at}: the mirror has {resource} as of sync {first} to {last}, and not as of this one"
-        )))
+        let Some(wanted) = wanted else {
+            let [first, last] = [&syncs[0], &last].map(|row| (row.number(), &row.receipt.ended));
+            return Err(invalid(format!(
+                "as_of: the mirror has {resource} as of sync {} ({}) to {} ({}), and no others",
+                first.0, first.1, last.0, last.1
+            )));
+        };
+        let (sync, with_missing) = (syncs.swap_remove(wanted), at.is_none());
+        let (number, mut rest) = (sync.number(), sync.digest);
+        if with_missing {
+            add(&mut rest, sync.missing);
+        }
+        let sql = format!(
+            "SELECT position, id, iif(seen, seal(position, key, text), seal(position, key, text, last, missing, last_seen)), text
+             FROM (SELECT *, first <= {number} AND ifnull(last >= {number}, 1) AS seen FROM record INDEXED BY record_order
+             WHERE list = ?1) WHERE position >= ?2 AND (position, id) > (?2, ?3)
+             AND (seen OR {with_missing} AND missing IS NOT NULL) ORDER BY position, id LIMIT {PAGE}"
+        );
+        let sql = [sql.clone(), sql];
+        Ok(self.rows(connection, resource, sync, sql, i64::MIN, rest))
     }
 
     /// What has changed after a sync, from the oldest change to the newest; after sync 0, everything.
     ///
     /// # Errors
     /// As [`syncs`](Self::syncs); `InvalidArgument` where there is no such sync yet, or changes after it are no longer kept.
-    pub fn changes(&self, resource: Resource, since: &At) -> Result<Changes> {
-        let (snapshot, syncs, last) = self.snapshot(resource)?;
+    pub fn changes(&self, resource: Resource, since: &At) -> Result<Rows> {
+        let (connection, syncs, mut last) = self.snapshot(resource)?;
         let since = number(since, &syncs).unwrap_or(0);
-        let known = syncs.iter().find(|row| row.changes.is_some());
-        let first = known.map_or(last.number(), |row| row.number() - 1);
-        if since > last.number() {
-            let last = last.number();
+        let first = Some(syncs[0].number()).filter(|first| *first > 1);
+        let (first, newest) = (first.unwrap_or(0), last.number());
+        if !(first..=newest).contains(&since) {
             return Err(invalid(format!(
-                "since: there is no sync {since} of {resource} yet; {last} is the last one"
+                "since: the changes of {resource} after sync {since} are no longer kept, or not there yet; they are from sync \
+                 {first} on: load the list as of that sync, and then the changes after it; sync {newest} is the last one"
             )));
         }
-        if since < first {
-            return Err(invalid(format!(
-                "since: the changes of {resource} after sync {since} are no longer kept; they are from sync {first} on: \
-                 load the list as of that sync, and then the changes after it"
-            )));
-        }
+        let mut rest = Hash::default();
         let wanted = syncs.iter().filter(|row| row.number() > since);
-        let wanted = wanted.map(|row| (row.number(), row.changes));
-        Ok(Changes::new(snapshot, last.columns, wanted))
+        wanted.for_each(|row| add(&mut rest, row.changes));
+        // A field of the same name stays in the last column.
+        let own: Vec<Column> = serde_json::from_str(COLUMNS).unwrap_or_default();
+        let fields = &mut last.columns.fields;
+        fields.retain(|field| own.iter().all(|own| own.name != field.name));
+        fields.splice(0..0, own);
+        let sql = [LINE, ROW].map(|text| {
+            let [digest, from] = CHANGES;
+            format!("SELECT sync, seq, seal{digest}, {text} {from} AND (sync, seq) > (?2, ?3) ORDER BY sync, seq LIMIT {PAGE}")
+        });
+        Ok(self.rows(connection, resource, last, sql, since + 1, rest))
     }
 
     /// One state of the file, the syncs of a list in it, and the last of them.
-    fn snapshot(&self, resource: Resource) -> Result<(Snapshot, Vec<SyncRow>, SyncRow)> {
+    fn snapshot(&self, resource: Resource) -> Result<(Connection, Vec<SyncRow>, SyncRow)> {
         let connection = open(&self.path)?;
         let read = connection.execute_batch("BEGIN").map_err(Fault::from);
         let read = read.and_then(|()| SyncRow::all(&connection, resource.name()));
@@ -161,12 +186,31 @@ impl Mirror {
                 "{path} does not have {resource}; `talentdata sync` reads a list into a mirror"
             )));
         };
-        let snapshot = Snapshot {
+        Ok((connection, syncs, last))
+    }
+
+    fn rows(
+        &self,
+        connection: Connection,
+        resource: Resource,
+        sync: SyncRow,
+        sql: [String; 2],
+        begin: i64,
+        rest: Hash,
+    ) -> Rows {
+        Rows {
             connection,
             path: self.path.clone(),
             resource,
-        };
-        Ok((snapshot, syncs, last))
+            sql,
+            form: 0,
+            behind: (begin, 0),
+            rest,
+            page: IntoIter::default(),
+            is_done: false,
+            columns: Arc::new(sync.columns),
+            receipt: sync.receipt.scan,
+        }
     }
 }
 
@@ -182,25 +226,123 @@ fn number(at: &At, syncs: &[SyncRow]) -> Option<i64> {
     }
 }
 
+/// The records of a list, in its order and byte for byte as a sync has read them; or changes, from the oldest to the newest,
+/// each as `{"generation":17,"op":"update","key":"c-1","last_seen":...,"seen":...,"record":{...}}`.
+pub struct Rows {
+    connection: Connection,
+    path: PathBuf,
+    resource: Resource,
+    /// Give the place of a row, its digest, and its text: on its own, and as a row of a table.
+    sql: [String; 2],
+    form: usize,
+    behind: (i64, i64),
+    /// The digest of the rows that are still to come.
+    rest: Hash,
+    page: IntoIter<RawRecord>,
+    is_done: bool,
+    columns: Arc<TableSchema>,
+    receipt: Receipt,
+}
+
+impl Rows {
+    /// The rows in Arrow record batches of so many, with the columns of the mirror unless others are asked for; those of a
+    /// change stand before those of its record.
+    ///
+    /// # Errors
+    /// `Io`, when the first rows cannot be read; `InvalidArgument` for a schema of another list.
+    pub fn into_batches(mut self, rows: usize, table: TableOptions) -> Result<RecordBatches> {
+        let (resource, table) = (self.resource, self.table(table));
+        RecordBatches::new(resource, &table, rows, self)
+    }
+
+    /// Writes the rows as an export of the list writes them; returns the receipt of the sync with what was written, by which
+    /// the file can be verified.
+    ///
+    /// # Errors
+    /// `Io`, naming the file.
+    pub fn write(
+        mut self,
+        format: Format,
+        target: &Target,
+        table: TableOptions,
+    ) -> Result<Receipt> {
+        let (resource, receipt) = (self.resource, self.receipt.clone());
+        let table = match format {
+            Format::Jsonl => table,
+            _ => self.table(table),
+        };
+        let written = write_records(resource, format, target, table, self)?;
+        Ok(Receipt {
+            records: written.records,
+            written: Some(written),
+            ..receipt
+        })
+    }
+
+    fn table(&mut self, mut table: TableOptions) -> TableOptions {
+        self.form = 1;
+        if table.columns == Columns::Typed && table.schema.is_none() {
+            table.schema = Some(Arc::clone(&self.columns));
+        }
+        table
+    }
+
+    /// Reads a page, or finds the end.
+    fn fill(&mut self) -> std::result::Result<(), Fault> {
+        let (list, (first, second)) = (self.resource.name(), self.behind);
+        let mut statement = self.connection.prepare_cached(&self.sql[self.form])?;
+        let mut rows = statement.query(params![list, first, second])?;
+        let mut texts: Vec<String> = Vec::new();
+        while let Some(row) = rows.next()? {
+            self.behind = (row.get(0)?, row.get(1)?);
+            add(&mut self.rest, row.get(2)?);
+            texts.push(row.get(3)?);
+        }
+        self.is_done = texts.is_empty();
+        if self.is_done && self.rest != Hash::default() {
+            let what = format!("the rows of {list} are not those that its syncs have written");
+            return Err(damaged(what).into());
+        }
+        self.page = RawRecord::parse_all(&texts)?.into_iter();
+        Ok(())
+    }
+}
+
+impl Iterator for Rows {
+    type Item = Result<RawRecord>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(record) = self.page.next() {
+                return Some(Ok(record));
+            }
+            if self.is_done {
+                return None;
+            }
+            if let Err(fault) = self.fill() {
+                self.is_done = true;
+                return Some(Err(fault.at(&self.path)));
+            }
+        }
+    }
+}
+
 /// Removes a list from a mirror, with all that is kept of it.
 ///
 /// # Errors
 /// `InvalidArgument` for a list that it does not have; `Io`, also while a sync is writing to it.
 pub fn forget(path: &Path, resource: Resource) -> Result<()> {
     let mirror = Mirror::open(path)?;
-    mirror.snapshot(resource)?;
+    mirror.syncs(resource)?;
     let claim = Claim::acquire(path)?;
     let list = resource.name();
     let remove = |connection: &Connection| -> std::result::Result<(), Fault> {
         // What is forgotten is not to be found in the file.
         connection.execute_batch("PRAGMA secure_delete = ON; BEGIN IMMEDIATE")?;
-        for table in ["change", "missing", "record", "sync"] {
+        for table in ["change", "record", "sync"] {
             connection.execute(&format!("DELETE FROM {table} WHERE list = ?1"), [list])?;
         }
-        let columns = TableSchema::infer(resource, &[], Default::default());
-        for (name, _) in views::of(list, &columns) {
-            connection.execute_batch(&format!("DROP VIEW IF EXISTS \"{name}\""))?;
-        }
+        connection.execute_batch(&views::drop(list))?;
         connection.execute_batch("COMMIT; VACUUM")?;
         connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
         Ok(())

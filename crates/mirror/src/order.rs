@@ -1,7 +1,7 @@
 //! Where records stand in their list: positions far apart, so that an insert hardly ever moves another record.
 
 /// The distance between neighbours that were inserted side by side at an end of the list.
-pub(crate) const GAP: i64 = 1 << 34;
+const GAP: i64 = 1 << 34;
 /// Records that are inserted between two others take this part of the room, at its end, so that a list that grows at one
 /// place, such as one with the newest first behind a pinned record, uses up the room there slowly.
 const PART: i64 = 4;
@@ -9,32 +9,25 @@ const PLENTY: i64 = GAP / 64;
 /// Stands for the position of a record that has none yet.
 pub(crate) const NONE: i64 = i64::MIN;
 
-/// A record of a scan: the row of its current version, or minus its place among those that are new.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Entry {
-    pub(crate) record: i64,
-    pub(crate) position: i64,
-}
-
 /// Gives positions to those that have none, and to as few others as possible, so that all increase. Returns which were
 /// given one.
-pub(crate) fn place(order: &mut [Entry]) -> Vec<usize> {
+pub(crate) fn place(order: &mut [i64]) -> Vec<usize> {
     keep_longest_increasing(order);
     fill(order).unwrap_or_else(|| {
         // Where the numbers end, all records get new ones.
-        order.iter_mut().for_each(|entry| entry.position = NONE);
+        order.fill(NONE);
         fill(order).unwrap_or_default()
     })
 }
 
 /// None beyond the ends of all numbers.
-fn fill(order: &mut [Entry]) -> Option<Vec<usize>> {
+fn fill(order: &mut [i64]) -> Option<Vec<usize>> {
     let (mut given, mut at, mut start) = (Vec::new(), 0, None);
     while at < order.len() {
-        let placed = |from: usize| (from..order.len()).find(|index| order[*index].position != NONE);
+        let placed = |from: usize| (from..order.len()).find(|index| order[*index] != NONE);
         let room = |index: usize| {
             let parts = i64::try_from(index - at).ok()? + 1;
-            Some(order[index].position.checked_sub(start?)? / parts)
+            Some(order[index].checked_sub(start?)? / parts)
         };
         let mut next = placed(at);
         // Where there is no room, the records behind get new positions too, until there is plenty.
@@ -44,39 +37,38 @@ fn fill(order: &mut [Entry]) -> Option<Vec<usize>> {
             }
         }
         let end = next.unwrap_or(order.len());
-        let run = i64::try_from(end - at).ok()?;
         let (mut position, step) = match next {
             Some(index) => {
                 let step = room(index).map_or(GAP, |room| (room / PART).max(1));
-                let before = step.checked_mul(run + 1)?;
-                (order[index].position.checked_sub(before)?, step)
+                let before = step.checked_mul(i64::try_from(end - at).ok()? + 1)?;
+                (order[index].checked_sub(before)?, step)
             }
             None => (start.unwrap_or(0), GAP),
         };
-        for (index, entry) in order.iter_mut().enumerate().take(end).skip(at) {
+        for place in &mut order[at..end] {
             position = position.checked_add(step)?;
-            entry.position = position;
-            given.push(index);
+            *place = position;
         }
-        start = next.map(|index| order[index].position);
+        given.extend(at..end);
+        start = next.map(|index| order[index]);
         at = end + 1;
     }
     Some(given)
 }
 
 /// Takes their position from all records but those of the longest run whose positions increase.
-fn keep_longest_increasing(order: &mut [Entry]) {
-    let placed = |entry: &&Entry| entry.position != NONE;
-    if (order.iter().filter(placed)).is_sorted_by(|one, next| one.position < next.position) {
+fn keep_longest_increasing(order: &mut [i64]) {
+    let placed = order.iter().filter(|position| **position != NONE);
+    if placed.is_sorted_by(|one, next| one < next) {
         return;
     }
     // For each length, the run with the smallest end.
     let (mut ends, mut before) = (Vec::<usize>::new(), vec![None; order.len()]);
-    for (index, entry) in order.iter().enumerate() {
-        if entry.position == NONE {
+    for (index, position) in order.iter().enumerate() {
+        if *position == NONE {
             continue;
         }
-        let length = ends.partition_point(|end| order[*end].position < entry.position);
+        let length = ends.partition_point(|end| order[*end] < *position);
         before[index] = length.checked_sub(1).map(|shorter| ends[shorter]);
         match ends.get_mut(length) {
             Some(end) => *end = index,
@@ -87,7 +79,7 @@ fn keep_longest_increasing(order: &mut [Entry]) {
     for index in (0..order.len()).rev() {
         match kept == Some(index) {
             true => kept = before[index],
-            false => order[index].position = NONE,
+            false => order[index] = NONE,
         }
     }
 }
@@ -97,16 +89,12 @@ mod tests {
     use super::*;
 
     fn placed(old: &[Option<i64>]) -> Vec<i64> {
-        let entry = |old: &Option<i64>| Entry {
-            record: 1,
-            position: old.unwrap_or(NONE),
-        };
-        let mut order: Vec<Entry> = old.iter().map(entry).collect();
+        let mut order: Vec<i64> = old.iter().map(|old| old.unwrap_or(NONE)).collect();
         let given = place(&mut order);
         for (index, (old, new)) in old.iter().zip(&order).enumerate() {
-            assert!(*old == Some(new.position) || given.contains(&index));
+            assert!(*old == Some(*new) || given.contains(&index));
         }
-        order.iter().map(|entry| entry.position).collect()
+        order
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! What a sync has done: its receipt, its row in the mirror, and how many deletes it may report.
 
 use crate::digest::Hash;
-use crate::file::Fault;
+use crate::file::{Fault, damaged};
 use rusqlite::{Connection, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 use talentdata_columns::arrow::TableSchema;
-use talentdata_core::scan::{Basis, Completeness, Doubt, Receipt};
+use talentdata_core::scan::{Basis, Completeness, Receipt};
 use talentdata_core::{Error, ErrorKind};
 
 /// Up to so many deletes are never withheld, unless the caller says so.
@@ -111,31 +111,22 @@ pub struct SyncReceipt {
 impl SyncReceipt {
     /// Why the mirror may lack changes.
     pub(crate) fn why(&self) -> Option<String> {
-        let missing = match self.missing {
-            1 => "1 record is missing, and stays in the mirror".to_owned(),
-            count => format!("{count} records are missing, and stay in the mirror"),
-        };
+        let (missing, number) = (self.missing, self.generation);
         if let Some(Withheld { deletes, records }) = self.withheld {
             return Some(format!(
-                "{deletes} of the {records} records in the mirror would be deleted; sync {} deleted none of them: {missing}; \
-                 if the list has really shrunk, sync with --max-deletes {deletes} (max_deletes), or 100% to accept any number",
-                self.generation
+                "{deletes} of the {records} records in the mirror would be deleted; sync {number} deleted none of them, and \
+                 they stay in the mirror ({missing} missing); if the list has really shrunk, sync with --max-deletes \
+                 {deletes} (max_deletes), or 100% to accept any number"
             ));
         }
-        if self.scan.completeness == Completeness::Proven {
-            return None;
-        }
-        let reasons: Vec<&str> = self
-            .scan
-            .doubts
-            .iter()
-            .map(|doubt| Doubt::reason(*doubt))
-            .collect();
-        Some(format!(
-            "completeness is not proven: {}; sync {} deleted nothing: {missing}",
-            reasons.join("; "),
-            self.generation
-        ))
+        let reasons = self.scan.doubts.iter().map(|doubt| doubt.reason());
+        let reasons = reasons.collect::<Vec<_>>().join("; ");
+        (self.scan.completeness != Completeness::Proven).then(|| {
+            format!(
+                "completeness is not proven: {reasons}; sync {number} deleted nothing, and what is missing stays in the mirror \
+                 ({missing} records)"
+            )
+        })
     }
 
     /// The receipt, where the mirror lacks no change.
@@ -164,14 +155,14 @@ impl SyncReceipt {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SyncRow {
     pub(crate) receipt: SyncReceipt,
-    /// The records that it saw, and their digest.
-    pub(crate) records: i64,
+    /// The digest of the records that it saw.
     pub(crate) digest: Hash,
-    /// The digest of its changes; none once they are no longer kept.
-    pub(crate) changes: Option<Hash>,
-    /// The digest of the records that were missing then.
+    /// The digest of those that were missing then.
     pub(crate) missing: Hash,
-    pub(crate) parameters: String,
+    /// The digest of its changes.
+    pub(crate) changes: Hash,
+    /// The service and the client, and how the list is read.
+    pub(crate) of: [String; 2],
     pub(crate) columns: TableSchema,
 }
 
@@ -184,40 +175,33 @@ impl SyncRow {
     /// The syncs of a list that are kept, the oldest first.
     ///
     /// # Errors
-    /// `Damaged`, also where the missing records are not those of the last one.
+    /// That the file is damaged, where one of them was changed or is lacking.
     pub(crate) fn all(connection: &Connection, list: &str) -> Result<Vec<Self>, Fault> {
-        let sql = "SELECT number, about, seal IS seal(list, number, about) FROM sync WHERE list = ?1 ORDER BY number";
+        let sql = "SELECT number, about, seal = seal(list, number, about) FROM sync WHERE list = ?1 ORDER BY number";
         let mut statement = connection.prepare(sql)?;
         let mut rows = statement.query([list])?;
         let mut all: Vec<Self> = Vec::new();
         while let Some(row) = rows.next()? {
             let number: i64 = row.get(0)?;
-            let about = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
-            let read = serde_json::from_str(about)
-                .ok()
-                .filter(|_| row.get(2) == Ok(true));
-            let follows = all.last().is_none_or(|last| last.number() + 1 == number);
-            match read.filter(|_| follows) {
-                Some(read) => all.push(read),
-                None => {
+            let is_intact =
+                row.get(2)? && all.last().is_none_or(|last| last.number() + 1 == number);
+            let about = row.get_ref(1)?.as_str().unwrap_or_default();
+            match serde_json::from_str(about) {
+                Ok(read) if is_intact => all.push(read),
+                _ => {
                     let what = format!(
                         "the row of sync {number} of {list}, or one before it, was changed"
                     );
-                    return Err(Fault::Damaged(what));
+                    return Err(damaged(what).into());
                 }
             }
-        }
-        if of_missing(connection, list)? != all.last().map_or(Hash::default(), |last| last.missing)
-        {
-            return Err(Fault::Damaged("the missing records were changed".into()));
         }
         Ok(all)
     }
 
     /// Writes it, or writes it again.
     pub(crate) fn write(&self, connection: &Connection, list: &str) -> Result<(), Fault> {
-        let about =
-            serde_json::to_string(self).map_err(|error| Fault::Damaged(error.to_string()))?;
+        let about = serde_json::to_string(self).map_err(|error| damaged(error.to_string()))?;
         let insert = "INSERT OR REPLACE INTO sync VALUES (?1, ?2, ?3, seal(?1, ?2, ?3))";
         connection.execute(insert, params![list, self.number(), about])?;
         Ok(())
@@ -225,15 +209,10 @@ impl SyncRow {
 }
 
 /// What the digest of changes is made of, and where it is found.
-pub(crate) const CHANGES_OF: &str = "(seq, op, change.key, last_seen, seen, record, text) FROM change \
-     LEFT JOIN record ON record.id = change.record WHERE change.list = ?1";
-
-/// The digest of the records of a list that are missing.
-pub(crate) fn of_missing(connection: &Connection, list: &str) -> Result<Hash, Fault> {
-    let sql = "SELECT digest(missing.key, since, record, last_seen, proven, position, text) \
-         FROM missing LEFT JOIN record ON record.id = missing.record WHERE missing.list = ?1";
-    Ok(connection.query_row(sql, [list], |row| row.get(0))?)
-}
+pub(crate) const CHANGES: [&str; 2] = [
+    "(sync, seq, op, change.key, change.last_seen, seen, record, text)",
+    "FROM change LEFT JOIN record ON record.id = change.record WHERE change.list = ?1",
+];
 
 #[cfg(test)]
 mod tests {

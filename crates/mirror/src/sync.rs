@@ -1,9 +1,8 @@
 //! Reads a list and commits what has changed since the last sync.
 
-use crate::commit::Plan;
+use crate::commit::Staging;
 use crate::file::{Claim, Fault, stopped};
 use crate::receipt::{MaxDeletes, SyncReceipt};
-use crate::staging::Staging;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::{Duration, SystemTime};
@@ -110,22 +109,25 @@ impl Sync {
     ) -> Result<SyncReceipt> {
         self.check()?;
         let claim = Claim::acquire(&self.path)?;
-        let mut stop = std::pin::pin!(stop);
-        match self
-            .once(client, &claim, stop.as_mut(), &mut progress)
-            .await
-        {
-            Ok(first) if self.confirm && first.is_to_be_confirmed() => {
-                let second = self.once(client, &claim, stop, &mut progress).await?;
-                Ok(SyncReceipt {
-                    confirms: Some(Box::new(first)),
-                    ..second
-                })
-            }
-            Ok(receipt) => Ok(receipt),
-            Err(error) => {
-                claim.abandon();
-                Err(error)
+        let (mut stop, mut confirms) = (std::pin::pin!(stop), None);
+        loop {
+            match self
+                .once(client, &claim, stop.as_mut(), &mut progress)
+                .await
+            {
+                Ok(first) if self.confirm && confirms.is_none() && first.is_to_be_confirmed() => {
+                    confirms = Some(Box::new(first));
+                }
+                Ok(receipt) => {
+                    return Ok(SyncReceipt {
+                        confirms,
+                        ..receipt
+                    });
+                }
+                Err(error) => {
+                    claim.abandon();
+                    return Err(error);
+                }
             }
         }
     }
@@ -141,12 +143,12 @@ impl Sync {
         let config = client.config();
         let operation = self.resource.shape().operation;
         let parameters = self.scan.arguments.recorded(operation);
-        let parameters = serde_json::to_string(&parameters).unwrap_or_default();
+        let client_id = config.client_id().unwrap_or("none");
         let of = [
-            config.base_url().to_string(),
-            config.client_id().unwrap_or("none").to_owned(),
+            format!("{} (client {client_id})", config.base_url()),
+            serde_json::to_string(&parameters).unwrap_or_default(),
         ];
-        let mut staging = Staging::begin(claim, self.resource, of, parameters).map_err(at)?;
+        let mut staging = Staging::begin(claim, self.resource, of).map_err(at)?;
         let mut scan = client.resource(self.resource).scan(self.scan.clone());
         loop {
             let batch = tokio::select! {
@@ -157,19 +159,14 @@ impl Sync {
             let Some(batch) = batch.transpose()? else {
                 break;
             };
-            // What came before it was delivered already, during the scan.
-            staging.take(&batch.late, true).map_err(at)?;
-            staging.take(&batch.records, false).map_err(at)?;
+            staging.take(&batch.late, &batch.records).map_err(at)?;
             progress(&batch.receipt);
         }
-        let plan = Plan {
-            max_deletes: self.max_deletes,
-            keep: self.keep,
-            ended: SystemTime::now(),
-        };
-        let receipt = scan.receipt();
+        let (receipt, ended) = (scan.receipt(), SystemTime::now());
+        let (max_deletes, keep) = (self.max_deletes, self.keep);
         let interrupt = staging.connection.get_interrupt_handle();
-        let mut commit = tokio::task::spawn_blocking(move || staging.commit(receipt, &plan));
+        let commit = move || staging.commit(receipt, max_deletes, keep, ended);
+        let mut commit = tokio::task::spawn_blocking(commit);
         let committed = tokio::select! {
             biased;
             committed = &mut commit => committed,

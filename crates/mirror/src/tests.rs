@@ -6,15 +6,24 @@ mod refusals;
 mod rules;
 mod simulation;
 
-use crate::commit::Plan;
+use crate::commit::Staging;
 use crate::file::{Claim, Fault};
-use crate::staging::Staging;
 use crate::{At, MaxDeletes, Mirror, SyncReceipt};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 use talentdata_core::scan::{Basis, Completeness, Doubt, Receipt};
 use talentdata_core::types::Resource;
 use talentdata_core::{RawRecord, Result};
+
+/// A change as a line has it.
+#[derive(Deserialize)]
+struct Change {
+    op: String,
+    key: String,
+    record: Box<RawValue>,
+}
 
 /// How a scan went.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -91,50 +100,52 @@ impl Trial {
         let claim = Claim::acquire(&self.path)?;
         let at = |fault: Fault| fault.at(&self.path);
         let mut staging = stage(&claim).map_err(at)?;
-        staging.take(&records(late), true).map_err(at)?;
+        staging.take(&records(late), &[]).map_err(at)?;
         for page in texts.chunks(7) {
-            staging.take(&records(page), false).map_err(at)?;
+            staging.take(&[], &records(page)).map_err(at)?;
         }
         let receipt = receipt(texts.len(), proof);
-        staging.commit(receipt, &self.plan()).map_err(at)
-    }
-
-    fn plan(&self) -> Plan {
-        Plan {
-            max_deletes: self.max_deletes,
-            keep: self.keep,
-            ended: self.ended.unwrap_or_else(SystemTime::now),
-        }
+        let ended = self.ended.unwrap_or_else(SystemTime::now);
+        let committed = staging.commit(receipt, self.max_deletes, self.keep, ended);
+        committed.map_err(at)
     }
 
     /// The texts of a list as a sync has read it.
     fn as_of(&self, sync: u64) -> Vec<String> {
+        let at = At::Sync(sync);
         texts(
             self.mirror()
-                .as_of(Resource::Contacts, &At::Sync(sync))
+                .records(Resource::Contacts, Some(&at))
                 .unwrap(),
         )
     }
 
     fn current(&self) -> Vec<String> {
-        texts(self.mirror().current(Resource::Contacts).unwrap())
+        texts(self.mirror().records(Resource::Contacts, None).unwrap())
     }
 
     /// What has changed since a sync: operations and keys.
     fn changes(&self, since: u64) -> Vec<(String, String)> {
-        let changes = self
-            .mirror()
-            .changes(Resource::Contacts, &At::Sync(since))
-            .unwrap();
+        let changes = self.mirror().changes(Resource::Contacts, &At::Sync(since));
+        let changes = changes.unwrap().map(|change| change.unwrap().to().unwrap());
         changes
-            .map(|change| change.map(|change| (change.op, change.key)).unwrap())
+            .map(|change: Change| (change.op, change.key))
             .collect()
     }
 }
 
 fn stage(claim: &Claim) -> std::result::Result<Staging, Fault> {
-    let of = ["https://talent.example".to_owned(), "client".to_owned()];
-    Staging::begin(claim, Resource::Contacts, of, "{}".into())
+    let of = ["https://talent.example", "{}"].map(str::to_owned);
+    Staging::begin(claim, Resource::Contacts, of)
+}
+
+fn commit(
+    staging: Staging,
+    records: usize,
+    proof: Proof,
+) -> std::result::Result<SyncReceipt, Fault> {
+    let receipt = receipt(records, proof);
+    staging.commit(receipt, MaxDeletes::default(), None, SystemTime::now())
 }
 
 fn records(texts: &[String]) -> Vec<RawRecord> {

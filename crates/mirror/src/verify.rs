@@ -1,9 +1,10 @@
 //! Checks the whole of a mirror: the structure of the file, and the digests of everything that is kept in it.
 
-use crate::digest::Hash;
-use crate::file::{Fault, TABLES, open};
+use crate::commit::missing;
+use crate::digest::{Hash, add};
+use crate::file::{Fault, TABLES, damaged, open};
 use crate::mirror::Mirror;
-use crate::receipt::{CHANGES_OF, SyncRow};
+use crate::receipt::{CHANGES, SyncRow};
 use crate::views;
 use rusqlite::Connection;
 use serde::Serialize;
@@ -22,8 +23,6 @@ pub struct Verification {
     pub matches: bool,
     /// What is wrong, in words; nothing where all matches.
     pub differences: Vec<String>,
-    /// The syncs that are kept, by list.
-    pub syncs: BTreeMap<String, u64>,
 }
 
 impl Verification {
@@ -35,7 +34,7 @@ impl Verification {
         if self.matches {
             return Ok(());
         }
-        let error = Fault::Damaged(self.differences.join("; ")).at(path);
+        let error = Fault::from(damaged(self.differences.join("; "))).at(path);
         Err(Error::new(ErrorKind::Mismatch, error.message()))
     }
 }
@@ -61,64 +60,59 @@ impl Mirror {
 fn check(connection: &Connection, found: &mut Verification) -> std::result::Result<(), Fault> {
     connection.execute_batch("BEGIN")?;
     let mut statement = connection.prepare(&format!("PRAGMA integrity_check({MAX_FINDINGS})"))?;
-    for row in statement.query_map([], |row| row.get::<_, String>(0))? {
-        found
-            .differences
-            .extend(Some(row?).filter(|row| row != "ok"));
-    }
+    let wrong = statement.query_map([], |row| row.get::<_, String>(0))?;
+    found.differences = wrong.collect::<rusqlite::Result<_>>()?;
+    found.differences.retain(|row| row != "ok");
     let mut definitions = TABLES.map(str::to_owned).to_vec();
     for list in Resource::ALL.map(Resource::name) {
         let syncs = SyncRow::all(connection, list)?;
         let Some(last) = syncs.last() else { continue };
-        let views = views::of(list, &last.columns);
-        definitions.extend(views.map(|(_, sql)| sql));
-        found.syncs.insert(list.to_owned(), syncs.len() as u64);
+        definitions.extend(views::of(list, &last.columns));
         let mut differ = |what: String| found.differences.push(format!("{list}: {what}"));
-        let digests = "digest(position, key, text) FROM record WHERE list = ?1";
-        let began = sums(connection, list, &format!("first, {digests}"))?;
-        let ended = sums(
-            connection,
-            list,
-            &format!("last + 1, {digests} AND last IS NOT NULL"),
-        )?;
-        let reported = sums(connection, list, &format!("sync, digest{CHANGES_OF}"))?;
+        // A version is there from the first sync that saw it until after the last one.
+        let steps = "SELECT sync, digest(position, key, text) FROM \
+             (SELECT first AS sync, * FROM record UNION ALL SELECT last + 1, * FROM record WHERE last IS NOT NULL) \
+             WHERE list = ?1 GROUP BY sync";
+        let (steps, mut digest) = (digests(connection, list, steps)?, Hash::default());
+        let mut steps = steps.into_iter().peekable();
+        let [digest_of, from] = CHANGES;
+        let reported = format!("SELECT sync, digest{digest_of} {from} GROUP BY sync");
+        let reported = digests(connection, list, &reported)?;
         for sync in &syncs {
             let number = sync.number();
-            let until = |steps: &BTreeMap<i64, u128>| {
-                let steps = steps.range(..=number).map(|(_, step)| *step);
-                steps.fold(0, u128::wrapping_add)
-            };
-            if until(&began).wrapping_sub(until(&ended)).to_le_bytes() != sync.digest {
+            while let Some((_, step)) = steps.next_if(|(step, _)| *step <= number) {
+                add(&mut digest, step);
+            }
+            if digest != sync.digest {
                 differ(format!("the records that sync {number} saw were changed"));
             }
             let changes = reported.get(&number).copied().unwrap_or_default();
-            if sync
-                .changes
-                .is_some_and(|then| then != changes.to_le_bytes())
-            {
+            // Those of the first sync that is kept are gone, unless it is the first of all.
+            let is_kept = number == 1 || number > syncs[0].number();
+            if is_kept && sync.changes != changes {
                 differ(format!("the changes of sync {number} were changed"));
             }
         }
+        if missing(connection, list)?.1 != last.missing {
+            differ("the missing records were changed".into());
+        }
     }
     for sql in definitions {
-        if !views::is_defined(connection, &sql)? {
-            found
-                .differences
-                .push(format!("it lacks what was defined by {sql:?}"));
+        let mut defined = connection.prepare("SELECT 1 FROM sqlite_schema WHERE sql = ?1")?;
+        if !defined.exists([&sql])? {
+            (found.differences).push(format!("it lacks what was defined by {sql:?}"));
         }
     }
     Ok(())
 }
 
-/// Digests, by sync.
-fn sums(
+/// Digests by sync.
+fn digests(
     connection: &Connection,
     list: &str,
-    what: &str,
-) -> std::result::Result<BTreeMap<i64, u128>, Fault> {
-    let mut statement = connection.prepare(&format!("SELECT {what} GROUP BY 1"))?;
-    let sums = statement.query_map([list], |row| {
-        Ok((row.get(0)?, u128::from_le_bytes(row.get::<_, Hash>(1)?)))
-    })?;
-    Ok(sums.collect::<rusqlite::Result<_>>()?)
+    sql: &str,
+) -> rusqlite::Result<BTreeMap<i64, Hash>> {
+    let mut statement = connection.prepare(sql)?;
+    let digests = statement.query_map([list], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    digests.collect()
 }

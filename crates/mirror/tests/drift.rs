@@ -15,6 +15,14 @@ use talentdata_sandbox::{Drift, Operation, Options, Sandbox, limit::Policy};
 
 const CONTACTS: Resource = Resource::Contacts;
 
+/// A change as a line has it.
+#[derive(serde::Deserialize)]
+struct Change {
+    op: String,
+    key: String,
+    record: Box<serde_json::value::RawValue>,
+}
+
 /// How many syncs; `TALENTDATA_ROUNDS` asks for more.
 fn rounds() -> u64 {
     let given = std::env::var("TALENTDATA_ROUNDS");
@@ -166,7 +174,7 @@ async fn a_list_that_never_stands_still_is_followed() {
             .changes(CONTACTS, &At::Sync(told))
             .unwrap()
         {
-            let change = change.unwrap();
+            let change: Change = change.unwrap().to().unwrap();
             match change.op.as_str() {
                 "delete" => {
                     assert!(gone.contains(&change.key), "false delete of {}", change.key);
@@ -174,7 +182,7 @@ async fn a_list_that_never_stands_still_is_followed() {
                     deletes += 1;
                 }
                 "missing" => {}
-                _ => drop(copy.insert(change.key, change.record.as_str().to_owned())),
+                _ => drop(copy.insert(change.key, change.record.get().to_owned())),
             }
         }
         told = receipt.generation;
@@ -211,7 +219,7 @@ async fn a_list_that_never_stands_still_is_followed() {
         truth.push(record.unwrap().as_str().to_owned());
     }
     let mirror = Mirror::open(&path).unwrap();
-    let current = mirror.current(CONTACTS).unwrap();
+    let current = mirror.records(CONTACTS, None).unwrap();
     let current: Vec<String> = current
         .map(|record| record.unwrap().as_str().to_owned())
         .collect();

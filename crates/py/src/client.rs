@@ -1,20 +1,18 @@
 //! The client: its settings, its verbs, and the core's client behind it, from the first use in a process until it is closed.
 
-use crate::arguments::{Arguments, count, resource};
-use crate::errors::{error, raise};
+use crate::arguments::{List, arguments, read};
+use crate::errors::{Result, invalid};
 use crate::record::{RawRecord, json};
 use crate::waiting::{leave, run};
-use pyo3::exceptions::{PyAttributeError, PyTypeError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use talentdata_columns::arrow::{Columns, TableSchema};
 use talentdata_core::process::Owned;
 use talentdata_core::settings::{Kind, SETTINGS, Setting, Value};
-use talentdata_core::types::{OPERATIONS, Resource};
-use talentdata_core::{
-    Arguments as CallArguments, Builder, Client, Config, Error, ErrorKind, Result, Stop,
-};
+use talentdata_core::types::OPERATIONS;
+use talentdata_core::{Builder, Client, Config, Error, ErrorKind, Result as CoreResult, Stop};
 
 /// What `Client` and `AsyncClient` are made of.
 #[pyclass(frozen, subclass, module = "talentdata._talentdata")]
@@ -49,16 +47,16 @@ impl Shared {
     }
 
     /// The core's client; in a forked child, another one with the same settings.
-    pub(crate) fn core(&self, py: Python<'_>) -> PyResult<Client> {
-        self.open(false).map_err(|error| raise(py, &error))
+    fn core(&self) -> CoreResult<Client> {
+        self.open(false)
     }
 
     /// The same for scans and jobs, which go on when the client is closed.
-    pub(crate) fn kept(&self, py: Python<'_>) -> PyResult<Client> {
-        self.open(true).map_err(|error| raise(py, &error))
+    pub(crate) fn kept(&self) -> CoreResult<Client> {
+        self.open(true)
     }
 
-    fn open(&self, goes_on: bool) -> Result<Client> {
+    fn open(&self, goes_on: bool) -> CoreResult<Client> {
         let mut slot = self.lock();
         let known = slot.as_ref().and_then(Owned::get).cloned();
         if self.closed.is_stopped() {
@@ -92,9 +90,9 @@ impl Drop for Shared {
 
 impl BaseClient {
     /// What outlives this object where a scan or a job is held. It is an error where the client is closed.
-    pub(crate) fn shared(client: &Bound<'_, Self>) -> PyResult<Arc<Shared>> {
+    pub(crate) fn shared(client: &Bound<'_, Self>) -> Result<Arc<Shared>> {
         let shared = Arc::clone(&client.get().shared);
-        shared.core(client.py())?;
+        shared.core()?;
         Ok(shared)
     }
 
@@ -103,19 +101,19 @@ impl BaseClient {
         &self,
         py: Python<'_>,
         verb: impl FnOnce(Client) -> F,
-    ) -> PyResult<Py<PyAny>>
+    ) -> Result<Py<PyAny>>
     where
-        F: Future<Output = Result<T>> + Send + 'static,
+        F: Future<Output = CoreResult<T>> + Send + 'static,
     {
-        let work = verb(self.shared.core(py)?);
+        let work = verb(self.shared.core()?);
         let stop = self.shared.closed.clone();
-        run(py, self.shared.awaited, async move {
+        Ok(run(py, self.shared.awaited, async move {
             tokio::select! {
                 biased;
                 () = stop.stopped() => Err(closed()),
                 done = work => done,
             }
-        })
+        })?)
     }
 }
 
@@ -129,29 +127,47 @@ impl BaseClient {
         class: &Bound<'py, PyType>,
         positional: &Bound<'py, PyTuple>,
         named: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Self> {
-        let py = class.py();
-        let mut given = Arguments::new(named.cloned(), py, ErrorKind::Config)?;
-        let origin = given.take::<Bound<'py, BaseClient>>("_origin", "a client")?;
-        let mut settings = origin
-            .as_ref()
-            .map(|origin| origin.get().settings.clone())
-            .unwrap_or_default();
-        // What is absent or `None` stays as it is.
-        for setting in SETTINGS {
-            if let Some(value) = given.take_any(setting.name)? {
-                settings.set(setting.name, value_of(setting, &value)?);
+    ) -> Result<Self> {
+        let names = || {
+            SETTINGS
+                .iter()
+                .map(|setting| setting.name)
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let refuse = |what: String| {
+            let message = format!("{}() {what} {}", class.name()?, names());
+            Err(PyTypeError::new_err(message))
+        };
+        if !positional.is_empty() {
+            refuse("takes its options by name; they are".into())?;
+        }
+        let named = named.cloned().unwrap_or_else(|| PyDict::new(class.py()));
+        let origin = named
+            .get_item("_origin")?
+            .filter(|origin| !origin.is_none());
+        let origin = origin.map(|origin| read::<Bound<'py, BaseClient>>("_origin", &origin));
+        let origin = origin.transpose()?;
+        let origin = origin.as_ref().map(Bound::get);
+        let mut settings = origin.map_or_else(Builder::default, |origin| origin.settings.clone());
+        for (name, value) in named {
+            let name = name.extract::<String>()?;
+            match SETTINGS.iter().find(|setting| setting.name == name) {
+                // What is `None` stays as it is.
+                Some(_) if value.is_none() => {}
+                Some(setting) => drop(settings.set(setting.name, value_of(setting, &value)?)),
+                None if name == "_origin" => {}
+                None => refuse(format!("has no option {name}; its options are"))?,
             }
         }
-        given.end(class, positional)?;
         let shared = Shared {
-            config: settings.config().map_err(|error| raise(py, &error))?,
+            config: settings.config()?,
             awaited: class.getattr("_awaited")?.is_truthy()?,
-            origin: origin.map(|origin| Arc::clone(&origin.get().shared)),
+            origin: origin.map(|origin| Arc::clone(&origin.shared)),
             closed: Stop::default(),
             client: Mutex::default(),
         };
-        shared.core(py)?;
+        shared.core()?;
         Ok(BaseClient {
             settings,
             shared: Arc::new(shared),
@@ -197,13 +213,11 @@ impl BaseClient {
         operation: &str,
         parameters: Option<&str>,
         body: Option<String>,
-    ) -> PyResult<Py<PyAny>> {
-        let mut all = OPERATIONS.iter();
-        let Some(operation) = all.find(|one| one.id == operation) else {
-            let message = format!("operation: there is no operation {operation:?}");
-            return Err(error(py, ErrorKind::InvalidArgument, message));
-        };
-        let arguments = arguments(py, parameters, body)?;
+    ) -> Result<Py<PyAny>> {
+        let operation = OPERATIONS.iter().find(|one| one.id == operation);
+        let operation =
+            operation.ok_or_else(|| invalid("operation: there is no such operation"))?;
+        let arguments = arguments(parameters, body)?;
         self.run(py, |client| async move {
             client.invoke(operation, arguments).await
         })
@@ -212,66 +226,47 @@ impl BaseClient {
     fn _page(
         &self,
         py: Python<'_>,
-        list: &str,
+        list: List,
         limit: Option<&Bound<'_, PyAny>>,
         offset: &Bound<'_, PyAny>,
-        parameters: Option<&str>,
-    ) -> PyResult<Py<PyAny>> {
-        let (list, arguments) = (resource(py, list)?, arguments(py, parameters, None)?);
-        let limit = limit.map(|limit| count("limit", limit)).transpose()?;
-        let offset = count("offset", offset)?;
+    ) -> Result<Py<PyAny>> {
+        let limit = limit.map(|limit| read("limit", limit)).transpose()?;
+        let offset = read("offset", offset)?;
         self.run(py, |client| async move {
-            let page = client
-                .resource(list)
-                .with(arguments)
-                .page(limit, offset)
-                .await?;
+            let List {
+                resource,
+                arguments,
+            } = list;
+            let list = client.resource(resource).with(arguments);
+            let page = list.page(limit, offset).await?;
             let records = page.records.into_iter();
             let records: Vec<RawRecord> = records.map(RawRecord::from).collect();
             Ok((records, json(&page.pagination)?, page.key))
         })
     }
 
-    fn _plan(&self, py: Python<'_>, list: &str, parameters: Option<&str>) -> PyResult<Py<PyAny>> {
-        let (list, arguments) = (resource(py, list)?, arguments(py, parameters, None)?);
+    fn _plan(&self, py: Python<'_>, list: List) -> Result<Py<PyAny>> {
         self.run(py, |client| async move {
-            json(&client.plan_with(list, arguments).await?)
+            json(&client.plan_with(list.resource, list.arguments).await?)
         })
     }
 
-    fn _schema(
-        &self,
-        py: Python<'_>,
-        list: &str,
-        columns: &str,
-        parameters: Option<&str>,
-    ) -> PyResult<Py<PyAny>> {
-        let (list, arguments) = (resource(py, list)?, arguments(py, parameters, None)?);
-        let columns: Columns = columns.parse().map_err(|error| raise(py, &error))?;
+    fn _schema(&self, py: Python<'_>, list: List, columns: &str) -> Result<Py<PyAny>> {
+        let columns: Columns = columns.parse()?;
         self.run(py, |client| async move {
-            let list = client.resource(list).with(arguments);
+            let list = client.resource(list.resource).with(list.arguments);
             json(&TableSchema::of_list(&list, columns).await?)
         })
     }
 
     /// The state of the budget of these settings.
-    fn _budget(&self, py: Python<'_>) -> PyResult<RawRecord> {
-        let state = py.detach(|| self.shared.config.budget_state());
-        let state = state.and_then(|state| json(&state));
-        state.map_err(|error| raise(py, &error))
+    fn _budget(&self, py: Python<'_>) -> Result<RawRecord> {
+        Ok(py.detach(|| json(&self.shared.config.budget_state()?))?)
     }
 
     /// A verb with a defect in it, for the tests of how a defect is reported.
-    fn _defect(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+    fn _defect(&self, py: Python<'_>) -> Result<Py<PyAny>> {
         self.run(py, |_| async { defect() })
-    }
-
-    // Asked only for what is no attribute: most likely a list under a wrong name.
-    fn __getattr__(slf: &Bound<'_, Self>, name: &str) -> PyResult<()> {
-        let class = slf.get_type().name()?;
-        let lists = Resource::ALL.map(Resource::name).join(", ");
-        let message = format!("'{class}' object has no attribute '{name}'; its lists are {lists}");
-        Err(PyAttributeError::new_err(message))
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
@@ -283,23 +278,15 @@ impl BaseClient {
             "{name}(base_url={url:?}, client_id={id:?}{closed})"
         ))
     }
-
-    fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        let name = slf.get_type().name()?;
-        let message = format!(
-            "{name} cannot be pickled or copied: it holds a secret and connections; make one where it is needed"
-        );
-        Err(PyTypeError::new_err(message))
-    }
 }
 
 #[expect(clippy::panic, reason = "the defect itself")]
-fn defect() -> Result<RawRecord> {
+fn defect() -> CoreResult<RawRecord> {
     std::panic::panic_any("a defect on purpose")
 }
 
 /// The value of a setting; one of the wrong type may be a secret, and is not shown.
-fn value_of(setting: &Setting, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+fn value_of(setting: &Setting, value: &Bound<'_, PyAny>) -> Result<Value> {
     let read = match setting.kind {
         Kind::Duration(_) | Kind::Integer(_) | Kind::Number(_) => {
             value.extract::<f64>().map(Value::from)
@@ -307,24 +294,7 @@ fn value_of(setting: &Setting, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         Kind::Boolean(_) => value.extract::<bool>().map(Value::from),
         _ => value.extract::<String>().map(Value::from),
     };
-    read.or_else(|_| {
-        let class = value.get_type().name()?;
-        let message = setting.wrong_type(&class.to_string());
-        Err(error(value.py(), ErrorKind::Config, message))
-    })
-}
-
-/// Arguments of a call from parameters as a JSON object, and a JSON body.
-pub(crate) fn arguments(
-    py: Python<'_>,
-    parameters: Option<&str>,
-    body: Option<String>,
-) -> PyResult<CallArguments> {
-    match serde_json::from_str(parameters.unwrap_or("{}")) {
-        Ok(parameters) => Ok(CallArguments::new(parameters, body)),
-        Err(_) => {
-            let message = "parameters: not a JSON object";
-            Err(error(py, ErrorKind::InvalidArgument, message))
-        }
-    }
+    let class = value.get_type().name()?.to_string();
+    let message = || setting.wrong_type(&class);
+    Ok(read.map_err(|_: PyErr| Error::new(ErrorKind::Config, message()))?)
 }

@@ -4,6 +4,35 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use talentdata_core::{Error, ErrorKind};
 
+/// What a function fails with that Python calls.
+pub(crate) enum Failure {
+    Core(Error),
+    Python(PyErr),
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Core(error)
+    }
+}
+
+impl From<PyErr> for Failure {
+    fn from(error: PyErr) -> Self {
+        Failure::Python(error)
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Core(error) => Python::attach(|py| raise(py, &error)),
+            Failure::Python(error) => error,
+        }
+    }
+}
+
 /// The exception that says what `error` says. Its class is that of the kind's name: `Config` is `ConfigError`.
 pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
     exception(py, error).unwrap_or_else(|failure| failure)
@@ -26,7 +55,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     ))
 }
 
-/// An exception of this kind that says `message`.
-pub(crate) fn error(py: Python<'_>, kind: ErrorKind, message: impl Into<String>) -> PyErr {
-    raise(py, &Error::new(kind, message))
+/// A wrong argument.
+pub(crate) fn invalid(message: impl Into<String>) -> Failure {
+    Error::new(ErrorKind::InvalidArgument, message).into()
 }

@@ -1,8 +1,8 @@
 //! Exports and syncs as Python holds them, and checks of the files that they leave.
 
-use crate::arguments::{Arguments, resource};
+use crate::arguments::{List, Options};
 use crate::client::{BaseClient, Shared};
-use crate::errors::raise;
+use crate::errors::{Result, raise};
 use crate::record::{RawRecord, json};
 use crate::scan::{scan_options, table_options};
 use crate::waiting::{block, block_stoppable, run};
@@ -16,7 +16,7 @@ use std::time::Duration;
 use talentdata_columns::export::{Export, Format, Target};
 use talentdata_columns::verify::{parse_receipt, read_receipt, verify};
 use talentdata_core::scan::Receipt;
-use talentdata_core::{Client, Error, ErrorKind, Result, Stop};
+use talentdata_core::{Client, Error, ErrorKind, Stop};
 use talentdata_mirror::{Sync, age};
 
 /// What `export()` and `sync()` are made of: one list of it.
@@ -55,51 +55,46 @@ impl RawJob {
     /// An export of a list to a file, or a sync into a mirror; all of it is checked, and nothing is sent.
     #[new]
     fn new(
-        py: Python<'_>,
         client: &Bound<'_, BaseClient>,
         is_sync: bool,
-        list: &str,
-        parameters: Option<&str>,
+        list: List,
         path: PathBuf,
         options: Bound<'_, PyDict>,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let client = BaseClient::shared(client)?;
-        let mut given = Arguments::new(Some(options), py, ErrorKind::InvalidArgument)?;
-        let list = resource(py, list)?;
-        let scan = scan_options(py, &mut given, parameters)?;
-        let (work, checked) = if is_sync {
+        let given = Options(options);
+        let (resource, scan) = (list.resource, scan_options(&given, list.arguments)?);
+        let work = if is_sync {
             let mut sync = Sync {
                 scan,
-                ..Sync::new(list, path)
+                ..Sync::new(resource, path)
             };
-            given.set(&mut sync.confirm, "confirm", "True or False")?;
+            given.set(&mut sync.confirm, "confirm")?;
             given.set_parsed(&mut sync.max_deletes, "max_deletes")?;
-            sync.keep = match given.take("keep", "a timedelta or a text such as 90d")? {
-                Some(Age::Text(text)) => Some(age(&text).map_err(|error| raise(py, &error))?),
+            sync.keep = match given.get("keep")? {
+                Some(Age::Text(text)) => Some(age(&text)?),
                 Some(Age::Duration(duration)) => Some(duration),
                 None => None,
             };
-            let checked = sync.check();
-            (Work::Sync(sync), checked)
+            sync.check()?;
+            Work::Sync(sync)
         } else {
-            let mut format = Format::Jsonl;
-            match given.has("format")? {
-                true => given.set_parsed(&mut format, "format")?,
-                false => format = Format::of_path(&path).map_err(|error| raise(py, &error))?,
-            }
+            let format = match given.parsed("format")? {
+                Some(format) => format,
+                None => Format::of_path(&path)?,
+            };
             let mut export = Export {
-                resource: list,
+                resource,
                 format,
                 target: Target::File(path),
                 scan,
-                table: table_options(py, &mut given)?,
+                table: table_options(&given)?,
                 resume: false,
             };
-            given.set(&mut export.resume, "resume", "True or False")?;
-            let checked = export.check();
-            (Work::Export(export), checked)
+            given.set(&mut export.resume, "resume")?;
+            export.check()?;
+            Work::Export(export)
         };
-        checked.map_err(|error| raise(py, &error))?;
         let progress = Progress::default();
         Ok(RawJob {
             client,
@@ -109,8 +104,8 @@ impl RawJob {
     }
 
     /// Does all of it; its receipt. A thread that waits here has `tell` called meanwhile.
-    fn run(&self, py: Python<'_>, tell: Py<PyAny>) -> PyResult<Py<PyAny>> {
-        let (client, stop) = (self.client.kept(py)?, Stop::default());
+    fn run(&self, py: Python<'_>, tell: Py<PyAny>) -> Result<Py<PyAny>> {
+        let (client, stop) = (self.client.kept()?, Stop::default());
         let (work, progress, stopped) = (self.work.clone(), self.progress.clone(), stop.clone());
         let work = async move {
             let note = |receipt: &Receipt| *progress.lock() = receipt.clone();
@@ -125,11 +120,11 @@ impl RawJob {
             }
         };
         if self.client.awaited {
-            return run(py, true, work);
+            return Ok(run(py, true, work)?);
         }
         let done = block_stoppable(py, work, &stop, &tell);
-        done.inspect_err(|raised| self.give_cause(py, raised))?
-            .into_py_any(py)
+        let done = done.inspect_err(|raised| self.give_cause(py, raised))?;
+        Ok(done.into_py_any(py)?)
     }
 
     /// Gives an exception that has ended the awaiting the cause that says how to continue.
@@ -151,7 +146,7 @@ impl RawJob {
         let Work::Export(export) = &self.work else {
             return;
         };
-        let Ok(client) = self.client.kept(py) else {
+        let Ok(client) = self.client.kept() else {
             return;
         };
         let kind = raised.get_type(py).getattr("kind");
@@ -183,7 +178,7 @@ pub(crate) fn verify_file(
     file: PathBuf,
     receipt: Option<String>,
     path: Option<PathBuf>,
-) -> PyResult<RawRecord> {
+) -> Result<RawRecord> {
     let read = move || {
         let receipt = match receipt {
             Some(text) => parse_receipt(&text, &file)?,
@@ -191,9 +186,9 @@ pub(crate) fn verify_file(
         };
         json(&verify(&file, &receipt)?)
     };
-    block(py, async move {
-        let ended = |_| Error::new(ErrorKind::Internal, "the thread that verifies has ended");
-        let read: Result<_> = tokio::task::spawn_blocking(read).await.map_err(ended)?;
-        read
-    })
+    // A thread of its own, so that Ctrl-C is heard meanwhile.
+    Ok(block(py, async move {
+        let read = tokio::task::spawn_blocking(read).await;
+        read.unwrap_or_else(|_| Err(Error::panicked("a check of a file")))
+    })?)
 }

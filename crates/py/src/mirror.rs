@@ -1,7 +1,7 @@
 //! A mirror as Python holds it: tables of the list as it is and was, and of what has changed.
 
 use crate::arguments::resource as parse;
-use crate::errors::raise;
+use crate::errors::Result;
 use crate::record::{RawRecord, json};
 use crate::scan::capsule;
 use pyo3::prelude::*;
@@ -9,7 +9,7 @@ use pyo3::types::PyCapsule;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use talentdata_columns::arrow::{BatchReader, TableOptions};
-use talentdata_core::Result;
+use talentdata_core::Result as CoreResult;
 use talentdata_core::types::Resource;
 use talentdata_mirror::{At, Mirror, RecordBatches};
 
@@ -25,34 +25,29 @@ pub(crate) struct RawMirror {
 #[pymethods]
 impl RawMirror {
     #[new]
-    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let mirror = py.detach(|| Mirror::open(path));
-        let mirror = mirror.map_err(|error| raise(py, &error))?;
+    fn new(py: Python<'_>, path: PathBuf) -> Result<Self> {
+        let mirror = py.detach(|| Mirror::open(path))?;
         Ok(RawMirror {
             mirror: Arc::new(mirror),
         })
     }
 
     /// The names of the lists that it has.
-    fn resources(&self, py: Python<'_>) -> PyResult<Vec<&'static str>> {
-        let resources = py.detach(|| self.mirror.resources());
-        let resources = resources.map_err(|error| raise(py, &error))?.into_iter();
+    fn resources(&self, py: Python<'_>) -> Result<Vec<&'static str>> {
+        let resources = py.detach(|| self.mirror.resources())?.into_iter();
         Ok(resources.map(Resource::name).collect())
     }
 
     /// The receipts of the syncs of a list that are kept, the oldest first.
-    fn syncs(&self, py: Python<'_>, resource: &str) -> PyResult<Vec<RawRecord>> {
-        let resource = parse(py, resource)?;
-        let syncs = py.detach(|| self.mirror.syncs(resource));
-        let syncs = syncs.map_err(|error| raise(py, &error))?;
-        let records: Result<Vec<RawRecord>> = syncs.iter().map(json).collect();
-        records.map_err(|error| raise(py, &error))
+    fn syncs(&self, py: Python<'_>, resource: &str) -> Result<Vec<RawRecord>> {
+        let resource = parse(resource)?;
+        let syncs = py.detach(|| self.mirror.syncs(resource))?;
+        Ok(syncs.iter().map(json).collect::<CoreResult<_>>()?)
     }
 
     /// Reads everything and compares it with the digests of the syncs: the differences.
-    fn verify(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let verified = py.detach(|| self.mirror.verify());
-        Ok(verified.map_err(|error| raise(py, &error))?.differences)
+    fn verify(&self, py: Python<'_>) -> Result<Vec<String>> {
+        Ok(py.detach(|| self.mirror.verify())?.differences)
     }
 
     /// The rows of a list: the `changes` after a sync or a time, or the list `as_of` one, or else as of the last sync. What
@@ -63,17 +58,16 @@ impl RawMirror {
         resource: &str,
         changes: Option<&str>,
         as_of: Option<&str>,
-    ) -> PyResult<RawRows> {
+    ) -> Result<RawRows> {
         let at = |at: Option<&str>| at.map(str::parse).transpose();
         let rows = RawRows {
             mirror: Arc::clone(&self.mirror),
-            resource: parse(py, resource)?,
-            changes: at(changes).map_err(|error| raise(py, &error))?,
-            as_of: at(as_of).map_err(|error| raise(py, &error))?,
+            resource: parse(resource)?,
+            changes: at(changes)?,
+            as_of: at(as_of)?,
             opened: Mutex::default(),
         };
-        let opened = py.detach(|| rows.batches());
-        let opened = opened.map_err(|error| raise(py, &error))?;
+        let opened = py.detach(|| rows.batches())?;
         *rows.lock() = Some(opened);
         Ok(rows)
     }
@@ -81,10 +75,9 @@ impl RawMirror {
 
 /// Removes a list from a mirror.
 #[pyfunction]
-pub(crate) fn forget(py: Python<'_>, path: PathBuf, resource: &str) -> PyResult<()> {
-    let resource = parse(py, resource)?;
-    let forgotten = py.detach(|| talentdata_mirror::forget(&path, resource));
-    forgotten.map_err(|error| raise(py, &error))
+pub(crate) fn forget(py: Python<'_>, path: PathBuf, resource: &str) -> Result<()> {
+    let resource = parse(resource)?;
+    Ok(py.detach(|| talentdata_mirror::forget(&path, resource))?)
 }
 
 /// What `Rows` is made of: rows that are read from the mirror each time that somebody asks for them.
@@ -103,16 +96,12 @@ impl RawRows {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn batches(&self) -> Result<RecordBatches> {
-        if let Some(since) = &self.changes {
-            let changes = self.mirror.changes(self.resource, since)?;
-            return changes.into_batches(ROWS);
-        }
-        let records = match &self.as_of {
-            Some(at) => self.mirror.as_of(self.resource, at)?,
-            None => self.mirror.current(self.resource)?,
+    fn batches(&self) -> CoreResult<RecordBatches> {
+        let rows = match &self.changes {
+            Some(since) => self.mirror.changes(self.resource, since)?,
+            None => self.mirror.records(self.resource, self.as_of.as_ref())?,
         };
-        records.into_batches(ROWS, &TableOptions::default())
+        rows.into_batches(ROWS, TableOptions::default())
     }
 }
 
@@ -123,14 +112,13 @@ impl RawRows {
         &self,
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
+    ) -> Result<Bound<'py, PyCapsule>> {
         // The protocol leaves it to the producer whether it can give what is asked for.
         let _ = requested_schema;
         let opened = self.lock().take();
-        let batches = py.detach(|| opened.map_or_else(|| self.batches(), Ok));
-        let mut batches = batches.map_err(|error| raise(py, &error))?;
+        let mut batches = py.detach(|| opened.map_or_else(|| self.batches(), Ok))?;
         let schema = batches.schema();
         let next = move || batches.next().transpose();
-        capsule(py, BatchReader::new(schema, next))
+        Ok(capsule(py, BatchReader::new(schema, next))?)
     }
 }

@@ -1,13 +1,13 @@
 //! A record: the bytes the service sent, read only where they are asked for.
 
-use crate::errors::error;
+use crate::errors::{Result, invalid};
 use pyo3::exceptions::{PyAttributeError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
 use pyo3::{IntoPyObjectExt, intern};
 use std::sync::Arc;
 use talentdata_core::json::{decoded, is_object, items, member, members};
-use talentdata_core::{Error, ErrorKind, Result};
+use talentdata_core::{Error, ErrorKind};
 
 /// `repr` shows at most this many characters of a record.
 const SHOWN: usize = 400;
@@ -26,7 +26,7 @@ impl RawRecord {
 }
 
 /// What the core read, as the record that a class of the package is made from.
-pub(crate) fn json(value: &impl serde::Serialize) -> Result<RawRecord> {
+pub(crate) fn json(value: &impl serde::Serialize) -> talentdata_core::Result<RawRecord> {
     let json = serde_json::to_string(value);
     let json = json.map_err(|_| Error::new(ErrorKind::Internal, "a result is not JSON"))?;
     Ok(RawRecord::new(json))
@@ -96,26 +96,21 @@ impl Record {
     }
 
     #[new]
-    fn new(json: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn new(json: &Bound<'_, PyAny>) -> Result<Self> {
         if let Ok(raw) = json.cast::<RawRecord>() {
             let json = Arc::clone(&raw.get().json);
             return Ok(Record { json });
         }
-        let text = if let Ok(bytes) = json.cast::<PyBytes>() {
-            PyString::from_encoded_object(bytes, Some(c"utf-8"), None)?
-                .to_cow()?
-                .into_owned()
-        } else if let Ok(text) = json.cast::<PyString>() {
-            text.to_cow()?.into_owned()
-        } else {
-            return Err(PyTypeError::new_err(
-                "a record is made from the text of a JSON object",
-            ));
+        let text = match json.cast::<PyBytes>() {
+            Ok(bytes) => PyString::from_encoded_object(bytes, Some(c"utf-8"), None)?.to_string(),
+            Err(_) => json.extract().map_err(|_| {
+                PyTypeError::new_err("a record is made from the text of a JSON object")
+            })?,
         };
         let text = text.trim();
         if !is_object(text) {
             let message = "json: it is not the text of one JSON object, nested 127 levels at most";
-            return Err(error(json.py(), ErrorKind::InvalidArgument, message));
+            return Err(invalid(message));
         }
         Ok(Record { json: text.into() })
     }

@@ -1,8 +1,8 @@
 //! A scan as Python holds it: its records one after the other, its table, and its rows as an Arrow stream.
 
-use crate::arguments::{Arguments, WHOLE, resource};
-use crate::client::{BaseClient, Shared, arguments};
-use crate::errors::{error, raise};
+use crate::arguments::{List, Options};
+use crate::client::{BaseClient, Shared};
+use crate::errors::{Result, invalid};
 use crate::interrupt::Interrupts;
 use crate::record::{RawRecord, Record, json};
 use crate::waiting::{block, run, runtime, wait};
@@ -10,13 +10,13 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule, PyDict, PyType};
+use pyo3::types::{PyCapsule, PyDict, PyType};
 use pyo3::{PyTraverseError, PyVisit, intern};
 use std::path::PathBuf;
 use std::sync::Arc;
 use talentdata_columns::arrow::{BatchReader, TableOptions, TableSchema};
 use talentdata_columns::session::{Hints, Session, Use};
-use talentdata_core::{ErrorKind, ScanOptions};
+use talentdata_core::{Arguments, ScanOptions};
 
 /// Rows of a record batch: few enough for a progress bar to move, about once a second.
 const ROWS: usize = 4096;
@@ -31,50 +31,44 @@ const HINTS: Hints = Hints {
 };
 
 /// How a list is read.
-pub(crate) fn scan_options(
-    py: Python<'_>,
-    given: &mut Arguments<'_>,
-    parameters: Option<&str>,
-) -> PyResult<ScanOptions> {
+pub(crate) fn scan_options(given: &Options<'_>, arguments: Arguments) -> Result<ScanOptions> {
     Ok(ScanOptions {
-        page_size: given.take("page_size", WHOLE)?,
-        limit: given.take("limit", WHOLE)?,
-        arguments: arguments(py, parameters, None)?,
+        page_size: given.get("page_size")?,
+        limit: given.get("limit")?,
+        arguments,
         ..ScanOptions::default()
     })
 }
 
 /// How records become columns.
-pub(crate) fn table_options(py: Python<'_>, given: &mut Arguments<'_>) -> PyResult<TableOptions> {
+pub(crate) fn table_options(given: &Options<'_>) -> Result<TableOptions> {
     let mut options = TableOptions::default();
     given.set_parsed(&mut options.columns, "columns")?;
     given.set_parsed(&mut options.on_new, "on_new_field")?;
-    let given = given.take_any("schema")?;
-    let schema = given.map(|given| schema(py, &given)).transpose()?;
-    options.schema = schema.map(Arc::new);
+    if let Some(given) = given.get::<Bound<'_, PyAny>>("schema")? {
+        options.schema = Some(Arc::new(schema(&given)?));
+    }
     Ok(options)
 }
 
 /// A schema: the file of one, what `schema()` returned, or a `pyarrow.Schema`.
-fn schema(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<TableSchema> {
-    let read = if let Ok(record) = given.cast::<Record>() {
-        TableSchema::from_json(record.get().text())
+fn schema(given: &Bound<'_, PyAny>) -> Result<TableSchema> {
+    Ok(if let Ok(record) = given.cast::<Record>() {
+        TableSchema::from_json(record.get().text())?
     } else if let Ok(path) = given.extract::<PathBuf>() {
-        TableSchema::from_file(&path)
+        TableSchema::from_file(&path)?
     } else if given.hasattr("serialize")? {
         // The IPC format is read without touching memory that another library owns.
         let message = given
             .call_method0("serialize")?
             .call_method0("to_pybytes")?;
-        TableSchema::from_ipc(message.cast::<PyBytes>()?.as_bytes())
+        TableSchema::from_ipc(&message.extract::<Vec<u8>>()?)?
     } else {
         let class = given.get_type().name()?;
-        let message = format!(
+        return Err(invalid(format!(
             "schema: this {class} cannot be used; give the path of a schema file, what schema() returned, or a pyarrow.Schema"
-        );
-        return Err(error(py, ErrorKind::InvalidArgument, message));
-    };
-    read.map_err(|error| raise(py, &error))
+        )));
+    })
 }
 
 /// What `Scan` and `AsyncScan` are made of. It holds no Python object, so that no reference cycle goes through it.
@@ -88,18 +82,12 @@ pub(crate) struct RawScan {
 #[pymethods]
 impl RawScan {
     #[new]
-    fn new(
-        py: Python<'_>,
-        client: &Bound<'_, BaseClient>,
-        list: &str,
-        parameters: Option<&str>,
-        options: Bound<'_, PyDict>,
-    ) -> PyResult<Self> {
+    fn new(client: &Bound<'_, BaseClient>, list: List, options: Bound<'_, PyDict>) -> Result<Self> {
         let client = BaseClient::shared(client)?;
-        let mut given = Arguments::new(Some(options), py, ErrorKind::InvalidArgument)?;
-        let table = table_options(py, &mut given)?;
-        let options = scan_options(py, &mut given, parameters)?;
-        let session = Session::new(resource(py, list)?, options, table, ROWS, HINTS);
+        let given = Options(options);
+        let table = table_options(&given)?;
+        let options = scan_options(&given, list.arguments)?;
+        let session = Session::new(list.resource, options, table, ROWS, HINTS);
         Ok(RawScan {
             client,
             session: Arc::new(session),
@@ -118,16 +106,13 @@ impl RawScan {
     }
 
     /// Adds the next batch of rows to the table that the scan keeps; false when it is complete.
-    fn collect(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let (client, session) = (self.client.kept(py)?, Arc::clone(&self.session));
-        run(py, self.client.awaited, async move {
-            session.fill(&client, Use::Table).await
-        })
+    fn collect(&self, py: Python<'_>) -> Result<Py<PyAny>> {
+        fill(py, &self.client, &self.session, Use::Table)
     }
 
     /// The table that was collected.
-    fn table(&self, py: Python<'_>) -> PyResult<Table> {
-        let table = self.session.table().map_err(|error| raise(py, &error))?;
+    fn table(&self) -> Result<Table> {
+        let table = self.session.table()?;
         Ok(Table(table.0, table.1))
     }
 
@@ -141,15 +126,15 @@ impl RawScan {
         &self,
         py: Python<'py>,
         watcher: Option<Py<Interrupts>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        let (client, session) = (self.client.kept(py)?, Arc::clone(&self.session));
+    ) -> Result<Bound<'py, PyCapsule>> {
+        let (client, session) = (self.client.kept()?, Arc::clone(&self.session));
         let usage = session.stream();
         let schema = {
             let (client, session) = (client.clone(), Arc::clone(&session));
             block(py, async move { session.schema(&client, usage).await })?
         };
         // Known from the beginning, because a thread that is not attached to Python must not ask for it.
-        let runtime = runtime().map_err(|error| raise(py, &error))?;
+        let runtime = runtime()?;
         let interrupts = watcher.map(|watcher| watcher.get().clone());
         let next = move || {
             let (client, session) = (client.clone(), Arc::clone(&session));
@@ -157,7 +142,7 @@ impl RawScan {
             let interrupted = || interrupts.as_ref().is_some_and(Interrupts::have_come);
             wait(runtime, rows, interrupted)
         };
-        capsule(py, BatchReader::new(schema, next))
+        Ok(capsule(py, BatchReader::new(schema, next))?)
     }
 
     /// Whether it belongs to an asynchronous client.
@@ -165,8 +150,8 @@ impl RawScan {
         self.client.awaited
     }
 
-    fn receipt(&self, py: Python<'_>) -> PyResult<RawRecord> {
-        json(&self.session.receipt()).map_err(|error| raise(py, &error))
+    fn receipt(&self) -> Result<RawRecord> {
+        Ok(json(&self.session.receipt())?)
     }
 
     /// Records received, and the service's total where it is known.
@@ -177,6 +162,14 @@ impl RawScan {
     fn close(&self) {
         self.session.close();
     }
+}
+
+/// Waits until a use of a scan has more to take; false at the end of the list.
+fn fill(py: Python<'_>, client: &Shared, session: &Arc<Session>, usage: Use) -> Result<Py<PyAny>> {
+    let (core, session) = (client.kept()?, Arc::clone(session));
+    Ok(run(py, client.awaited, async move {
+        session.fill(&core, usage).await
+    })?)
 }
 
 /// An iterator over a scan. Several loops and threads may share it: each record comes to one of them.
@@ -202,11 +195,11 @@ impl Records {
 
     // One by one, because what is taken together is lost together when Ctrl-C comes in between. That of an asynchronous
     // client pauses where it would have to wait, and goes on behind what `fill` has brought.
-    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn __next__<'py>(&self, py: Python<'py>) -> Result<Option<Bound<'py, PyAny>>> {
         loop {
             if let Some(record) = self.session.take(self.usage) {
                 let record = RawRecord::from(record);
-                return self.model.bind(py).call1((record,)).map(Some);
+                return Ok(Some(self.model.bind(py).call1((record,))?));
             }
             if self.client.awaited || !self.wait(py)? {
                 return Ok(None);
@@ -215,23 +208,19 @@ impl Records {
     }
 
     /// Waits until there are records to take; false at the end of the list.
-    fn fill(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let (client, session) = (self.client.kept(py)?, Arc::clone(&self.session));
-        let usage = self.usage;
-        run(py, self.client.awaited, async move {
-            session.fill(&client, usage).await
-        })
+    fn fill(&self, py: Python<'_>) -> Result<Py<PyAny>> {
+        fill(py, &self.client, &self.session, self.usage)
     }
 
     // There is no `__clear__`: these references never change, so no cycle is made of them alone.
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
         visit.call(&self.model)?;
         visit.call(self.progress.as_ref())
     }
 }
 
 impl Records {
-    fn wait(&self, py: Python<'_>) -> PyResult<bool> {
+    fn wait(&self, py: Python<'_>) -> Result<bool> {
         let more = self.fill(py)?.is_truthy(py)?;
         // A caller such as `list` may run no Python between two pages.
         py.check_signals()?;

@@ -1,80 +1,72 @@
 //! A request as it was received, and a response before it is put on the wire.
 
-use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
+use ::http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
+use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use serde_json::{Value, json};
-use std::borrow::Cow;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 
-/// A status, headers in the order they are sent, and the body before any transfer coding.
-#[derive(Debug, Clone)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) headers: Vec<(Cow<'static, str>, Cow<'static, str>)>,
-    pub(crate) body: Bytes,
+/// A response with its body before any transfer coding.
+pub(crate) type Answer = Response<Bytes>;
+
+/// Without a body.
+pub(crate) fn empty(status: u16) -> Answer {
+    let mut answer = Answer::default();
+    *answer.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
+    set(&mut answer, "x-talentdata-sandbox", "sample data");
+    answer
 }
 
-impl Answer {
-    /// Without a body.
-    pub(crate) fn empty(status: u16) -> Self {
-        Self {
-            status,
-            headers: vec![("x-talentdata-sandbox".into(), "sample data".into())],
-            body: Bytes::new(),
-        }
+/// Sets a header, unless the value cannot be one.
+pub(crate) fn set(answer: &mut Answer, name: &'static str, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        answer.headers_mut().insert(name, value);
     }
+}
 
-    /// A JSON body, already written out.
-    pub(crate) fn written(status: u16, content_type: &str, body: Vec<u8>) -> Self {
-        let mut answer = Self::empty(status);
-        let content_type = content_type.to_owned().into();
-        answer
-            .headers
-            .insert(0, ("content-type".into(), content_type));
-        answer.body = body.into();
-        answer
-    }
+/// With a body that is already written out.
+pub(crate) fn written(status: u16, content_type: &str, body: Vec<u8>) -> Answer {
+    let mut answer = empty(status);
+    set(&mut answer, CONTENT_TYPE.as_str(), content_type);
+    *answer.body_mut() = body.into();
+    answer
+}
 
-    pub(crate) fn json(status: u16, body: &Value) -> Self {
-        Self::written(status, "application/json", body.to_string().into_bytes())
-    }
+pub(crate) fn in_json(status: u16, body: &Value) -> Answer {
+    written(status, "application/json", body.to_string().into_bytes())
+}
 
-    /// A failure. The format of error bodies is the sandbox's choice (section 7: not shown).
-    pub(crate) fn error(status: u16, code: &str, message: &str) -> Self {
-        let body = json!({"error": {"code": code, "message": message}});
-        Self::json(status, &body)
-    }
+/// A failure. The format of error bodies is the sandbox's choice (section 7: not shown).
+pub(crate) fn failure(status: u16, code: &str, message: &str) -> Answer {
+    let body = json!({"error": {"code": code, "message": message}});
+    in_json(status, &body)
+}
 
-    pub(crate) fn with(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
-        self.headers.push((name.into(), value.into()));
-        self
-    }
+/// A token that is missing, wrong or expired, or wrong credentials: 401 is the sandbox's choice (section 7).
+pub(crate) fn unauthorized(message: &str) -> Answer {
+    let mut answer = failure(401, "unauthorized", message);
+    set(&mut answer, "www-authenticate", "Bearer");
+    answer
+}
 
-    /// Compresses the body, and says so.
-    pub(crate) fn gzip(&mut self) -> std::io::Result<()> {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-        encoder.write_all(&self.body)?;
-        self.body = encoder.finish()?.into();
-        self.headers
-            .push(("content-encoding".into(), "gzip".into()));
-        Ok(())
-    }
+/// Compresses the body, and says so.
+pub(crate) fn gzip(answer: &mut Answer) -> io::Result<()> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(answer.body())?;
+    *answer.body_mut() = encoder.finish()?.into();
+    set(answer, CONTENT_ENCODING.as_str(), "gzip");
+    Ok(())
+}
 
-    /// As the HTTP library sends it; an error when it would be no valid HTTP.
-    pub(crate) fn response(&self) -> Result<Response<Full<Bytes>>, http::Error> {
-        let mut response = Response::new(Full::new(self.body.clone()));
-        *response.status_mut() = StatusCode::from_u16(self.status)?;
-        for (name, value) in &self.headers {
-            let name = HeaderName::from_bytes(name.as_bytes())?;
-            let value = HeaderValue::from_bytes(value.as_bytes())?;
-            response.headers_mut().append(name, value);
-        }
-        Ok(response)
-    }
+/// Whether a media type is JSON, whatever its parameters.
+pub(crate) fn is_json(media_type: &str) -> bool {
+    let name = media_type.split(';').next().unwrap_or_default().trim();
+    let name = name.to_ascii_lowercase();
+    name.ends_with("/json") || name.ends_with("+json")
 }
 
 /// One request, complete.
@@ -125,42 +117,35 @@ impl Received {
 
     /// The values of a query parameter.
     pub(crate) fn parameters(&self, name: &str) -> Vec<String> {
-        let named = self.pairs().filter(|(key, _)| key == name);
-        named.map(|(_, value)| value).collect()
+        let pairs = form_urlencoded::parse(self.query.as_bytes());
+        let named = pairs.filter(|(key, _)| key == name);
+        named.map(|(_, value)| value.into_owned()).collect()
     }
 
-    /// Names and values of all query parameters.
-    pub(crate) fn pairs(&self) -> impl Iterator<Item = (String, String)> {
-        let pairs = form_urlencoded::parse(self.query.as_bytes());
-        pairs.map(|(name, value)| (name.into_owned(), value.into_owned()))
+    /// The text of a header; empty where there is none.
+    fn header(&self, name: HeaderName) -> &str {
+        let value = self.headers.get(name).and_then(|value| value.to_str().ok());
+        value.unwrap_or_default()
     }
 
     /// The token of the `Authorization: Bearer` header; `None` without the header, empty when it is something else.
     pub(crate) fn bearer(&self) -> Option<&str> {
-        let value = self.headers.get(header::AUTHORIZATION)?;
-        let token = value.to_str().ok().and_then(|text| {
-            let (scheme, token) = text.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then_some(token)
-        });
-        Some(token.unwrap_or_default())
+        self.headers.get(AUTHORIZATION)?;
+        let (scheme, token) = self
+            .header(AUTHORIZATION)
+            .split_once(' ')
+            .unwrap_or_default();
+        let is_bearer = scheme.eq_ignore_ascii_case("bearer");
+        Some(if is_bearer { token } else { "" })
     }
 
     pub(crate) fn says_json(&self) -> bool {
-        let value = self.headers.get(header::CONTENT_TYPE);
-        let value = value
-            .and_then(|value| value.to_str().ok())
-            .unwrap_or_default();
-        let media_type = value.split(';').next().unwrap_or_default().trim();
-        let media_type = media_type.to_ascii_lowercase();
-        media_type.ends_with("/json") || media_type.ends_with("+json")
+        is_json(self.header(CONTENT_TYPE))
     }
 
     /// A coding with a weight is not looked at: a plain answer is always right.
     pub(crate) fn accepts_gzip(&self) -> bool {
-        let values = self.headers.get_all(header::ACCEPT_ENCODING).iter();
-        let mut codings = values
-            .filter_map(|value| value.to_str().ok())
-            .flat_map(|value| value.split(','));
+        let mut codings = self.header(ACCEPT_ENCODING).split(',');
         codings.any(|coding| coding.trim().eq_ignore_ascii_case("gzip"))
     }
 }

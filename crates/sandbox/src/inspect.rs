@@ -1,13 +1,10 @@
 //! Whether a request is as documented, and the responses that follow from the document alone.
 
-use crate::http::{Answer, Received};
+use crate::http::{Answer, Received, empty, failure, written};
 use crate::samples::hash;
-use crate::schema::{Maker, Mismatch, Schemas, Way};
+use crate::schema::{Maker, Schemas, Way};
 use crate::spec::{Body, Found, Parameter, Success};
-use serde_json::{Map, Value, json};
-
-/// Header parameters that OpenAPI leaves to other parts of the document.
-const IGNORED_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"];
+use serde_json::{Value, json};
 
 /// Compares every parameter with its schema; `limit` and `offset` of a list are read elsewhere.
 pub(crate) fn parameters(
@@ -17,60 +14,69 @@ pub(crate) fn parameters(
     list: bool,
 ) -> Result<(), Answer> {
     for one in &found.operation.parameters {
-        let ignored = match one.location.as_str() {
-            "header" => IGNORED_HEADERS.contains(&one.name.to_ascii_lowercase().as_str()),
-            "query" => list && ["limit", "offset"].contains(&one.name.as_str()),
-            _ => false,
-        };
-        if ignored {
+        if list && one.is_of_page() {
             continue;
         }
-        let given = Given {
-            schemas,
-            one,
-            found,
-            request,
+        let check = |value| schemas.check(&one.schema, &value, Way::Request);
+        let checked = match candidates(schemas, one, found, request) {
+            Some([text, read]) => check(text).or_else(|_| check(read)),
+            None if one.required => Err(": expected a value; it is required".to_owned()),
+            None => Ok(()),
         };
-        let refuse = |pointer: &str, expected: &str| {
-            let (location, name) = (&one.location, &one.name);
-            Err(invalid_parameter(location, name, pointer, expected))
-        };
-        let candidates = given.candidates();
-        let (Some(first), Some(last)) = (candidates.first(), candidates.last()) else {
-            if one.required {
-                refuse("", "a value; it is required")?;
-            }
-            continue;
-        };
-        let check = |value| schemas.check(&one.schema, value, Way::Request);
-        if candidates.iter().any(|value| check(value).is_ok()) {
-            continue;
-        }
-        let is_text = schemas.shape(&one.schema).types().first() == Some(&"string");
-        if let Err(Mismatch { pointer, expected }) = check(if is_text { first } else { last }) {
-            refuse(&pointer, &expected)?;
-        }
+        checked.map_err(|wrong| invalid_parameter(&one.location, &one.name, &wrong))?;
     }
     Ok(())
 }
 
-/// The refusal of a parameter; `pointer` is the place within its value.
-pub(crate) fn invalid_parameter(
-    location: &str,
-    name: &str,
-    pointer: &str,
-    expected: &str,
-) -> Answer {
-    let message = format!("{location} parameter {name:?}: expected {expected}");
-    let error = json!({
-        "code": "invalid_request",
-        "message": message,
-        "in": location,
-        "parameter": name,
-        "pointer": pointer,
-        "expected": expected,
-    });
-    Answer::json(400, &json!({"error": error}))
+/// The refusal of a parameter.
+pub(crate) fn invalid_parameter(location: &str, name: &str, wrong: &str) -> Answer {
+    invalid(&format!("{location} parameter {name:?}{wrong}"))
+}
+
+/// What was found instead is not repeated, because it may be secret.
+fn invalid(message: &str) -> Answer {
+    failure(400, "invalid_request", message)
+}
+
+/// What a parameter may stand for, as a text and as what the text spells; none where it is not given.
+fn candidates(
+    schemas: &Schemas,
+    one: &Parameter,
+    found: &Found<'_>,
+    request: &Received,
+) -> Option<[Value; 2]> {
+    let mut texts = match one.location.as_str() {
+        "path" => {
+            let named = found
+                .parameters
+                .iter()
+                .filter(|(name, _)| *name == one.name);
+            named.map(|(_, text)| text.clone()).collect()
+        }
+        "query" => request.parameters(&one.name),
+        _ => {
+            let values = request.headers.get_all(&one.name).iter();
+            let texts = values.filter_map(|value| value.to_str().ok());
+            texts.map(str::to_owned).collect::<Vec<_>>()
+        }
+    };
+    let last = texts.last()?.clone();
+    if !schemas.shape(&one.schema).is("array") {
+        return Some([last.as_str().into(), scalar(&last)]);
+    }
+    if !one.separate {
+        let items = texts.iter().flat_map(|text| text.split(',').map(str::trim));
+        texts = items.map(str::to_owned).collect();
+    }
+    let read = texts.iter().map(|text| scalar(text)).collect();
+    Some([texts.into(), read])
+}
+
+/// A number or boolean as JSON has it, or else the text.
+pub(crate) fn scalar(text: &str) -> Value {
+    let value: Option<Value> = serde_json::from_str(text).ok();
+    let value = value.filter(|value| value.is_number() || value.is_boolean());
+    value.unwrap_or(text.into())
 }
 
 /// The JSON body, if there is one, compared with its schema.
@@ -82,158 +88,21 @@ pub(crate) fn body(
     let Some(documented) = documented else {
         return Ok(None);
     };
-    if request.body.is_empty() && !documented.required {
-        return Ok(None);
-    }
-    let Some(schema) = &documented.schema else {
-        return match request.body.is_empty() {
-            true => Err(invalid_body("", "a body; it is required")),
-            false => Ok(None),
-        };
-    };
-    if !request.says_json() {
-        let message = "the content type must be application/json";
-        return Err(Answer::error(415, "unsupported_media_type", message));
-    }
-    let body: Value =
-        serde_json::from_slice(&request.body).map_err(|_| invalid_body("", "JSON"))?;
-    match schemas.check(schema, &body, Way::Request) {
-        Ok(()) => Ok(Some(body)),
-        Err(Mismatch { pointer, expected }) => Err(invalid_body(&pointer, &expected)),
-    }
-}
-
-/// The refusal of a body. What was found instead is not repeated, because it may be secret.
-fn invalid_body(pointer: &str, expected: &str) -> Answer {
-    let place = match pointer {
-        "" => "request body".to_owned(),
-        pointer => format!("request body at {pointer:?}"),
-    };
-    let error = json!({
-        "code": "invalid_request",
-        "message": format!("{place}: expected {expected}"),
-        "pointer": pointer,
-        "expected": expected,
-    });
-    Answer::json(400, &json!({"error": error}))
-}
-
-/// A parameter in a request.
-struct Given<'a> {
-    schemas: &'a Schemas,
-    one: &'a Parameter,
-    found: &'a Found<'a>,
-    request: &'a Received,
-}
-
-impl Given<'_> {
-    /// The texts of the parameter, one for each time that it is given.
-    fn texts(&self) -> Vec<String> {
-        let name = &self.one.name;
-        let headers = |name: &str| {
-            let all = self.request.headers.get_all(name).iter();
-            all.filter_map(|value| value.to_str().ok())
-        };
-        match self.one.location.as_str() {
-            "path" => {
-                let all = self.found.parameters.iter();
-                let named = all.filter(|(other, _)| other == name);
-                named.map(|(_, text)| text.clone()).collect()
-            }
-            "query" => self.request.parameters(name),
-            "header" => headers(name).map(str::to_owned).collect(),
-            _ => {
-                let pairs = headers("cookie").flat_map(|text| text.split(';'));
-                let pairs = pairs.filter_map(|pair| pair.trim().split_once('='));
-                let named = pairs.filter(|(other, _)| other == name);
-                named.map(|(_, text)| text.to_owned()).collect()
-            }
+    match (&documented.schema, request.body.is_empty()) {
+        (_, true) if !documented.required => Ok(None),
+        (None, true) => Err(invalid("request body: expected a body; it is required")),
+        (None, false) => Ok(None),
+        (Some(_), _) if !request.says_json() => {
+            let message = "the content type must be application/json";
+            Err(failure(415, "unsupported_media_type", message))
         }
-    }
-
-    /// What the texts may stand for; none where the parameter is not given.
-    fn candidates(&self) -> Vec<Value> {
-        let texts = self.texts();
-        let types = self.schemas.shape(&self.one.schema).types();
-        if self.one.json {
-            let read = |text: &String| serde_json::from_str(text).unwrap_or(text.as_str().into());
-            return texts.last().map(read).into_iter().collect();
+        (Some(schema), _) => {
+            let body = serde_json::from_slice(&request.body)
+                .map_err(|_| invalid("request body: expected JSON"))?;
+            let checked = schemas.check(schema, &body, Way::Request);
+            checked.map_err(|wrong| invalid(&format!("request body{wrong}")))?;
+            Ok(Some(body))
         }
-        if self.one.style == "deepObject" || types.first() == Some(&"object") {
-            return self.object(&texts).into_iter().collect();
-        }
-        let Some(last) = texts.last() else {
-            return Vec::new();
-        };
-        if types.first() != Some(&"array") {
-            return vec![last.as_str().into(), scalar(last)];
-        }
-        let separator = match self.one.style.as_str() {
-            "form" if self.one.explode => None,
-            "spaceDelimited" => Some(' '),
-            "pipeDelimited" => Some('|'),
-            _ => Some(','),
-        };
-        let items: Vec<&str> = match separator {
-            None => texts.iter().map(String::as_str).collect(),
-            Some(separator) => texts
-                .iter()
-                .flat_map(|text| text.split(separator).map(str::trim))
-                .collect(),
-        };
-        let plain = items.iter().map(|text| Value::from(*text)).collect();
-        vec![plain, items.iter().map(|text| scalar(text)).collect()]
-    }
-
-    /// The object that is given: `name[key]=value` as a deep object; its properties as parameters of their own in an
-    /// exploded form, `key=value` in other exploded styles, else `key,value`.
-    fn object(&self, texts: &[String]) -> Option<Value> {
-        let one = self.one;
-        let mut members = Map::new();
-        let mut add = |name: &str, text: &str| members.insert(name.to_owned(), scalar(text));
-        if one.style == "deepObject" {
-            for (name, text) in self.request.pairs() {
-                let key = name
-                    .strip_prefix(&one.name)
-                    .and_then(|rest| rest.strip_prefix('['));
-                if let Some(key) = key.and_then(|rest| rest.strip_suffix(']')) {
-                    add(key, &text);
-                }
-            }
-        } else if one.style == "form" && one.explode {
-            let shape = self.schemas.shape(&one.schema);
-            let names = shape.names();
-            let open = !shape.is_closed() && names.is_empty();
-            let all = &self.found.operation.parameters;
-            let taken = |name: &str| all.iter().any(|other| other.name == name);
-            for (name, text) in self.request.pairs() {
-                if names.contains(&name.as_str()) || (open && !taken(&name)) {
-                    add(&name, &text);
-                }
-            }
-        } else {
-            let parts: Vec<&str> = texts.iter().flat_map(|text| text.split(',')).collect();
-            if one.explode {
-                for (name, text) in parts.iter().filter_map(|part| part.split_once('=')) {
-                    add(name.trim(), text);
-                }
-            } else {
-                for pair in parts.chunks_exact(2) {
-                    add(pair[0].trim(), pair[1]);
-                }
-            }
-        }
-        (!members.is_empty()).then(|| members.into())
-    }
-}
-
-/// A number or boolean that is spelt as JSON has it, or else the text.
-pub(crate) fn scalar(text: &str) -> Value {
-    let value: Value = serde_json::from_str(text).unwrap_or_default();
-    let spelt = value.to_string();
-    match value {
-        Value::Number(_) | Value::Bool(_) if spelt == text => value,
-        _ => text.into(),
     }
 }
 
@@ -248,48 +117,45 @@ pub(crate) fn made(
     seed: u64,
 ) -> Answer {
     let success = &found.operation.success;
+    let schema = &success.schema;
     let mut maker = Maker::new(schemas, seed ^ hash(path));
-    let mut value = maker.make(&success.schema);
+    let mut value = maker.make(schema);
     let members = body.and_then(Value::as_object).into_iter().flatten();
     for (name, member) in members.filter(|(name, _)| *name != "pagination") {
-        maker.put(&success.schema, &mut value, name, member.clone());
+        maker.put(schema, &mut value, name, member.clone());
     }
     for (name, text) in &found.parameters {
-        maker.put(&success.schema, &mut value, name, text.as_str().into());
-        maker.put(&success.schema, &mut value, name, scalar(text));
+        maker.put(schema, &mut value, name, text.as_str().into());
+        maker.put(schema, &mut value, name, scalar(text));
     }
-    count(schemas, &success.schema, &mut value);
+    // A page that is no list of ours holds all there is, so that nobody asks for the next one without end.
+    let arrays = value.as_object().into_iter().flatten();
+    let counts: Vec<usize> = arrays
+        .filter_map(|(_, one)| Some(one.as_array()?.len()))
+        .collect();
+    let documented = schemas.shape(schema).property("pagination");
+    if let ([count], Some(schema)) = (counts.as_slice(), documented)
+        && let Some(pagination) = value.get_mut("pagination")
+    {
+        let whole = json!({"total": count, "limit": count, "offset": 0, "hasMore": false});
+        for (name, member) in whole.as_object().into_iter().flatten() {
+            maker.put(&schema, pagination, name, member.clone());
+        }
+    }
     with_body(success, value.to_string().into_bytes())
 }
 
-/// The response for one record of a list: the record itself, or where the response holds a record under a name, that.
-pub(crate) fn of_record(
-    schemas: &Schemas,
-    found: &Found<'_>,
-    path: &str,
-    record: Value,
-    seed: u64,
-) -> Answer {
-    let success = &found.operation.success;
-    let mut maker = Maker::new(schemas, seed ^ hash(path));
+/// A record of a list as a response holds it: by itself, or where the response holds a record under a name, under that.
+pub(crate) fn under_its_name(schemas: &Schemas, success: &Success, record: Value) -> Value {
     let shape = schemas.shape(&success.schema);
     let has_id = |schema: &Value| schemas.shape(schema).property("id").is_some();
-    let names = shape
-        .names()
-        .into_iter()
-        .filter(|_| !has_id(&success.schema));
-    let properties = names.filter_map(|name| Some((name, shape.property(name)?)));
-    let held = properties.into_iter().find(|(_, schema)| has_id(schema));
-    let value = match held {
-        Some((name, schema)) => {
-            let record = maker.fit(&schema, record);
-            let mut value = maker.make(&success.schema);
-            maker.put(&success.schema, &mut value, name, record);
-            value
-        }
-        None => maker.fit(&success.schema, record),
-    };
-    with_body(success, value.to_string().into_bytes())
+    let mut names = shape.names().into_iter();
+    let holds = |name: &&str| shape.property(name).is_some_and(|schema| has_id(&schema));
+    let name = names.find(holds).filter(|_| !has_id(&success.schema));
+    match name {
+        Some(name) => json!({name: record}),
+        None => record,
+    }
 }
 
 /// A response made by hand, with what a changed document asks for besides.
@@ -301,33 +167,287 @@ pub(crate) fn fitted(schemas: &Schemas, success: &Success, value: Value, seed: u
 /// A documented response, without its body where the document shows none.
 pub(crate) fn with_body(success: &Success, body: Vec<u8>) -> Answer {
     match &success.content_type {
-        Some(content_type) => Answer::written(success.status, content_type, body),
-        None => Answer::empty(success.status),
-    }
-}
-
-/// A page that is no list of ours holds all there is, so that nobody asks for the next one without end.
-fn count(schemas: &Schemas, schema: &Value, value: &mut Value) {
-    let members = value.as_object().into_iter().flatten();
-    let arrays = members.filter_map(|(_, member)| member.as_array());
-    let counts: Vec<usize> = arrays.map(Vec::len).collect();
-    let documented = schemas.shape(schema).property("pagination");
-    let ([count], Some(documented)) = (counts.as_slice(), documented) else {
-        return;
-    };
-    let mut maker = Maker::new(schemas, 0);
-    let Some(pagination) = value.get_mut("pagination") else {
-        return;
-    };
-    for (name, told) in [
-        ("total", json!(count)),
-        ("limit", json!(count)),
-        ("offset", json!(0)),
-        ("hasMore", json!(false)),
-    ] {
-        maker.put(&documented, pagination, name, told);
+        Some(content_type) => written(success.status, content_type, body),
+        None => empty(success.status),
     }
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::spec::{Operation, Spec};
+    use ::http::{HeaderMap, HeaderName, HeaderValue, Method};
+    use bytes::Bytes;
+
+    /// `POST /things/{id}` with every kind of parameter, and a body.
+    fn spec() -> Spec {
+        let [integer, text] = ["integer", "string"].map(|kind| json!({"type": kind}));
+        let array = json!({"type": "array", "items": integer});
+        let either = json!({"oneOf": [{"type": "integer"}, {"enum": ["all"]}]});
+        let object = json!({"type": "object", "required": ["x"], "properties": {"x": integer}});
+        let tags = json!({"type": "array", "items": {"enum": ["a", "b,c"]}});
+        let thing = json!({"required": ["name"], "properties": {"name": text, "sizes": array}});
+        let parameters: Vec<Value> = [
+            ("id", "path", false, json!({"type": "integer", "minimum": 1})),
+            ("limit", "query", false, json!({"type": "integer", "maximum": 5})),
+            ("since", "query", true, text),
+            ("open", "query", false, json!({"type": "boolean"})),
+            ("either", "query", false, either),
+            ("tags", "query", false, json!({"$ref": "#/Tags"})),
+            ("X-Tenant", "header", false, json!({"enum": ["north"]})),
+            ("x-ids", "header", false, array.clone()),
+            // Those are not checked.
+            ("Accept", "header", true, json!({"enum": ["text/csv"]})),
+            ("filter", "query", true, object),
+            ("sid", "cookie", true, integer),
+        ]
+        .into_iter()
+        .map(|(name, place, required, schema)| {
+            json!({"name": name, "in": place, "required": required, "schema": schema})
+        })
+        .chain([json!({"name": "ids", "in": "query", "explode": false, "schema": array})])
+        .collect();
+        let body = json!({"required": true, "content": {"application/json": {"schema": thing}}});
+        let operation = json!({"parameters": parameters, "requestBody": body});
+        Spec::read(json!({"paths": {"/things/{id}": {"post": operation}}, "Tags": tags}))
+    }
+
+    fn received(path: &str, query: &str, headers: &[(&str, &str)], body: &str) -> Received {
+        let header = |(name, value): &(&str, &str)| {
+            let name = name.parse::<HeaderName>().unwrap();
+            (name, HeaderValue::from_str(value).unwrap())
+        };
+        Received {
+            method: Method::POST,
+            path: path.to_owned(),
+            query: query.to_owned(),
+            headers: headers.iter().map(header).collect::<HeaderMap>(),
+            body: Bytes::copy_from_slice(body.as_bytes()),
+            connection: 1,
+        }
+    }
+
+    fn json_of(answer: &Answer) -> Value {
+        serde_json::from_slice(answer.body()).unwrap()
+    }
+
+    /// Path, query, header, and what is wrong.
+    const PARAMETERS: &str = r#"
+/things/1 | since=now
+/things/1 | since=now&limit=5&open=true&either=all&unknown=x | x-tenant: north
+/things/1 | since=7&either=12&tags=a&tags=b%2Cc&ids=1,2 | x-ids: 1, 2,3
+/things/1 | since=now&limit=9&limit=2&x=old&filter=old | cookie: sid=old
+/things/x | since=now |  | path parameter "id": expected integer
+/things/0 | since=now |  | path parameter "id": expected a number of at least 1
+/things/+1 | since=now |  | path parameter "id": expected integer
+/things/1 |  |  | query parameter "since": expected a value; it is required
+/things/1 | since=now&limit=6 |  | query parameter "limit": expected a number of at most 5
+/things/1 | since=now&open=yes |  | query parameter "open": expected boolean
+/things/1 | since=now&either=some |  | query parameter "either": expected one of 2 documented forms
+/things/1 | since=now&tags=a&tags=b |  | query parameter "tags" at "/1": expected one of "a", "b,c"
+/things/1 | since=now&ids=1,x |  | query parameter "ids" at "/1": expected integer
+/things/1 | since=now | x-tenant: south | header parameter "X-Tenant": expected one of "north"
+/things/1 | since=now | x-ids: 1,x | header parameter "x-ids" at "/1": expected integer
+"#;
+
+    #[test]
+    fn parameters_are_compared_with_their_schemas() {
+        let spec = spec();
+        for case in PARAMETERS.trim().lines() {
+            let mut columns = case.split(" | ").map(str::trim);
+            let [path, query, header, wrong] = [(); 4].map(|()| columns.next().unwrap_or_default());
+            let headers: Vec<(&str, &str)> = header.split_once(": ").into_iter().collect();
+            let found = spec.find(path).remove(0);
+            let request = received(path, query, &headers, "");
+            let refused = parameters(&spec.schemas, &found, &request, false).err();
+            let message = refused.map(|refusal| {
+                assert_eq!(refusal.status(), 400);
+                json_of(&refusal)["error"]["message"].clone()
+            });
+            assert_eq!(
+                message.unwrap_or_default().as_str().unwrap_or_default(),
+                wrong,
+                "{case}"
+            );
+        }
+        // The limit of a list is read elsewhere.
+        let found = spec.find("/things/1").remove(0);
+        let request = received("/things/1", "since=now&limit=6", &[], "");
+        assert!(parameters(&spec.schemas, &found, &request, true).is_ok());
+    }
+
+    #[test]
+    fn bodies_are_compared_with_their_schemas() {
+        let spec = spec();
+        let thing = spec.find("/things/1").remove(0).operation.request.clone();
+        let other = |required, json: bool| {
+            let schema = json.then(|| json!({"type": "object"}));
+            Some(Body { required, schema })
+        };
+        let (json, none) = ("application/json", "");
+        let patch = "application/merge-patch+json; charset=utf-8";
+        let right = r#"{"name":"x","sizes":[1],"other":true}"#;
+        for (documented, kind, text, expected) in [
+            (&thing, json, right, Ok(true)),
+            (&thing, patch, right, Ok(true)),
+            (
+                &thing,
+                json,
+                r#"{"sizes":[1]}"#,
+                Err((400, " at \"/name\": ")),
+            ),
+            (
+                &thing,
+                json,
+                r#"{"name":"x","sizes":[1,"2"]}"#,
+                Err((400, " at \"/sizes/1\": ")),
+            ),
+            (&thing, json, "[]", Err((400, ": expected object"))),
+            (&thing, json, "{", Err((400, ": expected JSON"))),
+            (&thing, json, "", Err((400, ": expected JSON"))),
+            (&thing, "text/plain", right, Err((415, ""))),
+            (&None, none, "anything", Ok(false)),
+            (&other(false, true), none, "", Ok(false)),
+            (&other(false, true), none, "{}", Err((415, ""))),
+            (&other(true, true), none, "", Err((415, ""))),
+            (&other(true, false), none, "a,b", Ok(false)),
+            (
+                &other(true, false),
+                none,
+                "",
+                Err((400, ": expected a body")),
+            ),
+        ] {
+            let request = received("", "", &[("content-type", kind)], text);
+            let read = body(&spec.schemas, documented.as_ref(), &request);
+            match (read, expected) {
+                (Ok(read), Ok(given)) => {
+                    let sent = given.then(|| serde_json::from_str::<Value>(text).unwrap());
+                    assert_eq!(read, sent, "{kind} {text}");
+                }
+                (Err(refusal), Err((status, reason))) => {
+                    let message = json_of(&refusal)["error"]["message"].clone();
+                    assert_eq!(refusal.status(), status, "{kind} {text}: {message}");
+                    assert!(
+                        message.as_str().unwrap().contains(reason),
+                        "{text}: {message}"
+                    );
+                }
+                (read, _) => panic!("{kind} {text}: {read:?}"),
+            }
+        }
+    }
+
+    /// A document of schemas, and one operation whose response is as given.
+    fn operation(status: u16, kind: Option<&str>, schema: &Value) -> (Schemas, Operation) {
+        let content = kind.map_or(json!({}), |kind| json!({kind: {"schema": schema}}));
+        let responses = json!({status.to_string(): {"content": content}});
+        let [text, integer] = ["string", "integer"].map(|kind| json!({"type": kind}));
+        let pagination = json!({"total": integer, "limit": integer, "offset": integer,
+            "hasMore": {"type": "boolean"}, "pages": integer});
+        let pool = json!({"id": text, "name": text, "size": integer});
+        let mut spec = Spec::read(json!({
+            "paths": {"/v1/pools/{id}": {"post": {"responses": responses}}},
+            "Pool": {"required": ["id", "name"], "properties": pool},
+            "Pagination": {"required": crate::list::PAGINATION, "properties": pagination},
+        }));
+        (spec.schemas, spec.operations.remove(0))
+    }
+
+    fn found<'a>(operation: &'a Operation, id: &str) -> Found<'a> {
+        let parameters = vec![("id", id.to_owned())];
+        Found {
+            operation,
+            parameters,
+        }
+    }
+
+    const JSON: Option<&str> = Some("application/json");
+
+    #[test]
+    fn a_response_repeats_what_it_documents_of_the_request() {
+        let hal = "application/hal+json";
+        let (schemas, pool) = operation(201, Some(hal), &json!({"$ref": "#/Pool"}));
+        let answer = |id: &str, body: Option<&Value>, seed| {
+            let path = format!("/v1/pools/{id}");
+            made(&schemas, &found(&pool, id), &path, body, seed)
+        };
+        let body = json!({"name": "north", "size": "large", "other": 1});
+        let repeated = answer("7", Some(&body), 5);
+        assert_eq!(
+            (
+                repeated.status().as_u16(),
+                &repeated.headers()["content-type"]
+            ),
+            (201, &HeaderValue::from_static(hal))
+        );
+        let value = json_of(&repeated);
+        assert_eq!([&value["id"], &value["name"]], ["7", "north"]);
+        assert!(
+            value["size"].is_i64(),
+            "what does not fit is not repeated: {value}"
+        );
+        assert_eq!(value.get("other"), None);
+        assert_eq!(answer("a", None, 1).body(), answer("a", None, 1).body());
+        assert_ne!(answer("a", None, 1).body(), answer("a", None, 2).body());
+        assert_ne!(answer("a", None, 1).body(), answer("b", None, 1).body());
+
+        let numbered = json!({"properties": {"id": {"type": "integer"}}});
+        let (schemas, numbered) = operation(200, JSON, &numbered);
+        for (text, same) in [("12345678901234567", true), ("x", false)] {
+            let value = json_of(&made(&schemas, &found(&numbered, text), "/", None, 0));
+            assert!(
+                value["id"].is_i64() && (value["id"].as_number().unwrap().as_str() == text) == same,
+                "{value}"
+            );
+        }
+        for (status, kind) in [(204, None), (202, None), (204, JSON)] {
+            let (schemas, nothing) = operation(status, kind, &json!(true));
+            let answer = made(&schemas, &found(&nothing, "7"), "/", None, 0);
+            assert!(answer.status() == status && answer.body().is_empty());
+            assert!(!answer.headers().contains_key("content-type"));
+        }
+    }
+
+    #[test]
+    fn a_page_of_a_search_is_the_last_one() {
+        let pools = json!({"type": "array", "items": {"$ref": "#/Pool"}});
+        let page = json!({"required": ["pools", "pagination"],
+            "properties": {"pools": pools, "pagination": {"$ref": "#/Pagination"}}});
+        let (schemas, search) = operation(200, JSON, &page);
+        let mut value = json_of(&made(&schemas, &found(&search, "7"), "/", None, 0));
+        assert_eq!(value["pools"].as_array().unwrap().len(), 2);
+        assert!(value["pagination"]["pages"].take().is_i64());
+        let expected =
+            json!({"total": 2, "limit": 2, "offset": 0, "hasMore": false, "pages": null});
+        assert_eq!(value["pagination"], expected);
+    }
+
+    #[test]
+    fn a_record_is_answered_as_it_is_or_under_its_name() {
+        let record = json!({"id": "7", "name": "north", "note": "kept"});
+        let pool = json!({"$ref": "#/Pool"});
+        let under = json!({"required": ["pool", "success"],
+            "properties": {"success": {"type": "boolean"}, "pool": pool}});
+        let other = json!({"required": ["id", "size"],
+            "properties": {"id": {"type": "string"}, "size": {"const": 5}}});
+        let other = json!({"required": ["pool"], "properties": {"pool": other}});
+        let more = json!({"required": ["owner"], "properties": {"owner": {"const": "me"}}});
+        let with = |name: &str, value: Value| {
+            let mut record = record.clone();
+            record[name] = value;
+            record
+        };
+        for (schema, expected) in [
+            (&pool, record.clone()),
+            (&under, json!({"success": true, "pool": record})),
+            (&other, json!({"pool": with("size", json!(5))})),
+            (&json!({"allOf": [pool, more]}), with("owner", json!("me"))),
+        ] {
+            let (schemas, one) = operation(200, JSON, schema);
+            let value = under_its_name(&schemas, &one.success, record.clone());
+            let answer = fitted(&schemas, &one.success, value, 0);
+            assert_eq!(json_of(&answer), expected, "{schema}");
+        }
+    }
+}

@@ -2,7 +2,12 @@
 
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
+#![allow(
+    clippy::result_large_err,
+    reason = "a refusal is a response like all others"
+)]
 
+mod admin;
 mod faults;
 mod http;
 mod inspect;

@@ -6,11 +6,12 @@ use crate::options::{Options, named};
 use crate::records::Records;
 use crate::samples;
 use crate::samples::{Object, array, hash};
-use crate::schema::{Schemas, whole_bounds};
-use crate::service::{Clock, lock};
+use crate::schema::{Schemas, Way};
+use crate::service::lock;
 use crate::spec::{Operation, Spec, Success};
 use crate::state::{Logged, Slice, State};
 use serde_json::{Value, json};
+use std::io;
 use std::sync::{Mutex, MutexGuard};
 
 /// The most records on a page where the document gives no maximum.
@@ -33,8 +34,6 @@ pub struct List {
     pub default_limit: u64,
     /// The most records on a page, whatever `limit` asks for: as documented, or else 100.
     pub max_limit: u64,
-    /// What the list holds, in words.
-    pub(crate) noun: String,
     /// The response that holds a page.
     pub(crate) success: Success,
 }
@@ -52,10 +51,11 @@ pub(crate) fn list(schemas: &Schemas, operation: &Operation) -> Option<List> {
     }
     let [limit, _] = ["limit", "offset"].map(|name| {
         let mut all = operation.parameters.iter();
-        let found = all.find(|one| one.location == "query" && one.name == name)?;
+        let found = all.find(|one| one.is_of_page() && one.name == name)?;
         schemas.shape(&found.schema).is("integer").then_some(found)
     });
-    let limit = schemas.shape(&limit?.schema);
+    let schema = &limit?.schema;
+    let limit = schemas.shape(schema);
     let page = schemas.shape(&operation.success.schema);
     let pagination = page.property("pagination")?;
     let pagination = schemas.shape(&pagination);
@@ -69,9 +69,11 @@ pub(crate) fn list(schemas: &Schemas, operation: &Operation) -> Option<List> {
         shape.is("array") && schemas.shape(&shape.items()).is("object")
     };
     let name = name(&operation.path);
-    let [_, most] = whole_bounds(&limit);
-    let max_limit = most.filter(|most| *most > 0.0).map(|most| most as u64);
-    let max_limit = max_limit.unwrap_or(USUAL_MAX_LIMIT);
+    // The bound itself may be excluded.
+    let excluded = |most| !schemas.accepts(schema, &Value::from(most), Way::Request);
+    let most = limit.range()[1].map(|most| most.floor() as u64);
+    let most = most.map(|most| most.saturating_sub(excluded(most).into()));
+    let max_limit = most.filter(|most| *most > 0).unwrap_or(USUAL_MAX_LIMIT);
     let mut defaults = limit.values("default").filter_map(|one| one.as_u64());
     let chosen = (20 + hash(&name) % 7 * 5).min(max_limit);
     Some(List {
@@ -79,7 +81,6 @@ pub(crate) fn list(schemas: &Schemas, operation: &Operation) -> Option<List> {
         record_key: page.names().into_iter().find(is_records).map(str::to_owned),
         default_limit: defaults.find(|one| *one > 0).unwrap_or(chosen),
         max_limit,
-        noun: operation.summary.clone(),
         success: operation.success.clone(),
         name,
     })
@@ -89,17 +90,16 @@ pub(crate) fn list(schemas: &Schemas, operation: &Operation) -> Option<List> {
 fn name(path: &str) -> String {
     let mut name = String::new();
     for letter in path.trim_start_matches("/v1/").chars() {
+        let separator = matches!(letter, '/' | '-' | '_');
         let after = name
             .chars()
             .last()
             .is_some_and(|last| last.is_ascii_lowercase());
-        if letter.is_uppercase() && after {
+        if after && (separator || letter.is_uppercase()) {
             name.push('_');
         }
-        match letter {
-            '/' | '-' | '_' if name.is_empty() || name.ends_with('_') => {}
-            '/' | '-' => name.push('_'),
-            letter => name.extend(letter.to_lowercase()),
+        if !separator {
+            name.extend(letter.to_lowercase());
         }
     }
     name
@@ -136,45 +136,30 @@ impl List {
 pub(crate) struct Held {
     pub(crate) records: Records,
     state: Mutex<State>,
-    clock: Clock,
 }
 
 impl Held {
+    /// # Errors
+    ///
+    /// When the list would have to drift, but is too large for it.
     pub(crate) fn new(
         spec: &'static Spec,
         list: &'static List,
         options: &Options,
-        clock: Clock,
-    ) -> Self {
+    ) -> io::Result<Self> {
         let records = Records::new(spec, list, options);
-        let state = State::new(options, clock, records.size, records.has_id);
-        Self {
-            records,
-            state: Mutex::new(state),
-            clock,
-        }
+        let state = State::new(options, records.size, records.has_id)?;
+        let state = Mutex::new(state);
+        Ok(Self { records, state })
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
     }
 
-    /// Gives the list its first state.
-    pub(crate) fn restart(&self, options: &Options) {
-        *self.state() = State::new(options, self.clock, self.records.size, self.records.has_id);
-    }
-
     /// The record with this `id`, if the list holds it.
     pub(crate) fn record(&self, id: &str) -> Option<Value> {
-        let number = self.records.find(id)?;
-        self.state().record(&self.records, number)
-    }
-
-    /// Deletes the record with this `id`, if the list holds it.
-    pub(crate) fn delete(&self, id: &str) {
-        if let Some(number) = self.records.find(id) {
-            self.state().delete_number(number);
-        }
+        self.state().record(&self.records, id)
     }
 
     /// What has happened to the list, but for the first `skip` changes.
@@ -202,8 +187,8 @@ fn integer(request: &Received, name: &str, default: u64, least: u64) -> Result<u
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     let number = text.parse().ok().filter(|one| digits && *one >= least);
     number.ok_or_else(|| {
-        let expected = format!("an integer of at least {least}");
-        invalid_parameter("query", name, "", &expected)
+        let wrong = format!(": expected an integer of at least {least}");
+        invalid_parameter("query", name, &wrong)
     })
 }
 

@@ -50,7 +50,7 @@ pub struct Options {
     pub total: Total,
     /// Whether every page is the first one, whatever `offset` asks for and the pagination object says.
     pub ignore_offset: bool,
-    /// Read replicas that answer page requests in place of each other.
+    /// Read replicas that answer page requests in turn.
     pub replicas: Option<Replicas>,
     /// Whether an array `warnings` of one object accompanies an empty array of records, in lists whose record key
     /// the document does not show. The pagination object then repeats the limit asked for.
@@ -115,7 +115,7 @@ pub struct Drift {
     pub seed: u64,
 }
 
-/// Read replicas: copies of a list that answer its requests in place of each other, of which one lags behind.
+/// Read replicas: copies of a list that answer its requests in turn, of which the last one lags behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Replicas {
@@ -124,9 +124,6 @@ pub struct Replicas {
     /// How many percent of the list, at its end, the last replica lacks. It has its own `total` and `hasMore`.
     #[serde(deserialize_with = "percent")]
     pub lag_percent: u32,
-    /// Whether the replica is chosen at random for each request; otherwise they take turns, the last one last.
-    #[serde(deserialize_with = "flag")]
-    pub random: bool,
 }
 
 impl Default for Replicas {
@@ -135,7 +132,6 @@ impl Default for Replicas {
         Self {
             count: 2,
             lag_percent: 25,
-            random: false,
         }
     }
 }
@@ -152,12 +148,6 @@ pub enum Change {
     Delete(u64),
     /// Deletes so many records at the front.
     DeleteFirst(u64),
-    /// Updates so many records at the front; where they go is for the [`Order`](crate::Order) to say.
-    UpdateFirst(u64),
-    /// Moves so many records, chosen at random, to random places.
-    Move(u64),
-    /// Turns the list around.
-    Reverse,
     /// Puts the list in a random order.
     Shuffle,
 }
@@ -185,7 +175,7 @@ impl FromStr for Drift {
     }
 }
 
-/// Written `count=N,lag-percent=N,random=0`.
+/// Written `count=N,lag-percent=N`.
 impl FromStr for Replicas {
     type Err = String;
 
@@ -198,14 +188,6 @@ fn percent<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     let percent = u32::deserialize(from)?;
     let wrong = || D::Error::custom(format!("{percent} is more than 100"));
     (percent <= 100).then_some(percent).ok_or_else(wrong)
-}
-
-fn flag<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
-    match u8::deserialize(from)? {
-        0 => Ok(false),
-        1 => Ok(true),
-        _ => Err(D::Error::custom("give 0 or 1")),
-    }
 }
 
 /// An enum whose values are set by name: it knows `ALL` of them, and reads and displays their names.
@@ -266,11 +248,7 @@ mod tests {
         };
         let text = "every=3,times=9,inserts=2,deletes=1,updates=4,bulk-deletes=60,seed=7";
         assert_eq!(text.parse(), Ok(expected));
-        let expected = Replicas {
-            random: true,
-            ..Replicas::default()
-        };
-        assert_eq!("lag-percent=25,random=1".parse(), Ok(expected));
+        assert_eq!("lag-percent=25".parse(), Ok(Replicas::default()));
         for (text, named) in [
             ("", "every"),
             ("inserts", "bulk-deletes"),
@@ -282,9 +260,7 @@ mod tests {
             let error = text.parse::<Drift>().unwrap_err();
             assert!(error.contains(named), "{text}: {error}");
         }
-        for (text, named) in [("lag-percent=101", "100"), ("random=2", "random")] {
-            let error = text.parse::<Replicas>().unwrap_err();
-            assert!(error.contains(named), "{text}: {error}");
-        }
+        let error = "lag-percent=101".parse::<Replicas>().unwrap_err();
+        assert!(error.contains("100"), "{error}");
     }
 }

@@ -1,11 +1,10 @@
 //! The records of a list and the fixed members of its pages, as its document has them.
 
+use crate::inspect::scalar;
 use crate::list::{List, PAGINATION};
 use crate::options::{Options, named};
-use crate::samples::{
-    Object, Rng, Sample, are_there, has_member, id_form, key, put, scramble, unscramble,
-};
-use crate::schema::{Maker, Schemas, Way, whole_bounds};
+use crate::samples::{Object, Rng, Sample, are_there, has_member, id_form, key, put, scramble};
+use crate::schema::{Maker, Schemas, Way};
 use crate::spec::Spec;
 use serde_json::{Map, Value};
 use std::iter::repeat_n;
@@ -17,8 +16,6 @@ named! {
         /// Each record has an `id` of its own: as documented, or else a string, but an integer beyond 2^53 for tasks.
         #[default]
         Unique = "unique",
-        /// Each record has an `id` of its own, an integer from 1 on.
-        Numeric = "numeric",
         /// No record has an `id`; their other members differ.
         None = "none",
         /// No record has an `id`, and all of them are equal, byte for byte.
@@ -120,16 +117,16 @@ impl Records {
 
     /// Record `number` as the samples have it, with its `id`.
     fn sample(&self, number: u64, version: u32) -> Value {
-        let mut out = Vec::new();
-        let mut object = Object::new(&mut out);
-        object.member("id", |out| self.id.write(self.key(), number, out));
-        self.sample_of(number, version).write_members(&mut object);
-        object.end();
-        serde_json::from_slice(&out).unwrap_or_default()
+        read(|out| {
+            let mut object = Object::new(out);
+            object.member("id", |out| self.id.write(self.key(), number, out));
+            self.sample_of(number, version).write_members(&mut object);
+            object.end();
+        })
     }
 
     fn sample_of(&self, number: u64, version: u32) -> Sample<'_> {
-        Sample::new(&self.list.name, &self.list.noun, self.seed, number, version)
+        Sample::new(&self.list.name, self.seed, number, version)
     }
 
     fn key(&self) -> u64 {
@@ -141,19 +138,10 @@ impl Records {
     fn made(&self, number: u64, version: u32) -> Map<String, Value> {
         let (schemas, schema) = (&self.spec.schemas, &self.record);
         let seed = self.key() ^ scramble(number) ^ u64::from(version);
-        let mut maker = Maker::new(schemas, seed).varied();
+        let mut maker = Maker::new(schemas, seed);
         let mut value = maker.make(schema);
-        if let (true, Some(members)) = (are_there(&self.list.name), value.as_object_mut()) {
-            let shape = schemas.shape(schema);
-            let sample = self.sample(number, version);
-            for (name, member) in sample.as_object().into_iter().flatten() {
-                let member = match shape.property(name) {
-                    Some(schema) => maker.fit(&schema, member.clone()),
-                    None => member.clone(),
-                };
-                members.insert(name.clone(), member);
-            }
-            value = maker.fit(schema, value);
+        if are_there(&self.list.name) {
+            value = maker.completed(schema, value, self.sample(number, version));
         }
         match value {
             Value::Object(mut members) => {
@@ -187,37 +175,29 @@ impl Records {
 
     /// Record `number` after `version` updates.
     pub(crate) fn value(&self, number: u64, version: u32, read: u64) -> Value {
-        let mut out = Vec::new();
-        self.write(number, version, read, &mut out);
-        serde_json::from_slice(&out).unwrap_or_default()
+        self::read(|out| self.write(number, version, read, out))
     }
 
     /// What stays the same of record `number` whenever it is read: its `id`, or an object of the members that do not
     /// change.
     pub(crate) fn identity(&self, number: u64) -> Value {
-        let mut out = Vec::new();
-        if self.has_id {
-            self.write_id(number, &mut out);
-        } else {
-            let mut object = Object::new(&mut out);
+        read(|out| {
+            if self.has_id {
+                return self.write_id(number, out);
+            }
+            let mut object = Object::new(out);
             self.write_members(number, 0, &mut object);
             object.end();
-        }
-        serde_json::from_slice(&out).unwrap_or_default()
+        })
     }
 
-    /// The number of the record with this `id`, if there can be one.
-    pub(crate) fn find(&self, id: &str) -> Option<u64> {
-        let forms = [self.id, IdForm::Integer(1)].into_iter();
-        let candidates = forms.filter_map(|form| form.number(self.key(), id));
-        let mut candidates = candidates.chain(self.pair()).filter(|_| self.has_id);
-        candidates.find(|number| {
-            let text = match self.identity(*number) {
-                Value::String(text) => text,
-                other => other.to_string(),
-            };
-            text == id
-        })
+    /// Whether record `number` has this `id`.
+    pub(crate) fn is_called(&self, number: u64, id: &str) -> bool {
+        let identity = self.identity(number);
+        self.has_id
+            && identity
+                .as_str()
+                .map_or(identity == scalar(id), |text| text == id)
     }
 
     fn write_members(&self, number: u64, version: u32, object: &mut Object<'_>) {
@@ -240,7 +220,6 @@ impl Records {
         let [first, second] = self.pair();
         let pair = number == first || number == second;
         match self.ids {
-            Ids::Numeric => put(out, number + 1),
             Ids::Repeated if pair => self.id.write(self.key(), first, out),
             Ids::Colliding if pair => write_colliding(number == first, out),
             _ => self.id.write(self.key(), number, out),
@@ -273,6 +252,13 @@ fn write_colliding(first: bool, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
+/// The value that `write` writes.
+fn read(write: impl FnOnce(&mut Vec<u8>)) -> Value {
+    let mut out = Vec::new();
+    write(&mut out);
+    serde_json::from_slice(&out).unwrap_or_default()
+}
+
 /// What an id looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IdForm {
@@ -292,12 +278,10 @@ impl IdForm {
         if shape.values("format").any(|format| format == "uuid") {
             return IdForm::Uuid;
         }
-        let [first, _] = whole_bounds(&shape);
-        let first = IdForm::Integer(first.unwrap_or_default().max(1.0) as u64);
+        let least = shape.range()[0].unwrap_or_default().ceil();
+        let first = IdForm::Integer(least.max(1.0) as u64);
         let allowed = |form: &IdForm| {
-            let mut id = Vec::new();
-            form.write(0, 0, &mut id);
-            let id = serde_json::from_slice(&id).unwrap_or_default();
+            let id = read(|out| form.write(0, 0, out));
             schemas.accepts(schema, &id, Way::Response)
         };
         let mut forms = [self, IdForm::Hexadecimal, first, IdForm::Digits].into_iter();
@@ -313,24 +297,6 @@ impl IdForm {
             IdForm::Hexadecimal => put(out, format_args!("\"{}\"", hexadecimal(scrambled))),
             IdForm::Uuid => put(out, format_args!("\"{}\"", uuid(scrambled))),
             IdForm::Digits => put(out, format_args!("\"{}\"", number.wrapping_add(1))),
-        }
-    }
-
-    /// The number of the record with this id, if it is an id at all.
-    pub(crate) fn number(self, key: u64, id: &str) -> Option<u64> {
-        let scrambled = |digits: &str| {
-            let scrambled = u64::from_str_radix(digits, 16).ok()?;
-            Some(unscramble(scrambled).wrapping_sub(key))
-        };
-        match self {
-            IdForm::Integer(first) => Some(id.parse::<u64>().ok()?.wrapping_sub(first)),
-            IdForm::Digits => Some(id.parse::<u64>().ok()?.wrapping_sub(1)),
-            IdForm::Hexadecimal => scrambled(id),
-            IdForm::Uuid => {
-                let digits: String = id.split('-').collect();
-                let parts = [digits.get(..12)?, digits.get(13..16)?, digits.get(17..18)?];
-                scrambled(&parts.concat())
-            }
         }
     }
 }
@@ -406,26 +372,23 @@ mod tests {
                 }
                 let mut id = Vec::new();
                 records.write_id(number, &mut id);
+                let named = (0..400).filter(|number| records.is_called(*number, &plain(&id)));
                 let expected = match kind {
-                    _ if without => None,
-                    Ids::Repeated if number == 300 => Some(100),
-                    _ => Some(number),
+                    _ if without => vec![],
+                    Ids::Repeated if [100, 300].contains(&number) => vec![100, 300],
+                    _ => vec![number],
                 };
-                assert_eq!(records.find(&plain(&id)), expected, "{kind} {}", list.name);
+                assert_eq!(named.collect::<Vec<_>>(), expected, "{kind} {}", list.name);
                 if kind == Ids::Colliding && [100, 300].contains(&number) {
                     assert_eq!(xxh3_64(&id), 0xab74_3eb9_1d4c_03a7);
                 }
-                if kind == Ids::Numeric {
-                    assert_eq!(plain(&id), (number + 1).to_string());
-                }
             }
             let count = match kind {
-                Ids::Unique | Ids::Numeric | Ids::Colliding => 400,
+                Ids::Unique | Ids::Colliding => 400,
                 Ids::Repeated => 399,
                 Ids::None | Ids::Equal | Ids::Volatile => 1,
             };
             assert_eq!(ids.len(), count, "{kind} {}", list.name);
-            assert_eq!(records.find("nobody"), None);
         }
     }
 
@@ -462,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_lead_back_to_their_numbers_in_a_form_that_follows_the_document() {
+    fn ids_differ_in_a_form_that_follows_the_document() {
         for (schema, form) in [
             (json!({"type": "string"}), IdForm::Hexadecimal),
             (json!({"type": "string", "format": "uuid"}), IdForm::Uuid),
@@ -474,21 +437,9 @@ mod tests {
         ] {
             let allowed = IdForm::Hexadecimal.allowed(&Schemas::default(), &schema);
             assert_eq!(allowed, form, "{schema}");
-            let id = |number| {
-                let mut out = Vec::new();
-                form.write(99, number, &mut out);
-                plain(&out)
-            };
-            for number in [0, 1, 41, 1 << 40, u64::MAX - 9] {
-                assert_eq!(form.number(99, &id(number)), Some(number), "{form:?}");
-            }
-            for text in ["", "x", "é-é", "0x", "-1"] {
-                let number = form.number(99, text);
-                assert!(
-                    number.is_none_or(|number| id(number) != text),
-                    "{form:?} {text}"
-                );
-            }
+            let numbers = [0, 1, 41, 1 << 40, u64::MAX - 9].into_iter();
+            let ids = numbers.map(|number| read(|out| form.write(99, number, out)).to_string());
+            assert_eq!(ids.collect::<HashSet<_>>().len(), 5, "{form:?}");
         }
     }
 }

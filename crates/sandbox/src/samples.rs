@@ -132,8 +132,6 @@ pub(crate) fn array<T>(
 /// A record at hand: what its templates are filled in with.
 pub(crate) struct Sample<'a> {
     list: &'a str,
-    /// What the list holds, in words.
-    noun: &'a str,
     seed: u64,
     number: u64,
     rng: Rng,
@@ -148,13 +146,12 @@ pub(crate) struct Sample<'a> {
 
 impl<'a> Sample<'a> {
     /// Record `number` of a list after `version` updates; the same one for the same seed, whatever the size of the list.
-    pub(crate) fn new(list: &'a str, noun: &'a str, seed: u64, number: u64, version: u32) -> Self {
+    pub(crate) fn new(list: &'a str, seed: u64, number: u64, version: u32) -> Self {
         let mut rng = Rng::new(key(list, seed) ^ scramble(number) ^ u64::from(version));
         let culture = pick(&mut rng, &samples()["people"]);
         let names = ["given", "family"].map(|name| pick(&mut rng, &culture[name]));
         Sample {
             list,
-            noun,
             seed,
             number,
             rng,
@@ -294,7 +291,7 @@ impl<'a> Sample<'a> {
         object.member("id", |out| self.refer("id", list, number, out));
         // The first member of a record that others refer to is its name.
         if let Some(name) = template(list).and_then(|members| members.values().next()) {
-            let mut record = Sample::new(list, "", self.seed, number, 0);
+            let mut record = Sample::new(list, self.seed, number, 0);
             object.member("name", |out| record.write(name, out));
         }
         object
@@ -335,7 +332,7 @@ impl<'a> Sample<'a> {
             "number" => put(out, self.number),
             "number8" => put(out, format_args!("{:08}", self.number)),
             "index" => put(out, self.index),
-            "noun" => out.extend_from_slice(self.noun.as_bytes()),
+            "list" => put(out, self.list),
             "given" => put(out, text(&given[0])),
             "family" => put(out, text(&family[0])),
             // It cannot be anyone's: the example domains are reserved.
@@ -441,15 +438,6 @@ pub(crate) const fn scramble(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ (number >> 31)
-}
-
-/// The number that [`scramble`] makes this one of.
-pub(crate) const fn unscramble(number: u64) -> u64 {
-    let number = number ^ (number >> 31) ^ (number >> 62);
-    let number = number.wrapping_mul(0x3196_42b2_d24d_8ec3);
-    let number = number ^ (number >> 27) ^ (number >> 54);
-    let number = number.wrapping_mul(0x96de_1b17_3f11_9089);
-    number ^ (number >> 30) ^ (number >> 60)
 }
 
 /// FNV-1a, for names.

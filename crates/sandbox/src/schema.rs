@@ -8,14 +8,12 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
 mod make;
-mod number;
 
 pub(crate) use make::Maker;
-pub(crate) use number::whole as whole_bounds;
 
 /// More parts than any document has.
 const MAX_PARTS: usize = 200;
-/// References in a row that stand for the same value; more are a cycle.
+/// References or alternatives in a row that stand for the same value; more are a cycle.
 const MAX_REFERENCES: usize = 50;
 
 /// The types of JSON, an integer before a number.
@@ -165,7 +163,8 @@ impl<'a> Shape<'a> {
 
     /// Whether properties that are not documented are excluded.
     pub(crate) fn is_closed(&self) -> bool {
-        self.has("additionalProperties", false) || self.has("unevaluatedProperties", false)
+        let closing = ["additionalProperties", "unevaluatedProperties"];
+        closing.iter().any(|key| self.has(key, false)) && self.additional().is_none()
     }
 
     /// The schema of properties that are not documented, where there is one.
@@ -175,6 +174,19 @@ impl<'a> Shape<'a> {
             .filter(|one| one.is_object())
             .collect();
         (!all.is_empty()).then(|| all_of(all))
+    }
+
+    /// The greatest lower and the least upper bound of a number, which may be excluded itself.
+    pub(crate) fn range(&self) -> [Option<f64>; 2] {
+        let bounds = |keys: [&'static str; 2]| {
+            let values = keys.into_iter().flat_map(|key| self.values(key));
+            values.filter_map(Value::as_f64)
+        };
+        let least = bounds(["minimum", "exclusiveMinimum"]).reduce(f64::max);
+        [
+            least,
+            bounds(["maximum", "exclusiveMaximum"]).reduce(f64::min),
+        ]
     }
 
     /// The schema of the elements.
@@ -195,20 +207,24 @@ fn types(part: &Value) -> Option<Vec<&str>> {
         Some(Value::String(kind)) => vec![kind],
         Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
         // Documents often leave out the type of an object with properties, and of an array with items.
-        _ if part.get("properties").is_some_and(Value::is_object) => vec!["object"],
-        _ if part
-            .get("additionalProperties")
-            .is_some_and(Value::is_object) =>
+        _ if ["properties", "additionalProperties"]
+            .iter()
+            .any(|key| part.get(*key).is_some_and(Value::is_object)) =>
         {
             vec!["object"]
         }
         _ if part.get("items").is_some() => vec!["array"],
         _ => return None,
     };
-    if part.get("nullable") == Some(&Value::Bool(true)) {
+    if is_nullable(part) {
         types.push("null");
     }
     Some(types)
+}
+
+/// As OpenAPI 3.0 has it.
+fn is_nullable(schema: &Value) -> bool {
+    schema.get("nullable") == Some(&Value::Bool(true))
 }
 
 /// A schema for a value that has to fit all of several.
@@ -220,20 +236,15 @@ fn all_of(mut schemas: Vec<&Value>) -> Value {
     }
 }
 
-/// The first place that is not as documented.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mismatch {
-    /// A JSON pointer; empty for the whole value.
-    pub(crate) pointer: String,
-    pub(crate) expected: String,
-}
-
-type Checked = Result<(), Mismatch>;
+/// Whether a value is as documented; if not, what was expected where.
+pub(crate) type Checked = Result<(), String>;
 
 impl Schemas {
-    /// Compares a value with its schema.
+    /// Compares a value with its schema. The mismatch is written ` at "/pointer": expected ...`, for a message that
+    /// begins with what the value is.
     pub(crate) fn check(&self, schema: &Value, value: &Value, way: Way) -> Checked {
-        Check { schemas: self, way }.whole(schema, value, "")
+        let check = Check { schemas: self, way };
+        check.whole(schema, value, "", 0)
     }
 
     pub(crate) fn accepts(&self, schema: &Value, value: &Value, way: Way) -> bool {
@@ -247,39 +258,38 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Everything that is required of the value at this place.
-    fn whole(&self, schema: &Value, value: &Value, at: &str) -> Checked {
-        self.part(schema, value, at, 0)?;
+    /// Everything that is required of the value at this place; `depth` counts the choices before it.
+    fn whole(&self, schema: &Value, value: &Value, at: &str, depth: usize) -> Checked {
+        let null = value.is_null() && is_nullable(schema);
+        if null || depth > MAX_REFERENCES {
+            return Ok(());
+        }
+        let shape = self.schemas.shape(schema);
+        expect(!shape.impossible, at, || "nothing".to_owned())?;
+        for part in &shape.parts {
+            self.part(part, value, at)?;
+        }
+        for (part, key) in &shape.choices {
+            let fits = |one| self.whole(one, value, at, depth + 1).is_ok();
+            let count = elements(part, key).count();
+            expect(elements(part, key).any(fits), at, || {
+                format!("one of {count} documented forms")
+            })?;
+        }
         match value {
-            Value::Object(members) => self.closed(schema, members, at),
+            Value::Object(members) => self.closed(&shape, members, at),
             _ => Ok(()),
         }
     }
 
-    /// What one part requires; `depth` counts the references before it.
-    fn part(&self, part: &Value, value: &Value, at: &str, depth: usize) -> Checked {
-        expect(*part != Value::Bool(false), at, || "nothing".to_owned())?;
-        let null = value.is_null() && part.get("nullable") == Some(&true.into());
-        if null || depth > MAX_REFERENCES {
-            return Ok(());
-        }
-        if let Some(reference) = part.get("$ref").and_then(Value::as_str) {
-            self.part(self.schemas.target(reference), value, at, depth + 1)?;
-        }
-        for one in elements(part, "allOf") {
-            self.part(one, value, at, depth + 1)?;
-        }
-        for key in ["oneOf", "anyOf"] {
-            self.choice(elements(part, key).collect(), value, at, depth)?;
-        }
+    /// What one part requires by itself.
+    fn part(&self, part: &Value, value: &Value, at: &str) -> Checked {
         if let Some(types) = types(part) {
             let fits = types.iter().any(|kind| is(kind, value));
             expect(fits, at, || types.join(" or "))?;
         }
-        if let Some(constant) = part.get("const") {
-            expect(same(constant, value), at, || constant.to_string())?;
-        }
-        let known: Vec<&Value> = elements(part, "enum").collect();
+        let constant = part.get("const").into_iter();
+        let known: Vec<&Value> = constant.chain(elements(part, "enum")).collect();
         let fits = known.is_empty() || known.iter().any(|one| same(one, value));
         expect(fits, at, || {
             let known: Vec<String> = known.iter().map(|one| one.to_string()).collect();
@@ -287,7 +297,7 @@ impl Check<'_> {
         })?;
         match value {
             Value::Number(number) => {
-                let wrong = number.as_f64().and_then(|one| number::check(part, one));
+                let wrong = number.as_f64().and_then(|one| not_within(part, one));
                 wrong.map_or(Ok(()), |expected| expect(false, at, || expected))
             }
             Value::String(text) => {
@@ -298,32 +308,10 @@ impl Check<'_> {
                 size(part, items.len(), at, ["minItems", "maxItems"], "elements")?;
                 let schema = part.get("items").unwrap_or(&Value::Bool(true));
                 let mut items = items.iter().enumerate();
-                items.try_for_each(|(n, item)| self.whole(schema, item, &step(at, &n.to_string())))
+                items.try_for_each(|(n, item)| self.whole(schema, item, &format!("{at}/{n}"), 0))
             }
             Value::Object(members) => self.object(part, members, at),
             _ => Ok(()),
-        }
-    }
-
-    /// One alternative has to fit; where there is only one that could, its own mismatch is more precise.
-    fn choice(&self, all: Vec<&Value>, value: &Value, at: &str, depth: usize) -> Checked {
-        let mut mismatches = Vec::new();
-        for one in &all {
-            match self.part(one, value, at, depth + 1) {
-                Ok(()) => return Ok(()),
-                Err(mismatch) => mismatches.push((*one, mismatch)),
-            }
-        }
-        if all.len() > 1 {
-            mismatches.retain(|(one, _)| {
-                let types = self.schemas.shape(one).types();
-                types.iter().any(|kind| is(kind, value))
-            });
-        }
-        match (all.len(), mismatches.as_slice()) {
-            (0, _) => Ok(()),
-            (_, [(_, mismatch)]) => Err(mismatch.clone()),
-            (count, _) => expect(false, at, || format!("one of {count} documented forms")),
         }
     }
 
@@ -332,43 +320,32 @@ impl Check<'_> {
         for name in elements(part, "required").filter_map(Value::as_str) {
             let lacks = |schema| self.way.lacks(self.schemas, schema);
             let fits = members.contains_key(name) || property(name).is_some_and(lacks);
-            expect(fits, &step(at, name), || {
+            expect(fits, &format!("{at}/{name}"), || {
                 "a value; it is required".to_owned()
             })?;
         }
-        let additional = part
-            .get("additionalProperties")
-            .filter(|one| one.is_object());
         for (name, value) in members {
-            if let Some(schema) = property(name).or(additional) {
-                self.whole(schema, value, &step(at, name))?;
+            if let Some(schema) = property(name).or(part.get("additionalProperties")) {
+                // What a part excludes may be documented in another one.
+                let schema = schema.as_object().map_or(&Value::Bool(true), |_| schema);
+                self.whole(schema, value, &format!("{at}/{name}"), 0)?;
             }
         }
         Ok(())
     }
 
     /// Properties of all parts and alternatives are documented together, as people mean it.
-    fn closed(&self, schema: &Value, members: &Map<String, Value>, at: &str) -> Checked {
-        let mut shape = self.schemas.shape(schema);
-        if !shape.is_closed()
-            || shape.additional().is_some()
-            || shape.values("patternProperties").next().is_some()
-        {
+    fn closed(&self, shape: &Shape<'_>, members: &Map<String, Value>, at: &str) -> Checked {
+        if !shape.is_closed() || shape.values("patternProperties").next().is_some() {
             return Ok(());
         }
-        // Alternatives may lead back to themselves.
-        for _ in 0..MAX_REFERENCES {
-            let Some((part, key)) = shape.choices.pop() else {
-                break;
-            };
-            for one in elements(part, key) {
-                shape.add(self.schemas, one);
-            }
-        }
-        let names = shape.names();
+        let alternatives = shape.choices.iter();
+        let alternatives = alternatives.flat_map(|(part, key)| elements(part, key));
+        let mut names = shape.names();
+        names.extend(alternatives.flat_map(|one| self.schemas.shape(one).names()));
         let unknown = members.keys().find(|name| !names.contains(&name.as_str()));
         unknown.map_or(Ok(()), |name| {
-            expect(false, &step(at, name), || {
+            expect(false, &format!("{at}/{name}"), || {
                 format!(
                     "nothing; the documented properties are {}",
                     names.join(", ")
@@ -379,12 +356,10 @@ impl Check<'_> {
 }
 
 fn expect(fits: bool, at: &str, expected: impl FnOnce() -> String) -> Checked {
-    match fits {
-        true => Ok(()),
-        false => Err(Mismatch {
-            pointer: at.to_owned(),
-            expected: expected(),
-        }),
+    match (fits, at) {
+        (true, _) => Ok(()),
+        (false, "") => Err(format!(": expected {}", expected())),
+        (false, at) => Err(format!(" at {at:?}: expected {}", expected())),
     }
 }
 
@@ -398,30 +373,66 @@ fn size(part: &Value, count: usize, at: &str, bounds: [&str; 2], of: &str) -> Ch
     expect(count as u64 <= most, at, || format!("at most {most} {of}"))
 }
 
+/// What was expected instead of this number.
+fn not_within(part: &Value, number: f64) -> Option<String> {
+    for (inclusive, exclusive, sign, words) in [
+        (
+            "minimum",
+            "exclusiveMinimum",
+            1.0,
+            ["at least", "more than"],
+        ),
+        (
+            "maximum",
+            "exclusiveMaximum",
+            -1.0,
+            ["at most", "less than"],
+        ),
+    ] {
+        // OpenAPI 3.0 marks the other bound with `true`.
+        let marked = part.get(exclusive) == Some(&Value::Bool(true));
+        for (key, excluded) in [(inclusive, marked), (exclusive, true)] {
+            let bound = part.get(key).and_then(Value::as_f64);
+            let beyond = |bound: &f64| sign * number < sign * bound || excluded && number == *bound;
+            if let Some(bound) = bound.filter(beyond) {
+                return Some(format!(
+                    "a number of {} {bound}",
+                    words[usize::from(excluded)]
+                ));
+            }
+        }
+    }
+    let factor = factor(part)?;
+    let times = number / factor;
+    // Decimal fractions are not exact in a double.
+    let fits = (times - times.round()).abs() <= 1e-9 * times.abs().max(1.0);
+    (!fits).then(|| format!("a multiple of {factor}"))
+}
+
+fn factor(part: &Value) -> Option<f64> {
+    let factor = part.get("multipleOf")?.as_f64();
+    factor.filter(|factor| *factor > 0.0)
+}
+
 fn is(kind: &str, value: &Value) -> bool {
     match value {
         Value::Null => kind == "null",
         Value::Bool(_) => kind == "boolean",
-        Value::Number(one) => kind == "number" || (kind == "integer" && number::is_whole(one)),
+        Value::Number(_) => kind == "number" || (kind == "integer" && is_whole(value)),
         Value::String(_) => kind == "string",
         Value::Array(_) => kind == "array",
         Value::Object(_) => kind == "object",
     }
 }
 
-/// Equal as JSON Schema has it: 1 and 1.0 are.
-fn same(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Number(one), Value::Number(other)) => {
-            one == other || one.as_f64() == other.as_f64()
-        }
-        _ => one == other,
-    }
+/// Whether a number is an integer, whatever its size; 1.0 is one.
+fn is_whole(number: &Value) -> bool {
+    number.as_f64().is_some_and(|number| number.fract() == 0.0)
 }
 
-/// A member of a JSON pointer.
-fn step(pointer: &str, name: &str) -> String {
-    format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
+/// Equal as JSON Schema has it: 1 and 1.0 are.
+fn same(one: &Value, other: &Value) -> bool {
+    one == other || (one.is_number() && one.as_f64() == other.as_f64())
 }
 
 #[cfg(test)]

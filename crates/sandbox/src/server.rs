@@ -1,7 +1,7 @@
 //! HTTP/1.1 over loopback, on threads of its own: accepts connections and carries requests to the service.
 
-use crate::faults;
-use crate::faults::{administer, end, play, refusal};
+use crate::admin::{administer, refusal, set_faults};
+use crate::faults::{end, play};
 use crate::http::{Answer, Received};
 use crate::options::{Change, Options};
 use crate::service::{Service, Stats, lock};
@@ -9,26 +9,23 @@ use crate::spec::Spec;
 use crate::state::Logged;
 use ::http::{Request, Response};
 use bytes::Bytes;
-use http_body_util::{Full, LengthLimitError};
+use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use std::convert::Infallible;
 use std::net::Ipv4Addr;
-use std::sync::{Arc, mpsc};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, io, thread};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::runtime::Builder;
-use tokio::sync::oneshot;
+use tokio::runtime::{Builder, Runtime};
 
 /// What ends a connection early.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Serves until the future is dropped.
-async fn serve(listener: TcpListener, service: Arc<Service>) -> Infallible {
+/// Serves until the runtime ends.
+async fn serve(listener: TcpListener, service: Arc<Service>) {
     let mut connection = 0;
     loop {
         let Ok((socket, _)) = listener.accept().await else {
@@ -76,23 +73,26 @@ async fn respond(
     service: Arc<Service>,
     spare: Arc<std::net::TcpStream>,
 ) -> Result<Response<Full<Bytes>>, Failure> {
+    let answer = answer(request, connection, &service, &spare).await?;
+    Ok(answer.map(Full::new))
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    connection: u64,
+    service: &Service,
+    spare: &std::net::TcpStream,
+) -> Result<Answer, Failure> {
     let faults = service.faults.is_some();
     if faults && request.uri().path().starts_with("/__") {
         let port = spare.local_addr()?.port();
         if let Some(refusal) = refusal(request.headers(), port) {
-            return Ok(refusal.response()?);
+            return Ok(refusal);
         }
     }
-    let request = match Received::read(request, connection, faults).await {
-        Ok(request) => request,
-        Err(error) if error.is::<LengthLimitError>() => {
-            let refusal = Answer::error(413, "too_large", "the body is larger than any use needs");
-            return Ok(refusal.with("connection", "close").response()?);
-        }
-        Err(error) => return Err(error),
-    };
-    if let Some(answer) = administer(&service, &request) {
-        return Ok(answer.response()?);
+    let request = Received::read(request, connection, faults).await?;
+    if let Some(answer) = administer(service, &request) {
+        return Ok(answer);
     }
     let one_way = service.options.latency / 2;
     wait(one_way).await;
@@ -100,8 +100,8 @@ async fn respond(
     let fault = service.fault(&request);
     wait(one_way).await;
     match fault {
-        None => Ok(answer.response()?),
-        Some(reply) => play(&reply, answer, &spare).await,
+        None => Ok(answer),
+        Some(reply) => play(&reply, answer, spare).await,
     }
 }
 
@@ -119,9 +119,7 @@ pub(crate) async fn wait(time: Duration) {
 pub struct Sandbox {
     base_url: String,
     service: Arc<Service>,
-    /// Dropped to stop.
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<io::Result<()>>>,
+    runtime: Option<Runtime>,
 }
 
 /// Enough for the fastest client, and few enough for a test machine.
@@ -139,38 +137,20 @@ impl Sandbox {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let service = Arc::new(Service::new(Spec::embedded(), options)?);
-        let (stop, stopped) = oneshot::channel();
-        let (ready, started) = mpsc::channel();
-        let thread = thread::Builder::new()
-            .name("talentdata-sandbox".into())
-            .spawn({
-                let service = Arc::clone(&service);
-                // The runtime lives and ends on this thread, because it must not be dropped within another one.
-                move || {
-                    let runtime = Builder::new_multi_thread()
-                        .worker_threads(WORKERS)
-                        .thread_name("talentdata-sandbox")
-                        .enable_all()
-                        .build()?;
-                    runtime.block_on(async {
-                        let listener = TcpListener::from_std(listener)?;
-                        let _ = ready.send(());
-                        tokio::select! {
-                            _ = stopped => Ok(()),
-                            never = serve(listener, service) => match never {},
-                        }
-                    })
-                }
-            })?;
-        if started.recv().is_err() {
-            let ended = io::Error::other("the sandbox's thread ended");
-            return Err(thread.join().ok().and_then(Result::err).unwrap_or(ended));
-        }
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(WORKERS)
+            .thread_name("talentdata-sandbox")
+            .enable_all()
+            .build()?;
+        let listener = {
+            let _within = runtime.enter();
+            TcpListener::from_std(listener)?
+        };
+        runtime.spawn(serve(listener, Arc::clone(&service)));
         Ok(Self {
             base_url: format!("http://{address}"),
             service,
-            stop: Some(stop),
-            thread: Some(thread),
+            runtime: Some(runtime),
         })
     }
 
@@ -198,7 +178,7 @@ impl Sandbox {
     ///
     /// When it was started without faults, or when a rule is wrong; the rules before stay in force then.
     pub fn set_faults(&self, script: &str) -> io::Result<()> {
-        faults::set(&self.service, script.as_bytes())
+        set_faults(&self.service, script.as_bytes())
             .map_err(|message| io::Error::new(io::ErrorKind::InvalidInput, message))
     }
 
@@ -239,10 +219,10 @@ impl fmt::Debug for Sandbox {
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
-        self.stop = None;
-        if let Some(thread) = self.thread.take() {
-            // A panic in there was reported on standard error when it happened.
-            let _ = thread.join();
+        if let Some(runtime) = self.runtime.take() {
+            // A runtime must not be dropped within another one.
+            let ended = thread::Builder::new().spawn(move || drop(runtime));
+            let _ = ended.map(thread::JoinHandle::join);
         }
     }
 }

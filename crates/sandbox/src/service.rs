@@ -1,18 +1,18 @@
 //! The service: takes complete requests through limit, route and token to their responses, without any network.
 
-use crate::faults::{Faults, Reply};
-use crate::http::{Answer, Received};
+use crate::admin::{Faults, scrubbed};
+use crate::faults::Reply;
+use crate::http::{Answer, Received, failure, gzip, set, unauthorized};
 use crate::inspect;
 use crate::limit::Limiter;
 use crate::list::Held;
 use crate::options::Options;
-use crate::samples::samples;
+use crate::samples::{hash, samples};
 use crate::spec::{Bearer, Found, Spec};
-use crate::token::{CREATE_TOKEN, Credentials, issue, remember, unauthorized, version_check};
-use ::http::Method;
+use crate::token::{CREATE_TOKEN, Credentials, issue, remember, version_check};
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -23,7 +23,7 @@ pub(crate) struct Service {
     pub(crate) options: Options,
     pub(crate) credentials: Credentials,
     lists: Vec<Held>,
-    clock: Clock,
+    started: Instant,
     state: Mutex<State>,
     /// Only with `options.faults`.
     pub(crate) faults: Option<Mutex<Faults>>,
@@ -31,7 +31,7 @@ pub(crate) struct Service {
 
 struct State {
     limiter: Limiter,
-    counter: Counter,
+    stats: Stats,
     /// The tokens that are valid, and when they expire.
     tokens: HashMap<String, Instant>,
 }
@@ -39,7 +39,6 @@ struct State {
 impl Service {
     /// An error when `options.records` names a list that there is not.
     pub(crate) fn new(spec: &'static Spec, options: Options) -> io::Result<Self> {
-        let clock = Clock::start();
         let Options {
             policy,
             limit,
@@ -51,14 +50,14 @@ impl Service {
         let service = Self {
             credentials: Credentials::random()?,
             lists: lists
-                .map(|list| Held::new(spec, list, &options, clock))
-                .collect(),
+                .map(|list| Held::new(spec, list, &options))
+                .collect::<io::Result<_>>()?,
             faults: options.faults.then(Mutex::default),
             spec,
-            clock,
+            started: Instant::now(),
             state: Mutex::new(State {
                 limiter: Limiter::new(policy, limit, window, rounding),
-                counter: Counter::default(),
+                stats: Stats::default(),
                 tokens: HashMap::new(),
             }),
             options,
@@ -74,14 +73,11 @@ impl Service {
     ///
     /// When there is no such list.
     pub(crate) fn list(&self, name: &str) -> io::Result<&Held> {
-        let names = || {
-            self.lists
-                .iter()
-                .map(|held| held.records.list.name.as_str())
-        };
-        let found = names().position(|one| one == name);
-        found.map(|at| &self.lists[at]).ok_or_else(|| {
-            let names = names().collect::<Vec<_>>().join(", ");
+        let mut lists = self.lists.iter();
+        let found = lists.find(|held| held.records.list.name == name);
+        found.ok_or_else(|| {
+            let names = self.spec.lists.iter().map(|list| list.name.as_str());
+            let names = names.collect::<Vec<_>>().join(", ");
             let message = format!("there is no list `{name}`, only {names}");
             io::Error::new(io::ErrorKind::InvalidInput, message)
         })
@@ -92,75 +88,68 @@ impl Service {
         lists.find(|held| held.records.list.path == path)
     }
 
-    /// Gives all lists their first state.
-    pub(crate) fn restart_lists(&self) {
-        self.lists
-            .iter()
-            .for_each(|held| held.restart(&self.options));
-    }
-
     pub(crate) fn stats(&self) -> Stats {
-        lock(&self.state).counter.stats.clone()
+        lock(&self.state).stats.clone()
     }
 
     /// Logs the request, and finds what is to be done to its response.
     pub(crate) fn fault(&self, request: &Received) -> Option<Reply> {
         let faults = self.faults.as_ref()?;
-        let secret = self.spec.find(&request.path).iter().any(is_token);
-        lock(faults).received(request, secret, self.clock.elapsed())
+        let state = lock(&self.state);
+        let secrets = || state.tokens.keys().chain([&self.credentials.client_secret]);
+        let scrub = |text: &str| scrubbed(text, secrets());
+        lock(faults).received(request, scrub, self.started.elapsed())
     }
 
     /// Answers a request; the three headers of section 8 are on every response.
     pub(crate) fn answer(&self, request: &Received) -> Answer {
         let at_path = self.spec.find(&request.path);
         let (admitted, headers) = self.admit(request, &at_path);
-        let mut answer = match admitted {
-            false => Answer::error(429, "rate_limited", "the rate limit is reached"),
-            true => self
-                .serve(&at_path, request)
-                .unwrap_or_else(|refusal| refusal),
+        let served = match admitted {
+            false => Err(failure(429, "rate_limited", "the rate limit is reached")),
+            true => self.serve(&at_path, request),
         };
+        let mut answer = served.unwrap_or_else(|refusal| refusal);
         for (name, value) in headers {
-            answer = answer.with(name, value);
+            set(&mut answer, name, &value);
         }
-        let compressed = self.options.gzip && request.accepts_gzip() && !answer.body.is_empty();
-        if compressed && answer.gzip().is_err() {
-            return Answer::error(500, "internal", "the response could not be compressed");
+        let compressed = self.options.gzip && request.accepts_gzip() && !answer.body().is_empty();
+        if compressed && gzip(&mut answer).is_err() {
+            return failure(500, "internal", "the response could not be compressed");
         }
         answer
     }
 
+    /// Counts a request, and decides whether it is served.
     fn admit(
         &self,
         request: &Received,
         at_path: &[Found<'_>],
     ) -> (bool, [(&'static str, String); 3]) {
         let template = at_path.first().map(|found| found.operation.path.as_str());
-        let token_post = of_method(at_path, request).is_some_and(is_token);
-        let mut state = lock(&self.state);
-        // Read under the lock, so that requests are counted in the order of their times.
-        let now = self.clock.now();
-        let decision = state.limiter.decide(now);
-        state.counter.count(
-            template.unwrap_or("other"),
-            token_post,
-            decision.admitted,
-            now,
-        );
-        (decision.admitted, state.limiter.headers(&decision))
+        let token = of_method(at_path, request).filter(|found| found.operation.id == CREATE_TOKEN);
+        let State { limiter, stats, .. } = &mut *lock(&self.state);
+        let decision = limiter.decide(now());
+        stats.requests += 1;
+        stats.token_posts += u64::from(token.is_some());
+        stats.limited += u64::from(!decision.admitted);
+        let path = template.unwrap_or("other").to_owned();
+        *stats.requests_by_path.entry(path).or_default() += 1;
+        (decision.admitted, limiter.headers(&decision))
     }
 
     fn serve(&self, at_path: &[Found<'_>], request: &Received) -> Result<Answer, Answer> {
         if at_path.is_empty() {
             let message = "there is nothing at this path";
-            return Err(Answer::error(404, "not_found", message));
+            return Err(failure(404, "not_found", message));
         }
         let Some(found) = of_method(at_path, request) else {
             let methods = at_path.iter().map(|found| found.operation.method.as_str());
             let methods = methods.collect::<Vec<_>>().join(", ");
             let message = format!("this path supports {methods} only");
-            let refusal = Answer::error(405, "method_not_allowed", &message);
-            return Err(refusal.with("allow", methods));
+            let mut refusal = failure(405, "method_not_allowed", &message);
+            set(&mut refusal, "allow", &methods);
+            return Err(refusal);
         };
         let (operation, schemas) = (found.operation, &self.spec.schemas);
         self.check_bearer(operation.bearer, request)?;
@@ -174,64 +163,51 @@ impl Service {
         }
     }
 
-    /// Answers an operation that is no list.
+    /// Answers an operation that is no list: four of them by hand, single records of the lists, and all others by the
+    /// document alone.
     fn run(
         &self,
         found: &Found<'_>,
         request: &Received,
         body: Option<&Value>,
     ) -> Result<Answer, Answer> {
+        let (schemas, seed, path) = (&self.spec.schemas, self.options.seed, &request.path);
+        let success = &found.operation.success;
+        let given = body.unwrap_or(&Value::Null);
         let answer = match found.operation.id.as_str() {
             CREATE_TOKEN => {
                 let lifetime = self.options.token_lifetime;
-                let body = body.unwrap_or(&Value::Null);
-                let (token, answer) = issue(body, &self.credentials, lifetime)?;
+                let (token, answer) = issue(given, &self.credentials, lifetime)?;
                 let known = &mut lock(&self.state).tokens;
                 remember(known, token, self.options.tokens, lifetime);
                 answer
             }
             "getTokenPermissions" => samples()["permissions"].clone(),
             "getVersion" => samples()["version"].clone(),
-            "checkVersion" => version_check(body.unwrap_or(&Value::Null)),
-            _ => return self.follow_document(found, request, body),
-        };
-        let (schemas, seed) = (&self.spec.schemas, self.options.seed);
-        let success = &found.operation.success;
-        Ok(inspect::fitted(schemas, success, answer, seed))
-    }
-
-    /// Answers by the document alone, but for single records of the lists.
-    fn follow_document(
-        &self,
-        found: &Found<'_>,
-        request: &Received,
-        body: Option<&Value>,
-    ) -> Result<Answer, Answer> {
-        let (schemas, seed, path) = (&self.spec.schemas, self.options.seed, &request.path);
-        if let Some((list, id)) = self.record(found) {
-            let shows = found.operation.success.content_type.is_some();
-            match request.method {
-                Method::GET if shows => {
-                    let message = "the list has no record with this id";
+            "checkVersion" => version_check(given),
+            _ => match self.record(found) {
+                None => return Ok(inspect::made(schemas, found, path, body, seed)),
+                Some((list, id)) => {
                     let record = list.record(id);
-                    let record = record.ok_or_else(|| Answer::error(404, "not_found", message))?;
-                    return Ok(inspect::of_record(schemas, found, path, record, seed));
+                    let message = "the list has no record with this id";
+                    let record = record.ok_or_else(|| failure(404, "not_found", message))?;
+                    inspect::under_its_name(schemas, success, record)
                 }
-                Method::DELETE => list.delete(id),
-                _ => {}
-            }
-        }
-        Ok(inspect::made(schemas, found, path, body, seed))
+            },
+        };
+        Ok(inspect::fitted(schemas, success, answer, seed ^ hash(path)))
     }
 
-    /// The list and the `id` where a path is that of a list with one parameter behind it.
+    /// The list and the `id` where an operation reads the path of a list with one parameter behind it.
     fn record<'a>(&self, found: &'a Found<'_>) -> Option<(&Held, &'a str)> {
         let (path, last) = found.operation.path.rsplit_once('/')?;
         let [(name, id)] = found.parameters.as_slice() else {
             return None;
         };
         let list = self.list_at(path)?;
-        (last == format!("{{{name}}}")).then_some((list, id))
+        let shows =
+            found.operation.method == "GET" && found.operation.success.content_type.is_some();
+        (shows && last == format!("{{{name}}}")).then_some((list, id))
     }
 
     fn check_bearer(&self, bearer: Bearer, request: &Received) -> Result<(), Answer> {
@@ -255,10 +231,6 @@ fn of_method<'a, 'b>(at_path: &'a [Found<'b>], request: &Received) -> Option<&'a
         .find(|found| found.operation.method == method)
 }
 
-fn is_token(found: &Found<'_>) -> bool {
-    found.operation.id == CREATE_TOKEN
-}
-
 /// What a sandbox has seen since it was started. Requests to `/__` paths are not counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Stats {
@@ -271,66 +243,12 @@ pub struct Stats {
     /// Requests by path, or by its template where it has parameters (`/v1/contacts/{id}`); paths that the service does
     /// not have are counted together as `other`.
     pub requests_by_path: BTreeMap<String, u64>,
-    /// The most requests that were admitted within any one second, wherever that second begins.
-    pub most_in_a_second: u64,
 }
 
-/// Counts requests as they come.
-#[derive(Debug, Default)]
-pub(crate) struct Counter {
-    pub(crate) stats: Stats,
-    /// Times of the requests admitted within the last second.
-    recent: VecDeque<Duration>,
-}
-
-impl Counter {
-    pub(crate) fn count(&mut self, path: &str, token_post: bool, admitted: bool, now: Duration) {
-        let stats = &mut self.stats;
-        stats.requests += 1;
-        stats.token_posts += u64::from(token_post);
-        *stats.requests_by_path.entry(path.to_owned()).or_default() += 1;
-        if !admitted {
-            stats.limited += 1;
-            return;
-        }
-        let second = Duration::from_secs(1);
-        while self
-            .recent
-            .front()
-            .is_some_and(|then| now.saturating_sub(*then) >= second)
-        {
-            self.recent.pop_front();
-        }
-        self.recent.push_back(now);
-        stats.most_in_a_second = stats.most_in_a_second.max(self.recent.len() as u64);
-    }
-}
-
-/// Counts by the monotonic clock from the time at which it was made.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Clock {
-    epoch: Duration,
-    started: Instant,
-}
-
-impl Clock {
-    pub(crate) fn start() -> Self {
-        let epoch = SystemTime::now().duration_since(UNIX_EPOCH);
-        Self {
-            epoch: epoch.unwrap_or_default(),
-            started: Instant::now(),
-        }
-    }
-
-    /// Since 1970.
-    pub(crate) fn now(&self) -> Duration {
-        self.epoch + self.elapsed()
-    }
-
-    /// Since the start.
-    pub(crate) fn elapsed(&self) -> Duration {
-        self.started.elapsed()
-    }
+/// The time since 1970.
+pub(crate) fn now() -> Duration {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or_default()
 }
 
 /// Locks `mutex`. A panic elsewhere leaves counters at worst one off, so serving goes on.
@@ -341,8 +259,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ::http::{HeaderMap, Method};
     use bytes::Bytes;
-    use http::HeaderMap;
     use serde_json::json;
 
     /// A maximum that happens to be the largest of the document is none the less for every list.
@@ -379,21 +297,9 @@ mod tests {
                     body: Bytes::new(),
                     connection: 1,
                 });
-                let page: Value = serde_json::from_slice(&answer.body).unwrap();
+                let page: Value = serde_json::from_slice(answer.body()).unwrap();
                 assert_eq!(page["pagination"]["limit"], most, "{given:?} {path}");
             }
         }
-    }
-
-    #[test]
-    fn the_busiest_second_may_begin_anywhere() {
-        let mut counter = Counter::default();
-        for millis in [0, 900, 950, 1000, 1899, 1900, 5000] {
-            counter.count("/v1/version", false, true, Duration::from_millis(millis));
-        }
-        counter.count("other", false, false, Duration::from_millis(5001));
-        assert_eq!(counter.stats.most_in_a_second, 4, "900 to 1899");
-        assert_eq!(counter.stats.limited, 1);
-        assert_eq!(counter.stats.requests_by_path["/v1/version"], 7);
     }
 }

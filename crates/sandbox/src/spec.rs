@@ -2,6 +2,7 @@
 //!
 //! The sandbox reads the document by itself, so that it shares no misreading with the client.
 
+use crate::http::is_json;
 use crate::list::{List, list};
 use crate::schema::Schemas;
 use percent_encoding::percent_decode_str;
@@ -14,6 +15,9 @@ use std::time::Duration;
 const METHODS: [&str; 8] = [
     "get", "post", "put", "patch", "delete", "head", "options", "trace",
 ];
+
+/// Header parameters that OpenAPI leaves to other parts of the document.
+const DESCRIBED_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"];
 
 /// Everything that the sandbox needs of a document.
 #[derive(Debug)]
@@ -30,7 +34,6 @@ pub(crate) struct Spec {
 #[derive(Debug, Clone)]
 pub(crate) struct Operation {
     pub(crate) id: String,
-    pub(crate) summary: String,
     /// In capitals.
     pub(crate) method: String,
     /// With its parameters in braces.
@@ -50,18 +53,23 @@ pub(crate) enum Bearer {
     Always,
 }
 
-/// A parameter of an operation.
+/// A parameter of an operation that is checked: a text, a number, a boolean, or an array of them.
 #[derive(Debug, Clone)]
 pub(crate) struct Parameter {
     pub(crate) name: String,
-    /// `path`, `query`, `header` or `cookie`.
+    /// `path`, `query` or `header`.
     pub(crate) location: String,
     pub(crate) required: bool,
-    /// Whether its text is JSON.
-    pub(crate) json: bool,
-    pub(crate) style: String,
-    pub(crate) explode: bool,
+    /// Whether each element of an array is given by itself, and not all of them with commas in between.
+    pub(crate) separate: bool,
     pub(crate) schema: Value,
+}
+
+impl Parameter {
+    /// Whether a list takes it to choose a page.
+    pub(crate) fn is_of_page(&self) -> bool {
+        self.location == "query" && ["limit", "offset"].contains(&self.name.as_str())
+    }
 }
 
 /// The body of a request; without a schema it may be anything.
@@ -122,7 +130,6 @@ impl Schemas {
         let request = body.get("requestBody").map(|one| self.resolved(one));
         Operation {
             id: text("operationId"),
-            summary: text("summary"),
             method: method.to_uppercase(),
             path: path.to_owned(),
             bearer: self.bearer(body),
@@ -135,37 +142,37 @@ impl Schemas {
         }
     }
 
-    /// Those of the operation stand for those of the path with the same name and place.
+    /// Those of the operation stand for those of the path with the same name and place. Cookies, objects and arrays in
+    /// unusual styles are left out: they are taken as they come.
     fn parameters(&self, item: &Value, body: &Value) -> Vec<Parameter> {
         let mut out: Vec<Parameter> = Vec::new();
         let both = [body, item].into_iter();
         let written = both.filter_map(|one| one.get("parameters")?.as_array());
         for one in written.flatten().map(|one| self.resolved(one)) {
-            let text = |name: &str| one[name].as_str().map(str::to_owned);
-            let (name, location) = (text("name"), text("in"));
-            let (Some(name), Some(location)) = (name, location) else {
+            let text = |name: &str| one[name].as_str().unwrap_or_default().to_owned();
+            let (name, location, style) = (text("name"), text("in"), text("style"));
+            let mut known = out.iter();
+            let (Some(schema), false) = (
+                one.get("schema"),
+                known.any(|other| other.name == name && other.location == location),
+            ) else {
                 continue;
             };
-            if out
-                .iter()
-                .any(|other| other.name == name && other.location == location)
-            {
-                continue;
+            let shape = self.shape(schema);
+            let usual = match location.as_str() {
+                // Other parts of the document describe some headers.
+                "header" => !DESCRIBED_HEADERS.contains(&name.to_ascii_lowercase().as_str()),
+                location => ["path", "query"].contains(&location),
+            };
+            if usual && !shape.is("object") && ["", "form", "simple"].contains(&style.as_str()) {
+                out.push(Parameter {
+                    required: location == "path" || one["required"] == true,
+                    separate: location == "query" && one["explode"] != false,
+                    schema: schema.clone(),
+                    name,
+                    location,
+                });
             }
-            let form = ["query", "cookie"].contains(&location.as_str());
-            let style = text("style").unwrap_or(if form { "form" } else { "simple" }.to_owned());
-            let content = self.json_content(one).map(|(_, schema)| schema);
-            out.push(Parameter {
-                required: location == "path" || one["required"] == true,
-                json: content.is_some(),
-                explode: one["explode"].as_bool().unwrap_or(style == "form"),
-                schema: content
-                    .or(one.get("schema").cloned())
-                    .unwrap_or(true.into()),
-                name,
-                location,
-                style,
-            });
         }
         out
     }
@@ -192,14 +199,10 @@ impl Schemas {
 
     /// The media type that is JSON, and its schema.
     fn json_content(&self, holder: &Value) -> Option<(String, Value)> {
-        let is_json = |kind: &str| {
-            let kind = kind.split(';').next().unwrap_or_default().trim();
-            let kind = kind.to_ascii_lowercase();
-            kind.ends_with("/json") || kind.ends_with("+json") || kind == "*/*"
-        };
         let all = || members(holder.get("content"));
         let plain = all().find(|(kind, _)| *kind == "application/json");
-        let (kind, media) = plain.or_else(|| all().find(|(kind, _)| is_json(kind)))?;
+        let (kind, media) =
+            plain.or_else(|| all().find(|(kind, _)| is_json(kind) || *kind == "*/*"))?;
         let kind = kind.replace("*/*", "application/json");
         Some((kind, media.get("schema").cloned().unwrap_or(true.into())))
     }
@@ -210,11 +213,12 @@ impl Schemas {
             let schemes = self.0.pointer("/components/securitySchemes");
             let scheme = schemes.and_then(|schemes| schemes.get(name));
             let scheme = scheme.map_or(&Value::Null, |scheme| self.resolved(scheme));
-            let http = scheme["scheme"].as_str().unwrap_or_default();
-            match scheme["type"].as_str() {
-                Some("http") => http.eq_ignore_ascii_case("bearer"),
-                kind => matches!(kind, Some("oauth2" | "openIdConnect")),
-            }
+            let http = scheme["scheme"].as_str();
+            let bearer = http.is_some_and(|one| one.eq_ignore_ascii_case("bearer"));
+            bearer
+                || ["oauth2", "openIdConnect"]
+                    .iter()
+                    .any(|one| scheme["type"] == *one)
         };
         let (mut with, mut without) = (false, false);
         for one in security.and_then(Value::as_array).into_iter().flatten() {
@@ -235,20 +239,11 @@ impl Schemas {
         let named = headers.filter(|(name, _)| name.eq_ignore_ascii_case("x-ratelimit-limit"));
         let mut texts = named.filter_map(|(_, header)| {
             let header = self.resolved(header);
-            let schema = header
-                .get("schema")
-                .map_or(&Value::Null, |one| self.resolved(one));
-            let first = |name: &str| Some(members(header.get(name)).next()?.1);
-            let places = [
-                schema.get("const"),
-                schema.pointer("/examples/0"),
-                schema.get("example"),
-                schema.get("default"),
-                schema.pointer("/enum/0"),
-                header.get("example"),
-                first("examples").and_then(|one| one.get("value")),
-            ];
-            places.into_iter().flatten().find_map(Value::as_str)
+            let schema = header.get("schema").unwrap_or(&Value::Null);
+            let shape = self.shape(schema);
+            let examples = shape.values("examples").filter_map(|all| all.get(0));
+            let given = shape.values("const").chain(examples);
+            given.chain(header.get("example")).find_map(Value::as_str)
         });
         quota(texts.next()?)
     }
@@ -300,15 +295,11 @@ impl Spec {
     }
 }
 
-/// How literal each segment is, from the first one on.
-fn literalness(path: &str) -> Vec<u8> {
-    let segments = path.split('/');
-    let rank = segments.map(|one| match (one.find('{'), one.ends_with('}')) {
-        (Some(0), true) if one.matches('{').count() == 1 => 0,
-        (Some(_), _) => 1,
-        (None, _) => 2,
-    });
-    rank.collect()
+/// How much of a path is no parameter.
+fn literalness(path: &str) -> usize {
+    let parts = path.split('{');
+    let names = parts.filter_map(|part| Some(part.split_once('}')?.0.len() + 2));
+    path.len() - names.sum::<usize>()
 }
 
 /// Whether a segment fits; a parameter has at least one character and ends where the literal after it first occurs.
@@ -377,7 +368,6 @@ mod tests {
                 json!({"schema": {"examples": [text]}}),
                 json!({"schema": {"const": text}}),
                 json!({"example": text}),
-                json!({"examples": {"one": {"value": text}}}),
             ] {
                 let headers = json!({"X-RateLimit-Limit": {"$ref": "#/components/headers/Limit"}});
                 let spec = Spec::read(json!({
@@ -392,6 +382,7 @@ mod tests {
     fn operation(operation: Value) -> Operation {
         let schemes =
             json!({"token": {"type": "http", "scheme": "Bearer"}, "key": {"type": "apiKey"}});
+        let x = json!({"name": "x", "in": "query", "required": true, "schema": {"const": 1}});
         let document = json!({
             "paths": {"/a%b": {"$ref": "#/items/a%25b"}},
             "items": {"a%b": {"parameters": [
@@ -399,9 +390,7 @@ mod tests {
                 {"name": "id", "in": "path", "schema": {}},
             ], "get": operation}},
             "security": [{"token": []}],
-            "components": {"securitySchemes": schemes, "parameters": {
-                "X": {"name": "x", "in": "query", "required": true, "content": {"application/json": {"schema": {"const": 1}}}},
-            }},
+            "components": {"securitySchemes": schemes, "parameters": {"X": x}},
         });
         Spec::read(document).operations.remove(0)
     }
@@ -410,8 +399,8 @@ mod tests {
     fn an_operation_is_read_with_what_its_path_says() {
         let read = operation(json!({"parameters": [{"$ref": "#/components/parameters/X"}]}));
         let [x, id] = read.parameters.try_into().unwrap();
-        assert!(x.required && x.json && x.schema == json!({"const": 1}));
-        assert!(id.required && !id.json && id.style == "simple" && !id.explode);
+        assert!(x.required && x.separate && x.schema == json!({"const": 1}));
+        assert!(id.required && !id.separate);
         assert_eq!(read.bearer, Bearer::Always);
         for (security, bearer) in [
             (json!([]), Bearer::Never),

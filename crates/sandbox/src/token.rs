@@ -2,7 +2,7 @@
 //!
 //! Both are random, so that nobody types a real secret.
 
-use crate::http::Answer;
+use crate::http::{Answer, failure, unauthorized};
 use crate::options::named;
 use crate::samples::samples;
 use serde_json::{Map, Value, json};
@@ -77,7 +77,7 @@ pub(crate) fn issue(
         let message = "the credentials are not those of this sandbox";
         return Err(unauthorized(message));
     }
-    let failed = |_| Answer::error(500, "internal", "no random bytes available");
+    let failed = |_| failure(500, "internal", "no random bytes available");
     let token = random_hex::<24>().map_err(failed)?;
     let answer = json!({
         "access_token": token,
@@ -85,11 +85,6 @@ pub(crate) fn issue(
         "expires_in": seconds(lifetime),
     });
     Ok((token, answer))
-}
-
-/// A token that is missing, wrong or expired, or wrong credentials: 401 is the sandbox's choice (section 7).
-pub(crate) fn unauthorized(message: &str) -> Answer {
-    Answer::error(401, "unauthorized", message).with("www-authenticate", "Bearer")
 }
 
 /// Whole seconds as an integer, as every service writes them; only a test's short lifetimes have a fraction.

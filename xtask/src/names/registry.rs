@@ -3,9 +3,8 @@
 //! Names are registered as they are made, so that none is forgotten: a second thing of one name is refused with both
 //! places, and `spec-diff` compares what two specs declare.
 
-use super::snake;
-use super::unnamed::ends_texts;
-use crate::spec::Findings;
+use super::{ends_texts, snake};
+use crate::spec::Document;
 use std::collections::BTreeMap;
 
 /// Who uses what is generated.
@@ -90,12 +89,17 @@ pub(crate) struct Registry {
     owners: BTreeMap<(String, String), (String, String)>,
     pub(crate) subjects: Vec<(String, Subject)>,
     /// Where each thing is among them.
-    pub(crate) places: BTreeMap<String, usize>,
+    places: BTreeMap<String, usize>,
     /// Places, reasons and ways out.
     refused: Vec<(String, String, &'static str)>,
 }
 
 impl Registry {
+    pub(crate) fn get(&self, key: &str) -> Option<&Subject> {
+        let place = self.places.get(key)?;
+        self.subjects.get(*place).map(|(_, subject)| subject)
+    }
+
     /// Begins a thing, or goes on with it.
     fn subject(&mut self, key: &str) -> &mut Subject {
         let next = self.subjects.len();
@@ -146,12 +150,14 @@ impl Registry {
         }
     }
 
-    /// What users of a surface have to bring: more breaks code, less does not.
-    pub(crate) fn demand(&mut self, thing: &Thing, surface: Surface, scope: &str, demand: u64) {
-        let signature = String::new();
-        let key = (surface, scope.to_owned(), String::new());
-        let fact = Fact { signature, demand };
-        self.subject(&thing.key).declared.insert(key, fact);
+    /// What users of every surface have to bring: more breaks code, less does not.
+    pub(crate) fn demand(&mut self, thing: &Thing, scope: &str, demand: u64) {
+        for surface in Surface::ALL {
+            let signature = String::new();
+            let key = (surface, scope.to_owned(), String::new());
+            let fact = Fact { signature, demand };
+            self.subject(&thing.key).declared.insert(key, fact);
+        }
     }
 
     /// Takes a name that nobody calls a thing by, and which nothing else may have.
@@ -196,9 +202,9 @@ impl Registry {
     }
 
     /// Reports what was refused.
-    pub(crate) fn report(&self, findings: &mut Findings) {
+    pub(crate) fn report(&self, document: &Document) {
         for (at, reason, way) in &self.refused {
-            findings.refuse(at, reason, way);
+            document.refuse(at, reason, way);
         }
     }
 }

@@ -73,7 +73,7 @@ fn names_of_hand_written_code_are_reserved() {
     are_reserved("C_CLIENT", C_CLIENT, &c_client);
     // Of the sources that headers are made of none is missing.
     let symbols = std::fs::read_to_string(root.join("bindings/c/symbols.txt")).unwrap();
-    are_reserved("bindings/c/symbols.txt, by TOPICS", &symbols, &exported);
+    are_reserved("bindings/c/symbols.txt, by SOURCES", &symbols, &exported);
 
     let mut headers = files(&root.join("bindings/c/include"), "hpp");
     headers.retain(|path| !path.ends_with("errors.hpp") && !path.ends_with("models.hpp"));

@@ -1,5 +1,6 @@
 //! The typed model of the interface: what the spec says, in the form that every emitter reads.
 
+use serde::Serialize;
 use std::fmt::{Display, Formatter};
 
 /// The operation that issues tokens, which the client calls on its own.
@@ -13,14 +14,14 @@ pub(crate) const PAGING: [&str; 2] = ["limit", "offset"];
 pub(crate) struct Api {
     /// In the spec's order.
     pub(crate) operations: Vec<Operation>,
-    /// Objects with documented fields, in the spec's order.
+    /// Objects with documented fields, in the spec's order, but each before those that hold it.
     pub(crate) models: Vec<Model>,
     /// Texts with known values, in the spec's order.
     pub(crate) enums: Vec<Enum>,
 }
 
 /// One method of one path.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Operation {
     pub(crate) id: String,
     /// What languages call it, in the words of the spec: `x-talentdata-name`, else `operationId`.
@@ -54,7 +55,7 @@ pub(crate) struct Operation {
 }
 
 /// Whether an operation carries the bearer token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum TokenUse {
     Never,
     Always,
@@ -62,7 +63,7 @@ pub(crate) enum TokenUse {
 }
 
 /// A parameter of an operation.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Parameter {
     pub(crate) name: String,
     /// `path`, `query`, `header` or `cookie`.
@@ -77,32 +78,27 @@ pub(crate) struct Parameter {
 }
 
 /// The JSON body of a request.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Body {
     pub(crate) kind: Type,
     pub(crate) required: bool,
 }
 
 /// What makes an operation a paginated list.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct List {
     /// The path after `/v1/`, with `_` for every separator.
     pub(crate) name: String,
-    /// Key of the record array and model of a record, where the spec shows them.
-    pub(crate) records: Option<Records>,
+    /// Key of the record array, where the spec shows it.
+    pub(crate) key: Option<String>,
+    /// The model of a record, where the spec shows its fields.
+    pub(crate) model: Option<String>,
     /// Largest `limit` the spec allows.
     pub(crate) max_limit: Option<u64>,
 }
 
-/// The record array of a list response.
-#[derive(Debug)]
-pub(crate) struct Records {
-    pub(crate) key: String,
-    pub(crate) model: Option<String>,
-}
-
 /// An object with documented fields.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Model {
     pub(crate) name: String,
     pub(crate) description: String,
@@ -114,12 +110,12 @@ pub(crate) struct Model {
 }
 
 /// A documented field.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Field {
     /// Its name in JSON.
     pub(crate) wire: String,
-    /// What the spec says at this very place.
-    pub(crate) description: Option<String>,
+    /// What the spec says at this very place, or else of what is referred to there.
+    pub(crate) description: String,
     /// Whether it is always there; in responses null counts as absent.
     pub(crate) required: bool,
     /// Whether a request may send null for it.
@@ -130,7 +126,7 @@ pub(crate) struct Field {
 }
 
 /// A text with known values, where others are legal.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Enum {
     pub(crate) name: String,
     pub(crate) description: String,
@@ -151,18 +147,30 @@ impl Api {
         self.models.iter().find(|model| model.name == name)
     }
 
-    pub(crate) fn enumeration(&self, name: &str) -> Option<&Enum> {
-        self.enums.iter().find(|known| known.name == name)
+    /// The model that a type is, if it is one.
+    pub(crate) fn model_of(&self, kind: &Type) -> Option<&Model> {
+        match kind {
+            Type::Model(name) => self.model(name),
+            _ => None,
+        }
     }
 
-    /// What the spec says of a field, or else of what the field refers to.
-    pub(crate) fn about<'a>(&'a self, field: &'a Field) -> Option<&'a str> {
-        let referred = || match &field.kind {
-            Type::Model(name) => Some(self.model(name)?.description.as_str()),
-            Type::Enum(name) => Some(self.enumeration(name)?.description.as_str()),
-            _ => None,
-        };
-        field.description.as_deref().or_else(referred)
+    /// Whether a list has records of this model.
+    pub(crate) fn is_record(&self, model: &str) -> bool {
+        self.lists()
+            .any(|(_, list)| list.model.as_deref() == Some(model))
+    }
+
+    /// The values of an open enum.
+    pub(crate) fn known_values(&self, kind: &Type) -> &[String] {
+        match kind {
+            Type::Enum(name) => self.enumeration(name).map_or(&[], |known| &known.values),
+            _ => &[],
+        }
+    }
+
+    pub(crate) fn enumeration(&self, name: &str) -> Option<&Enum> {
+        self.enums.iter().find(|known| known.name == name)
     }
 }
 
@@ -226,16 +234,14 @@ impl Parameter {
     }
 }
 
-impl List {
-    /// The model of a record, where the spec shows its fields.
-    pub(crate) fn model(&self) -> Option<&str> {
-        self.records.as_ref()?.model.as_deref()
-    }
-}
-
 impl Model {
     pub(crate) fn field(&self, wire: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.wire == wire)
+    }
+
+    /// Where a field stands in the spec.
+    pub(crate) fn place_of(&self, wire: &str) -> String {
+        self.place.clone() + &super::pointer(&["properties", wire])
     }
 
     /// A page of a list, which has handles and classes of its own.
@@ -243,14 +249,16 @@ impl Model {
         self.field("pagination").is_some()
     }
 
-    /// Whether it holds a secret, which never leaves the core.
-    pub(crate) fn holds_secret(&self) -> bool {
-        self.fields.iter().any(|field| field.kind == Type::Secret)
+    /// Whether people see it: it comes with responses, is no envelope of a list, and holds no secret, which never leaves the
+    /// core.
+    pub(crate) fn has_class(&self) -> bool {
+        let holds_secret = self.fields.iter().any(|field| field.kind == Type::Secret);
+        self.answered && !self.is_page() && !holds_secret
     }
 }
 
 /// What a value is. Names are those of models and enums.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum Type {
     Text,
     /// A text that must not be shown.

@@ -1,20 +1,22 @@
 //! Reading a document: a cursor is a value and its pointer; what no cursor has read is what is not generated.
 
-use super::findings::Findings;
-use serde_json::{Map, Value};
-use std::cell::RefCell;
+use super::findings::{Findings, Topic};
+use serde_json::Value;
+use std::cell::{RefCell, RefMut};
 use std::collections::BTreeSet;
 
-/// A document, and the places of it that were read.
+/// A document, the places of it that were read, and what was found there.
+#[derive(Default)]
 pub(crate) struct Document {
     pub(crate) value: Value,
     read: RefCell<BTreeSet<String>>,
+    findings: RefCell<Findings>,
 }
 
 /// A place in a document.
 #[derive(Clone)]
 pub(crate) struct Cursor<'a> {
-    document: &'a Document,
+    pub(super) document: &'a Document,
     pub(crate) value: &'a Value,
     /// The JSON pointer of the place.
     pub(crate) at: String,
@@ -24,25 +26,28 @@ impl Document {
     pub(crate) fn new(value: Value) -> Self {
         Document {
             value,
-            read: RefCell::default(),
+            ..Document::default()
         }
     }
 
-    pub(crate) fn root(&self) -> Cursor<'_> {
-        Cursor {
-            document: self,
-            value: &self.value,
-            at: String::new(),
-        }
+    pub(crate) fn findings(&self) -> RefMut<'_, Findings> {
+        self.findings.borrow_mut()
+    }
+
+    pub(crate) fn refuse(&self, at: &str, reason: &str, way_out: &str) {
+        self.findings().refuse(at, reason, way_out);
+    }
+
+    pub(crate) fn note(&self, topic: Topic, text: impl Into<String>) {
+        self.findings().note(topic, text);
     }
 
     /// What is at a pointer.
-    pub(crate) fn at(&self, pointer: String) -> Option<Cursor<'_>> {
-        let value = self.value.pointer(&pointer)?;
+    pub(crate) fn at(&self, pointer: &str) -> Option<Cursor<'_>> {
         let cursor = Cursor {
             document: self,
-            value,
-            at: pointer,
+            value: self.value.pointer(pointer)?,
+            at: pointer.to_owned(),
         };
         cursor.mark();
         Some(cursor)
@@ -50,36 +55,52 @@ impl Document {
 
     /// Every value that was not read, by its pointer; of one that was not read at all, nothing below it.
     pub(crate) fn unread(&self) -> Vec<(String, &Value)> {
+        let read = self.read.borrow();
+        let mut waiting = vec![(String::new(), &self.value)];
         let mut out = Vec::new();
-        unread(&self.value, String::new(), &self.read.borrow(), &mut out);
+        while let Some((at, value)) = waiting.pop() {
+            if at.is_empty() || read.contains(&at) {
+                let below = children(value).into_iter();
+                let below = below.map(|(key, child)| (at.clone() + &pointer(&[&key]), child));
+                waiting.extend(below.rev());
+            } else {
+                out.push((at, value));
+            }
+        }
         out
+    }
+
+    /// The place that following a reference ends at, one step; nothing where it, or a later one, leads nowhere.
+    fn target(&self, reference: &str) -> Option<String> {
+        let first = target(reference)?;
+        let mut next = self.value.pointer(&first)?;
+        for _ in 0..100 {
+            let Some(reference) = next.get("$ref").and_then(Value::as_str) else {
+                return Some(first);
+            };
+            next = self.value.pointer(&target(reference)?)?;
+        }
+        None
     }
 }
 
-fn unread<'a>(
-    value: &'a Value,
-    at: String,
-    read: &BTreeSet<String>,
-    out: &mut Vec<(String, &'a Value)>,
-) {
-    let mut each = |key: &str, child: &'a Value| {
-        let below = at.clone() + &pointer(&[key]);
-        match read.contains(&below) {
-            true => unread(child, below, read, out),
-            false => out.push((below, child)),
-        }
-    };
+/// The members of an object, or the items of an array.
+fn children(value: &Value) -> Vec<(String, &Value)> {
     match value {
-        Value::Object(map) => map.iter().for_each(|(key, child)| each(key, child)),
+        Value::Object(map) => map.iter().map(|(key, one)| (key.clone(), one)).collect(),
         Value::Array(items) => {
             let items = items.iter().enumerate();
-            items.for_each(|(index, child)| each(&index.to_string(), child));
+            items.map(|(key, one)| (key.to_string(), one)).collect()
         }
-        _ => {}
+        _ => Vec::new(),
     }
 }
 
 impl<'a> Cursor<'a> {
+    pub(crate) fn refuse(&self, reason: &str, way_out: &str) {
+        self.document.refuse(&self.at, reason, way_out);
+    }
+
     /// Notes that the place was read, and with it those that lead to it.
     pub(crate) fn mark(&self) {
         let mut read = self.document.read.borrow_mut();
@@ -92,30 +113,20 @@ impl<'a> Cursor<'a> {
     /// Notes that everything at the place was read.
     pub(crate) fn mark_all(&self) {
         self.mark();
-        self.entries()
-            .iter()
-            .for_each(|(_, child)| child.mark_all());
         self.items().iter().for_each(Cursor::mark_all);
-    }
-
-    fn child(&self, key: &str, value: &'a Value) -> Cursor<'a> {
-        Cursor {
-            document: self.document,
-            value,
-            at: self.at.clone() + &pointer(&[key]),
-        }
     }
 
     /// A member, without reading it yet.
     pub(crate) fn peek(&self, key: &str) -> Option<Cursor<'a>> {
-        let value = self.value.get(key)?;
-        Some(self.child(key, value))
+        Some(Cursor {
+            value: self.value.get(key)?,
+            at: self.at.clone() + &pointer(&[key]),
+            ..self.clone()
+        })
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<Cursor<'a>> {
-        let child = self.peek(key)?;
-        child.mark();
-        Some(child)
+        self.peek(key).inspect(Cursor::mark)
     }
 
     pub(crate) fn has(&self, key: &str) -> bool {
@@ -129,8 +140,9 @@ impl<'a> Cursor<'a> {
     }
 
     pub(crate) fn flag(&self, key: &str) -> bool {
-        let flag = self.value.get(key).and_then(Value::as_bool);
-        flag.is_some_and(|_| self.get(key).is_some()) && flag == Some(true)
+        let flag = self.peek(key).filter(|one| one.value.is_boolean());
+        flag.inspect(Cursor::mark)
+            .is_some_and(|one| *one.value == true)
     }
 
     /// The texts of an array.
@@ -140,53 +152,58 @@ impl<'a> Cursor<'a> {
         items.filter_map(|one| one.value.as_str()).collect()
     }
 
-    /// The members of an object.
-    pub(crate) fn entries(&self) -> Vec<(&'a str, Cursor<'a>)> {
-        let members = self.value.as_object().into_iter().flatten();
-        let members = members.map(|(key, value)| (key.as_str(), self.child(key, value)));
-        members.inspect(|(_, child)| child.mark()).collect()
+    /// The members of an object, or the items of an array, without reading them yet.
+    pub(crate) fn children(&self) -> Vec<(String, Cursor<'a>)> {
+        let child = |(key, value): (String, &'a Value)| {
+            let at = self.at.clone() + &pointer(&[&key]);
+            (
+                key,
+                Cursor {
+                    value,
+                    at,
+                    ..self.clone()
+                },
+            )
+        };
+        children(self.value).into_iter().map(child).collect()
+    }
+
+    /// The members of an object, or the items of an array.
+    pub(crate) fn entries(&self) -> Vec<(String, Cursor<'a>)> {
+        let children = self.children();
+        children.iter().for_each(|(_, child)| child.mark());
+        children
+    }
+
+    /// The same without their names.
+    pub(crate) fn items(&self) -> Vec<Cursor<'a>> {
+        self.entries().into_iter().map(|(_, child)| child).collect()
     }
 
     pub(crate) fn keys(&self) -> Vec<&'a str> {
-        let keys = self.value.as_object().into_iter().flat_map(Map::keys);
-        keys.map(String::as_str).collect()
+        let members = self.value.as_object().into_iter().flatten();
+        members.map(|(key, _)| key.as_str()).collect()
     }
 
-    /// The items of an array.
-    pub(crate) fn items(&self) -> Vec<Cursor<'a>> {
-        let items = self.peek_items();
-        items.iter().for_each(Cursor::mark);
-        items
-    }
-
-    /// The items of an array, without reading them yet.
-    pub(crate) fn peek_items(&self) -> Vec<Cursor<'a>> {
-        let items = self.value.as_array().into_iter().flatten().enumerate();
-        let items = items.map(|(index, value)| self.child(&index.to_string(), value));
-        items.collect()
-    }
-
-    /// Where the reference at this place leads, one step; nothing where it is none.
+    /// Where the reference at this place leads, one step; nothing where it is none. One that leads nowhere is refused.
     pub(crate) fn target(&self) -> Option<Cursor<'a>> {
         let reference = self.text("$ref")?;
-        self.document.at(target(reference)?)
-    }
-
-    /// The same without reading the reference.
-    pub(crate) fn peek_target(&self) -> Option<Cursor<'a>> {
-        let reference = self.value.get("$ref")?.as_str()?;
-        self.document.at(target(reference)?)
+        let found = self.document.target(reference);
+        if found.is_none() {
+            let reason = format!("there is nothing at {reference}");
+            let way = "add it to /components, or correct the reference";
+            self.document
+                .refuse(&format!("{}/$ref", self.at), &reason, way);
+        }
+        self.document.at(&found?)
     }
 
     /// Follows references; what is none is itself.
     pub(crate) fn followed(self) -> Cursor<'a> {
-        let mut cursor = self;
-        // Ends also where references form a cycle, which is refused.
-        for _ in 0..100 {
-            let Some(next) = cursor.target() else { break };
-            cursor = next;
+        match self.target() {
+            Some(next) => next.followed(),
+            None => self,
         }
-        cursor
     }
 }
 
@@ -213,71 +230,6 @@ fn target(reference: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Keywords whose members have names of their own, so that none of these is a keyword.
-const NAMED: [&str; 10] = [
-    "$defs",
-    "callbacks",
-    "headers",
-    "links",
-    "parameters",
-    "properties",
-    "requestBodies",
-    "responses",
-    "schemas",
-    "securitySchemes",
-];
-
-/// Refuses every reference that leads nowhere in this document.
-pub(super) fn check_references(document: &Document, findings: &mut Findings) {
-    check(document, &document.value, "", findings);
-}
-
-fn check(document: &Document, value: &Value, at: &str, findings: &mut Findings) {
-    let named = NAMED.contains(&at.rsplit('/').next().unwrap_or_default());
-    let each = |(key, child): (String, &Value)| {
-        // An example may hold anything, and so may an extension.
-        let is_open = key == "example" || key == "examples" || key.starts_with("x-");
-        if is_open && !named {
-            return;
-        }
-        let below = format!("{at}{}", pointer(&[&key]));
-        match child.as_str().filter(|_| key == "$ref") {
-            Some(text) if !leads_somewhere(document, text) => findings.refuse(
-                &below,
-                &format!("there is nothing at {text}"),
-                "add it to /components, or correct the reference",
-            ),
-            Some(_) => {}
-            None => check(document, child, &below, findings),
-        }
-    };
-    match value {
-        Value::Object(map) => map
-            .iter()
-            .map(|(key, one)| (key.clone(), one))
-            .for_each(each),
-        Value::Array(items) => {
-            let items = items.iter().enumerate();
-            items
-                .map(|(index, one)| (index.to_string(), one))
-                .for_each(each);
-        }
-        _ => {}
-    }
-}
-
-/// Whether following the reference ends at a value that is no reference itself.
-fn leads_somewhere(document: &Document, reference: &str) -> bool {
-    let mut next = Some(reference.to_owned());
-    for _ in 0..100 {
-        let Some(reference) = next else { return true };
-        let found = target(&reference).and_then(|at| document.value.pointer(&at));
-        let Some(value) = found else { return false };
-        next = value.get("$ref").and_then(Value::as_str).map(str::to_owned);
-    }
-    false
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -299,7 +251,7 @@ mod tests {
     #[test]
     fn the_report_is_what_no_cursor_has_read() {
         let document = Document::new(json!({"a": {"b": 1, "c": [2, {"d": 3}]}, "e": 4}));
-        let root = document.root();
+        let root = document.at("").unwrap();
         root.get("a").unwrap().get("c").unwrap().items()[1].get("d");
         let unread = document.unread();
         let places: Vec<&str> = unread.iter().map(|(at, _)| at.as_str()).collect();

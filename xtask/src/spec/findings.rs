@@ -3,102 +3,63 @@
 use super::cursor::Document;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a note is about; the order is that of the summary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Topic {
-    ListGone,
-    NoList,
-    Operation,
-    Parameter,
-    Security,
-    Server,
-    Raw,
-    Unnamed,
-}
+/// What a note is about: its place in the summary, and its title there.
+pub(crate) type Topic = (u8, &'static str);
 
-impl Topic {
-    fn title(self) -> &'static str {
-        match self {
-            Topic::ListGone => "lists of earlier versions that are gone",
-            Topic::NoList => "operations that look like a list and are not generated as one",
-            Topic::Operation => "operations without a method of a client",
-            Topic::Parameter => "parameters that no method takes",
-            Topic::Security => "security schemes that the client does not send",
-            Topic::Server => "servers whose path belongs to the base URL, which users give",
-            Topic::Raw => "values kept as raw JSON",
-            Topic::Unnamed => {
-                "fields and values that no language can name; they are delivered like undocumented ones"
-            }
-        }
-    }
-}
+pub(crate) const LIST_GONE: Topic = (0, "lists of earlier versions that are gone");
+pub(crate) const NO_LIST: Topic = (
+    1,
+    "operations that look like a list and are not generated as one",
+);
+pub(crate) const OPERATION: Topic = (2, "operations without a method of a client");
+pub(crate) const PARAMETER: Topic = (3, "parameters that no method takes");
+pub(crate) const SECURITY: Topic = (4, "security schemes that the client does not send");
+pub(crate) const SERVER: Topic = (
+    5,
+    "servers whose path belongs to the base URL, which users give",
+);
+pub(crate) const RAW: Topic = (6, "values kept as raw JSON");
+pub(crate) const UNNAMED: Topic = (
+    7,
+    "fields and values that no language can name; they are delivered like undocumented ones",
+);
 
 /// Everything found in one spec; a shared schema is met once per reference to it.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    /// Ways out, with the places (JSON pointers) and reasons of each.
-    refusals: Vec<(String, Vec<(String, String)>)>,
-    notes: BTreeMap<Topic, Vec<String>>,
-    noted: BTreeSet<(Topic, String)>,
+    /// Sentences with the place (a JSON pointer), the reason and the way out.
+    refusals: Vec<String>,
+    notes: BTreeMap<Topic, BTreeSet<String>>,
 }
 
 impl Findings {
     pub(crate) fn refuse(&mut self, at: &str, reason: &str, way_out: &str) {
-        let place = self.refusals.iter().position(|(way, _)| way == way_out);
-        let place = place.unwrap_or_else(|| {
-            self.refusals.push((way_out.to_owned(), Vec::new()));
-            self.refusals.len() - 1
-        });
-        let (refusal, members) = (
-            (at.to_owned(), reason.to_owned()),
-            &mut self.refusals[place].1,
-        );
-        if !members.contains(&refusal) {
-            members.push(refusal);
+        let refusal = format!("{at}: {reason}; {way_out}");
+        if !self.refusals.contains(&refusal) {
+            self.refusals.push(refusal);
         }
     }
 
     pub(crate) fn note(&mut self, topic: Topic, text: impl Into<String>) {
-        let text = text.into();
-        if self.noted.insert((topic, text.clone())) {
-            self.notes.entry(topic).or_default().push(text);
-        }
+        self.notes.entry(topic).or_default().insert(text.into());
     }
 
-    /// All refusals, grouped by the way out; none where the spec can be generated.
+    /// All refusals; none where the spec can be generated.
     pub(crate) fn refusals(&self, file: &str) -> Option<String> {
-        let texts = self
-            .refusals
-            .iter()
-            .map(|(way, members)| match members.as_slice() {
-                [(at, reason)] => format!("{file}{at}: {reason}; {way}"),
-                several => {
-                    let lines = several
-                        .iter()
-                        .map(|(at, reason)| format!("\n  {file}{at}: {reason}"));
-                    format!(
-                        "{} of one kind; {way}:{}",
-                        several.len(),
-                        lines.collect::<String>()
-                    )
-                }
-            });
-        let texts: Vec<String> = texts.collect();
-        match self.refusals.iter().map(|(_, members)| members.len()).sum() {
+        let lines = self.refusals.iter().map(|one| format!("{file}{one}"));
+        let lines = lines.collect::<Vec<_>>().join("\n");
+        match self.refusals.len() {
             0 => None,
-            1 => Some(texts.concat()),
-            count => Some(format!(
-                "{}\n{count} problems; nothing was written",
-                texts.join("\n")
-            )),
+            1 => Some(lines),
+            count => Some(format!("{lines}\n{count} problems; nothing was written")),
         }
     }
 
     /// The summary of what is not generated: the notes, and what was not read, by keyword.
     pub(crate) fn summary(&self, document: &Document, file: &str) -> String {
         let mut text = format!("Not generated from {file}:\n");
-        for (topic, notes) in &self.notes {
-            text += &format!("  {} ({}):\n", topic.title(), notes.len());
+        for ((_, title), notes) in &self.notes {
+            text += &format!("  {title} ({}):\n", notes.len());
             notes
                 .iter()
                 .for_each(|note| text += &format!("    {note}\n"));
@@ -109,8 +70,7 @@ impl Findings {
             unread.entry(key).or_default().push(at);
         }
         for (key, places) in &unread {
-            let shown = places.iter().take(SHOWN).map(String::as_str);
-            let shown = shown.collect::<Vec<_>>().join(" ");
+            let shown = places[..places.len().min(SHOWN)].join(" ");
             let more = match places.len().saturating_sub(SHOWN) {
                 0 => String::new(),
                 more => format!(" and {more} more"),

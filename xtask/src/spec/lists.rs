@@ -1,63 +1,42 @@
 //! Which operations are paginated lists, and why others that look like one are not.
 
-use super::api::{List, Model, Operation, PAGING, Records, Type};
-use super::cursor::pointer;
-use super::findings::Topic;
+use super::api::{Api, List, Model, Operation, PAGING, Type};
+use super::findings::NO_LIST;
 use super::operations::{Written, json};
-use super::schema::{Form, schema};
+use super::schema::schema;
 use super::types::Types;
 use crate::names;
 
-/// What every page says of itself, and as what type.
-const PAGINATION: [(&str, Type); 4] = [
-    ("total", Type::Integer),
-    ("limit", Type::Integer),
-    ("offset", Type::Integer),
-    ("hasMore", Type::Boolean),
+/// What every page says of itself.
+const PAGINATION: [(&str, &str); 4] = [
+    ("total", "integer"),
+    ("limit", "integer"),
+    ("offset", "integer"),
+    ("hasMore", "boolean"),
 ];
 
 /// Parameters by which services page, in lower case and without separators.
-const PAGES: [&str; 20] = [
-    "limit",
-    "offset",
-    "skip",
-    "top",
-    "page",
-    "pagesize",
-    "pagenumber",
-    "perpage",
-    "size",
-    "count",
-    "cursor",
-    "after",
-    "before",
-    "startingafter",
-    "endingbefore",
-    "pagetoken",
-    "nexttoken",
-    "marker",
-    "start",
-    "take",
-];
+const PAGES: &str = "limit offset skip top page pagesize pagenumber perpage size count cursor after before startingafter \
+                     endingbefore pagetoken nexttoken marker start take";
 
 /// Names for records that are written within the response of a list: they are named by the list.
 pub(super) fn record_names<'a>(types: &mut Types<'a>, written: &[Written<'a>]) {
     for one in written {
-        let parameters = one.parameters();
-        let has = |name: &str| parameters.iter().any(|one| one.value["name"] == name);
-        let response = one.success().filter(|_| has("limit") && has("offset"));
-        let Some(mut envelope) = response.as_ref().and_then(json).map(|one| vec![one]) else {
+        let has = |name: &str| one.parameters.iter().any(|one| one.value["name"] == name);
+        let response = one
+            .success
+            .as_ref()
+            .filter(|_| has("limit") && has("offset"));
+        let Some(envelope) = response.and_then(json) else {
             continue;
         };
-        let keywords = loop {
-            match schema(envelope, types.findings).form {
-                Form::Reference(target) => envelope = vec![target],
-                Form::Keywords(keywords) => break keywords,
-            }
-        };
-        for property in keywords.properties.into_iter().flat_map(|(_, all)| all) {
+        let mut envelope = schema(vec![envelope]);
+        while let Some(target) = envelope.reference {
+            envelope = schema(vec![target]);
+        }
+        for property in envelope.properties.into_iter().flat_map(|(_, all)| all) {
             if let Some(items) = property.followed().peek("items") {
-                let list = names::camel(&names::list(one.path));
+                let list = names::camel(&names::list(&one.path));
                 let name = names::camel(&format!("{list}Record"));
                 types.names.entry(items.at).or_insert(name);
             }
@@ -67,64 +46,55 @@ pub(super) fn record_names<'a>(types: &mut Types<'a>, written: &[Written<'a>]) {
 
 /// An operation with `limit` and `offset` whose response holds the pagination object is a list.
 pub(super) fn list(types: &mut Types<'_>, operation: &Operation) -> Option<List> {
-    let page = match &operation.response {
-        Some(Type::Model(name)) => types.api.model(name),
-        _ => None,
-    };
-    let reasons = reasons(types, operation, page);
+    let (api, document) = (&types.api, types.document);
+    let page = operation
+        .response
+        .as_ref()
+        .and_then(|kind| api.model_of(kind));
+    let reasons = reasons(api, operation, page);
     if !reasons.is_empty() {
-        if resembles_list(types, operation, page) {
+        if resembles_list(api, operation, page) {
             let text = format!("{}: {}", operation.title(), reasons.join("; "));
-            types.findings.note(Topic::NoList, text);
+            document.note(NO_LIST, text);
         }
         return None;
     }
     let page = page?;
-    let of_objects = |kind: &Type| match kind {
-        Type::Array(held) => match &**held {
-            Type::Model(name) => Some(Some(name.clone())),
-            Type::Object => Some(None),
-            _ => None,
-        },
-        _ => None,
-    };
-    let fields = page.fields.iter();
-    let arrays: Vec<(String, Option<String>)> = fields
-        .filter_map(|field| Some((field.wire.clone(), of_objects(&field.kind)?)))
-        .collect();
-    if let [(first, _), (second, _), ..] = arrays.as_slice() {
-        let at = format!("{}{}", page.place, pointer(&["properties", second]));
+    let mut arrays = page.fields.iter().filter(|field| of_objects(&field.kind));
+    let (records, other) = (arrays.next(), arrays.next());
+    if let Some((first, second)) = records.zip(other) {
+        let first = &first.wire;
         let reason = format!("the response has two arrays of objects, {first} too");
         let way = "write items: {} for the one that is not the records";
-        types.findings.refuse(&at, &reason, way);
+        document.refuse(&page.place_of(&second.wire), &reason, way);
     }
-    let limit = operation
-        .parameters
-        .iter()
-        .find(|one| one.name == "limit")?;
-    let records = arrays.into_iter().next();
+    let mut parameters = operation.parameters.iter();
     Some(List {
         name: names::list(&operation.path),
-        records: records.map(|(key, model)| Records { key, model }),
-        max_limit: limit.maximum,
+        key: records.map(|field| field.wire.clone()),
+        model: records.and_then(|field| field.kind.named().map(str::to_owned)),
+        max_limit: parameters.find(|one| one.name == "limit")?.maximum,
     })
 }
 
+fn of_objects(kind: &Type) -> bool {
+    matches!(kind, Type::Array(held) if matches!(**held, Type::Model(_) | Type::Object))
+}
+
 /// Why an operation is not a list that this client can read; empty where it is one.
-fn reasons(types: &Types<'_>, operation: &Operation, page: Option<&Model>) -> Vec<String> {
+fn reasons(api: &Api, operation: &Operation, page: Option<&Model>) -> Vec<String> {
     let mut out = Vec::new();
     if operation.method != "get" {
-        out.push(format!(
-            "lists are read with GET, not {}",
-            operation.method.to_uppercase()
-        ));
+        let method = operation.method.to_uppercase();
+        out.push(format!("lists are read with GET, not {method}"));
     }
     if operation.path.contains('{') {
         out.push("its path has parameters".to_owned());
     }
+    let parameters = operation.parameters.iter();
     for name in PAGING {
-        let mut found = operation.parameters.iter();
-        match found.find(|one| one.name == name && one.location == "query") {
+        let mut queries = parameters.clone().filter(|one| one.location == "query");
+        match queries.find(|one| one.name == name) {
             Some(one) if one.kind == Type::Integer && one.maximum != Some(0) => {}
             Some(_) => out.push(format!(
                 "the query parameter {name} is not an integer above 0"
@@ -132,41 +102,29 @@ fn reasons(types: &Types<'_>, operation: &Operation, page: Option<&Model>) -> Ve
             None => out.push(format!("it has no query parameter {name}")),
         }
     }
-    let needed = operation.parameters.iter().filter(|one| one.required);
-    for one in needed.filter(|one| !one.is_taken() && !one.is_of_client()) {
-        out.push(format!(
-            "it requires the {} parameter {} ({}), which cannot be sent",
-            one.location, one.name, one.kind
-        ));
+    for one in parameters.filter(|one| one.required && !one.is_taken() && !one.is_of_client()) {
+        let (name, location, kind) = (&one.name, &one.location, &one.kind);
+        let text =
+            format!("it requires the {location} parameter {name} ({kind}), which cannot be sent");
+        out.push(text);
     }
     let Some(page) = page else {
         out.push("its response is not an object with a pagination object".to_owned());
         return out;
     };
-    let pagination = match page.field("pagination").map(|field| &field.kind) {
-        Some(Type::Model(name)) => types.api.model(name),
-        _ => None,
-    };
-    let Some(pagination) = pagination else {
+    let pagination = page.field("pagination");
+    let Some(pagination) = pagination.and_then(|field| api.model_of(&field.kind)) else {
         out.push("its response has no pagination object".to_owned());
         return out;
     };
     for (name, kind) in PAGINATION {
-        let field = pagination.field(name);
-        let fits =
-            |field: &super::api::Field| field.kind == kind && field.required && !field.nullable;
-        if !field.is_some_and(fits) {
-            let kind = if kind == Type::Boolean {
-                "boolean"
-            } else {
-                "integer"
-            };
+        let shown = pagination.field(name).map(ToString::to_string);
+        if shown != Some(format!("{name}: {kind}")) {
             out.push(format!("its pagination has no required {kind} {name}"));
         }
     }
-    let of_objects =
-        |kind: &Type| matches!(kind, Type::Map(held) if matches!(**held, Type::Model(_)));
-    if let Some(map) = page.fields.iter().find(|field| of_objects(&field.kind)) {
+    let is_map = |kind: &Type| matches!(kind, Type::Map(held) if matches!(**held, Type::Model(_)));
+    if let Some(map) = page.fields.iter().find(|field| is_map(&field.kind)) {
         out.push(format!(
             "its records ({}) are a map, not an array",
             map.wire
@@ -176,28 +134,21 @@ fn reasons(types: &Types<'_>, operation: &Operation, page: Option<&Model>) -> Ve
 }
 
 /// Whether people would take it for a list: it reads, and pages or gives several objects.
-fn resembles_list(types: &Types<'_>, operation: &Operation, page: Option<&Model>) -> bool {
-    let plain = |name: &str| {
-        name.to_ascii_lowercase()
-            .replace(['-', '_', '.', '[', ']', '$'], "")
-    };
+fn resembles_list(api: &Api, operation: &Operation, page: Option<&Model>) -> bool {
     let mut queries = operation
         .parameters
         .iter()
         .filter(|one| one.location == "query");
-    let pages = queries.any(|one| PAGES.contains(&plain(&one.name).as_str()));
-    let several = |kind: &Type| {
-        let object = |held: &Type| matches!(held, Type::Model(_) | Type::Object);
-        matches!(kind, Type::Array(held) if object(held))
-    };
-    let is_page = |model: &Model| {
-        let nested = |name: &str| types.api.model(name).is_some_and(Model::is_page);
-        model.is_page()
-            || model.fields.iter().any(|field| {
-                several(&field.kind) || matches!(&field.kind, Type::Model(name) if nested(name))
-            })
-    };
-    let gives = operation.response.as_ref().is_some_and(several) || page.is_some_and(is_page);
+    let pages = queries.any(|one| {
+        let name = one.name.to_ascii_lowercase();
+        let name = name.replace(['-', '_', '.', '[', ']', '$'], "");
+        PAGES.split(' ').any(|page| page == name)
+    });
+    let is_page = |kind: &Type| api.model_of(kind).is_some_and(Model::is_page);
+    let mut fields = page.iter().flat_map(|model| &model.fields);
+    let response = operation.response.as_ref();
+    let gives = response.is_some_and(|kind| of_objects(kind) || is_page(kind))
+        || fields.any(|field| of_objects(&field.kind) || is_page(&field.kind));
     match operation.method.as_str() {
         "get" => pages || gives,
         "post" => pages && gives || page.is_some_and(Model::is_page),

@@ -1,10 +1,10 @@
 //! Operations of the spec: every method of every path, with parameters, bodies and security.
 
 use super::api::{Body, Operation, Parameter, TokenUse, Type};
-use super::cursor::{Cursor, pointer};
-use super::findings::Topic;
+use super::cursor::{Cursor, Document, pointer};
+use super::findings::{OPERATION, PARAMETER, SECURITY};
 use super::types::Types;
-use super::{lists, prose, said};
+use super::{described, lists, prose, said};
 use crate::names;
 use std::collections::BTreeSet;
 
@@ -17,103 +17,100 @@ const METHODS: [&str; 8] = [
 const BESIDE_METHODS: [&str; 5] = ["parameters", "summary", "description", "servers", "$ref"];
 
 /// Headers of responses that the client reads.
-const READ_HEADERS: [&str; 6] = [
-    "x-ratelimit-limit",
-    "x-ratelimit-remaining",
-    "x-ratelimit-reset",
-    "retry-after",
-    "x-request-id",
-    "content-type",
-];
+const READ_HEADERS: &str = "x-ratelimit-limit x-ratelimit-remaining x-ratelimit-reset retry-after \
+                            x-request-id content-type";
 
 /// A method of a path, with what the path says for all of its methods.
 pub(super) struct Written<'a> {
-    pub(super) path: &'a str,
-    pub(super) method: &'a str,
+    pub(super) path: String,
+    pub(super) method: String,
     pub(super) body: Cursor<'a>,
-    item: Cursor<'a>,
-}
-
-impl<'a> Written<'a> {
-    /// The parameters; those of the method stand for those of the path.
-    pub(super) fn parameters(&self) -> Vec<Cursor<'a>> {
-        let mut out: Vec<Cursor> = Vec::new();
-        for holder in [&self.body, &self.item] {
-            let written = holder.get("parameters").map(|all| all.items());
-            for one in written.into_iter().flatten().map(Cursor::followed) {
-                let same = |other: &Cursor| {
-                    ["name", "in"]
-                        .iter()
-                        .all(|key| other.value[*key] == one.value[*key])
-                };
-                if !out.iter().any(same) {
-                    out.push(one);
-                }
-            }
-        }
-        out
-    }
-
+    /// Those of the method stand for those of the path.
+    pub(super) parameters: Vec<Cursor<'a>>,
     /// The successful response: a status from 200 to 299, `2XX`, or `default` where neither is.
     ///
     /// An empty response beside one with a body is one that need not be read.
-    pub(super) fn success(&self) -> Option<Cursor<'a>> {
-        let responses = self.body.get("responses")?;
-        let mut statuses = responses.keys();
-        statuses.retain(|status| status.starts_with('2'));
-        statuses.sort_unstable();
-        let response = |status: &&str| responses.peek(status).map(Cursor::followed);
-        let has_body = |status: &&&str| response(status).is_some_and(|one| one.has("content"));
-        let chosen = statuses.iter().find(has_body).or(statuses.first());
-        let chosen = responses.get(chosen.copied().unwrap_or("default"))?;
-        Some(chosen.followed())
-    }
+    pub(super) success: Option<Cursor<'a>>,
+    /// The other responses.
+    others: Vec<Cursor<'a>>,
 }
 
 /// Every method of every path, in the spec's order.
-pub(super) fn written<'a>(types: &mut Types<'a>) -> Vec<Written<'a>> {
+pub(super) fn written(document: &Document) -> Vec<Written<'_>> {
     let mut out = Vec::new();
-    let paths = types.document.root().get("paths");
+    let paths = document.at("/paths");
     for (path, item) in paths.iter().flat_map(Cursor::entries) {
+        let at = item.at.clone();
         let item = item.followed();
         if !item.value.is_object() {
-            let at = pointer(&["paths", path]);
-            let way = "write an object of methods";
-            types.findings.refuse(&at, "this is not a path", way);
+            document.refuse(&at, "this is not a path", "write an object of methods");
         }
-        for method in item.keys() {
-            if METHODS.contains(&method) {
-                out.extend(item.get(method).map(|body| Written {
+        for (method, body) in item.children() {
+            if METHODS.contains(&&*method) {
+                body.mark();
+                let (success, others) = responses(&body);
+                let parameters = parameters(&[&body, &item]);
+                let path = path.clone();
+                out.push(Written {
                     path,
                     method,
                     body,
-                    item: item.clone(),
-                }));
-            } else if !BESIDE_METHODS.contains(&method) && !method.starts_with("x-") {
-                let at = pointer(&["paths", path, method]);
+                    parameters,
+                    success,
+                    others,
+                });
+            } else if !BESIDE_METHODS.contains(&&*method) && !method.starts_with("x-") {
                 let way = format!("the methods are {}", METHODS.join(", "));
-                let reason = format!("there is no method {method:?}");
-                types.findings.refuse(&at, &reason, &way);
+                body.refuse(&format!("there is no method {method:?}"), &way);
             }
         }
     }
     out
 }
 
+fn parameters<'a>(holders: &[&Cursor<'a>]) -> Vec<Cursor<'a>> {
+    let mut out: Vec<Cursor> = Vec::new();
+    let written = holders.iter().filter_map(|one| one.get("parameters"));
+    for one in written.flat_map(|all| all.items()).map(Cursor::followed) {
+        let key = |one: &Cursor| (one.value["name"].clone(), one.value["in"].clone());
+        if !out.iter().any(|other| key(other) == key(&one)) {
+            out.push(one);
+        }
+    }
+    out
+}
+
+/// The successful response, and the others.
+fn responses<'a>(body: &Cursor<'a>) -> (Option<Cursor<'a>>, Vec<Cursor<'a>>) {
+    let written = body.get("responses").map(|all| all.children());
+    let mut written = written.unwrap_or_default();
+    written.sort_by(|one, other| one.0.cmp(&other.0));
+    let is_success = |(status, _): &&(String, Cursor)| status.starts_with('2');
+    let has_body = |(_, one): &&(String, Cursor)| one.clone().followed().has("content");
+    let success = written.iter().filter(is_success).find(has_body);
+    let success = success.or_else(|| written.iter().find(is_success));
+    let success = success.or_else(|| written.iter().find(|(status, _)| status == "default"));
+    let success = success.map(|(_, one)| one.clone());
+    // The reference itself is read, and what it leads to is reported where nothing else is read of it.
+    let others = written.iter().map(|(_, one)| one);
+    let others = others.filter(|one| success.as_ref().is_none_or(|success| success.at != one.at));
+    let others = others.map(|one| one.target().unwrap_or_else(|| one.clone()));
+    let others = others.collect();
+    success.iter().for_each(Cursor::mark);
+    (success.map(Cursor::followed), others)
+}
+
 /// The JSON schema in the content of a request body, a response or a parameter.
 pub(super) fn json<'a>(holder: &Cursor<'a>) -> Option<Cursor<'a>> {
     let content = holder.peek("content")?;
-    let is_json = |kind: &&str| {
+    let is_json = |kind: &&&str| {
         let kind = kind.split(';').next().unwrap_or_default().trim();
         let kind = kind.to_ascii_lowercase();
-        kind == "*/*"
-            || kind == "text/json"
-            || kind == "application/json"
-            || kind.ends_with("+json")
+        ["*/*", "text/json", "application/json"].contains(&&*kind) || kind.ends_with("+json")
     };
     let kinds = content.keys();
     let plain = kinds.iter().find(|kind| **kind == "application/json");
-    let kind = plain.or_else(|| kinds.iter().find(|kind| is_json(kind)))?;
+    let kind = plain.or_else(|| kinds.iter().find(is_json))?;
     content.peek(kind)?.peek("schema")
 }
 
@@ -123,125 +120,86 @@ pub(super) fn read<'a>(
     written: &Written<'a>,
     answered: &mut BTreeSet<String>,
 ) -> Operation {
-    let body = &written.body;
-    let id = match body.text("operationId") {
-        Some(id) if !id.trim().is_empty() => id.to_owned(),
-        _ => id_of(written),
-    };
-    let whose = format!("{} {}", written.method.to_uppercase(), written.path);
-    let typed = |types: &mut Types<'a>, schema: Cursor<'a>, suffix: &str| {
+    let (body, method, path) = (&written.body, written.method.clone(), written.path.clone());
+    let id = body.text("operationId").filter(|id| !id.trim().is_empty());
+    let id = id.map_or_else(|| id_of(written), str::to_owned);
+    let mut typed = |schema: Cursor<'a>, suffix: &str| {
         schema.mark();
         let name = names::camel(&format!("{id}{suffix}"));
         let hint = types.names.entry(schema.at.clone());
         hint.or_insert_with(|| name.clone());
         types.of(vec![schema], &name).kind
     };
+    let response = written.success.as_ref().and_then(json);
+    let response = response.map(|schema| typed(schema, "Response"));
     let request = body.get("requestBody").map(Cursor::followed);
-    let (success, others) = (written.success(), others(written));
-    let response = success.as_ref().and_then(json);
-    let response = response.map(|schema| typed(types, schema, "Response"));
-    let request_json = request.as_ref().and_then(json);
-    let body_type = request_json.map(|schema| typed(types, schema, "Request"));
-    let needs_body = request.as_ref().is_some_and(|one| one.flag("required"));
-    answered.extend(response.iter().filter_map(Type::named).map(str::to_owned));
-    for response in others {
-        // Nobody reads it, but a model is generated where it has a name.
-        let target = json(&response).and_then(|schema| schema.peek_target());
-        let known = target.map(|target| types.referred(target, &response.at).kind);
-        answered.extend(known.iter().filter_map(Type::named).map(str::to_owned));
-    }
-    success.iter().for_each(read_headers);
-    let parameters = written.parameters().into_iter();
-    let parameters = parameters.filter_map(|one| parameter(types, &one, &id));
-    let parameters = parameters.collect();
-    let name = body.text("x-talentdata-name");
-    let mut operation = Operation {
-        name: name.unwrap_or(&id).to_owned(),
-        command: body
-            .text("x-talentdata-command")
-            .or(name)
-            .unwrap_or(&id)
-            .to_owned(),
-        positional: body.text("x-talentdata-positional").map(str::to_owned),
-        nonblank: owned(body.texts("x-talentdata-nonblank")),
-        idempotent: is_idempotent(written),
-        obstacle: None,
-        method: written.method.to_owned(),
-        path: written.path.to_owned(),
-        group: prose(body.texts("tags").first().copied().unwrap_or_default()),
-        summary: said(body.text("summary")).unwrap_or_else(|| prose(&id)),
-        description: described(body),
-        deprecated: false,
-        token: token(types, body, &whose),
-        parameters,
-        body: body_type.map(|kind| Body {
-            kind,
-            required: needs_body,
-        }),
-        response,
-        list: None,
-        id,
-    };
-    operation.list = lists::list(types, &operation);
-    operation.obstacle = obstacle(&operation, needs_body && operation.body.is_none());
-    operation.deprecated = operation.is_call() && body.flag("deprecated");
-    note(types, &operation);
-    operation
-}
-
-/// The responses that are not the successful one.
-fn others<'a>(written: &Written<'a>) -> Vec<Cursor<'a>> {
-    let success = written.success().map(|one| one.at);
-    let responses = written.body.peek("responses");
-    let statuses = responses.iter().flat_map(Cursor::keys);
-    let responses = statuses.filter_map(|status| responses.as_ref()?.peek(status));
-    // The reference itself is read, and what it leads to is reported where nothing else is read of it.
-    let responses = responses.filter_map(|one| match one.has("$ref") {
-        true => one.target(),
-        false => Some(one),
+    let required = request.as_ref().is_some_and(|one| one.flag("required"));
+    let request = request.as_ref().and_then(json);
+    let request = request.map(|schema| Body {
+        kind: typed(schema, "Request"),
+        required,
     });
-    responses
-        .filter(|one| Some(&one.at) != success.as_ref())
-        .collect()
-}
-
-/// Reads those headers of a response that the client reads.
-fn read_headers(response: &Cursor) {
-    let Some(headers) = response.peek("headers") else {
-        return;
-    };
-    for name in headers.keys() {
-        if READ_HEADERS.contains(&name.to_ascii_lowercase().as_str())
-            && let Some(header) = headers.get(name)
+    // Nobody reads the others, but a model is generated where it has a name.
+    let others = written.others.iter().filter_map(json);
+    let others = others.filter(|schema| schema.has("$ref"));
+    let others: Vec<Type> = others.map(|schema| typed(schema, "")).collect();
+    let kinds = response.iter().chain(&others).filter_map(Type::named);
+    answered.extend(kinds.map(str::to_owned));
+    let headers = written.success.as_ref().and_then(|one| one.peek("headers"));
+    for (name, header) in headers.iter().flat_map(Cursor::children) {
+        if READ_HEADERS
+            .split(' ')
+            .any(|one| one.eq_ignore_ascii_case(&name))
         {
+            header.mark();
             header.followed();
         }
     }
-}
-
-fn owned(texts: Vec<&str>) -> Vec<String> {
-    texts.into_iter().map(str::to_owned).collect()
-}
-
-fn described(holder: &Cursor) -> String {
-    said(holder.text("description")).unwrap_or_else(|| "Not described.".to_owned())
-}
-
-/// Whether HTTP says so of the method, or the spec of the operation.
-fn is_idempotent(written: &Written) -> bool {
-    match written.body.get("x-talentdata-idempotent") {
-        Some(said) => *said.value == true,
-        None => !["post", "patch"].contains(&written.method),
-    }
+    let parameters = written.parameters.iter();
+    let parameters = parameters
+        .filter_map(|one| parameter(types, one, &id))
+        .collect();
+    let name = body.text("x-talentdata-name").unwrap_or(&id).to_owned();
+    let command = body.text("x-talentdata-command").unwrap_or(&name);
+    let nonblank = body.texts("x-talentdata-nonblank").into_iter();
+    // HTTP says so of the method, or the spec of the operation.
+    let idempotent = body.get("x-talentdata-idempotent");
+    let of_method = !["post", "patch"].contains(&&*method);
+    let mut operation = Operation {
+        command: command.to_owned(),
+        positional: body.text("x-talentdata-positional").map(str::to_owned),
+        nonblank: nonblank.map(str::to_owned).collect(),
+        idempotent: idempotent.map_or(of_method, |said| *said.value == true),
+        obstacle: None,
+        group: prose(body.texts("tags").first().copied().unwrap_or_default()),
+        summary: said(body.text("summary")).unwrap_or_else(|| prose(&id)),
+        description: described(body.text("description")),
+        deprecated: false,
+        token: token(
+            types.document,
+            body,
+            &format!("{} {path}", method.to_uppercase()),
+        ),
+        parameters,
+        body: request,
+        response,
+        list: None,
+        method,
+        path,
+        name,
+        id,
+    };
+    operation.list = lists::list(types, &operation);
+    operation.obstacle = obstacle(&operation, required && operation.body.is_none());
+    operation.deprecated = operation.is_call() && body.flag("deprecated");
+    note(types.document, &operation);
+    operation
 }
 
 /// Reads a parameter.
 fn parameter<'a>(types: &mut Types<'a>, written: &Cursor<'a>, id: &str) -> Option<Parameter> {
     let (Some(name), Some(location)) = (written.text("name"), written.text("in")) else {
-        let way = "give it `name` and `in`";
-        types
-            .findings
-            .refuse(&written.at, "this is not a parameter", way);
+        written.refuse("this is not a parameter", "give it `name` and `in`");
         return None;
     };
     let schema = written.get("schema").or_else(|| json(written));
@@ -250,22 +208,19 @@ fn parameter<'a>(types: &mut Types<'a>, written: &Cursor<'a>, id: &str) -> Optio
         Some(shared) => names::camel(&format!("{shared} parameter")),
         None => names::camel(&format!("{id} {name}")),
     };
-    let kind = schema.clone().map(|schema| {
-        schema.mark();
-        types.of(vec![schema], &place).kind
-    });
-    let limits = name == "limit" && location == "query";
-    let maximum = schema
-        .filter(|_| limits)
-        .and_then(|one| maximum(&one.followed()));
+    schema.iter().for_each(Cursor::mark);
+    let kind = schema
+        .clone()
+        .map(|schema| types.of(vec![schema], &place).kind);
+    let limit = schema.filter(|_| name == "limit" && location == "query");
     Some(Parameter {
         name: name.to_owned(),
         location: location.to_owned(),
-        description: described(written),
+        description: described(written.text("description")),
         required: written.flag("required") || location == "path",
         kind: kind.unwrap_or(Type::Text),
         place: written.at.clone(),
-        maximum,
+        maximum: limit.and_then(|one| maximum(&one.followed())),
     })
 }
 
@@ -275,10 +230,7 @@ fn maximum(schema: &Cursor) -> Option<u64> {
     // OpenAPI 3.0 marks the maximum as exclusive, 3.1 has another keyword for it.
     let marked = schema.flag("exclusiveMaximum");
     let below = |bound: f64| bound.ceil() - 1.0;
-    let inclusive = number("maximum").map(|bound| match marked {
-        true => below(bound),
-        false => bound.floor(),
-    });
+    let inclusive = number("maximum").map(|one| if marked { below(one) } else { one.floor() });
     let exclusive = number("exclusiveMaximum").map(below);
     let bound = inclusive.into_iter().chain(exclusive).reduce(f64::min)?;
     // The cast saturates, as a bound should.
@@ -286,31 +238,24 @@ fn maximum(schema: &Cursor) -> Option<u64> {
 }
 
 /// Whether the bearer token goes with the operation; other schemes are noted.
-fn token(types: &mut Types<'_>, body: &Cursor, whose: &str) -> TokenUse {
-    let security = body.get("security");
-    let security = security.or_else(|| types.document.root().get("security"));
+fn token(document: &Document, body: &Cursor, whose: &str) -> TokenUse {
+    let security = body.get("security").or_else(|| document.at("/security"));
     let (mut with, mut without) = (false, false);
     for requirement in security.iter().flat_map(Cursor::items) {
-        let names = requirement.keys();
         requirement.mark_all();
-        without |= names.is_empty();
-        for name in names {
+        without |= requirement.keys().is_empty();
+        for name in requirement.keys() {
             let at = pointer(&["components", "securitySchemes", name]);
-            let scheme = types.document.at(at.clone()).map(Cursor::followed);
-            let kind = scheme.as_ref().and_then(|scheme| scheme.text("type"));
-            let http = scheme.as_ref().and_then(|scheme| scheme.text("scheme"));
-            match kind {
-                Some("http") if http.is_some_and(|one| one.eq_ignore_ascii_case("bearer")) => {
-                    with = true;
-                }
+            let scheme = document.at(&at).map(Cursor::followed);
+            let text = |key: &str| scheme.as_ref().and_then(|scheme| scheme.text(key));
+            let http = text("scheme").unwrap_or_default();
+            match text("type") {
                 Some("oauth2" | "openIdConnect") => with = true,
-                Some(kind) => types
-                    .findings
-                    .note(Topic::Security, format!("{whose}: {name} ({kind})")),
+                Some("http") if http.eq_ignore_ascii_case("bearer") => with = true,
+                Some(kind) => document.note(SECURITY, format!("{whose}: {name} ({kind})")),
                 None => {
                     let way = "add it to /components/securitySchemes, or correct the name";
-                    let reason = "there is no such security scheme";
-                    types.findings.refuse(&at, reason, way);
+                    document.refuse(&at, "there is no such security scheme", way);
                 }
             }
         }
@@ -333,13 +278,15 @@ fn obstacle(operation: &Operation, needs_other_body: bool) -> Option<String> {
     let placeholders = operation.path.split('{').skip(1);
     let placeholders = placeholders.filter_map(|part| Some(part.split_once('}')?.0));
     let placeholders: Vec<&str> = placeholders.collect();
-    if let Some(name) = placeholders.iter().find(|name| !in_path.contains(name)) {
-        let reason = "which is none of its parameters";
-        return Some(format!("its path has {{{name}}}, {reason}"));
-    }
-    if let Some(name) = in_path.iter().find(|name| !placeholders.contains(name)) {
-        let reason = "which is one of its parameters";
-        return Some(format!("its path has no {{{name}}}, {reason}"));
+    for (has, in_one, in_other, which) in [
+        ("has", &placeholders, &in_path, "none"),
+        ("has no", &in_path, &placeholders, "one"),
+    ] {
+        if let Some(name) = in_one.iter().find(|name| !in_other.contains(name)) {
+            return Some(format!(
+                "its path {has} {{{name}}}, which is {which} of its parameters"
+            ));
+        }
     }
     let mut missing = parameters.filter(|one| one.required && !one.is_taken());
     let missing = missing.find(|one| !one.is_of_client())?;
@@ -350,26 +297,26 @@ fn obstacle(operation: &Operation, needs_other_body: bool) -> Option<String> {
 }
 
 /// Notes what the operation has and no language gets.
-fn note(types: &mut Types<'_>, operation: &Operation) {
-    let (title, findings) = (operation.title(), &mut *types.findings);
+fn note(document: &Document, operation: &Operation) {
+    let title = operation.title();
     if let Some(obstacle) = &operation.obstacle {
-        findings.note(Topic::Operation, format!("{title}: {obstacle}"));
+        document.note(OPERATION, format!("{title}: {obstacle}"));
     }
-    let lost = |one: &&Parameter| match operation.is_generated() {
-        true => !one.is_taken() && !one.is_of_client(),
-        false => true,
-    };
-    for one in operation.parameters.iter().filter(lost) {
-        let needed = if one.required { ", required" } else { "" };
-        let text = format!("{title}: {} ({}{needed})", one.name, one.location);
-        findings.note(Topic::Parameter, text);
+    for one in &operation.parameters {
+        let is_sent = one.is_taken() || one.is_of_client();
+        if !(is_sent && operation.is_generated()) {
+            let needed = if one.required { ", required" } else { "" };
+            let text = format!("{title}: {} ({}{needed})", one.name, one.location);
+            document.note(PARAMETER, text);
+        }
     }
 }
 
 /// A name for an operation without one: its method and path.
 fn id_of(written: &Written) -> String {
     let path = written.path.replace('{', "by_").replace('}', "");
-    let words = names::camel(&format!("{} {}", written.method, path.replace('/', " ")));
+    let words = format!("{} {}", written.method, path.replace('/', " "));
+    let words = names::camel(&words);
     let mut letters = words.chars();
     let first = letters.next().into_iter().flat_map(char::to_lowercase);
     first.chain(letters).collect()

@@ -1,8 +1,10 @@
-//! What is decided when all types are known: what occurs in responses, what closes a cycle, what the client needs.
+//! What is decided when all types are known: what occurs in responses, what closes a cycle, what no language can name, what
+//! the client needs.
 
 use super::api::{Api, Model, TOKEN, Type};
-use super::cursor::pointer;
-use super::findings::{Findings, Topic};
+use super::cursor::{Document, pointer};
+use super::findings::{RAW, UNNAMED};
+use crate::names;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Marks what the responses hold, directly or through others; there null counts as absent.
@@ -14,8 +16,8 @@ pub(super) fn mark_answered(api: &mut Api, roots: BTreeSet<String>) {
             (field.required, field.nullable) = (false, false);
         }
     }
-    for known in api.enums.iter_mut().filter(|one| seen.contains(&one.name)) {
-        known.answered = true;
+    for known in &mut api.enums {
+        known.answered = seen.contains(&known.name);
     }
 }
 
@@ -37,15 +39,20 @@ pub(crate) fn reachable(api: &Api, roots: BTreeSet<String>) -> BTreeSet<String> 
     seen
 }
 
-/// Makes any value of a field that would close a cycle: neither a C handle nor a Python class can hold itself.
-pub(super) fn open_cycles(api: &mut Api, findings: &mut Findings) {
+/// Makes any value of a field that would close a cycle: neither a C handle nor a Python class can hold itself. Then each model
+/// comes before those that hold it.
+pub(super) fn open_cycles(api: &mut Api, document: &Document) {
     let names = api.models.iter().enumerate();
     let names = names.map(|(index, model)| (model.name.clone(), index));
     let names: BTreeMap<String, usize> = names.collect();
-    let mut done = BTreeSet::new();
+    let mut done = Vec::new();
     for index in 0..api.models.len() {
-        visit(api, &names, index, &mut Vec::new(), &mut done, findings);
+        visit(api, &names, index, &mut Vec::new(), &mut done, document);
     }
+    let models = std::mem::take(&mut api.models).into_iter();
+    let mut models: Vec<Option<Model>> = models.map(Some).collect();
+    let ordered = done.iter().filter_map(|index| models[*index].take());
+    api.models = ordered.collect();
 }
 
 fn visit(
@@ -53,8 +60,8 @@ fn visit(
     names: &BTreeMap<String, usize>,
     index: usize,
     above: &mut Vec<usize>,
-    done: &mut BTreeSet<usize>,
-    findings: &mut Findings,
+    done: &mut Vec<usize>,
+    document: &Document,
 ) {
     if done.contains(&index) {
         return;
@@ -66,17 +73,43 @@ fn visit(
         let Some(&target) = target else { continue };
         if above.contains(&target) {
             let model = &mut api.models[index];
-            let field = &mut model.fields[position];
-            let at = format!("{}{}", model.place, pointer(&["properties", &field.wire]));
-            field.kind = field.kind.with_named(&Type::Json);
-            let text = format!("{at}: it leads back to a model that holds it");
-            findings.note(Topic::Raw, text);
+            let at = model.place_of(&model.fields[position].wire);
+            document.note(RAW, format!("{at}: it leads back to a model that holds it"));
+            let kind = &mut model.fields[position].kind;
+            *kind = kind.with_named(&Type::Json);
         } else {
-            visit(api, names, target, above, done, findings);
+            visit(api, names, target, above, done, document);
         }
     }
     above.pop();
-    done.insert(index);
+    done.push(index);
+}
+
+/// Leaves out fields that no language can name and nobody has to send: they are delivered like what the document does not show.
+pub(super) fn leave_out(api: &mut Api, document: &Document) {
+    let bodies = api.operations.iter().filter_map(|one| one.body.as_ref());
+    let bodies = bodies.filter_map(|body| body.kind.named());
+    let sent = reachable(api, bodies.map(str::to_owned).collect());
+    for model in &mut api.models {
+        let sent = sent.contains(&model.name) && !model.answered;
+        let mut taken = BTreeSet::new();
+        if model.field("extra").is_some() {
+            taken.insert(("Rust", "unknown_fields".to_owned()));
+        }
+        let place = model.place.clone();
+        model.fields.retain(|field| {
+            let wire = &field.wire;
+            let kept = [("Rust", names::RUST_FIELD), ("Python", names::PYTHON_FIELD)];
+            let own = kept.map(|(language, kept)| (language, names::name(wire, kept)));
+            let fits = names::is_a_name(wire) && own.iter().all(|name| !taken.contains(name));
+            let is_kept = fits || (sent && field.required);
+            match is_kept {
+                true => taken.extend(own),
+                false => document.note(UNNAMED, place.clone() + &pointer(&["properties", wire])),
+            }
+            is_kept
+        });
+    }
 }
 
 /// The fields of the request for a token, which the client writes out by hand.
@@ -86,34 +119,35 @@ const REQUEST: [(&str, &str); 2] = [
 ];
 
 /// Refuses a spec that lacks what the hand-written code takes from it.
-pub(super) fn check_needed(api: &Api, findings: &mut Findings) {
+pub(super) fn check_needed(api: &Api, document: &Document) {
     let way = "keep it as it was, or change the hand-written code in crates/ with it";
-    let mut refuse = |at: &str, reason: &str| findings.refuse(at, reason, way);
-    let operation = api.operations.iter().find(|one| one.id == TOKEN);
-    let body = operation.and_then(|one| one.body.as_ref());
-    let is_sent = |name: &str| body.is_some_and(|one| one.kind == Type::Model(name.to_owned()));
-    match (operation, api.model("TokenRequest")) {
-        (None, _) => {
-            let reason = "there is no operation createToken, with which the client gets its token";
-            refuse("/paths", reason);
-        }
-        (Some(_), Some(model)) if is_sent(&model.name) => {
-            let at = |wire: &str| model.place.clone() + &pointer(&["properties", wire]);
-            for (wire, shown) in REQUEST {
-                if !model.fields.iter().any(|one| one.to_string() == shown) {
-                    let reason = "the client sends this field, as it was documented";
-                    refuse(&at(wire), reason);
-                }
+    let refuse = |at: &str, reason: &str| document.refuse(at, reason, way);
+    let request = Type::Model("TokenRequest".to_owned());
+    match api.operations.iter().find(|one| one.id == TOKEN) {
+        None => refuse(
+            "/paths",
+            "there is no operation createToken, with which the client gets its token",
+        ),
+        Some(operation) => match operation.body.as_ref().map(|body| &body.kind) {
+            Some(kind) if *kind == request => {}
+            _ => refuse(
+                &operation.place(),
+                "the request of createToken is not the schema TokenRequest",
+            ),
+        },
+    }
+    if let Some(model) = api.model("TokenRequest") {
+        for (wire, shown) in REQUEST {
+            if !model.fields.iter().any(|one| one.to_string() == shown) {
+                let reason = "the client sends this field, as it was documented";
+                refuse(&model.place_of(wire), reason);
             }
-            for field in &model.fields {
-                if REQUEST.iter().all(|(wire, _)| field.wire != *wire) {
-                    refuse(&at(&field.wire), "the client does not send this field");
-                }
-            }
         }
-        (Some(operation), _) => {
-            let reason = "the request of createToken is not the schema TokenRequest";
-            refuse(&operation.place(), reason);
+        for field in &model.fields {
+            if REQUEST.iter().all(|(wire, _)| field.wire != *wire) {
+                let reason = "the client does not send this field";
+                refuse(&model.place_of(&field.wire), reason);
+            }
         }
     }
     if api.lists().next().is_some() && api.model("Pagination").is_none() {

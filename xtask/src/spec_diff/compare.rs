@@ -39,109 +39,84 @@ impl Change {
 
 /// Every change, the gravest first.
 pub(super) fn compare(old: &Registry, new: &Registry) -> Vec<Change> {
-    let (before, after) = (&old.places, &new.places);
-    let mut out: Vec<(Option<String>, Change)> = Vec::new();
-    let mut wholes = BTreeSet::new();
+    let mut out: Vec<(Option<&str>, Change)> = Vec::new();
+    // Of the parts of a thing that is new or gone nothing more is said.
+    let is_within = |subject: &Subject, other: &Registry| {
+        let whole = subject.part_of.as_ref();
+        whole.is_some_and(|whole| other.get(whole).is_none())
+    };
     for (key, subject) in &old.subjects {
-        let part_of = subject.part_of.clone();
-        match after.get(key) {
-            // Of the parts of a thing that is gone nothing more is said.
-            None if part_of
-                .as_ref()
-                .is_some_and(|whole| !after.contains_key(whole)) => {}
-            None => out.push((part_of, whole(key, subject, "is gone", Level::Breaking))),
-            Some(place) => {
-                let change = changed(key, subject, &new.subjects[*place].1);
-                out.extend(change.map(|change| (part_of, change)));
-            }
-        }
+        let change = match new.get(key) {
+            Some(now) => changed(key, subject, now),
+            None if is_within(subject, new) => None,
+            None => Some(whole(key, subject, "is gone", Level::Breaking)),
+        };
+        out.extend(change.map(|change| (subject.part_of.as_deref(), change)));
     }
     for (key, subject) in &new.subjects {
-        let part_of = subject.part_of.clone();
-        let is_part = part_of
-            .as_ref()
-            .is_some_and(|whole| !before.contains_key(whole));
-        if !before.contains_key(key) && !is_part {
-            out.push((part_of, whole(key, subject, "is new", Level::Additive)));
+        if old.get(key).is_none() && !is_within(subject, old) {
+            let change = whole(key, subject, "is new", Level::Additive);
+            out.push((subject.part_of.as_deref(), change));
         }
     }
-    wholes.extend(out.iter().filter_map(|(whole, _)| whole.clone()));
-    // What a thing shows of its parts is said of these.
+    let wholes: BTreeSet<&str> = out.iter().filter_map(|(whole, _)| *whole).collect();
+    // What an enum shows of its values is said of these.
     out.retain(|(_, change)| {
         let key = change.text.split(": ").next().unwrap_or_default();
         change.level() > Level::Documentation || !key.starts_with("enum ") || !wholes.contains(key)
     });
-    let mut out: Vec<Change> = out.into_iter().map(|(_, change)| change).collect();
-    out.sort_by_key(|change| std::cmp::Reverse(change.level()));
-    out
+    out.sort_by_key(|(_, change)| std::cmp::Reverse(change.level()));
+    out.into_iter().map(|(_, change)| change).collect()
 }
 
-/// A thing that is new or gone.
-fn whole(key: &str, subject: &Subject, what: &str, level: Level) -> Change {
-    let surfaces = subject
-        .declared
-        .keys()
-        .map(|(surface, ..)| (*surface, level));
-    let levels: BTreeMap<Surface, Level> = surfaces.collect();
-    let shown = match subject.shown.as_str() {
-        "" => String::new(),
-        shown => format!(" ({shown})"),
-    };
+fn change(text: String, levels: BTreeMap<Surface, Level>) -> Change {
     let unseen = if levels.is_empty() {
         "; not generated"
     } else {
         ""
     };
     Change {
-        text: format!("{key}{shown} {what}{unseen}"),
+        text: text + unseen,
         levels,
     }
+}
+
+/// A thing that is new or gone.
+fn whole(key: &str, subject: &Subject, what: &str, level: Level) -> Change {
+    let surfaces = subject.declared.keys();
+    let levels = surfaces.map(|(surface, ..)| (*surface, level)).collect();
+    let text = match subject.shown.as_str() {
+        "" => format!("{key} {what}"),
+        shown => format!("{key} ({shown}) {what}"),
+    };
+    change(text, levels)
 }
 
 /// A thing that is on both sides.
 fn changed(key: &str, old: &Subject, new: &Subject) -> Option<Change> {
     let mut levels: BTreeMap<Surface, Level> = BTreeMap::new();
-    let mut raise = |surface: Surface, level: Level| {
-        let known = levels.entry(surface).or_insert(level);
-        *known = level.max(*known);
-    };
-    for (name, fact) in &old.declared {
-        match new.declared.get(name) {
-            Some(now) if now.signature != fact.signature || now.demand > fact.demand => {
-                raise(name.0, Level::Breaking);
+    for name in old.declared.keys().chain(new.declared.keys()) {
+        let level = match (old.declared.get(name), new.declared.get(name)) {
+            (Some(was), Some(now)) if was == now => continue,
+            (Some(was), Some(now)) if was.signature == now.signature && now.demand < was.demand => {
+                Level::Additive
             }
-            Some(now) if now.demand < fact.demand => raise(name.0, Level::Additive),
-            Some(_) => {}
-            None => raise(name.0, Level::Breaking),
-        }
-    }
-    for name in new
-        .declared
-        .keys()
-        .filter(|name| !old.declared.contains_key(*name))
-    {
-        raise(name.0, Level::Additive);
+            (Some(_), _) => Level::Breaking,
+            (None, _) => Level::Additive,
+        };
+        let known = levels.entry(name.0).or_insert(level);
+        *known = level.max(*known);
     }
     let is_same = old.shown == new.shown;
-    if levels.is_empty() && is_same && old.prose == new.prose {
-        return None;
-    }
     let text = match (is_same, levels.is_empty()) {
+        (true, true) if old.prose == new.prose => return None,
         (false, _) => format!("{key}: {} becomes {}", old.shown, new.shown),
         (true, true) => format!("{key}: the description changes"),
         (true, false) => format!("{key}: what is generated of it changes"),
     };
     if levels.is_empty() {
-        let surfaces = old.declared.keys().map(|(surface, ..)| *surface);
-        levels.extend(surfaces.map(|surface| (surface, Level::Documentation)));
+        let surfaces = old.declared.keys();
+        levels.extend(surfaces.map(|(surface, ..)| (*surface, Level::Documentation)));
     }
-    let unseen = if levels.is_empty() {
-        "; not generated"
-    } else {
-        ""
-    };
-    Some(Change {
-        text: text + unseen,
-        levels,
-    })
+    Some(change(text, levels))
 }

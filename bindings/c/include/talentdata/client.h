@@ -3,7 +3,14 @@
 #ifndef TALENTDATA_CLIENT_H
 #define TALENTDATA_CLIENT_H
 
-#include "talentdata/base.h"
+#include "talentdata/error.h"
+#include "talentdata/log.h"
+
+/** The version of this header; talentdata_library_version returns that of the library. */
+#define TALENTDATA_VERSION "0.1.0"
+#define TALENTDATA_VERSION_MAJOR 0
+#define TALENTDATA_VERSION_MINOR 1
+#define TALENTDATA_VERSION_PATCH 0
 
 
 /**
@@ -146,8 +153,8 @@ talentdata_error *talentdata_client_new(const talentdata_config *config,
  *
  * @param client the client
  * @param operation its operationId, such as checkVersion
- * @param body the request body as JSON; absent where it takes none
  * @param options its parameters, added with talentdata_options_add, or NULL
+ * @param body the request body as JSON; absent where it takes none
  * @param response_out the response, byte for byte as the service sent it; NULL where it has none
  * Ownership: the caller frees `*response_out` with talentdata_record_free. The arguments are borrowed during the call.
  * Threads: any; no other may change `options` meanwhile; waits for the service.
@@ -156,8 +163,8 @@ talentdata_error *talentdata_client_new(const talentdata_config *config,
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_client_call(const talentdata_client *client,
                                          talentdata_text operation,
-                                         talentdata_text body,
                                          const talentdata_options *options,
+                                         talentdata_text body,
                                          talentdata_record **response_out);
 
 /**
@@ -267,10 +274,5 @@ void talentdata_client_free(talentdata_client *client);
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus
-
-/** Like talentdata_client_new, with the settings of the environment and the profile file alone. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_client_from_environment(talentdata_client **client_out) {
-  return talentdata_client_new(NULL, client_out);
-}
 
 #endif  /* TALENTDATA_CLIENT_H */

@@ -5,7 +5,6 @@
 
 #include "talentdata/base.h"
 
-
 /**
  * What sort of failure an error is.
  *
@@ -216,6 +215,5 @@ void talentdata_error_free(talentdata_error *error);
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus
-
 
 #endif  /* TALENTDATA_ERROR_H */

@@ -3,8 +3,7 @@
 #ifndef TALENTDATA_JOB_H
 #define TALENTDATA_JOB_H
 
-#include "talentdata/base.h"
-
+#include "talentdata/error.h"
 
 /**
  * The format of an exported file.
@@ -147,8 +146,5 @@ talentdata_error *talentdata_verify(talentdata_text file,
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus
-
-/** Passed as a format, lets the extension of the path decide: .jsonl, .csv, .parquet or .arrow. */
-#define TALENTDATA_FORMAT_OF_PATH ((talentdata_format)0)
 
 #endif  /* TALENTDATA_JOB_H */

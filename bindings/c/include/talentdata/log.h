@@ -3,8 +3,7 @@
 #ifndef TALENTDATA_LOG_H
 #define TALENTDATA_LOG_H
 
-#include "talentdata/client.h"
-
+#include "talentdata/base.h"
 
 /**
  * How much a client logs; each level includes those above it.
@@ -85,6 +84,5 @@ talentdata_error *talentdata_config_set_log(talentdata_config *config,
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus
-
 
 #endif  /* TALENTDATA_LOG_H */

@@ -3,8 +3,7 @@
 #ifndef TALENTDATA_MIRROR_H
 #define TALENTDATA_MIRROR_H
 
-#include "talentdata/base.h"
-
+#include "talentdata/error.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -115,6 +114,5 @@ void talentdata_mirror_free(talentdata_mirror *mirror);
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus
-
 
 #endif  /* TALENTDATA_MIRROR_H */

@@ -2,8 +2,9 @@
 
 /* The lists and the fields of the service document: typed functions over talentdata/record.h, which compile into the
    program. Each fails with SCHEMA where the field is not as documented, and names page, record and field; what it gives
-   belongs to the record. Objects and arrays are records, too, to be taken apart with talentdata/record.h. A required field that is missing is an error, an optional one is absent: a text without data, a
-   value that is not present, NULL. Any thread may call them, any number at once. */
+   belongs to the record. What a list or an operation gives is a record, under the name of its schema as well. A required field
+   that is missing is an error, an optional one is absent: a text without data, a value that is not present, NULL, no elements.
+   Any thread may call them, any number at once. */
 #ifndef TALENTDATA_MODELS_H
 #define TALENTDATA_MODELS_H
 
@@ -71,16 +72,46 @@ static inline talentdata_category_status talentdata_category_status_of(talentdat
   return TALENTDATA_CATEGORY_STATUS_OTHER;
 }
 
+/** What the presented token may do. */
+typedef talentdata_record talentdata_token_permissions;
+/** Paging metadata, in every paginated response. All four can change between page requests. */
+typedef talentdata_record talentdata_pagination;
+/** Status and versions of a category. */
+typedef talentdata_record talentdata_category_entry;
+/** Version report. */
+typedef talentdata_record talentdata_version_response;
+/** Compatibility of one category. */
+typedef talentdata_record talentdata_compatibility_entry;
+/** Whether a client version is compatible and supported. */
+typedef talentdata_record talentdata_version_check_response;
+
 /** The field `roles` of TokenPermissions: Roles associated with the token. The form of a role is not shown. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_token_permissions_roles(const talentdata_record *record, const talentdata_record **value_out) {
-  return talentdata_typed_value(record, "roles", true, value_out);
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_token_permissions_roles_count(const talentdata_record *record, size_t *count_out) {
+  return talentdata_typed_count(record, "roles", true, count_out);
+}
+
+/** The field `roles` of TokenPermissions: Roles associated with the token. The form of a role is not shown. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_token_permissions_roles_at(const talentdata_record *record, size_t index, talentdata_text *item_out) {
+  return talentdata_typed_json_at(record, "roles", index, item_out);
 }
 
 /** The field `permissions` of TokenPermissions: Permissions granted to the token. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_token_permissions_permissions(const talentdata_record *record, const talentdata_record **value_out) {
-  return talentdata_typed_value(record, "permissions", true, value_out);
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_token_permissions_permissions_count(const talentdata_record *record, size_t *count_out) {
+  return talentdata_typed_count(record, "permissions", true, count_out);
 }
 
+/** The field `permissions` of TokenPermissions: Permissions granted to the token. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_token_permissions_permissions_at(const talentdata_record *record, size_t index, talentdata_text *item_out) {
+  return talentdata_typed_text_at(record, "permissions", index, item_out);
+}
+
+/** All fields of TokenPermissions as JSON, including undocumented ones. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_token_permissions_json(const talentdata_record *record, talentdata_text *json_out) {
+  return talentdata_typed_json(record, json_out);
+}
+
+/** Frees the TokenPermissions of a call; does nothing when it is NULL. */
+static inline void talentdata_token_permissions_free(talentdata_token_permissions *record) { talentdata_record_free(record); }
 /** The field `total` of Pagination: Total records available across all pages. */
 TALENTDATA_NODISCARD static inline talentdata_error *talentdata_pagination_total(const talentdata_record *record, int64_t *value_out) {
   return talentdata_typed_integer(record, "total", value_out);
@@ -99,6 +130,11 @@ TALENTDATA_NODISCARD static inline talentdata_error *talentdata_pagination_offse
 /** The field `hasMore` of Pagination: True when more records exist beyond this page. */
 TALENTDATA_NODISCARD static inline talentdata_error *talentdata_pagination_has_more(const talentdata_record *record, bool *value_out) {
   return talentdata_typed_boolean(record, "hasMore", value_out);
+}
+
+/** All fields of Pagination as JSON, including undocumented ones. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_pagination_json(const talentdata_record *record, talentdata_text *json_out) {
+  return talentdata_typed_json(record, json_out);
 }
 
 /** The field `id` of Contact: Identifier. */
@@ -121,29 +157,6 @@ TALENTDATA_NODISCARD static inline talentdata_error *talentdata_contact_email(co
   return talentdata_typed_text(record, "email", true, value_out);
 }
 
-/** The field `version` of VersionResponse: Current API version number. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_version(const talentdata_record *record, talentdata_text *value_out) {
-  return talentdata_typed_text(record, "version", true, value_out);
-}
-
-/** The field `apiStatus` of VersionResponse: Overall status. Other values are legal. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_api_status(const talentdata_record *record, talentdata_api_status *value_out) {
-  talentdata_text text_;
-  talentdata_error *error_ = talentdata_typed_text(record, "apiStatus", true, value_out ? &text_ : NULL);
-  if (!error_) *value_out = talentdata_api_status_of(text_);
-  return error_;
-}
-
-/** The field `apiStatus` of VersionResponse: Overall status. Other values are legal. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_api_status_text(const talentdata_record *record, talentdata_text *value_out) {
-  return talentdata_typed_text(record, "apiStatus", true, value_out);
-}
-
-/** The field `endpoints` of VersionResponse: From category name to its entry; categories are versioned independently of each other. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_endpoints(const talentdata_record *record, const talentdata_record **value_out) {
-  return talentdata_typed_value(record, "endpoints", true, value_out);
-}
-
 /** The field `status` of CategoryEntry: Status of a category: operational in most cases, alpha for companies. Other values are legal. */
 TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_status(const talentdata_record *record, talentdata_category_status *value_out) {
   talentdata_text text_;
@@ -153,8 +166,8 @@ TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_s
 }
 
 /** The field `status` of CategoryEntry: Status of a category: operational in most cases, alpha for companies. Other values are legal. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_status_text(const talentdata_record *record, talentdata_text *value_out) {
-  return talentdata_typed_text(record, "status", true, value_out);
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_status_text(const talentdata_record *record, talentdata_text *text_out) {
+  return talentdata_typed_text(record, "status", true, text_out);
 }
 
 /** The field `version` of CategoryEntry: Version of the category. */
@@ -172,21 +185,56 @@ TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_s
   return talentdata_typed_text(record, "service_version", false, value_out);
 }
 
-/** The field `compatible` of VersionCheckResponse: Whether the client version is compatible. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_check_response_compatible(const talentdata_record *record, bool *value_out) {
-  return talentdata_typed_boolean(record, "compatible", value_out);
+/** All fields of CategoryEntry as JSON, including undocumented ones. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_json(const talentdata_record *record, talentdata_text *json_out) {
+  return talentdata_typed_json(record, json_out);
 }
 
-/** The field `supported` of VersionCheckResponse: Whether the client version is still supported. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_check_response_supported(const talentdata_record *record, bool *value_out) {
-  return talentdata_typed_boolean(record, "supported", value_out);
+/** The field `version` of VersionResponse: Current API version number. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_version(const talentdata_record *record, talentdata_text *value_out) {
+  return talentdata_typed_text(record, "version", true, value_out);
 }
 
-/** The field `endpointCompatibility` of VersionCheckResponse: From each requested category name to its entry. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_check_response_endpoint_compatibility(const talentdata_record *record, const talentdata_record **value_out) {
-  return talentdata_typed_value(record, "endpointCompatibility", true, value_out);
+/** The field `apiStatus` of VersionResponse: Overall status. Other values are legal. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_api_status(const talentdata_record *record, talentdata_api_status *value_out) {
+  talentdata_text text_;
+  talentdata_error *error_ = talentdata_typed_text(record, "apiStatus", true, value_out ? &text_ : NULL);
+  if (!error_) *value_out = talentdata_api_status_of(text_);
+  return error_;
 }
 
+/** The field `apiStatus` of VersionResponse: Overall status. Other values are legal. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_api_status_text(const talentdata_record *record, talentdata_text *text_out) {
+  return talentdata_typed_text(record, "apiStatus", true, text_out);
+}
+
+/** The field `endpoints` of VersionResponse: From category name to its entry; categories are versioned independently of each other. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_endpoints_count(const talentdata_record *record, size_t *count_out) {
+  return talentdata_typed_count(record, "endpoints", true, count_out);
+}
+
+/** The field `endpoints` of VersionResponse: From category name to its entry; categories are versioned independently of each other. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_endpoints_at(const talentdata_record *record, size_t index, const talentdata_category_entry **item_out) {
+  return talentdata_typed_at(record, "endpoints", index, item_out);
+}
+
+/** The field `endpoints` of VersionResponse: From category name to its entry; categories are versioned independently of each other. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_endpoints_name(const talentdata_record *record, size_t index, talentdata_text *text_out) {
+  return talentdata_typed_name(record, "endpoints", index, text_out);
+}
+
+/** The field `endpoints` of VersionResponse: From category name to its entry; categories are versioned independently of each other. NULL where nothing has the name. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_endpoints_find(const talentdata_record *record, const char *name, const talentdata_category_entry **item_out) {
+  return talentdata_typed_find(record, "endpoints", name, item_out);
+}
+
+/** All fields of VersionResponse as JSON, including undocumented ones. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_response_json(const talentdata_record *record, talentdata_text *json_out) {
+  return talentdata_typed_json(record, json_out);
+}
+
+/** Frees the VersionResponse of a call; does nothing when it is NULL. */
+static inline void talentdata_version_response_free(talentdata_version_response *record) { talentdata_record_free(record); }
 /** The field `compatible` of CompatibilityEntry: Whether the client version is compatible with this category. */
 TALENTDATA_NODISCARD static inline talentdata_error *talentdata_compatibility_entry_compatible(const talentdata_record *record, bool *value_out) {
   return talentdata_typed_boolean(record, "compatible", value_out);
@@ -207,6 +255,48 @@ TALENTDATA_NODISCARD static inline talentdata_error *talentdata_compatibility_en
   return talentdata_typed_text(record, "notes", false, value_out);
 }
 
+/** All fields of CompatibilityEntry as JSON, including undocumented ones. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_compatibility_entry_json(const talentdata_record *record, talentdata_text *json_out) {
+  return talentdata_typed_json(record, json_out);
+}
+
+/** The field `compatible` of VersionCheckResponse: Whether the client version is compatible. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_check_response_compatible(const talentdata_record *record, bool *value_out) {
+  return talentdata_typed_boolean(record, "compatible", value_out);
+}
+
+/** The field `supported` of VersionCheckResponse: Whether the client version is still supported. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_check_response_supported(const talentdata_record *record, bool *value_out) {
+  return talentdata_typed_boolean(record, "supported", value_out);
+}
+
+/** The field `endpointCompatibility` of VersionCheckResponse: From each requested category name to its entry. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_check_response_endpoint_compatibility_count(const talentdata_record *record, size_t *count_out) {
+  return talentdata_typed_count(record, "endpointCompatibility", true, count_out);
+}
+
+/** The field `endpointCompatibility` of VersionCheckResponse: From each requested category name to its entry. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_check_response_endpoint_compatibility_at(const talentdata_record *record, size_t index, const talentdata_compatibility_entry **item_out) {
+  return talentdata_typed_at(record, "endpointCompatibility", index, item_out);
+}
+
+/** The field `endpointCompatibility` of VersionCheckResponse: From each requested category name to its entry. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_check_response_endpoint_compatibility_name(const talentdata_record *record, size_t index, talentdata_text *text_out) {
+  return talentdata_typed_name(record, "endpointCompatibility", index, text_out);
+}
+
+/** The field `endpointCompatibility` of VersionCheckResponse: From each requested category name to its entry. NULL where nothing has the name. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_check_response_endpoint_compatibility_find(const talentdata_record *record, const char *name, const talentdata_compatibility_entry **item_out) {
+  return talentdata_typed_find(record, "endpointCompatibility", name, item_out);
+}
+
+/** All fields of VersionCheckResponse as JSON, including undocumented ones. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_version_check_response_json(const talentdata_record *record, talentdata_text *json_out) {
+  return talentdata_typed_json(record, json_out);
+}
+
+/** Frees the VersionCheckResponse of a call; does nothing when it is NULL. */
+static inline void talentdata_version_check_response_free(talentdata_version_check_response *record) { talentdata_record_free(record); }
 
 #ifdef __cplusplus
 }

@@ -33,17 +33,17 @@ class calls {
   /// Roles and permissions of the presented token. Answers 200 when the token is valid.
   result<talentdata::token_permissions> try_permissions() const {
     talentdata::options given_;
-    return self().template try_call<talentdata::token_permissions>("getTokenPermissions", std::nullopt, given_);
+    return self().template try_call<talentdata::token_permissions>("getTokenPermissions", given_);
   }
   /// API version, overall status and status per category. Needs no authentication, takes no body and no parameters; can be used to check that the API is available.
   result<talentdata::version_response> try_version() const {
     talentdata::options given_;
-    return self().template try_call<talentdata::version_response>("getVersion", std::nullopt, given_);
+    return self().template try_call<talentdata::version_response>("getVersion", given_);
   }
   /// Whether a client version is compatible and supported. Answers one entry per requested category. Whether this call requires a token is not shown: both are legal here. The rules by which compatibility and support are decided are not shown.
   result<talentdata::version_check_response> try_check_version(const version_check_request &body) const {
     talentdata::options given_;
-    return self().template try_call<talentdata::version_check_response>("checkVersion", to_json(body), given_);
+    return self().template try_call<talentdata::version_check_response>("checkVersion", given_, to_json(body));
   }
 #if defined(__cpp_exceptions)
   talentdata::token_permissions permissions() const { return try_permissions().value(); }

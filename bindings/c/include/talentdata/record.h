@@ -5,7 +5,6 @@
 
 #include "talentdata/error.h"
 
-
 /**
  * What a JSON value is.
  */
@@ -81,6 +80,15 @@ typedef struct {
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
+
+/**
+ * The version of the library that is running, such as 0.1.0; compare it with TALENTDATA_VERSION,
+ * the version of the header.
+ *
+ * Ownership: the text is a constant.
+ * Threads: any.
+ */
+talentdata_text talentdata_library_version(void);
 
 /**
  * The text of the string at a path, its escapes resolved.
@@ -241,6 +249,5 @@ void talentdata_record_free(talentdata_record *record);
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus
-
 
 #endif  /* TALENTDATA_RECORD_H */

@@ -3,8 +3,7 @@
 #ifndef TALENTDATA_SCAN_H
 #define TALENTDATA_SCAN_H
 
-#include "talentdata/base.h"
-
+#include "talentdata/error.h"
 
 /**
  * The outcome of talentdata_scan_try_next.
@@ -143,6 +142,5 @@ void talentdata_scan_free(talentdata_scan *scan);
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus
-
 
 #endif  /* TALENTDATA_SCAN_H */

@@ -65,18 +65,6 @@ fn nine_lists_in_one_run_share_one_token() {
 }
 
 #[test]
-fn without_a_pace_nothing_waits_for_the_budget() {
-    let trial = trial(&[("contacts", 8_000)]);
-    for (pace, waits) in [("true", true), ("false", false)] {
-        let export = format!("export contacts --out - --receipt r.json --paced={pace}");
-        trial.run(&export).quiet();
-        // 80 pages at 40 a second take a second at least, if they are counted at all.
-        let waited = &trial.json("r.json")["seconds_waited_for_budget"];
-        assert_eq!(waited.as_f64().unwrap() > 0.5, waits, "{waited}");
-    }
-}
-
-#[test]
 fn a_pipe_gets_the_receipt_and_stays_one() {
     let trial = trial(&[("pools", 5)]);
     let mut pipe = trial.stalled_pipe("pipe");

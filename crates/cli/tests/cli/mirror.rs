@@ -55,7 +55,10 @@ fn a_mirror_reports_what_has_changed_and_gives_back_what_was() {
         ("changes contacts --since 3 --from m.db", "since"),
         ("changes vacancies --from m.db", "vacancies"),
         ("export contacts --as-of 3 --from m.db --out -", "as_of"),
-        ("sync contacts --to m.db --sandbox", "service of its own"),
+        (
+            "sync contacts --to m.db --sandbox",
+            "sync into another file",
+        ),
     ] {
         alone(&trial, words).error(2, word);
     }

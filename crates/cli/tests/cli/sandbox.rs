@@ -48,7 +48,7 @@ fn it_serves_until_standard_input_is_closed() {
 fn its_ways_can_be_chosen() {
     let (child, ready) = start(
         "--policy=token-bucket --rounding=fractional --latency-ms=1 --token-lifetime=60 --order=updated --ids=none \
-         --drift=every=1,inserts=3,deletes=1,updates=2 --replicas=count=2,lag-percent=0,random=1 --warnings \
+         --drift=every=1,inserts=3,deletes=1,updates=2 --replicas=count=2,lag-percent=0 --warnings \
          --records=pools=50 --faults",
     );
     let total = || ask(&ready, "page pools").json()["pagination"]["total"].clone();

@@ -3,8 +3,8 @@
 
 use crate::support::{Ended, Signal, Trial, code, requests, run, send, wait_until};
 use serde_json::{Value, json};
-use std::fs::{self, File, Permissions};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -254,140 +254,29 @@ fn the_budget_is_shown_while_it_is_used_and_afterwards() {
     assert!(!said.contains("CANARY"), "{said}");
 }
 
-/// What is done to a file of the runtime directory.
-type Ruin = (&'static str, fn(&Path));
-
-/// What a file of the program's own replaces.
-const REPLACED: [Ruin; 6] = [
-    ("nothing", |file| fs::remove_file(file).unwrap()),
-    ("emptiness", |file| fs::write(file, "").unwrap()),
-    ("a part", |file| {
-        let part = fs::read(file).unwrap();
-        fs::write(file, &part[..part.len() / 2]).unwrap();
-    }),
-    ("garbage", |file| {
-        fs::write(file, vec![0xA5; 600_000]).unwrap()
-    }),
-    ("a link", |file| {
-        let target = file.with_file_name("other");
-        fs::rename(file, &target).unwrap();
-        symlink(&target, file).unwrap();
-    }),
-    ("a file that others may read", |file| {
-        fs::set_permissions(file, Permissions::from_mode(0o640)).unwrap();
-    }),
-];
-
-/// What it does not replace, so that there can be no file.
-const IN_THE_WAY: [Ruin; 3] = [
-    ("a directory in its place", |file| {
+#[test]
+fn what_is_in_the_way_of_a_file_is_told_and_done_without() {
+    let stand_in_the_way = |file: &Path| {
         fs::remove_file(file).unwrap();
         fs::create_dir(file).unwrap();
-    }),
-    ("a file in the place of its directory", |file| {
-        let directory = file.parent().unwrap();
-        fs::remove_dir_all(directory).unwrap();
-        fs::write(directory, "").unwrap();
-    }),
-    ("a directory that others may write to", |file| {
-        fs::remove_file(file).unwrap();
-        let all = Permissions::from_mode(0o777);
-        fs::set_permissions(file.parent().unwrap(), all).unwrap();
-    }),
-];
-
-#[test]
-fn what_is_in_the_place_of_a_file_is_replaced_or_done_without() {
-    for (what, ruin) in REPLACED {
-        let company = budget(Policy::SlidingLog, 300);
-        company.budget_used_now();
-        let file = company.file("").unwrap();
-        ruin(&file);
-        let budget = company.budget_used_now();
-        assert_eq!(
-            budget["unreachable_reason"],
-            Value::Null,
-            "{what}: {budget}"
-        );
-        assert!(fs::symlink_metadata(&file).unwrap().is_file(), "{what}");
-
-        let company = token(0, Options::default());
-        ends_well(company.call());
-        let file = company.file("token-").unwrap();
-        ruin(&file);
-        ends_well(company.call());
-        ends_well(company.call());
-        assert_eq!(company.count(TOKEN), 2, "{what}");
-        let facts = fs::symlink_metadata(&file).unwrap();
-        assert!(facts.is_file() && facts.permissions().mode() & 0o777 == 0o600);
-    }
-    for (what, ruin) in IN_THE_WAY {
-        let company = budget(Policy::SlidingLog, 300);
-        company.budget_used_now();
-        ruin(&company.file("").unwrap());
-        let budget = company.budget_used_now();
-        assert!(budget["unreachable_reason"].is_string(), "{what}: {budget}");
-        assert!(
-            budget["seconds_unreachable"].as_f64().unwrap() > 0.0,
-            "{what}"
-        );
-        assert_eq!(budget["max_members"], 1, "{what}");
-
-        let company = token(0, Options::default());
-        ends_well(company.call());
-        ruin(&company.file("token-").unwrap());
-        for posts in [2, 3] {
-            let ended = company.run("permissions -v");
-            let said = ended.says(0, "");
-            let told = said
-                .matches("token cache of this host cannot be used")
-                .count();
-            assert_eq!((told, company.count(TOKEN)), (1, posts), "{what}: {said}");
-        }
-    }
-}
-
-/// As if a process were stopped at the worst moment: the others leave the file to it.
-#[test]
-fn a_lock_that_is_never_given_back_holds_up_nobody() {
-    let hold = |path: &Path| {
-        let held = File::options().read(true).write(true).open(path).unwrap();
-        held.lock().unwrap();
-        held
     };
     let company = budget(Policy::SlidingLog, 300);
-    company.budget_used_now();
-    let held = hold(&company.file("").unwrap());
     assert_eq!(company.budget_used_now()["unreachable_reason"], Value::Null);
-    drop(held);
-    assert_eq!(company.budget_used_now()["unreachable_reason"], Value::Null);
+    stand_in_the_way(&company.file("").unwrap());
+    let budget = company.budget_used_now();
+    assert!(budget["unreachable_reason"].is_string(), "{budget}");
+    assert!(budget["seconds_unreachable"].as_f64().unwrap() > 0.0);
+    assert_eq!(budget["max_members"], 1);
 
     let company = token(0, Options::default());
     ends_well(company.call());
-    let file = company.file("token-").unwrap();
-    let held = hold(&file);
-    // A token that is there needs no lock.
-    ends_well(company.call());
-    assert_eq!(company.count(TOKEN), 1);
-    held.set_len(0).unwrap();
-    [company.call(), company.call()]
-        .into_iter()
-        .for_each(ends_well);
-    assert_eq!(company.count(TOKEN), 2);
-    held.unlock().unwrap();
-}
-
-#[test]
-fn a_file_that_is_removed_again_and_again_does_no_harm() {
-    let company = budget(Policy::SlidingLog, 3_000);
-    company.budget_used_now();
-    let file = company.file("").unwrap();
-    let mut scan = company.export("contacts");
-    while scan.try_wait().unwrap().is_none() {
-        let _ = fs::remove_file(&file);
-        sleep(Duration::from_millis(2));
+    stand_in_the_way(&company.file("token-").unwrap());
+    for posts in [2, 3] {
+        let ended = company.run("permissions -v");
+        let said = ended.says(0, "");
+        let told = said.matches("token cache of this host cannot be used");
+        assert_eq!((told.count(), company.count(TOKEN)), (1, posts), "{said}");
     }
-    company.receipt("contacts", scan);
 }
 
 /// A Valkey server, which ends with the value.
@@ -457,36 +346,6 @@ fn a_process_that_ends_in_order_is_not_counted_any_more() {
     assert_eq!(members(), [process], "nobody has said so");
 }
 
-/// It failed because a fresh token was refused, and says what to do.
-fn explains(ended: &Ended) -> bool {
-    let is_refused = ended.code == Some(code(ErrorKind::Auth));
-    is_refused && ended.stderr.contains("set token_cache to host")
-}
-
-#[test]
-fn processes_with_a_token_each_end_the_tokens_of_the_others() {
-    let company = Company {
-        token_cache: "process",
-        ..token(1_000_000, Options::default())
-    };
-    let mut scan = company.export("contacts");
-    company.wait_for("/v1/contacts", 5);
-    let mut has_ended = || scan.try_wait().unwrap().is_some();
-    // Each call and the scan renew what the other has ended, which one of them may lose.
-    while company.count(TOKEN) < 9 && !has_ended() {
-        let call = company.run("permissions");
-        assert!(call.code == Some(0) || explains(&call), "{call:?}");
-        let seen = company.count("/v1/contacts");
-        while company.count("/v1/contacts") < seen + 3 && !has_ended() {
-            sleep(Duration::from_millis(5));
-        }
-    }
-    match has_ended() {
-        true => assert!(explains(&Ended::wait(scan))),
-        false => end(scan),
-    }
-}
-
 #[test]
 fn processes_that_share_a_token_need_one_and_renew_it_once_for_all() {
     let company = token(1_000_000, Options::default());
@@ -513,23 +372,6 @@ fn processes_that_share_a_token_need_one_and_renew_it_once_for_all() {
     }
     assert_eq!(company.count(TOKEN), 3);
     scans.into_iter().for_each(end);
-}
-
-#[test]
-fn tokens_that_expire_are_renewed_for_all() {
-    let token_lifetime = Duration::from_secs(1);
-    let company = token(
-        3_000,
-        Options {
-            token_lifetime,
-            ..Options::default()
-        },
-    );
-    LISTS
-        .map(|list| company.export(list))
-        .into_iter()
-        .for_each(ends_well);
-    assert!(company.count(TOKEN) >= 2);
 }
 
 #[test]

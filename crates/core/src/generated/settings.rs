@@ -33,15 +33,13 @@ pub struct Config {
     pub(crate) share: f64,
     /// Whether to keep to 40 requests per second.
     pub(crate) paced: bool,
-    /// Where the request budget is kept, and so who shares it: process, host, or the URL of a Redis or
-    /// Valkey server.
+    /// Where the request budget is kept, and so who shares it: process, host, or the URL of a Redis or Valkey server.
     pub(crate) budget: BudgetStore,
     /// What to do while the shared budget cannot be reached: spend an equal share of it, or wait.
     pub(crate) on_unreachable: OnUnreachable,
     /// The priority of scans, among all that share the budget.
     pub(crate) priority: Priority,
-    /// Who shares an access token: process, where each client has its own, or host, where the processes of
-    /// this user on this host share one.
+    /// Who shares an access token: process, where each client has its own, or host, where the processes of this user on this host share one.
     pub(crate) token_cache: TokenCache,
     /// The proxy to connect through: a URL such as `http://proxy.example:3128`, or none.
     pub(crate) proxy: Proxy,
@@ -80,24 +78,19 @@ impl Builder {
     pub fn client_id(&mut self, value: impl Into<String>) -> &mut Self {
         self.set("client_id", value.into())
     }
-    /// Sets the client secret. No error and no log message contains it, but copies of it stay in the memory
-    /// of the process.
+    /// Sets the client secret. No error and no log message contains it, but copies of it stay in the memory of the process.
     pub fn client_secret(&mut self, value: impl Into<String>) -> &mut Self {
         self.set("client_secret", value.into())
     }
-    /// Sets the section of the profile file to read, which must exist. If none is selected, the section
-    /// "default" applies, where there is one.
+    /// Sets the section of the profile file to read, which must exist. If none is selected, the section "default" applies, where there is one.
     pub fn profile(&mut self, value: impl Into<String>) -> &mut Self {
         self.set("profile", value.into())
     }
-    /// Sets the time limit for a whole call, including retries and waiting for the request budget; 300 s by
-    /// default. The time that a page of a scan waits for other pages, or for a service that is down, does
-    /// not count.
+    /// Sets the time limit for a whole call, including retries and waiting for the request budget; 300 s by default. The time that a page of a scan waits for other pages, or for a service that is down, does not count.
     pub fn timeout(&mut self, value: Duration) -> &mut Self {
         self.set("timeout", value)
     }
-    /// Sets the time limit for one attempt, from sending the request to the last byte of the response; 60 s
-    /// by default.
+    /// Sets the time limit for one attempt, from sending the request to the last byte of the response; 60 s by default.
     pub fn attempt_timeout(&mut self, value: Duration) -> &mut Self {
         self.set("attempt_timeout", value)
     }
@@ -113,14 +106,11 @@ impl Builder {
     pub fn max_attempts(&mut self, value: u32) -> &mut Self {
         self.set("max_attempts", value)
     }
-    /// Sets the longest wait that the service may request; 60 s by default. If it requests a longer one,
-    /// the call fails with the error kind RateLimited.
+    /// Sets the longest wait that the service may request; 60 s by default. If it requests a longer one, the call fails with the error kind RateLimited.
     pub fn max_wait(&mut self, value: Duration) -> &mut Self {
         self.set("max_wait", value)
     }
-    /// Sets how long a scan goes on while the service is down, measured from the last request that
-    /// succeeded; 60 s by default. Meanwhile, one request at a time probes the service. A single call ends
-    /// after max_attempts.
+    /// Sets how long a scan goes on while the service is down, measured from the last request that succeeded; 60 s by default. Meanwhile, one request at a time probes the service. A single call ends after max_attempts.
     pub fn max_outage(&mut self, value: Duration) -> &mut Self {
         self.set("max_outage", value)
     }
@@ -128,36 +118,27 @@ impl Builder {
     pub fn share(&mut self, value: f64) -> &mut Self {
         self.set("share", value)
     }
-    /// Sets whether to keep to 40 requests per second; true by default. The value false is for a service
-    /// without a rate limit; the documented client rule is kept in either case.
+    /// Sets whether to keep to 40 requests per second; true by default. The value false is for a service without a rate limit; the documented client rule is kept in either case.
     pub fn paced(&mut self, value: bool) -> &mut Self {
         self.set("paced", value)
     }
-    /// Sets where the request budget is kept, and so who shares it: process, host, or the URL of a Redis or
-    /// Valkey server; host by default. With host, all processes of this user on this host that use the same
-    /// client share one budget.
+    /// Sets where the request budget is kept, and so who shares it: process, host, or the URL of a Redis or Valkey server; host by default. With host, all processes of this user on this host that use the same client share one budget.
     pub fn budget(&mut self, value: impl Into<String>) -> &mut Self {
         self.set("budget", value.into())
     }
-    /// Sets what to do while the shared budget cannot be reached: spend an equal share of it, or wait;
-    /// share by default.
+    /// Sets what to do while the shared budget cannot be reached: spend an equal share of it, or wait; share by default.
     pub fn on_unreachable(&mut self, value: impl Into<String>) -> &mut Self {
         self.set("on_unreachable", value.into())
     }
-    /// Sets the priority of scans, among all that share the budget; normal by default. Single calls go
-    /// before scans; a scan in the foreground goes with them, and one in the background after all others.
+    /// Sets the priority of scans, among all that share the budget; normal by default. Single calls go before scans; a scan in the foreground goes with them, and one in the background after all others.
     pub fn priority(&mut self, value: impl Into<String>) -> &mut Self {
         self.set("priority", value.into())
     }
-    /// Sets who shares an access token: process, where each client has its own, or host, where the
-    /// processes of this user on this host share one; process by default. The value host is for services
-    /// that accept only the newest token of a client. The processes need the same credentials; the token is
-    /// in a file that only this user can read.
+    /// Sets who shares an access token: process, where each client has its own, or host, where the processes of this user on this host share one; process by default. The value host is for services that accept only the newest token of a client. The processes need the same credentials; the token is in a file that only this user can read.
     pub fn token_cache(&mut self, value: impl Into<String>) -> &mut Self {
         self.set("token_cache", value.into())
     }
-    /// Sets the proxy to connect through: a URL such as `http://proxy.example:3128`, or none. Where none is
-    /// set, HTTPS_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy.
+    /// Sets the proxy to connect through: a URL such as `http://proxy.example:3128`, or none. Where none is set, HTTPS_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy.
     pub fn proxy(&mut self, value: impl Into<String>) -> &mut Self {
         self.set("proxy", value.into())
     }

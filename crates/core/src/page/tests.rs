@@ -160,12 +160,14 @@ fn deep_nesting_is_refused_and_overflows_no_stack() {
 
 #[test]
 fn what_would_take_much_more_memory_than_its_text_is_refused() {
-    let too_large = |members: &str| match page(members) {
-        Ok(_) => false,
-        Err(error) => {
-            assert_eq!(error.kind(), ErrorKind::TooLarge, "{error}");
-            true
-        }
+    let too_large = |members: &str| {
+        let error = page(members).err();
+        let kind = error.as_ref().map(Error::kind);
+        assert!(
+            kind.is_none_or(|kind| kind == ErrorKind::TooLarge),
+            "{error:?}"
+        );
+        error.is_some()
     };
     let fields = |count: usize| -> String {
         let fields = (0..count).map(|name| format!("\"{name}\":1"));
@@ -192,33 +194,4 @@ fn what_would_take_much_more_memory_than_its_text_is_refused() {
     let members = |count| format!("{},\"rows\":[{{}}]", fields(count));
     assert!(!too_large(&members(MAX_ITEMS - 2)));
     assert!(too_large(&members(MAX_ITEMS - 1)));
-}
-
-#[test]
-fn a_page_takes_memory_in_proportion_to_its_text() {
-    let many = format!("\"rows\":[{{}}{}]", ",{}".repeat(MAX_ITEMS - 1));
-    let fields = vec!["\"\":0"; 10_000].join(",");
-    let wide = format!(
-        "\"rows\":[{{{fields}}}{}]",
-        format!(",{{{fields}}}").repeat(99)
-    );
-    for (members, times) in [(many, 20), (wide, 2)] {
-        let page = page(&members).unwrap();
-        let taken = page.records[0].page_size();
-        assert!(
-            taken < times * members.len(),
-            "{taken} for {}",
-            members.len()
-        );
-    }
-}
-
-#[test]
-fn the_largest_numbers_are_counted_with() {
-    const MOST: u64 = u64::MAX;
-    assert_eq!(current_page(MOST, 1), Some(MOST));
-    assert_eq!(total_pages(MOST, 1), Some(MOST));
-    assert_eq!(next_offset(MOST, 1), MOST);
-    assert_eq!(previous_offset(0, MOST), 0);
-    assert_eq!((current_page(1, 0), total_pages(1, 0)), (None, None));
 }

@@ -4,7 +4,7 @@
 mod shared;
 mod token;
 
-pub(crate) use token::{Refusals, Token, read_token};
+pub(crate) use token::{Token, read_token};
 
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
@@ -45,8 +45,6 @@ struct State {
     renew_at: Time,
     /// The last attempt to get a token, if it failed while there was none.
     failure: Option<(Time, Error)>,
-    /// Whether the service has refused a token since the last one was fetched.
-    refused: bool,
 }
 
 impl Auth {
@@ -61,23 +59,19 @@ impl Auth {
 
     /// The present token, or the one that `fetch` obtains.
     ///
-    /// `asked` is when the caller began to wait; `rejected` a token that the service no longer takes.
+    /// `asked` is when the caller began to wait.
     pub(crate) async fn token<F: Future<Output = Result<Token>>>(
         &self,
         asked: Time,
-        rejected: Option<&Arc<Token>>,
         fetch: impl FnOnce() -> F,
     ) -> Result<Arc<Token>> {
         let mut state = self.state.lock().await;
-        if let Some(rejected) = rejected {
-            state.reject(rejected);
-        }
         if let Some(known) = state.known(clock::now(), asked) {
             return known;
         }
         #[cfg(unix)]
         let outcome = match &self.shared {
-            Some(shared) => shared.token(rejected.map(AsRef::as_ref), fetch).await,
+            Some(shared) => shared.token(state.refused(), fetch).await,
             None => fetch().await,
         };
         #[cfg(not(unix))]
@@ -88,10 +82,10 @@ impl Auth {
     /// A token was refused as soon as it was issued: nobody else is to find it, and this is what a user can do.
     pub(crate) fn refused(&self, token: &Token, token_cache: TokenCache) -> String {
         let mut advice = REFUSED.to_owned();
-        match token_cache {
-            TokenCache::Process => advice += TRY_HOST,
-            TokenCache::Host => advice += OTHERS,
-        }
+        advice += match token_cache {
+            TokenCache::Process => TRY_HOST,
+            TokenCache::Host => OTHERS,
+        };
         #[cfg(unix)]
         if let Some(shared) = &self.shared {
             shared.forget(token);
@@ -104,10 +98,9 @@ impl Auth {
 }
 
 impl State {
-    /// Forgets a token that the service refused, unless there is a newer one by now.
-    fn reject(&mut self, rejected: &Arc<Token>) {
-        self.token.take_if(|token| Arc::ptr_eq(token, rejected));
-        self.refused = true;
+    /// The latest token, if the service no longer takes it.
+    fn refused(&self) -> Option<&Token> {
+        self.token.as_deref().filter(|token| token.is_refused())
     }
 
     fn valid(&self, now: Time) -> Option<Arc<Token>> {
@@ -121,7 +114,8 @@ impl State {
         }
         // Callers that were waiting when a fetch failed share its outcome, and all do where credentials were refused.
         let (at, error) = self.failure.as_ref()?;
-        let concerns = now < *at + keeps(error) && (is_refusal(error) || *at >= asked);
+        let concerns =
+            now < *at + keeps(error) && (error.kind() == ErrorKind::Auth || *at >= asked);
         concerns.then(|| Err(error.clone()))
     }
 
@@ -129,7 +123,7 @@ impl State {
     fn note(&mut self, now: Time, outcome: Result<Token>) -> Result<Arc<Token>> {
         match outcome {
             Ok(mut token) => {
-                token.after_refusal = std::mem::take(&mut self.refused);
+                token.after_refusal = self.refused().is_some();
                 let valid = token.lasts(now);
                 tracing::debug!(valid_s = valid.as_secs_f64(), "received an access token");
                 let token = Arc::new(token);
@@ -149,15 +143,11 @@ impl State {
     }
 }
 
-fn is_refusal(error: &Error) -> bool {
-    error.kind() == ErrorKind::Auth
-}
-
 /// How long a failure to get a token counts.
 fn keeps(error: &Error) -> Duration {
-    match is_refusal(error) {
-        true => REFUSED_FOR,
-        false => FAILED_FOR,
+    match error.kind() {
+        ErrorKind::Auth => REFUSED_FOR,
+        _ => FAILED_FOR,
     }
 }
 

@@ -85,6 +85,11 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
+    /// What the scan counts that the page belongs to.
+    pub(crate) fn metrics(&self) -> Option<&Arc<ScanMetrics>> {
+        self.metrics.as_ref()
+    }
+
     /// Waits until the page may take this much.
     pub(crate) async fn grow(&mut self, bytes: usize) {
         let Ok(more @ 1..) = u32::try_from(bytes.saturating_sub(self.bytes)) else {

@@ -6,110 +6,104 @@ use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 
 impl Response {
-    /// The service's own name for the request, when it sent one.
-    fn request_id(&self) -> Option<String> {
-        let text = self.headers.get("x-request-id")?.to_str().ok()?;
-        Some(text.to_owned())
-    }
-
     /// The error that the status means; section 7 shows 429, the rest is common HTTP.
     pub(crate) fn error_of_status(&self) -> Option<Error> {
-        let status = self.status.as_u16();
-        let wait = self.limits.retry_after.or(self.limits.reset);
-        let error = match status {
+        let redirect;
+        let (kind, message) = match self.status.as_u16() {
             200..=299 => return None,
-            300..=399 => Error::new(
-                ErrorKind::Redirect,
-                format!(
+            300..=399 => {
+                redirect = format!(
                     "the service redirects{}; no redirect is followed, set base_url to where the service is",
                     self.target()
-                ),
-            ),
-            401 => Error::new(ErrorKind::Auth, "the service requires a valid access token"),
-            403 => Error::new(
+                );
+                (ErrorKind::Redirect, redirect.as_str())
+            }
+            401 => (ErrorKind::Auth, "the service requires a valid access token"),
+            403 => (
                 ErrorKind::Forbidden,
                 "the token may not do this; `talentdata permissions` shows what it may",
             ),
-            404 => Error::new(
+            404 => (
                 ErrorKind::NotFound,
                 "the service knows nothing at this address; check base_url",
             ),
-            408 | 425 => Error::new(
+            408 | 425 => (
                 ErrorKind::Timeout,
                 "the service gave up waiting for the request",
             ),
-            409 => Error::new(ErrorKind::Conflict, "the service reports a conflict"),
-            429 => Error::new(ErrorKind::RateLimited, "the rate limit is reached")
-                .with_retry_after(wait),
-            400..=499 => Error::new(ErrorKind::BadRequest, "the service refused the request"),
-            501 | 505 | 511 => Error::new(ErrorKind::Server, "the service cannot do this")
-                .with_retryability(Retryability::Never),
-            500..=599 => Error::new(ErrorKind::Server, "the service failed")
-                .with_retry_after(self.limits.retry_after),
-            _ => Error::new(
+            409 => (ErrorKind::Conflict, "the service reports a conflict"),
+            429 => (ErrorKind::RateLimited, "the rate limit is reached"),
+            400..=499 => (ErrorKind::BadRequest, "the service refused the request"),
+            501 | 505 | 511 => (ErrorKind::Server, "the service cannot do this"),
+            500..=599 => (ErrorKind::Server, "the service failed"),
+            _ => (
                 ErrorKind::Server,
                 "the service answered with an unknown status",
-            )
-            .with_retryability(Retryability::Never),
+            ),
         };
-        Some(error.with_status(status))
+        let error = Error::new(kind, message);
+        Some(match self.status.as_u16() {
+            429 => error.with_retry_after(self.limits.retry_after.or(self.limits.reset)),
+            501 | 505 | 511 | ..=199 | 600.. => error.with_retryability(Retryability::Never),
+            500..=599 => error.with_retry_after(self.limits.retry_after),
+            _ => error,
+        })
     }
 
-    /// The origin of a redirect's target; its path and query are nobody's business.
+    /// The host of a redirect's target; its path and query are nobody's business.
     fn target(&self) -> String {
-        let location = self
-            .headers
-            .get("location")
-            .and_then(|value| value.to_str().ok());
-        let url = location.and_then(|text| url::Url::parse(text).ok());
-        url.and_then(|url| url.host_str().map(|host| format!(" to {host}")))
-            .unwrap_or_default()
+        let url = self
+            .header("location")
+            .and_then(|text| url::Url::parse(text).ok());
+        let host = url.as_ref().and_then(url::Url::host_str);
+        host.map(|host| format!(" to {host}")).unwrap_or_default()
     }
 
     /// The body as text that begins like a JSON object.
     pub(crate) fn object_text(&self) -> Result<&str> {
         let text = self.json_text()?;
-        let fail = |message: &str| {
-            Error::new(ErrorKind::Decode, message).with_status(self.status.as_u16())
-        };
         match text.trim_start().bytes().next() {
             Some(b'{') => Ok(text),
-            Some(b'[') => Err(fail("the response is a JSON array; an object was expected")
-                .with_kind(ErrorKind::Schema)),
-            _ => Err(fail("the response is not a JSON object")),
+            Some(b'[') => Err(Error::new(
+                ErrorKind::Schema,
+                "the response is a JSON array; an object was expected",
+            )),
+            _ => Err(Error::new(
+                ErrorKind::Decode,
+                "the response is not a JSON object",
+            )),
         }
     }
 
     /// The body as text that may be JSON.
     pub(crate) fn json_text(&self) -> Result<&str> {
-        let fail = |message: String| {
-            Error::new(ErrorKind::Decode, message).with_status(self.status.as_u16())
-        };
+        let fail = |message: &str| Error::new(ErrorKind::Decode, message);
         if let Some(charset) = self.foreign_charset() {
-            return Err(fail(format!(
-                "the response is encoded as {charset}; only UTF-8 is read"
-            )));
+            let message = format!("the response is encoded as {charset}; only UTF-8 is read");
+            return Err(fail(&message));
         }
         let text = std::str::from_utf8(&self.body).map_err(|error| {
-            fail(format!(
-                "the response is not UTF-8 at byte {}",
-                error.valid_up_to()
-            ))
+            let place = error.valid_up_to();
+            fail(&format!("the response is not UTF-8 at byte {place}"))
         })?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         match text.trim_start().bytes().next() {
-            None => Err(fail("the response is empty; JSON was expected".into())
+            None => Err(fail("the response is empty; JSON was expected")
                 .with_retryability(Retryability::Yes)),
             Some(b'<') => Err(fail(
-                "the response is HTML; a proxy or login page may stand before the service".into(),
+                "the response is HTML; a proxy or login page may stand before the service",
             )),
             Some(_) => Ok(text),
         }
     }
 
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
     /// The encoding that the response says it has, where that is none we read.
     fn foreign_charset(&self) -> Option<&str> {
-        let kind = self.headers.get("content-type")?.to_str().ok()?;
+        let kind = self.header("content-type")?;
         let charset = kind.split(';').find_map(|parameter| {
             let (name, value) = parameter.split_once('=')?;
             let is_it = name.trim().eq_ignore_ascii_case("charset");
@@ -121,14 +115,15 @@ impl Response {
 
     /// The body as `T`.
     pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T> {
-        from_json(self.json_text()?, "").map_err(|error| error.with_status(self.status.as_u16()))
+        from_json(self.json_text()?, "")
     }
 
-    /// Adds to an error what this response tells of itself, its body only if asked to, all of it fit to be shown.
+    /// Adds to an error what this response tells of itself, its body only if asked to.
     pub(crate) fn describe(&self, error: Error, scrubber: &Scrubber, shows_body: bool) -> Error {
         let body = shows_body.then(|| scrubber.snippet(&self.body)).flatten();
-        let error = error.with_request_id(self.request_id()).with_body(body);
-        error.fit(scrubber)
+        let id = self.header("x-request-id").map(str::to_owned);
+        let error = error.with_status(self.status.as_u16());
+        error.with_request_id(id).with_body(body)
     }
 }
 
@@ -155,32 +150,21 @@ pub(crate) fn from_json<T: DeserializeOwned>(text: &str, place: &str) -> Result<
 
 /// Says what is wrong without the offending value, which the library's own words would quote.
 pub(crate) fn json_error(error: &serde_json::Error, place: &str) -> Error {
-    let at = if place.is_empty() {
-        String::new()
-    } else {
-        format!("{place}: ")
+    let at = match place {
+        "" => String::new(),
+        place => format!("{place}: "),
     };
-    match error.classify() {
-        Category::Data => Error::new(ErrorKind::Schema, format!("{at}{}", without_value(error))),
-        Category::Eof => Error::new(
-            ErrorKind::Decode,
-            format!(
-                "{at}the JSON ends too early, at line {} column {}",
-                error.line(),
-                error.column()
-            ),
-        )
-        .with_retryability(Retryability::Yes),
-        Category::Syntax | Category::Io => Error::new(
-            ErrorKind::Decode,
-            format!(
-                "{at}this is not JSON, at line {} column {}",
-                error.line(),
-                error.column()
-            ),
-        )
-        .with_retryability(Retryability::Yes),
-    }
+    let what = match error.classify() {
+        Category::Data => {
+            let message = format!("{at}{}", without_value(error));
+            return Error::new(ErrorKind::Schema, message);
+        }
+        Category::Eof => "the JSON ends too early",
+        Category::Syntax | Category::Io => "this is not JSON",
+    };
+    let (line, column) = (error.line(), error.column());
+    let message = format!("{at}{what}, at line {line} column {column}");
+    Error::new(ErrorKind::Decode, message).with_retryability(Retryability::Yes)
 }
 
 /// `invalid type: integer `5`, expected a string at line 1 column 2` as `found integer, expected a string`.

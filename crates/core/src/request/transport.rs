@@ -16,9 +16,9 @@ use std::future::Future;
 use std::time::{Duration, SystemTime};
 
 /// The largest body of an error or of a small response, decompressed, in bytes.
-pub(crate) const SMALL_BODY: usize = 64 * 1024;
+const SMALL_BODY: usize = 64 * 1024;
 /// The largest body of a page, decompressed, in bytes.
-pub(crate) const PAGE_BODY: usize = 64 * 1024 * 1024;
+const PAGE_BODY: usize = 64 * 1024 * 1024;
 /// Bodies have room for a multiple of this, so that the room of one that is gone fits the next.
 const ROOM: usize = 16 * 1024;
 
@@ -53,14 +53,12 @@ impl Transport {
         })
     }
 
-    /// Sends one request and reads its response, whatever the status, until `deadline`: at most `most` bytes of body, as
-    /// far as there is memory for a page. `answered` is told the status as soon as it is known, which a body may follow
-    /// much later.
+    /// Sends one request and reads its response, whatever the status, until `deadline`, and as far as there is memory for a
+    /// page. `answered` is told the status as soon as it is known, which a body may follow much later.
     pub(crate) async fn send(
         &self,
         request: reqwest::Request,
         mut permit: Permit,
-        most: usize,
         deadline: Time,
         claim: Option<&mut Claim>,
         answered: impl FnOnce(StatusCode),
@@ -87,7 +85,7 @@ impl Transport {
         permit.answered(clock::now(), status.as_u16(), &limits);
         answered(status);
         let headers = std::mem::take(response.headers_mut());
-        let body = self.body(response, until, most, claim).await;
+        let body = self.body(response, until, claim).await;
         let broke = |error: &Error| error.kind() != ErrorKind::TooLarge;
         if status.is_success() && body.as_ref().is_err_and(broke) && clock::now() < deadline {
             permit.failed(true);
@@ -105,12 +103,11 @@ impl Transport {
         &self,
         mut response: reqwest::Response,
         mut until: Time,
-        most: usize,
         mut claim: Option<&mut Claim>,
     ) -> Result<Bytes> {
         let status = response.status();
-        let most = match status.is_success() {
-            true => most,
+        let most = match status.is_success() && claim.is_some() {
+            true => PAGE_BODY,
             false => SMALL_BODY,
         };
         let too_large = || {
@@ -122,26 +119,12 @@ impl Transport {
             return Err(too_large());
         }
         let mut body = BytesMut::new();
-        let mut room = declared.min(most as u64) as usize;
-        let mut piece = Bytes::new();
         loop {
-            if room > body.capacity() {
-                room = room.next_multiple_of(ROOM);
-                let waiting = clock::now();
-                if let Some(claim) = &mut claim {
-                    claim.grow(room).await;
-                }
-                // Waiting for memory is no fault of the service.
-                until = until.saturating_add(clock::now().saturating_sub(waiting));
-                body.reserve(room - body.len());
-            }
-            body.extend_from_slice(&piece);
             let next = self.within(until, response.chunk()).await?;
             let next = next.map_err(|error| failure::of(&self.host, error))?;
-            let Some(next) = next else {
+            let Some(piece) = next else {
                 return Ok(body.freeze());
             };
-            piece = next;
             let length = body.len() + piece.len();
             if length > most {
                 // Of an error, what has come is enough.
@@ -151,8 +134,17 @@ impl Transport {
                 };
             }
             if length > body.capacity() {
-                room = length.max((2 * body.capacity()).min(most));
+                let doubled = (2 * body.capacity()).max(declared as usize).min(most);
+                let room = length.max(doubled).next_multiple_of(ROOM);
+                let waiting = clock::now();
+                if let Some(claim) = &mut claim {
+                    claim.grow(room).await;
+                }
+                // Waiting for memory is no fault of the service.
+                until = until.saturating_add(clock::now().saturating_sub(waiting));
+                body.reserve(room - body.len());
             }
+            body.extend_from_slice(&piece);
         }
     }
 
@@ -192,7 +184,7 @@ mod tests {
     use super::*;
     use crate::budget::{Budget, BudgetStats, Take, Taking};
     use crate::gate::{Endpoint, Outcome, PriorityClass, Ticket};
-    use crate::request::queue::{AdmissionQueue, Priority};
+    use crate::request::queue::AdmissionQueue;
     use crate::request::retry::Endurance;
     use crate::settings::Builder;
     use std::net::TcpListener;
@@ -233,8 +225,8 @@ mod tests {
         let recorder = Recorder::default();
         let told = Arc::clone(&recorder.0);
         let changed = Arc::new(Notify::new());
-        let queue = AdmissionQueue::new(Box::new(recorder), changed, Duration::ZERO);
-        let mut endurance = Endurance::new(&config, Priority::Single, Time::MAX, clock::now());
+        let queue = AdmissionQueue::new(Box::new(recorder), changed);
+        let mut endurance = Endurance::new(&config, false, Time::MAX, clock::now());
         let permit = queue
             .pass(PriorityClass::Single, Endpoint::Api, &mut endurance)
             .await
@@ -242,7 +234,7 @@ mod tests {
         let deadline = clock::now() + left;
         let request = reqwest::Request::new(http::Method::GET, base_url.parse().unwrap());
         let transport = Transport::new(&config).unwrap();
-        let sent = transport.send(request, permit, SMALL_BODY, deadline, None, |_| ());
+        let sent = transport.send(request, permit, deadline, None, |_| ());
         let sent = sent.await;
         assert!(sent.is_err());
         told.lock().unwrap().clone()

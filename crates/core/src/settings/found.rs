@@ -39,8 +39,7 @@ impl Found {
             Some(Value::Text(text)) => {
                 check_text(setting, text.expose()).map(|()| Some(text.clone()))
             }
-            Some(Value::Number(_)) => Err(config(setting.wrong_type("a number"))),
-            Some(Value::Boolean(value)) => Err(config(setting.wrong_type(&value.to_string()))),
+            Some(other) => Err(wrong_type(setting, other)),
         }
     }
 
@@ -59,8 +58,8 @@ impl Found {
         let setting = row(name)?;
         let text = self.text(name)?.or_else(|| setting.default());
         let text = text.unwrap_or_default();
-        let wrong = |_| config(setting.wrong_type(&quoted(&text)));
-        text.parse().map_err(wrong)
+        text.parse()
+            .map_err(|_| wrong_type(setting, &text.as_str().into()))
     }
 
     pub(crate) fn duration(&self, name: &str) -> Result<Duration> {
@@ -73,35 +72,37 @@ impl Found {
 
     pub(crate) fn number(&self, name: &str) -> Result<f64> {
         let setting = row(name)?;
-        let Some(bounds) = setting.bounds() else {
-            return Err(unknown(name));
+        let Bounds { min, max, default } = setting.bounds().ok_or_else(|| unknown(name))?;
+        let (value, number) = match self.0.get(name) {
+            None => return Ok(default),
+            Some(value @ Value::Number(number)) => (value, Some(*number)),
+            Some(value @ Value::Text(text)) => (value, text.expose().trim().parse().ok()),
+            Some(value @ Value::Boolean(_)) => (value, None),
         };
-        match self.0.get(name) {
-            None => Ok(bounds.default),
-            Some(Value::Number(number)) => check_number(setting, bounds, *number),
-            Some(Value::Boolean(value)) => Err(config(setting.wrong_type(&value.to_string()))),
-            Some(Value::Text(text)) => match text.expose().trim().parse() {
-                Ok(number) => check_number(setting, bounds, number),
-                Err(_) => Err(config(setting.wrong_type(&quoted(text.expose())))),
-            },
+        let is_whole = |number: f64| number.fract() == 0.0 || !number.is_finite();
+        match number {
+            Some(number) if matches!(setting.kind, Kind::Integer(_)) && !is_whole(number) => {
+                Err(config(setting.wrong_type(&number.to_string())))
+            }
+            Some(number) if (min..=max).contains(&number) => Ok(number),
+            Some(number) => Err(config(setting.out_of_range(number))),
+            None => Err(wrong_type(setting, value)),
         }
     }
 
     pub(crate) fn boolean(&self, name: &str) -> Result<bool> {
         let setting = row(name)?;
-        match (self.0.get(name), setting.kind) {
-            (None, Kind::Boolean(default)) => Ok(default),
-            (None, _) => Err(unknown(name)),
-            (Some(Value::Boolean(value)), _) => Ok(*value),
-            (Some(Value::Number(number)), _) => {
-                Err(config(setting.wrong_type(&number.to_string())))
-            }
-            (Some(Value::Text(text)), _) => match text.expose().trim() {
-                "true" => Ok(true),
-                "false" => Ok(false),
-                other => Err(config(setting.wrong_type(&quoted(other)))),
-            },
-        }
+        let value = match (self.0.get(name), setting.kind) {
+            (None, Kind::Boolean(default)) => return Ok(default),
+            (None, _) => return Err(unknown(name)),
+            (Some(value), _) => value,
+        };
+        let read = match value {
+            Value::Boolean(value) => Some(*value),
+            Value::Text(text) => text.expose().trim().parse().ok(),
+            Value::Number(_) => None,
+        };
+        read.ok_or_else(|| wrong_type(setting, value))
     }
 
     /// Refuses values for what is no setting.
@@ -136,14 +137,14 @@ pub(super) fn unknown(name: &str) -> Error {
     ))
 }
 
-fn check_number(setting: &Setting, bounds: Bounds, number: f64) -> Result<f64> {
-    if matches!(setting.kind, Kind::Integer(_)) && number.is_finite() && number.fract() != 0.0 {
-        return Err(config(setting.wrong_type(&number.to_string())));
-    }
-    match (bounds.min..=bounds.max).contains(&number) {
-        true => Ok(number),
-        false => Err(config(setting.out_of_range(number))),
-    }
+/// What was given for a setting is nothing that it can be.
+fn wrong_type(setting: &Setting, value: &Value) -> Error {
+    config(setting.wrong_type(&match value {
+        Value::Text(text) => quoted(text.expose()),
+        // It may be a secret.
+        Value::Number(_) => "a number".to_owned(),
+        Value::Boolean(value) => value.to_string(),
+    }))
 }
 
 /// Refuses what could not be an identifier, a secret or a URL, and never shows it.

@@ -149,7 +149,7 @@ fn refuse_shared(path: &Path, facts: &std::fs::Metadata) -> Result<()> {
 
 /// Whoever owns the file chooses where the secret goes: that may be the user, or the administrator.
 #[cfg(unix)]
-fn refuse_owner(path: &Path, owner: u32, user: u32) -> Result<()> {
+pub(super) fn refuse_owner(path: &Path, owner: u32, user: u32) -> Result<()> {
     if owner == user || owner == 0 {
         return Ok(());
     }
@@ -162,101 +162,4 @@ fn refuse_owner(path: &Path, owner: u32, user: u32) -> Result<()> {
 #[cfg(not(unix))]
 fn refuse_shared(_: &Path, _: &std::fs::Metadata) -> Result<()> {
     Ok(())
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-    use crate::settings::tests::directory;
-
-    fn read(directory: &tempfile::TempDir, name: Option<&str>) -> Result<Vec<(String, Value)>> {
-        let home = directory.path().to_string_lossy().into_owned();
-        load(name, move |variable| {
-            (variable == "XDG_CONFIG_HOME").then(|| home.clone())
-        })
-    }
-
-    const TEXT: &str = "[default]\nclient_id = \"me\"\nclient_secret = \"CANARY\"\n[other]\nbase_url = \"https://b.example\"\n";
-
-    #[test]
-    fn sections_are_read_by_name() {
-        let directory = directory(TEXT, 0o600);
-        let names = |section| -> Vec<String> {
-            let found = read(&directory, section).unwrap().into_iter();
-            found.map(|(name, _)| name).collect()
-        };
-        assert_eq!(names(None), ["client_id", "client_secret"]);
-        assert_eq!(names(Some("other")), ["base_url"]);
-        let error = read(&directory, Some("third")).err().unwrap();
-        assert!(error.message().contains("[third]") && error.message().contains("default"));
-    }
-
-    #[test]
-    fn a_file_that_others_can_read_is_refused_with_the_way_out() {
-        let error = read(&directory(TEXT, 0o644), None).err().unwrap();
-        assert!(error.message().contains("chmod 600"), "{error}");
-    }
-
-    #[test]
-    fn a_file_of_another_user_is_refused_with_the_way_out() {
-        let path = Path::new("profiles.toml");
-        for (owner, user, taken) in [(7, 7, true), (0, 7, true), (7, 8, false), (7, 0, false)] {
-            assert_eq!(
-                refuse_owner(path, owner, user).is_ok(),
-                taken,
-                "{owner} {user}"
-            );
-        }
-        let directory = directory(TEXT, 0o600);
-        let file = directory.path().join("talentdata").join("profiles.toml");
-        // Only the administrator can give a file away.
-        if std::os::unix::fs::chown(&file, Some(12345), None).is_ok() {
-            let error = read(&directory, None).err().unwrap();
-            assert!(error.message().contains("12345"), "{error}");
-            assert!(error.message().contains("chown 0 "), "{error}");
-        }
-    }
-
-    #[test]
-    fn a_malformed_file_names_the_line_and_never_quotes_it() {
-        let text = "[default]\nclient_secret = CANARY\n";
-        let error = read(&directory(text, 0o600), None).err().unwrap();
-        assert!(error.message().contains("line 2"), "{error}");
-        assert!(!format!("{error:?}").contains("CANARY"));
-    }
-
-    #[test]
-    fn what_is_no_setting_is_refused_and_its_value_not_shown() {
-        for (line, said) in [
-            (
-                "client_sceret = \"CANARY\"",
-                "\"client_sceret\"; the settings are base_url, ",
-            ),
-            ("profile = \"other\"", "\"profile\""),
-            (
-                "client_secret = [\"CANARY\"]",
-                "client_secret must be a string (got array)",
-            ),
-        ] {
-            let text = format!("[default]\n{line}\n");
-            let error = read(&directory(&text, 0o600), None).err().unwrap();
-            let message = error.message();
-            assert!(
-                message.contains("[default]: ") && message.contains(said),
-                "{error}"
-            );
-            assert!(!message.contains("CANARY"), "{error}");
-        }
-        let error = read(&directory("client_secret = \"CANARY\"\n", 0o600), None)
-            .err()
-            .unwrap();
-        assert!(error.message().contains("line 1: not a section"), "{error}");
-    }
-
-    #[test]
-    fn no_file_is_no_profile_unless_one_is_named() {
-        let empty = tempfile::tempdir().unwrap();
-        assert!(read(&empty, None).unwrap().is_empty());
-        assert!(read(&empty, Some("default")).is_err());
-    }
 }

@@ -1,14 +1,17 @@
-//! Every row of the table is read from every source, in order of precedence, and says the same where it is wrong.
+//! Every row of the table is read from every source, in order of precedence, and says the same where it is wrong; files that
+//! hold settings are private.
 
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
+use super::profile::{load, refuse_owner};
 use super::table::{Bounds, Kind, PROFILE, SETTINGS, Setting};
-use super::{Builder, Config, Found, Value};
-use crate::error::{ErrorKind, Result};
+use super::{Builder, Config, Value};
+use crate::error::{Error, ErrorKind, Result};
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 /// A configuration directory with this text as the profile file.
-pub(super) fn directory(text: &str, mode: u32) -> tempfile::TempDir {
+fn directory(text: &str, mode: u32) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("talentdata").join("profiles.toml");
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -17,17 +20,31 @@ pub(super) fn directory(text: &str, mode: u32) -> tempfile::TempDir {
     directory
 }
 
-/// What is found with these variables, and this line in the default section of the profile file.
-fn found(builder: &Builder, variables: &[(String, &str)], profile: &str) -> Result<Found> {
-    let directory = directory(&format!("[default]\n{profile}\n"), 0o600);
-    builder.found(|name| {
-        let mut variables = variables.iter();
-        let found = variables.find(|(known, _)| known == name);
+/// The settings with these values, these variables, and these lines in the default section of the profile file.
+fn config(values: &[(&str, Value)], variables: &[(&str, &str)], lines: &str) -> Result<Config> {
+    let directory = directory(&format!("[default]\n{lines}\n"), 0o600);
+    let mut builder = Builder::default();
+    for (name, value) in values {
+        builder.set(name, value.clone());
+    }
+    let found = builder.found(|variable| {
+        let is_it = |name: &str| variable == format!("TALENTDATA_{}", name.to_uppercase());
+        let found = variables.iter().find(|(name, _)| is_it(name));
         let home = || directory.path().to_string_lossy().into_owned();
         found
             .map(|(_, value)| (*value).to_owned())
-            .or_else(|| (name == "XDG_CONFIG_HOME").then(home))
-    })
+            .or_else(|| (variable == "XDG_CONFIG_HOME").then(home))
+    })?;
+    let shown = format!("{builder:?}");
+    assert!(!shown.contains("CANARY"), "{shown}");
+    Config::read(&found)
+}
+
+/// All that a configuration holds.
+fn content(config: Result<Config>) -> String {
+    let config = config.unwrap();
+    let secret = config.client_secret.as_ref().map(|secret| secret.expose());
+    format!("{config:?} {secret:?}")
 }
 
 /// Some values of a setting that may be used, as text.
@@ -40,7 +57,7 @@ fn good(setting: &Setting) -> [String; 3] {
         Kind::Boolean(default) => [!default, default, !default].map(|one| one.to_string()),
         Kind::BaseUrl | Kind::Proxy => ["a", "b", "c"].map(|one| format!("https://{one}.example")),
         Kind::Budget => ["a", "b", "c"].map(|one| format!("redis://{one}.example")),
-        Kind::Choice(names) => [0, 1, names.len() - 1].map(|index| names[index].to_owned()),
+        Kind::Choice(names) => [1, 0, names.len() - 1].map(|index| names[index].to_owned()),
         Kind::Text | Kind::Secret => ["a", "b", "c"].map(|one| one.repeat(12)),
     }
 }
@@ -53,74 +70,45 @@ fn toml(setting: &Setting, text: &str) -> String {
     }
 }
 
-/// A value as a program passes it.
-fn explicit(setting: &Setting, text: &str) -> Value {
-    match setting.kind {
-        Kind::Boolean(_) => Value::Boolean(text == "true"),
-        _ if setting.bounds().is_some() => Value::Number(text.parse().unwrap()),
-        _ => text.into(),
-    }
-}
-
-/// A value as it was read.
-fn read(found: &Found, setting: &Setting) -> Option<String> {
-    match setting.kind {
-        Kind::Boolean(_) => Some(found.boolean(setting.name).unwrap().to_string()),
-        _ if setting.bounds().is_some() => Some(found.number(setting.name).unwrap().to_string()),
-        Kind::Budget | Kind::Choice(_) => found.text(setting.name).unwrap().or(setting.default()),
-        _ => found.text(setting.name).unwrap(),
-    }
-}
-
-fn row(name: &str) -> &'static Setting {
-    SETTINGS.iter().find(|row| row.name == name).unwrap()
+/// The setting without which there is no configuration, where it is not the one that is looked at.
+fn address(name: &str) -> Option<(&'static str, Value)> {
+    (name != "base_url").then(|| ("base_url", "https://talent.example".into()))
 }
 
 #[test]
 fn an_explicit_value_goes_before_the_environment_and_that_before_the_profile() {
     for setting in SETTINGS.iter().filter(|row| row.name != PROFILE) {
-        let [first, second, third] = &good(setting);
-        let variables = [(setting.variable(), second.as_str())];
-        let line = toml(setting, third);
-        let mut builder = Builder::default();
-        let value_of = |found: Result<Found>| read(&found.unwrap(), setting);
-        let name = setting.name;
+        let (name, [first, second, third]) = (setting.name, &good(setting));
+        let given =
+            |text: &str| Vec::from_iter([(name, text.into())].into_iter().chain(address(name)));
+        let address = Vec::from_iter(address(name));
+        let [one, two, three] =
+            [first, second, third].map(|text| content(config(&given(text), &[], "")));
+        assert!(one != two && two != three, "{name}");
+        let (line, variable) = (toml(setting, third), [(name, second.as_str())]);
+        assert_eq!(content(config(&address, &[], &line)), three, "{name}");
+        assert_eq!(content(config(&address, &variable, &line)), two, "{name}");
         assert_eq!(
-            value_of(found(&builder, &[], &line)).as_ref(),
-            Some(third),
+            content(config(&given(first), &variable, &line)),
+            one,
             "{name}"
         );
-        assert_eq!(
-            value_of(found(&builder, &variables, &line)).as_ref(),
-            Some(second),
-            "{name}"
-        );
-        builder.set(name, explicit(setting, first));
-        assert_eq!(
-            value_of(found(&builder, &variables, &line)).as_ref(),
-            Some(first),
-            "{name}"
-        );
-    }
-}
-
-#[test]
-fn without_a_value_the_default_applies_which_is_a_good_value() {
-    for setting in SETTINGS {
-        let found = Found([].into());
-        let default = read(&found, setting);
-        let told = setting
-            .default()
-            .map(|text| text.trim_end_matches(" s").to_owned());
-        assert_eq!(default, told, "{}", setting.name);
+        // The default that is told is the one that applies.
+        if let Some(default) = setting.default() {
+            let default = given(default.trim_end_matches(" s"));
+            assert_eq!(
+                content(config(&default, &[], "")),
+                content(config(&address, &[], ""))
+            );
+        }
     }
 }
 
 #[test]
 fn a_wrong_value_ends_in_the_same_error_from_every_source() {
     for setting in SETTINGS {
-        let (name, bounds) = (setting.name, setting.bounds());
-        let (text, wanted) = match (setting.kind, bounds) {
+        let name = setting.name;
+        let (text, wanted) = match (setting.kind, setting.bounds()) {
             (Kind::Boolean(_), _) => ("-1", format!("{name} must be true or false (got ")),
             (_, Some(_)) => ("-1", setting.out_of_range(-1.0)),
             (_, None) => (
@@ -128,166 +116,181 @@ fn a_wrong_value_ends_in_the_same_error_from_every_source() {
                 format!("{name} must not begin or end with white space"),
             ),
         };
-        let sources = [
-            (
-                Some(explicit(setting, text)).filter(|value| !matches!(value, Value::Boolean(_))),
-                None,
-                String::new(),
-            ),
-            (Some(text.into()), None, String::new()),
-            (None, Some(text), String::new()),
-            (None, None, toml(setting, text)),
+        let address = Vec::from_iter(address(name));
+        let given = Vec::from_iter([(name, text.into())].into_iter().chain(address.clone()));
+        let mut errors = vec![
+            config(&given, &[], ""),
+            config(&address, &[(name, text)], ""),
         ];
-        for (index, (value, variable, line)) in sources.into_iter().enumerate() {
-            if name == PROFILE && !line.is_empty() {
-                continue;
-            }
-            let mut builder = Builder::default();
-            if name != "base_url" {
-                builder.base_url("https://talent.example");
-            }
-            let Some(value) = value.map(Some).or((index > 0).then_some(None)) else {
-                continue;
-            };
-            if let Some(value) = value {
-                builder.set(name, value);
-            }
-            let variables: Vec<_> = variable
-                .map(|text| (setting.variable(), text))
-                .into_iter()
-                .collect();
-            let outcome = found(&builder, &variables, &line).and_then(|found| Config::read(&found));
-            let error = outcome.unwrap_err();
+        if name != PROFILE {
+            errors.push(config(&address, &[], &toml(setting, text)));
+        }
+        for error in errors.into_iter().map(Result::unwrap_err) {
             assert_eq!(error.kind(), ErrorKind::Config);
-            assert!(
-                error.message().starts_with(&wanted),
-                "{name} {index}: {error}"
-            );
-            assert!(
-                !format!("{error:?} {builder:?}").contains("CANARY"),
-                "{name}"
-            );
+            assert!(error.message().starts_with(&wanted), "{name}: {error}");
+            assert!(!format!("{error:?}").contains("CANARY"), "{name}");
         }
     }
 }
 
+/// A setting, a value, and what is said of it.
+const WRONG: &str = r#"
+timeout | soon | timeout must be a time between 0.001 and 86,400 s (got "soon")
+timeout | NaN | timeout must be between 0.001 and 86,400 s (got NaN)
+timeout | 1e300 | timeout must be between 0.001 and 86,400 s (got 1e300)
+connect_timeout | 0 | connect_timeout must be between 0.001 and 86,400 s (got 0)
+max_attempts | 1.5 | max_attempts must be a whole number between 1 and 20 (got 1.5)
+share |  | share must be a number between 0.025 and 1 (got "")
+paced | no | paced must be true or false (got "no")
+client_id |  | client_id must not be empty
+priority | high | priority must be normal, foreground, or background (got "high")
+proxy | ftp://CANARY@a.example | proxy must be none or an http or https URL, such as
+proxy | http://a.example/CANARY | proxy must be none or
+tiemout | 1 | there is no setting "tiemout"; the settings are base_url,
+"#;
+
 #[test]
-fn what_is_no_number_and_no_setting_is_said() {
-    for (name, value, wanted) in [
+fn what_is_no_value_and_no_setting_is_said() {
+    let rows = WRONG.lines().filter_map(|line| line.split_once(" | "));
+    let rows = rows.map(|(name, rest)| {
+        let (value, wanted) = rest.split_once("| ").unwrap();
+        (name, Value::from(value.trim()), wanted)
+    });
+    let texts = [
         (
-            "timeout",
-            Value::from("soon"),
-            "timeout must be a time between 0.001 and 86,400 s (got \"soon\")",
-        ),
-        (
-            "timeout",
-            f64::NAN.into(),
-            "timeout must be between 0.001 and 86,400 s (got NaN)",
-        ),
-        (
-            "timeout",
-            1e300.into(),
-            "timeout must be between 0.001 and 86,400 s (got 1e300)",
-        ),
-        (
-            "connect_timeout",
-            0.0.into(),
-            "connect_timeout must be between 0.001 and 86,400 s (got 0)",
-        ),
-        (
-            "max_attempts",
-            1.5.into(),
-            "max_attempts must be a whole number between 1 and 20 (got 1.5)",
-        ),
-        (
-            "share",
-            "".into(),
-            "share must be a number between 0.025 and 1 (got \"\")",
-        ),
-        (
-            "paced",
-            "no".into(),
-            "paced must be true or false (got \"no\")",
-        ),
-        (
-            "client_id",
-            true.into(),
+            Value::Boolean(true),
             "client_id must be a string (got true)",
         ),
-        ("client_id", "".into(), "client_id must not be empty"),
         (
-            "client_id",
             "a\0b".into(),
             "client_id must not contain control characters",
         ),
         (
-            "client_id",
             "x".repeat(20_000).into(),
             "client_id must not be longer than 16 KiB",
         ),
-        (
-            "proxy",
-            "ftp://CANARY@a.example".into(),
-            "proxy must be none or an http or https URL, such as ",
-        ),
-        (
-            "proxy",
-            "http://a.example/CANARY".into(),
-            "proxy must be none or ",
-        ),
-        (
-            "tiemout",
-            1.0.into(),
-            "there is no setting \"tiemout\"; the settings are base_url, ",
-        ),
-    ] {
-        let mut builder = Builder::default();
-        builder.base_url("https://talent.example").set(name, value);
-        let outcome = found(&builder, &[], "").and_then(|found| Config::read(&found));
-        let error = outcome.unwrap_err();
+    ];
+    for (name, value, wanted) in
+        rows.chain(texts.map(|(value, wanted)| ("client_id", value, wanted)))
+    {
+        let address = address(name).unwrap();
+        let error = config(&[address, (name, value)], &[], "").unwrap_err();
         assert!(error.message().starts_with(wanted), "{error}");
         assert!(!error.message().contains("CANARY"), "{error}");
     }
-}
-
-#[test]
-fn a_missing_base_url_says_how_to_set_it() {
-    let error = Config::read(&Found([].into())).unwrap_err();
-    for words in [
+    let missing = config(&[], &[], "").unwrap_err();
+    let words = [
         "base_url is not set; ",
         "TALENTDATA_BASE_URL",
         "profiles.toml",
-    ] {
-        assert!(error.message().contains(words), "{error}");
-    }
+    ];
+    assert!(
+        words.iter().all(|words| missing.message().contains(words)),
+        "{missing}"
+    );
 }
 
 #[test]
 fn no_password_is_shown_with_the_settings() {
-    let mut builder = Builder::default();
-    builder
-        .base_url("https://talent.example")
-        .client_secret("CANARY-1234")
-        .proxy("http://user:CANARY@proxy.example:3128");
-    let config = Config::read(&found(&builder, &[], "").unwrap()).unwrap();
+    let proxy = "http://user:CANARY@proxy.example:3128";
+    let secret = ("client_secret", "CANARY-1234".into());
+    let config = config(
+        &[address("").unwrap(), secret, ("proxy", proxy.into())],
+        &[],
+        "",
+    )
+    .unwrap();
     assert_eq!(
-        config.client_secret.as_ref().unwrap().expose(),
-        "CANARY-1234"
+        config.require_credentials().unwrap_err().kind(),
+        ErrorKind::Config
     );
-    let shown = format!("{config:?} {builder:?}");
+    let shown = format!("{config:?}");
     assert!(
         shown.contains("proxy.example:3128") && !shown.contains("CANARY"),
         "{shown}"
     );
+    let row = SETTINGS
+        .iter()
+        .find(|row| row.name == "client_secret")
+        .unwrap();
+    assert_eq!(row.flag(), "client-secret-file");
+}
+
+const PROFILES: &str = "[default]\nclient_id = \"me\"\nclient_secret = \"CANARY\"\n[other]\nbase_url = \"https://b.example\"\n";
+
+/// The names of the settings in a section of a profile file.
+fn section(directory: &tempfile::TempDir, name: Option<&str>) -> Result<Vec<String>> {
+    let home = directory.path().to_string_lossy().into_owned();
+    let found = load(name, move |variable| {
+        (variable == "XDG_CONFIG_HOME").then(|| home.clone())
+    });
+    Ok(found?.into_iter().map(|(name, _)| name).collect())
 }
 
 #[test]
-fn names_are_derived_from_one() {
-    let names = |name| (row(name).variable(), row(name).flag());
-    let wanted = (
-        "TALENTDATA_IDLE_TIMEOUT".to_owned(),
-        "idle-timeout".to_owned(),
+fn a_section_is_read_by_its_name_and_a_malformed_file_is_refused_without_a_quote() {
+    let directory_of = |text| directory(text, 0o600);
+    let profiles = directory_of(PROFILES);
+    assert_eq!(
+        section(&profiles, None).unwrap(),
+        ["client_id", "client_secret"]
     );
-    assert_eq!(names("idle_timeout"), wanted);
-    assert_eq!(names("client_secret").1, "client-secret-file");
+    assert_eq!(section(&profiles, Some("other")).unwrap(), ["base_url"]);
+    let empty = tempfile::tempdir().unwrap();
+    assert!(section(&empty, None).unwrap().is_empty());
+    assert!(section(&empty, Some("default")).is_err());
+    for (text, name, says) in [
+        (
+            PROFILES,
+            Some("third"),
+            "no section [third]; it has: default, other",
+        ),
+        ("[default]\nclient_secret = CANARY\n", None, "line 2"),
+        (
+            "client_secret = \"CANARY\"\n",
+            None,
+            "line 1: not a section",
+        ),
+        (
+            "[default]\nclient_sceret = \"CANARY\"",
+            None,
+            "[default]: there is no setting \"client_sceret\"",
+        ),
+        (
+            "[default]\nprofile = \"CANARY\"",
+            None,
+            "no setting \"profile\"",
+        ),
+        (
+            "[default]\nclient_secret = [\"CANARY\"]",
+            None,
+            "must be a string (got array)",
+        ),
+    ] {
+        let error: Error = section(&directory_of(text), name).unwrap_err();
+        assert!(error.message().contains(says), "{error}");
+        assert!(!format!("{error:?}").contains("CANARY"), "{error}");
+    }
+}
+
+#[test]
+fn a_file_that_others_can_read_or_own_is_refused_with_the_way_out() {
+    let error = section(&directory(PROFILES, 0o644), None).unwrap_err();
+    assert!(error.message().contains("chmod 600"), "{error}");
+    let path = Path::new("profiles.toml");
+    for (owner, user, taken) in [(7, 7, true), (0, 7, true), (7, 8, false), (7, 0, false)] {
+        assert_eq!(
+            refuse_owner(path, owner, user).is_ok(),
+            taken,
+            "{owner} {user}"
+        );
+    }
+    let directory = directory(PROFILES, 0o600);
+    let file = directory.path().join("talentdata").join("profiles.toml");
+    // Only the administrator can give a file away.
+    if std::os::unix::fs::chown(&file, Some(12345), None).is_ok() {
+        let error = section(&directory, None).unwrap_err();
+        assert!(error.message().contains("12345"), "{error}");
+        assert!(error.message().contains("chown 0 "), "{error}");
+    }
 }

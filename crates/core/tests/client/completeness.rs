@@ -4,9 +4,7 @@
 
 use crate::{start, stub};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::BTreeMap;
 use std::time::Duration;
 use talentdata_core::scan::{Completeness, Resume, ScanOptions};
 use talentdata_core::types::Resource;
@@ -55,6 +53,17 @@ fn row() -> Row {
         service: Options::default(),
         meanwhile: None,
         may_be: MayBe::Any,
+    }
+}
+
+/// A list of more than 20,000 records.
+fn long() -> Row {
+    Row {
+        records: 25_000,
+        most_pages: 250,
+        smallest_page: 100,
+        seeds: 1,
+        ..row()
     }
 }
 
@@ -171,29 +180,15 @@ table! {
 
     // Those of more than 20,000 records, of which a bounded memory of identities has called losses and repeats proven.
     a_long_list_whose_records_move_while_its_total_stands_still: Row {
-        records: 25_000,
-        most_pages: 250,
-        smallest_page: 100,
         seeds: 2,
         service: drifting(Order::Anywhere, Drift { every_requests: 60, times: 4, updates: 1, ..Drift::default() }),
-        ..row()
+        ..long()
     };
-    a_long_list_resumed_after_5_000_were_inserted: Row {
-        records: 25_000,
-        most_pages: 250,
-        smallest_page: 100,
-        seeds: 1,
-        meanwhile: Some(Change::Insert(5_000)),
-        ..row()
-    };
+    a_long_list_resumed_after_5_000_were_inserted: Row { meanwhile: Some(Change::Insert(5_000)), ..long() };
     a_long_list_resumed_after_the_latest_changes_went_first: Row {
-        records: 25_000,
-        most_pages: 250,
-        smallest_page: 100,
-        seeds: 1,
         service: order(Order::UpdatedDesc),
         meanwhile: Some(Change::Update(300)),
-        ..row()
+        ..long()
     };
 
     // Those that were read without end.
@@ -426,33 +421,4 @@ fn identity(record: &str) -> String {
     }
     members.retain(|name, _| name != "photoUrl");
     record.to_string()
-}
-
-/// A memory of 5,000 identities across a resume delivered 10, 50 and 90 of them twice, and said `proven`.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn inserts_in_front_between_two_runs_repeat_nothing() {
-    const TOTAL: u64 = 20_000;
-    for inserts in [4_960, 5_000, 5_040] {
-        let inserted = Arc::new(AtomicU64::new(0));
-        let shown = Arc::clone(&inserted);
-        let base_url = stub::serve_api(move |request| {
-            let inserted = shown.load(Ordering::Relaxed);
-            let id = |index: u64| index.checked_sub(inserted).unwrap_or(TOTAL + index);
-            (200, "", stub::contacts_of(request, TOTAL + inserted, id))
-        });
-        let client = stub::settings(&base_url).paced(false).build().unwrap();
-        let insert = || inserted.store(inserts, Ordering::Relaxed);
-        let told = read(&client, Resource::Contacts, 100, Some(11_000), insert).await;
-        assert_eq!(told.ended.unwrap(), Completeness::Proven, "{inserts}");
-        assert!(
-            told.delivered.values().all(|times| *times == 1),
-            "{inserts}"
-        );
-        let delivered: HashSet<u64> = told
-            .delivered
-            .keys()
-            .map(|id| id.trim_matches('"').parse().unwrap())
-            .collect();
-        assert!((0..TOTAL).all(|id| delivered.contains(&id)), "{inserts}");
-    }
 }

@@ -123,16 +123,10 @@ pub(crate) const PERMISSIONS: &str = r#"{"roles":[],"permissions":[]}"#;
 
 /// A page of a list of `total` contacts.
 pub(crate) fn contacts(request: &Request, total: u64) -> String {
-    contacts_of(request, total, |index| index)
-}
-
-/// The same, where the contact at this index of the list has this id.
-pub(crate) fn contacts_of(request: &Request, total: u64, id: impl Fn(u64) -> u64) -> String {
     let offset = request.number("offset").unwrap_or(0);
     let limit = request.number("limit").unwrap_or(20);
     let record = |id| format!(r#"{{"id":"{id}","firstName":"A","lastName":"B","email":"c@d.e"}}"#);
-    let ids = (offset..total.min(offset + limit)).map(id);
-    let records: Vec<String> = ids.map(record).collect();
+    let records: Vec<String> = (offset..total.min(offset + limit)).map(record).collect();
     let count = records.len() as u64;
     let more = offset + count < total;
     format!(

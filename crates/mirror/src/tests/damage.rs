@@ -6,19 +6,22 @@ use std::fs;
 /// All that can be read of a mirror, or that something is wrong.
 fn answers(mirror: &Mirror) -> Result<Vec<String>> {
     let list = Resource::Contacts;
-    let mut all = vec![format!("{:?}", mirror.schema(list)?)];
-    let texts = |records: crate::Records| -> Result<Vec<String>> {
-        let texts = records.map(|record| record.map(|record| record.as_str().to_owned()));
-        texts.collect()
+    let mut all = vec![format!("{:?}", mirror.resources()?)];
+    let columns = mirror
+        .records(list, None)?
+        .into_batches(10, Default::default())?;
+    all.push(format!("{:?}", columns.schema()));
+    let texts = |rows: crate::Rows| -> Result<Vec<String>> {
+        rows.map(|row| Ok(row?.as_str().to_owned())).collect()
     };
     let syncs = mirror.syncs(list)?;
     for sync in &syncs {
-        all.extend(texts(mirror.as_of(list, &At::Sync(sync.generation))?)?);
+        all.extend(texts(
+            mirror.records(list, Some(&At::Sync(sync.generation)))?,
+        )?);
     }
-    all.extend(texts(mirror.current(list)?)?);
-    for change in mirror.changes(list, &At::Sync(0))? {
-        all.push(format!("{:?}", change?));
-    }
+    all.extend(texts(mirror.records(list, None)?)?);
+    all.extend(texts(mirror.changes(list, &At::Sync(0))?)?);
     all.push(format!("{syncs:?}"));
     Ok(all)
 }

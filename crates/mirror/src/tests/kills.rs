@@ -18,7 +18,7 @@ fn child() {
     };
     let claim = Claim::acquire(Path::new(&path)).unwrap();
     let mut staging = stage(&claim).unwrap();
-    staging.take(&records(&second()), false).unwrap();
+    staging.take(&[], &records(&second())).unwrap();
     let mut left: u64 = steps.parse().unwrap();
     let kill = move || {
         if left == 0 {
@@ -36,8 +36,7 @@ fn child() {
         .connection
         .execute_batch("PRAGMA cache_size = 10")
         .unwrap();
-    let receipt = receipt(second().len(), Proof::Counted);
-    staging.commit(receipt, &Trial::new().plan()).unwrap();
+    commit(staging, second().len(), Proof::Counted).unwrap();
 }
 
 fn second() -> Vec<String> {

@@ -64,26 +64,28 @@ fn one_sync_writes_at_a_time_and_what_a_failed_one_has_begun_is_gone_again() {
 fn a_mirror_is_of_one_service_one_client_and_one_set_of_filters() {
     let trial = Trial::of(0..3);
     let claim = Claim::acquire(&trial.path).unwrap();
-    let service = "https://talent.example";
-    for (of, parameters, words) in [
+    for (of, words) in [
         (
-            ["https://other.example", "client"],
-            "{}",
-            "base_url: the mirror is of",
+            ["https://other.example", "{}"],
+            "base_url, client_id: the mirror has contacts of",
         ),
-        ([service, "other"], "{}", "client_id: the mirror is of"),
         (
-            [service, "client"],
-            "{\"region\":\"eu\"}",
-            "sync into another file",
+            ["https://talent.example", "{\"region\":\"eu\"}"],
+            "parameters: the mirror has",
         ),
     ] {
-        let of = of.map(str::to_owned);
-        let refused = Staging::begin(&claim, Resource::Contacts, of, parameters.into());
+        let refused = Staging::begin(&claim, Resource::Contacts, of.map(str::to_owned));
         let error = refused.err().unwrap().at(&trial.path);
         assert!(error.message().contains(words), "{error}");
+        assert!(
+            error.message().contains("sync into another file"),
+            "{error}"
+        );
         assert_eq!(error.kind(), talentdata_core::ErrorKind::InvalidArgument);
     }
+    // Of another list, too.
+    let other = ["https://other.example", "{}"].map(str::to_owned);
+    assert!(Staging::begin(&claim, Resource::Pools, other).is_err());
 }
 
 #[test]
@@ -92,9 +94,9 @@ fn a_file_that_another_program_holds_or_a_full_disk_leaves_the_mirror_as_it_was(
     let claim = Claim::acquire(&trial.path).unwrap();
     let attempt = |prepare: &str| {
         let mut staging = stage(&claim).unwrap();
-        staging.take(&records(&contacts(100..900)), false).unwrap();
+        staging.take(&[], &records(&contacts(100..900))).unwrap();
         staging.connection.execute_batch(prepare).unwrap();
-        let failed = staging.commit(receipt(800, Proof::None), &trial.plan());
+        let failed = commit(staging, 800, Proof::None);
         failed.err().unwrap().at(&trial.path).message().to_owned()
     };
     let other = rusqlite::Connection::open(&trial.path).unwrap();
@@ -121,7 +123,7 @@ fn a_mirror_in_a_directory_that_cannot_be_written_can_be_read() {
     fs::remove_file(directory.join("mirror.db.lock")).unwrap();
     let mode = |mode| fs::set_permissions(directory, fs::Permissions::from_mode(mode)).unwrap();
     mode(0o500);
-    let read = texts(trial.mirror().current(Resource::Contacts).unwrap());
+    let read = trial.current();
     let claim = Claim::acquire(&trial.path).err();
     mode(0o700);
     assert_eq!(read, contacts(0..3));
@@ -140,9 +142,8 @@ fn without_shared_memory_a_mirror_works_with_a_rollback_journal() {
         .connection
         .query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))
         .unwrap();
-    staging.take(&records(&contacts(1..31)), false).unwrap();
-    let receipt = staging.commit(receipt(30, Proof::Counted), &trial.plan());
-    let receipt = receipt.unwrap();
+    staging.take(&[], &records(&contacts(1..31))).unwrap();
+    let receipt = commit(staging, 30, Proof::Counted).unwrap();
     assert_eq!((receipt.changes.insert, receipt.changes.delete), (1, 1));
     assert_eq!(trial.current(), contacts(1..31));
 }

@@ -115,27 +115,32 @@ fn a_half_loaded_list_withholds_deletes_even_if_confirmed() {
 }
 
 #[test]
-fn what_came_during_the_scan_is_seen_and_not_missing() {
+fn what_came_during_the_scan_is_not_missing_and_the_next_one_delivers_it() {
     let trial = Trial::of(0..20);
+    let without = |id| contacts((0..20).filter(|one| *one != id));
+    let sync = |late: &[String], texts: &[String]| {
+        let receipt = trial.sync_late(late, texts, Proof::Joined).unwrap();
+        let changes = trial.changes(receipt.generation - 1).into_iter();
+        let changes: Vec<String> = changes.map(|(op, key)| format!("{op} {key}")).collect();
+        changes.join(", ")
+    };
     let late = [contact(3, 1), contact(90, 0), contact(90, 0)];
-    let delivered = contacts((0..20).filter(|id| *id != 3));
-    let receipt = trial.sync_late(&late, &delivered, Proof::Joined).unwrap();
-    let counts = receipt.changes;
-    assert_eq!((counts.insert, counts.update, counts.missing), (1, 1, 0));
-    let mut expected = delivered;
-    expected.insert(0, contact(90, 0));
-    expected.insert(4, contact(3, 1));
-    assert_eq!(trial.current(), expected);
+    assert_eq!(sync(&late, &without(3)), "");
+    assert_eq!(trial.as_of(2), contacts(0..20));
     // Records that came late, and were delivered after that, are delivered.
-    let all = contacts((0..20).chain([90, 91]));
-    let late = [contact(91, 0), contact(3, 0), contact(4, 0)];
-    let receipt = trial.sync_late(&late, &all, Proof::Counted).unwrap();
-    let counts = receipt.changes;
+    let mut all = contacts((0..20).chain([90]));
+    all[3] = contact(3, 1);
+    assert_eq!(sync(&late, &all), "update c-3, insert c-90");
+    assert_eq!(trial.current(), all);
+    // One that was missing is not gone, and two scans in a row have to lack it again.
     assert_eq!(
-        (counts.insert, counts.update, receipt.shortfall),
-        (1, 1, None)
+        sync(&[], &without(7)),
+        "update c-3, missing c-7, missing c-90"
     );
-    assert_eq!((trial.as_of(3), trial.current()), (all.clone(), all));
+    assert_eq!(sync(&[contact(7, 0)], &without(7)), "delete c-90");
+    for changes in ["", "delete c-7"] {
+        assert_eq!(sync(&[], &without(7)), changes);
+    }
 }
 
 #[test]
@@ -187,7 +192,7 @@ fn what_is_older_goes_and_asking_for_it_is_an_error() {
         let early = mirror.changes(list, &At::Sync(since)).err().unwrap();
         assert!(early.message().contains("from sync 8 on"), "{early}");
     }
-    let missing = mirror.as_of(list, &At::Sync(7)).err().unwrap();
+    let missing = mirror.records(list, Some(&At::Sync(7))).err().unwrap();
     assert!(missing.message().contains("as of sync 8"), "{missing}");
     assert_eq!(trial.as_of(8)[4], contact(4, 7));
     let syncs = mirror.syncs(list).unwrap();
@@ -196,7 +201,7 @@ fn what_is_older_goes_and_asking_for_it_is_an_error() {
     let rows: i64 = trial.ask("SELECT count(*) FROM record");
     // Those of now, and what the changes since then were made from.
     assert_eq!(rows, 20 + 3);
-    let then = mirror.as_of(list, &syncs[1].ended.parse().unwrap());
+    let then = mirror.records(list, Some(&syncs[1].ended.parse().unwrap()));
     assert_eq!(texts(then.unwrap())[4], contact(4, 8));
 }
 
@@ -218,10 +223,16 @@ fn new_fields_become_columns_of_the_views() {
     ] {
         assert_eq!(trial.ask::<String>(sql), shown);
     }
-    let schema = trial.mirror().schema(Resource::Contacts).unwrap();
-    let names: Vec<&str> = schema.iter().map(|column| column.name.as_str()).collect();
+    let records = trial.mirror().records(Resource::Contacts, None).unwrap();
+    let batches = records.into_batches(10, Default::default()).unwrap();
+    let schema = batches.schema();
+    let names: Vec<&str> = schema
+        .fields()
+        .iter()
+        .map(|field| field.name().as_str())
+        .collect();
     assert!(
-        names.ends_with(&["score", "nick's name", "tags", "Id"]),
+        names.ends_with(&["score", "nick's name", "tags", "Id", "_extra"]),
         "{names:?}"
     );
 }
@@ -238,7 +249,11 @@ fn a_list_that_is_forgotten_leaves_no_trace() {
     assert!(has_canary());
     crate::forget(&trial.path, Resource::Contacts).unwrap();
     assert!(!has_canary());
-    let error = trial.mirror().current(Resource::Contacts).err().unwrap();
+    let error = trial
+        .mirror()
+        .records(Resource::Contacts, None)
+        .err()
+        .unwrap();
     assert!(
         error.message().contains("does not have contacts"),
         "{error}"

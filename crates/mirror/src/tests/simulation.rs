@@ -45,8 +45,8 @@ impl List {
             .collect()
     }
 
-    /// A scan. During one that is joined, the list changes: what comes may be delivered, late or unseen, and what goes may
-    /// be delivered or not; nothing else is lacking. One with doubts lacks anything.
+    /// A scan. During one that is joined, the list changes: what comes may be delivered, late or unseen, what goes may be
+    /// delivered or not, and what goes and comes again may be late; nothing else is lacking. One with doubts lacks anything.
     fn scan(&mut self) -> Scan {
         let before: HashMap<u64, u64> = self.records.iter().copied().collect();
         let first = self.texts();
@@ -67,9 +67,9 @@ impl List {
                         Some(then) if self.random.bool() => *then,
                         _ => *version,
                     };
-                    match (before.contains_key(id), self.random.u32(..3)) {
-                        (false, 0) => {}
-                        (false, 1) => late.push(contact(*id, version)),
+                    match (before.contains_key(id), self.random.u32(..24)) {
+                        (false, 0..8) => {}
+                        (false, 8..16) | (true, 0) => late.push(contact(*id, version)),
                         _ => delivered.push(contact(*id, version)),
                     }
                 }
@@ -101,12 +101,12 @@ impl List {
 }
 
 /// A copy that somebody keeps by the changes.
-fn apply(copy: &mut BTreeMap<String, String>, changes: crate::Changes) {
+fn apply(copy: &mut BTreeMap<String, String>, changes: crate::Rows) {
     for change in changes {
-        let change = change.unwrap();
+        let change: Change = change.unwrap().to().unwrap();
         match change.op.as_str() {
             "insert" | "update" | "reappeared" => {
-                copy.insert(change.key, change.record.as_str().to_owned());
+                copy.insert(change.key, change.record.get().to_owned());
             }
             "delete" => drop(copy.remove(&change.key)),
             op => assert_eq!(op, "missing"),
@@ -133,7 +133,7 @@ fn run(seed: u64, syncs: u64) -> (usize, usize) {
     };
     let (mut copy, mut applied) = (BTreeMap::new(), 0);
     let (mut lacked, mut reported, mut deletes) = (HashMap::<String, u32>::new(), 0, 0);
-    let mut known: HashSet<String> = HashSet::new();
+    let (mut known, mut seen) = (HashSet::new(), HashSet::new());
     for number in 1..=syncs {
         (0..truth.random.usize(..5)).for_each(|_| truth.change());
         let there_before = ids(&truth.texts());
@@ -145,6 +145,7 @@ fn run(seed: u64, syncs: u64) -> (usize, usize) {
         assert_eq!(receipt.generation, number);
         let changes = trial.changes(number - 1);
         reported += changes.len();
+        let delivered = ids(&scan.delivered);
         let shown = ids(scan.late.iter().chain(&scan.delivered));
         for key in ops(&changes, "delete") {
             deletes += 1;
@@ -155,7 +156,7 @@ fn run(seed: u64, syncs: u64) -> (usize, usize) {
             known.remove(&key);
         }
         for key in ops(&changes, "update") {
-            assert!(shown.contains(&key));
+            assert!(delivered.contains(&key));
         }
         // What is gone is deleted at once by a scan that counted, else by the second proven one.
         let scans = |key: &String, lacked: &HashMap<String, u32>| match scan.proof {
@@ -173,16 +174,23 @@ fn run(seed: u64, syncs: u64) -> (usize, usize) {
         lacked = absent
             .map(|key| (key.clone(), scans(key, &lacked)))
             .collect();
-        known.extend(shown);
-        // The list is given back as it was read; what came late stands somewhere among it.
+        // The list is given back as it was read; what was there before and came late stands somewhere among it.
         let as_of = trial.as_of(number);
-        let late: HashSet<&String> = scan.late.iter().collect();
-        let delivered: Vec<&String> = as_of.iter().filter(|text| !late.contains(text)).collect();
+        let is_delivered = |text: &&String| delivered.contains(&id_of(text));
         assert!(
-            delivered.into_iter().eq(&scan.delivered),
+            as_of.iter().filter(is_delivered).eq(&scan.delivered),
             "seed {seed}, sync {number}"
         );
-        assert_eq!(as_of.len(), scan.late.len() + scan.delivered.len());
+        let late = shown
+            .difference(&delivered)
+            .filter(|key| seen.contains(*key));
+        let late: HashSet<String> = late.cloned().collect();
+        seen = ids(&as_of);
+        assert_eq!(
+            seen.difference(&delivered).cloned().collect::<HashSet<_>>(),
+            late
+        );
+        known.extend(delivered);
         // Whoever applies all changes, in whatever portions, has the mirror's list.
         if truth.random.bool() {
             let mirror = trial.mirror();

@@ -10,7 +10,7 @@ fn record(list: &str, seed: u64, number: u64) -> String {
     object.member("id", |out| {
         id_form(list).write(key(list, seed), number, out)
     });
-    Sample::new(list, "levels", seed, number, 0).write_members(&mut object);
+    Sample::new(list, seed, number, 0).write_members(&mut object);
     object.end();
     String::from_utf8(out).unwrap()
 }

@@ -1,21 +1,20 @@
-//! Makes a value that a schema allows, the same one for the same seed; changes another value as little as it asks for.
+//! Makes a value that a schema allows, the same one for the same seed; changes another value as far as it asks for it.
 
-use super::{Schemas, Shape, Way, elements, number};
+use super::{Schemas, Shape, Way, elements, factor, is_nullable, not_within};
 use crate::records::uuid;
 use crate::samples::Rng;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
-/// Values within values up to here, what need not be there is made; deeper only what has to be there.
-const USUAL_DEPTH: usize = 4;
-/// The same for the number of values.
+/// What need not be there is made for so many values.
 const USUAL_VALUES: usize = 300;
 /// Where a schema asks for more, nothing is made.
 const MAX_VALUES: usize = 5000;
-const MAX_DEPTH: usize = 60;
 /// How often a schema may lead back to itself.
 const MAX_REPEATS: usize = 2;
 /// A longer text is of no use to anybody.
 const MAX_TEXT: u64 = 1 << 20;
+/// How many steps a number goes from its only bound.
+const STEPS: f64 = 999.0;
 
 /// Beginnings of texts without a format, some of them outside ASCII.
 const WORDS: [&str; 6] = ["sample", "Übung", "пример", "例", "échantillon", "δείγμα"];
@@ -24,11 +23,10 @@ const WORDS: [&str; 6] = ["sample", "Übung", "пример", "例", "échantill
 pub(crate) struct Maker<'a> {
     schemas: &'a Schemas,
     rng: Rng,
-    /// Whether what may be absent or null sometimes is.
-    varied: bool,
+    /// Whether only what has to be there is made.
+    brief: bool,
     /// The references that led here.
     stack: Vec<String>,
-    depth: usize,
     made: usize,
 }
 
@@ -37,18 +35,9 @@ impl<'a> Maker<'a> {
         Maker {
             schemas,
             rng: Rng::new(seed),
-            varied: false,
+            brief: false,
             stack: Vec::new(),
-            depth: 0,
             made: 0,
-        }
-    }
-
-    /// Leaves out now and then what may be absent, and has null for what may be null.
-    pub(crate) fn varied(self) -> Self {
-        Maker {
-            varied: true,
-            ..self
         }
     }
 
@@ -59,59 +48,46 @@ impl<'a> Maker<'a> {
     }
 
     fn value(&mut self, schema: &Value) -> Option<Value> {
-        let mut shape = self.schemas.shape(schema);
-        let choices = std::mem::take(&mut shape.choices);
-        let value = self.choose(&shape, &choices);
+        let value = self.choose(self.schemas.shape(schema));
         // Whatever the parts say, as the document means it.
-        let nullable = schema.get("nullable") == Some(&Value::Bool(true));
-        value.or_else(|| nullable.then_some(Value::Null))
+        value.or_else(|| is_nullable(schema).then_some(Value::Null))
     }
 
     /// Takes the first alternative of each choice that leads to a value; null is the last one.
-    fn choose(&mut self, shape: &Shape<'_>, choices: &[(&Value, &'static str)]) -> Option<Value> {
-        let Some(((part, key), others)) = choices.split_last() else {
-            return self.shaped(shape);
+    fn choose(&mut self, mut shape: Shape<'_>) -> Option<Value> {
+        let Some((part, key)) = shape.choices.pop() else {
+            return self.shaped(&shape);
         };
-        let mut alternatives: Vec<&Value> = elements(part, key).collect();
         let schemas = self.schemas;
+        let mut alternatives: Vec<&Value> = elements(part, key).collect();
         let only_null = |one: &&Value| schemas.shape(one).types() == ["null"];
         alternatives.sort_by_key(only_null);
-        if self.varied && alternatives.last().is_some_and(only_null) && self.rng.one_in(8) {
-            alternatives.rotate_right(1);
-        }
         alternatives.into_iter().find_map(|one| {
             let mut chosen = shape.clone();
             chosen.add(schemas, one);
-            let mut choices = others.to_vec();
-            choices.append(&mut chosen.choices);
-            self.choose(&chosen, &choices)
+            self.choose(chosen)
         })
     }
 
     fn shaped(&mut self, shape: &Shape<'_>) -> Option<Value> {
         let repeats = |one: &&str| self.stack.iter().filter(|other| other == one).count();
-        let repeated = shape
-            .references
-            .iter()
-            .any(|one| repeats(one) >= MAX_REPEATS);
+        let mut references = shape.references.iter();
+        let repeated = references.any(|one| repeats(one) >= MAX_REPEATS);
         self.made += 1;
-        if shape.impossible || repeated || self.made > MAX_VALUES || self.depth > MAX_DEPTH {
+        if shape.impossible || repeated || self.made > MAX_VALUES {
             return None;
         }
         let before = self.stack.len();
         let references = shape.references.iter().map(|one| (*one).to_owned());
         self.stack.extend(references);
-        self.depth += 1;
         let value = self.of_a_type(shape);
-        self.depth -= 1;
         self.stack.truncate(before);
         value
     }
 
     fn of_a_type(&mut self, shape: &Shape<'_>) -> Option<Value> {
         let mut types = shape.types();
-        let null_first = self.varied && types.contains(&"null") && self.rng.one_in(8);
-        types.sort_by_key(|kind| (*kind == "null") != null_first);
+        types.sort_by_key(|kind| *kind == "null");
         let fixed = ["const", "enum"].map(|key| shape.values(key).next().is_some());
         let given = self.given(shape);
         if given.is_some() || fixed.contains(&true) {
@@ -119,8 +95,8 @@ impl<'a> Maker<'a> {
         }
         types.into_iter().find_map(|kind| match kind {
             "string" => Some(self.text(shape)),
-            "integer" | "number" => number::number(shape, kind == "integer", &mut self.rng),
-            "boolean" => Some((!self.varied || self.rng.one_in(2)).into()),
+            "integer" | "number" => self.number(shape, kind == "integer"),
+            "boolean" => Some(true.into()),
             "object" => self.object(shape),
             "array" => self.array(shape),
             _ => Some(Value::Null),
@@ -150,17 +126,24 @@ impl<'a> Maker<'a> {
         given.find(fits).cloned()
     }
 
-    /// Whether only what has to be there is made.
     fn is_brief(&self) -> bool {
-        self.depth > USUAL_DEPTH || self.made > USUAL_VALUES
+        self.brief || self.made > USUAL_VALUES
     }
 
     fn object(&mut self, shape: &Shape<'_>) -> Option<Value> {
         let mut out = Map::new();
+        let mut names = shape.names();
         let required: Vec<&str> = shape.required().collect();
-        for name in shape.names() {
-            let schema = shape.property(name).unwrap_or_default();
-            let absent = self.is_brief() || (self.varied && self.rng.one_in(8));
+        names.extend(
+            required
+                .iter()
+                .filter(|name| shape.property(name).is_none()),
+        );
+        let additional = shape.additional();
+        for name in names {
+            let schema = shape.property(name).or(additional.clone());
+            let schema = schema.unwrap_or(true.into());
+            let absent = self.is_brief();
             let needed = required.contains(&name);
             if Way::Response.lacks(self.schemas, &schema) || (absent && !needed) {
                 continue;
@@ -171,31 +154,17 @@ impl<'a> Maker<'a> {
                 None => {}
             }
         }
-        let additional = shape.additional();
-        let others = additional.clone().unwrap_or(true.into());
-        let undocumented = required
-            .iter()
-            .filter(|name| shape.property(name).is_none());
-        for name in undocumented {
-            out.insert((*name).to_owned(), self.value(&others)?);
-        }
         // A map shows two entries, so that their schema is seen.
-        if out.is_empty() && additional.is_some() && !self.is_brief() {
-            let values = ["key1", "key2"].map(|name| Some((name.to_owned(), self.value(&others)?)));
+        if let Some(schema) = additional.filter(|_| out.is_empty() && !self.is_brief()) {
+            let values = ["key1", "key2"].map(|name| Some((name.to_owned(), self.value(&schema)?)));
             out.extend(values.into_iter().flatten());
         }
         Some(out.into())
     }
 
     fn array(&mut self, shape: &Shape<'_>) -> Option<Value> {
-        let bound = |key| shape.values(key).filter_map(Value::as_u64);
-        let least = bound("minItems").max().unwrap_or_default();
-        let most = bound("maxItems").min().unwrap_or(u64::MAX);
-        let usual = match (self.is_brief(), self.varied) {
-            (true, _) => 0,
-            (_, true) => self.rng.below(4),
-            _ => 2,
-        };
+        let [least, most] = sizes(shape, ["minItems", "maxItems"]);
+        let usual = if self.is_brief() { 0 } else { 2 };
         let items = shape.items();
         let wanted = usual.max(least).min(most).min(MAX_VALUES as u64);
         let out: Vec<Value> = (0..wanted).map_while(|_| self.value(&items)).collect();
@@ -206,9 +175,7 @@ impl<'a> Maker<'a> {
     fn text(&mut self, shape: &Shape<'_>) -> Value {
         let format = shape.values("format").find_map(Value::as_str);
         let mut text = of_format(format.unwrap_or_default(), &mut self.rng);
-        let bound = |key| shape.values(key).filter_map(Value::as_u64);
-        let least = bound("minLength").max().unwrap_or_default();
-        let most = bound("maxLength").min().unwrap_or(u64::MAX);
+        let [least, most] = sizes(shape, ["minLength", "maxLength"]);
         let count = text.chars().count() as u64;
         if count > most {
             // The end differs most.
@@ -219,42 +186,77 @@ impl<'a> Maker<'a> {
         text.into()
     }
 
+    /// A number that the schema allows, or an integer that it allows; none where none was found.
+    fn number(&mut self, shape: &Shape<'_>, integer: bool) -> Option<Value> {
+        let range = shape.range();
+        let factors = shape.parts.iter().filter_map(|part| factor(part));
+        let step = match (factors.reduce(f64::max), range) {
+            (Some(factor), _) if integer => factor.ceil(),
+            (Some(factor), _) => factor,
+            (None, _) if integer => 1.0,
+            (None, [Some(least), Some(most)]) => {
+                ((most - least) / (STEPS + 1.0)).max(f64::MIN_POSITIVE)
+            }
+            (None, _) => 1.0 / (STEPS + 1.0),
+        };
+        let (least, most) = match range {
+            [Some(least), Some(most)] => (least, most),
+            [Some(least), None] => (least, least + STEPS * step),
+            [None, Some(most)] => ((most - STEPS * step).max(most.min(0.0)), most),
+            [None, None] => (0.0, STEPS * step),
+        };
+        let first = (least / step).ceil();
+        let count = ((most / step).floor() - first + 1.0).clamp(0.0, 1e15) as u64;
+        let start = self.rng.below(count);
+        // Bounds may be excluded, and another part may ask for multiples of something else.
+        let mut numbers =
+            (0..count.min(1000)).map(|n| (first + ((start + n) % count) as f64) * step);
+        let number = numbers.find(|number| {
+            let mut parts = shape.parts.iter();
+            parts.all(|part| not_within(part, *number).is_none())
+        })?;
+        match integer {
+            true if number < 0.0 => Some((number as i64).into()),
+            true => Some((number as u64).into()),
+            false => Number::from_f64(number).map(Value::Number),
+        }
+    }
+
     /// The value as the schema has it: missing members are made, others are replaced where they are wrong.
     pub(crate) fn fit(&mut self, schema: &Value, value: Value) -> Value {
-        let schemas = self.schemas;
-        if schemas.accepts(schema, &value, Way::Response) {
+        if self.schemas.accepts(schema, &value, Way::Response) {
             return value;
         }
-        let shape = schemas.shape(schema);
-        let fitted = match value {
-            Value::Object(mut members) => {
-                if shape.is_closed() && shape.choices.is_empty() {
-                    members.retain(|name, _| shape.property(name).is_some());
+        let before = std::mem::replace(&mut self.brief, true);
+        let made = self.make(schema);
+        self.brief = before;
+        self.completed(schema, made, value)
+    }
+
+    /// What was made of the schema, with the members of `value` in place of its own as far as the schema allows them.
+    pub(crate) fn completed(&mut self, schema: &Value, mut made: Value, value: Value) -> Value {
+        let shape = self.schemas.shape(schema);
+        let whole = made.clone();
+        match (&mut made, value) {
+            (Value::Object(members), Value::Object(given)) => {
+                for (name, member) in given {
+                    let member = match shape.property(&name).or(shape.additional()) {
+                        Some(schema) => self.fit(&schema, member),
+                        None if shape.is_closed() => continue,
+                        None => member,
+                    };
+                    members.insert(name, member);
                 }
-                for (name, member) in &mut members {
-                    let schema = shape.property(name).or(shape.additional());
-                    *member = self.fit(&schema.unwrap_or(true.into()), member.take());
-                }
-                for name in shape.required() {
-                    let schema = shape.property(name).unwrap_or(true.into());
-                    if !members.contains_key(name) && !Way::Response.lacks(schemas, &schema) {
-                        members.insert(name.to_owned(), self.make(&schema));
-                    }
-                }
-                Value::Object(members)
             }
-            Value::Array(items) => {
-                let schema = shape.items();
-                items
-                    .into_iter()
-                    .map(|item| self.fit(&schema, item))
-                    .collect()
+            (Value::Array(items), Value::Array(given)) => {
+                let given = given.into_iter();
+                *items = given.map(|item| self.fit(&shape.items(), item)).collect();
             }
-            other => other,
-        };
-        match schemas.accepts(schema, &fitted, Way::Response) {
-            true => fitted,
-            false => self.make(schema),
+            _ => {}
+        }
+        match self.schemas.accepts(schema, &made, Way::Response) {
+            true => made,
+            false => whole,
         }
     }
 
@@ -267,6 +269,15 @@ impl<'a> Maker<'a> {
             members.insert(name.to_owned(), value);
         }
     }
+}
+
+/// The bounds of a length.
+fn sizes(shape: &Shape<'_>, keys: [&str; 2]) -> [u64; 2] {
+    let [least, most] = keys.map(|key| shape.values(key).filter_map(Value::as_u64));
+    [
+        least.max().unwrap_or_default(),
+        most.min().unwrap_or(u64::MAX),
+    ]
 }
 
 fn of_format(format: &str, rng: &mut Rng) -> String {
@@ -282,15 +293,9 @@ fn of_format(format: &str, rng: &mut Rng) -> String {
                 _ => format!("{date}T{time}"),
             }
         }
-        "duration" => format!("P{}D", 1 + number % 90),
         "uuid" => uuid(rng.next()),
-        "email" | "idn-email" => format!("person{number}@example.com"),
-        "uri" | "url" | "iri" | "uri-reference" | "iri-reference" => {
-            format!("https://example.com/{number}")
-        }
-        "hostname" | "idn-hostname" => format!("host{number}.example.com"),
-        "ipv4" => format!("192.0.2.{}", number % 256),
-        "ipv6" => format!("2001:db8::{:x}", number % 0xffff),
+        "email" => format!("person{number}@example.com"),
+        "uri" | "url" => format!("https://example.com/{number}"),
         "byte" => "c2FtcGxl".to_owned(),
         _ => format!("{} {number}", rng.pick(&WORDS)),
     }

@@ -27,12 +27,13 @@ fn right_values_pass_and_wrong_ones_are_placed() {
         for wrong in elements(&case["wrong"]) {
             let checked = schemas.check(schema, &wrong[0], Way::Response);
             let mismatch = checked.expect_err(&format!("{schema} takes {wrong}"));
-            assert_eq!(mismatch.pointer, wrong[1], "{schema} {wrong}: {mismatch:?}");
-            let expected = wrong[2].as_str().unwrap();
-            assert!(
-                mismatch.expected.contains(expected),
-                "{schema} {wrong}: {mismatch:?}"
-            );
+            let place = match wrong[1].as_str().unwrap() {
+                "" => String::new(),
+                pointer => format!(" at {pointer:?}"),
+            };
+            let expected = mismatch.strip_prefix(&format!("{place}: expected "));
+            let contains = expected.is_some_and(|text| text.contains(wrong[2].as_str().unwrap()));
+            assert!(contains, "{schema} {wrong}: {mismatch}");
         }
     }
 }
@@ -40,17 +41,11 @@ fn right_values_pass_and_wrong_ones_are_placed() {
 /// Each seed makes a value that passes, and the same one again.
 fn assert_makes(schemas: &Schemas, schema: &Value) {
     for seed in 0..15 {
-        for varied in [false, true] {
-            let maker = || match varied {
-                true => Maker::new(schemas, seed).varied(),
-                false => Maker::new(schemas, seed),
-            };
-            let value = maker().make(schema);
-            let checked = schemas.check(schema, &value, Way::Response);
-            assert_eq!(checked, Ok(()), "{schema} {value}");
-            assert_eq!(value, maker().make(schema));
-            assert!(value.to_string().len() < 100_000, "{schema}");
-        }
+        let value = Maker::new(schemas, seed).make(schema);
+        let checked = schemas.check(schema, &value, Way::Response);
+        assert_eq!(checked, Ok(()), "{schema} {value}");
+        assert_eq!(value, Maker::new(schemas, seed).make(schema));
+        assert!(value.to_string().len() < 100_000, "{schema}");
     }
 }
 
@@ -112,7 +107,7 @@ fn what_the_document_gives_is_used_if_it_fits() {
 }
 
 #[test]
-fn optional_members_and_circles_are_shown_once_and_then_cut() {
+fn circles_are_shown_once_and_then_cut() {
     let node = made(&json!({"$ref": "#/Node"}));
     assert!(node["next"]["id"].is_i64(), "{node}");
     assert_eq!(node["next"].get("next"), None, "{node}");
@@ -120,25 +115,6 @@ fn optional_members_and_circles_are_shown_once_and_then_cut() {
     assert_eq!(node["children"][0]["children"], json!([]), "{node}");
     let tree = made(&json!({"$ref": "#/Tree"}));
     assert!(tree["left"]["right"].is_i64(), "{tree}");
-}
-
-#[test]
-fn varied_values_leave_out_what_they_may() {
-    let schema = json!({
-        "required": ["a", "b"],
-        "properties": {"a": {"type": "integer"}, "b": {"type": ["string", "null"]}, "c": {"type": "integer"}},
-    });
-    let (mut nulls, mut absent) = (0, 0);
-    for seed in 0..400 {
-        let value = Maker::new(&Schemas::default(), seed).varied().make(&schema);
-        assert!(value["a"].is_i64());
-        nulls += usize::from(value["b"].is_null());
-        absent += usize::from(value.get("c").is_none());
-    }
-    assert!(
-        (10..=100).contains(&nulls) && (10..=100).contains(&absent),
-        "{nulls} {absent}"
-    );
 }
 
 #[test]

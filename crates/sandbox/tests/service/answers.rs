@@ -148,7 +148,6 @@ fn wrong_requests_are_refused_with_the_reason() {
     assert_eq!(reply.status, 415);
     let stats = service.stats();
     assert_eq!((stats.token_posts, stats.requests_by_path["other"]), (8, 3));
-    assert!((1..=stats.requests).contains(&stats.most_in_a_second));
 }
 
 #[test]
@@ -191,41 +190,29 @@ fn versions_are_reported_and_checked() {
     let service = start(|_| ());
     let report = service.get("/v1/version");
     assert_eq!(
-        (&report["version"], &report["apiStatus"]),
-        (&json!("1.8.2"), &json!("operational"))
+        [&report["version"], &report["apiStatus"]],
+        ["1.8.2", "operational"]
     );
-    let major = |entry: &Value| -> u32 {
-        let version = entry["version"].as_str().unwrap().split('.').next();
-        version.unwrap().parse().unwrap()
-    };
     let entries = report["endpoints"].as_object().unwrap();
-    let mut names: Vec<&str> = entries.keys().map(String::as_str).collect();
-    names.sort_unstable();
-    assert_eq!(
-        names,
-        [
-            "authentication",
-            "companies",
-            "corecrm",
-            "inference",
-            "matching",
-            "taxonomy"
-        ]
-    );
-    for (name, entry) in entries {
-        let with_model = ["inference", "matching", "taxonomy"].contains(&name.as_str());
-        for member in ["model_version", "service_version"] {
-            assert_eq!(entry.get(member).is_some(), with_model, "{name}");
-        }
-        let status = if name == "companies" {
-            "alpha"
-        } else {
-            "operational"
-        };
-        assert_eq!(entry["status"], status);
-        let lower = major(entry) < major(&entries["matching"]);
-        assert_eq!(lower, name != "matching", "{name}");
-    }
+    let mut facts: Vec<String> = entries
+        .iter()
+        .map(|(name, entry)| {
+            let models = ["model_version", "service_version"].map(|one| entry[one].is_string());
+            let major = &entry["version"].as_str().unwrap()[..1];
+            format!(
+                "{name} {} {major} {models:?}",
+                entry["status"].as_str().unwrap()
+            )
+        })
+        .collect();
+    facts.sort();
+    let expected = "authentication operational 1 [false, false]
+companies alpha 0 [false, false]
+corecrm operational 1 [false, false]
+inference operational 1 [true, true]
+matching operational 2 [true, true]
+taxonomy operational 1 [true, true]";
+    assert_eq!(facts.join("\n"), expected);
     for (version, compatible, supported) in [
         ("1.8.2", true, true),
         ("1.4", true, true),
@@ -233,44 +220,37 @@ fn versions_are_reported_and_checked() {
         ("2.0.0", false, false),
         ("new", false, false),
     ] {
-        let asked =
-            json!({"clientVersion": version, "endpoints": ["matching", "corecrm", "astrology"]});
-        let body = service
-            .ask("POST /v1/version/check", &asked.to_string())
-            .json();
-        let overall = (&body["compatible"], &body["supported"]);
-        assert_eq!(
-            overall,
-            (&json!(compatible), &json!(supported)),
-            "{version}"
-        );
-        let entries = &body["endpointCompatibility"];
-        assert_eq!(entries.as_object().unwrap().len(), 3);
-        assert_eq!(entries["matching"]["compatible"], compatible, "{version}");
-        assert!(entries["matching"]["model_version"].is_string());
-        let notes = entries["matching"]["notes"].as_str().unwrap();
-        assert!(notes.contains("backwards compatible"));
-        assert_eq!(entries["corecrm"].get("model_version"), None);
-        assert_eq!(entries["astrology"]["compatible"], false);
-        assert!(entries["astrology"]["notes"].is_string());
+        let asked = ["matching", "corecrm", "astrology"];
+        let asked = json!({"clientVersion": version, "endpoints": asked}).to_string();
+        let mut body = service.ask("POST /v1/version/check", &asked).json();
+        let entries = &mut body["endpointCompatibility"];
+        let [matching, unknown] =
+            ["matching", "astrology"].map(|name| entries[name]["notes"].take().to_string());
+        assert!(matching.contains("backwards compatible") && unknown.contains("not known"));
+        let expected = json!({
+            "compatible": compatible,
+            "supported": supported,
+            "endpointCompatibility": {
+                "matching": {"compatible": compatible, "version": "2.1.0", "model_version": "4.2.0", "notes": null},
+                "corecrm": {"compatible": compatible, "version": "1.8.0"},
+                "astrology": {"compatible": false, "version": "unknown", "notes": null},
+            },
+        });
+        assert_eq!(body, expected, "{version}");
     }
 }
 
 /// The records of a page: the one array in the response.
 fn records(body: &Value) -> &Vec<Value> {
-    let mut arrays = body
-        .as_object()
-        .unwrap()
-        .values()
-        .filter_map(Value::as_array);
-    let records = arrays.next().unwrap();
-    assert!(arrays.next().is_none());
-    records
+    let members = body.as_object().unwrap().values();
+    let arrays: Vec<_> = members.filter_map(Value::as_array).collect();
+    assert_eq!(arrays.len(), 1);
+    arrays[0]
 }
 
 fn sized(name: &str, size: u64) -> impl Fn(&mut Options) {
-    let name = name.to_owned();
-    move |options| options.records = [(name.clone(), size)].into()
+    let sizes = [(name.to_owned(), size)];
+    move |options| options.records = sizes.clone().into()
 }
 
 #[test]
@@ -397,7 +377,6 @@ fn every_request_counts_and_those_beyond_the_limit_get_429() {
         (9, 3, 3)
     );
     assert_eq!(stats.requests_by_path["/v1/contacts"], 2);
-    assert!(stats.most_in_a_second <= 6);
 }
 
 #[test]

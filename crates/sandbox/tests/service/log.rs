@@ -48,9 +48,12 @@ fn no_secret_is_logged_wherever_it_stands() {
     let bearer = format!("Bearer {secret}");
     let nested = json!({"other": [{"client_secret": [secret]}]}).to_string();
     let form = format!("clientSecret={secret}");
+    // As a client sends it that was made for another service.
+    let other = r#"{"clientId": "me", "clientSecret": "a \"real\" one"}"#;
     for (line, headers, body) in [
         ("POST /v1/version/check", &[][..], nested.as_str()),
         ("POST /v1/oauth/token", &[], &form),
+        ("POST /v1/oauth/token", &[], other),
         (
             &format!("GET /v1/contacts?limit=5&access_token={secret}"),
             &[],
@@ -71,9 +74,10 @@ fn no_secret_is_logged_wherever_it_stands() {
         service.send(line, headers, body);
     }
     let logged = json!(requests(&service));
-    assert!(!logged.to_string().contains(secret), "{logged}");
-    assert_eq!(logged[2]["query"], "limit=5&access_token=[redacted]");
-    assert_eq!(logged[3]["headers"]["authorization"], "Bearer [redacted]");
+    let text = logged.to_string();
+    assert!(!text.contains(secret) && !text.contains("real"), "{logged}");
+    assert_eq!(logged[3]["query"], "limit=5&access_token=[redacted]");
+    assert_eq!(logged[4]["headers"]["authorization"], "Bearer [redacted]");
 }
 
 #[test]
@@ -101,7 +105,6 @@ fn the_endpoints_of_a_test_are_outside_of_limit_and_counts() {
         "token_posts": 1,
         "limited": 3,
         "requests_by_path": {"/v1/version": 2, "/v1/oauth/token": 1, "other": 1},
-        "most_in_a_second": 1,
     });
     assert_eq!(service.get("/__stats"), expected);
 }
@@ -113,13 +116,11 @@ fn web_pages_cannot_use_the_endpoints_of_a_test() {
     for (status, host, header) in [
         (200, "127.0.0.1:PORT", ""),
         (200, "localhost:PORT", ""),
-        (200, "127.0.0.1:PORT", "sec-fetch-site: none\r\n"),
         (403, "evil.example:PORT", ""),
         (403, "127.0.0.1", ""),
         (403, "127.0.0.1:1", ""),
         (403, "127.0.0.1:PORT", "origin: https://evil.example\r\n"),
         (403, "127.0.0.1:PORT", "origin: null\r\n"),
-        (403, "127.0.0.1:PORT", "sec-fetch-site: cross-site\r\n"),
     ] {
         let host = host.replace("PORT", port);
         for line in ["GET /__requests", "POST /__faults", "DELETE /__faults"] {
@@ -143,12 +144,8 @@ fn a_body_that_nobody_needs_is_refused_before_it_fills_the_memory() {
         let head =
             format!("POST {path} HTTP/1.1\r\nhost: HOST\r\ncontent-length: {length}\r\n\r\n");
         let mut socket = service.begin(&head);
-        // The refusal may come, and the connection end, before all is written.
-        let piece = vec![b' '; 1 << 16];
-        let written = (0..length / piece.len()).take_while(|_| socket.write_all(&piece).is_ok());
-        let all = written.count() == length / piece.len();
-        let bytes = hear(&mut socket).bytes;
-        let refused = !bytes.is_empty() && Reply::parse(&bytes).status == 413;
-        assert!(refused || (bytes.is_empty() && !all), "{path}");
+        // The connection may end before all is written.
+        let _ = socket.write_all(&vec![b' '; length]);
+        assert!(hear(&mut socket).bytes.is_empty(), "{path}");
     }
 }

@@ -138,11 +138,6 @@ impl Service {
         socket
     }
 
-    /// Asks for the version on a connection that may be kept, and hears whatever comes until it ends.
-    fn hear_version(&self) -> Heard {
-        hear(&mut self.begin(&request("GET /v1/version", &[], "")))
-    }
-
     fn send(&self, line: &str, headers: &[(&str, &str)], body: &str) -> Reply {
         let headers = [headers, &[("connection", "close")]].concat();
         let heard = hear(&mut self.begin(&request(line, &headers, body)));

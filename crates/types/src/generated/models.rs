@@ -53,7 +53,7 @@ impl crate::Known for KnownCategoryName {
 )]
 #[non_exhaustive]
 pub struct CategoryEntry {
-    /// The status.
+    /// Status of a category: operational in most cases, alpha for companies (section 3). Other values are legal.
     pub status: crate::Open<KnownCategoryStatus>,
     /// Version of the category (section 2).
     pub version: ::std::string::String,
@@ -132,7 +132,7 @@ pub struct ContactList {
     pub success: bool,
     /// The records of this page (section 2).
     pub contacts: ::std::vec::Vec<Contact>,
-    /// The pagination.
+    /// Paging metadata, in every paginated response (sections 2 and 8). All four can change between page requests.
     pub pagination: Pagination,
     /// Fields that the document does not show.
     #[serde(flatten)]
@@ -233,7 +233,7 @@ pub enum KnownCategoryStatus {
 )]
 #[non_exhaustive]
 pub struct PaginatedList {
-    /// The pagination.
+    /// Paging metadata, in every paginated response (sections 2 and 8). All four can change between page requests.
     pub pagination: Pagination,
     /// Fields that the document does not show.
     #[serde(flatten)]
@@ -374,7 +374,7 @@ pub struct VersionCheckResponse {
 pub struct VersionResponse {
     /// Current API version number (section 2).
     pub version: ::std::string::String,
-    /// The api status.
+    /// Overall status (section 3). Other values are legal.
     #[serde(rename = "apiStatus")]
     pub api_status: crate::Open<KnownApiStatus>,
     /// From category name to its entry; categories are versioned independently of each other (sections 2 and 9).
@@ -392,12 +392,12 @@ pub fn json_schemas() -> ::std::vec::Vec<(&'static str, ::schemars::Schema)> {
         ::schemars::schema_for!(Pagination)), ("Contact",
         ::schemars::schema_for!(Contact)), ("ContactList",
         ::schemars::schema_for!(ContactList)), ("PaginatedList",
-        ::schemars::schema_for!(PaginatedList)), ("VersionResponse",
-        ::schemars::schema_for!(VersionResponse)), ("CategoryEntry",
-        ::schemars::schema_for!(CategoryEntry)), ("VersionCheckRequest",
-        ::schemars::schema_for!(VersionCheckRequest)), ("VersionCheckResponse",
-        ::schemars::schema_for!(VersionCheckResponse)), ("CompatibilityEntry",
-        ::schemars::schema_for!(CompatibilityEntry)), ("ApiStatus",
+        ::schemars::schema_for!(PaginatedList)), ("CategoryEntry",
+        ::schemars::schema_for!(CategoryEntry)), ("VersionResponse",
+        ::schemars::schema_for!(VersionResponse)), ("VersionCheckRequest",
+        ::schemars::schema_for!(VersionCheckRequest)), ("CompatibilityEntry",
+        ::schemars::schema_for!(CompatibilityEntry)), ("VersionCheckResponse",
+        ::schemars::schema_for!(VersionCheckResponse)), ("ApiStatus",
         ::schemars::schema_for!(ApiStatus)), ("CategoryStatus",
         ::schemars::schema_for!(CategoryStatus)), ("CategoryName",
         ::schemars::schema_for!(CategoryName))

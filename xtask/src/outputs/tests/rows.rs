@@ -20,7 +20,7 @@ const SETTING: &[Edit] = &[
     ),
     (
         "crates/core/src/client.rs",
-        "AdmissionQueue::new(budget, changed, config.max_wait",
+        "window: Duration::from_secs(1)",
         ".max(config.trial_timeout)",
     ),
 ];
@@ -32,12 +32,10 @@ const ERROR_KIND: &[Edit] = &[
         "    Mismatch = 26,\n",
         "    /// A trial.\n    Trial = 27,\n",
     ),
-    (KINDS, "pub const ALL: [ErrorKind; 26", " + 1"),
-    (KINDS, "        Self::Mismatch,\n", "        Self::Trial,\n"),
     (
         KINDS,
-        "Self::Mismatch => (\"Mismatch\", \"a file is not as its receipt says\"),\n",
-        "            Self::Trial => (\"Trial\", \"a trial\"),\n",
+        "(Mismatch, \"Mismatch\", \"a file is not as its receipt says\"),\n",
+        "    (Trial, \"Trial\", \"a trial\"),\n",
     ),
     (
         "crates/columns/src/export.rs",

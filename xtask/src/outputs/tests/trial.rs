@@ -89,7 +89,7 @@ fn whatever_a_spec_may_say_compiles_in_every_language() {
     std::fs::write(&spec, document.to_string()).unwrap();
     write(&copy).unwrap();
     cargo(&copy, CLIPPY);
-    c_and_cpp(&copy, &["#include \"null_arguments.c\"\n", CPP]);
+    c_and_cpp(&copy, &["#include <talentdata.h>\n", CPP]);
     python(&copy, &format!("{NATIVE}{IMPORT}{VENDOR}"));
 }
 

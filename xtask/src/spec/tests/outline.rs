@@ -35,9 +35,8 @@ fn of_operation(operation: &Operation, lines: &mut Vec<String>) {
         lines.push(format!("{id} response: {response}"));
     }
     if let Some(list) = &operation.list {
-        let records = list.records.as_ref();
-        let key = records.map_or("?", |records| &records.key);
-        let model = list.model().unwrap_or("?");
+        let key = list.key.as_deref().unwrap_or("?");
+        let model = list.model.as_deref().unwrap_or("?");
         let max = list.max_limit.map_or("?".into(), |max| max.to_string());
         lines.push(format!(
             "{id} list {}: {key} of {model}, at most {max}",

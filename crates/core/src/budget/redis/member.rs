@@ -154,7 +154,6 @@ impl Member {
             return Take::Wait {
                 earliest: until,
                 again: until,
-                outage: None,
             };
         }
         if self.in_flight.len() >= MAX_IN_FLIGHT {
@@ -167,17 +166,15 @@ impl Member {
                 (pacer.next.max(self.outage.probe_at()), None)
             }
             _ if self.failures.is_outage() => {
-                return Take::Wait {
-                    earliest: now,
+                return Take::Outage {
+                    failures: self.failures,
                     again: asks.unwrap_or(now + LOOK),
-                    outage: Some(self.failures),
                 };
             }
             _ => {
                 return asks.map_or(Take::AfterChange, |again| Take::Wait {
                     earliest: now,
                     again,
-                    outage: None,
                 });
             }
         };
@@ -186,7 +183,6 @@ impl Member {
             return Take::Wait {
                 earliest: now,
                 again: asks.map_or(at, |asks| asks.min(at)),
-                outage: None,
             };
         }
         Take::Now(self.send(now, number, endpoint))

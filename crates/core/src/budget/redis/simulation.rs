@@ -409,7 +409,7 @@ impl World {
             self.ask_if_due(index);
             match take {
                 Take::Now(ticket) => self.send(index, ticket),
-                Take::Wait { again, .. } => {
+                Take::Wait { again, .. } | Take::Outage { again, .. } => {
                     assert!(again > now, "a wait ends in the future");
                     let late = SLOP.mul_f64(self.rng.f64());
                     let actor = &mut self.actors[index];

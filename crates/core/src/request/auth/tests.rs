@@ -67,17 +67,16 @@ fn a_renewal_that_fails_while_the_token_lasts_concerns_nobody() {
 async fn a_token_outlives_a_renewal_that_failed_for_all_who_ask() {
     let auth = Auth::default();
     let asked = clock::now();
-    auth.token(asked, None, async || Ok(old_token()))
-        .await
-        .unwrap();
+    auth.token(asked, async || Ok(old_token())).await.unwrap();
     let down = async || Err(Error::new(ErrorKind::Server, "down"));
     // The one that tries to renew, one that waited for it, and one that comes after.
     for asked in [asked, asked, clock::now() + Duration::from_millis(1)] {
-        let token = auth.token(asked, None, down).await.unwrap();
+        let token = auth.token(asked, down).await.unwrap();
         assert_eq!(token.secret.expose(), "old");
     }
-    let rejected = auth.token(asked, None, down).await.unwrap();
-    assert!(auth.token(asked, Some(&rejected), down).await.is_err());
+    let refused = auth.token(asked, down).await.unwrap();
+    refused.answered(StatusCode::UNAUTHORIZED);
+    assert!(auth.token(asked, down).await.is_err());
 }
 
 #[test]

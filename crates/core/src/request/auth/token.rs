@@ -7,7 +7,6 @@ use crate::request::transport::Response;
 use http::{HeaderValue, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use talentdata_types::Secret;
@@ -21,7 +20,7 @@ pub(crate) struct Token {
     /// Where processes share their tokens: when it was issued, by the clock of the host.
     pub(super) shared_at: Option<Duration>,
     /// Whether another client obtained it.
-    pub(super) from_another: bool,
+    pub(crate) from_another: bool,
     /// Whether it was fetched because the service had refused another.
     pub(super) after_refusal: bool,
     accepted: AtomicBool,
@@ -50,8 +49,12 @@ impl Life {
 }
 
 impl Token {
-    /// A token that nobody has used yet; none where it cannot be sent in a header.
+    /// A token that nobody has used yet; none where it is too long or cannot be sent in a header.
     pub(super) fn new(secret: Secret, life: Life) -> Option<Self> {
+        let text = secret.expose();
+        if text.len() > LONGEST_TOKEN || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return None;
+        }
         let mut header = HeaderValue::from_str(&format!("Bearer {}", secret.expose())).ok()?;
         header.set_sensitive(true);
         Some(Token {
@@ -68,7 +71,7 @@ impl Token {
 
     /// Whether a request may still be sent with it.
     pub(crate) fn is_valid(&self, now: Time) -> bool {
-        now < self.life.expires_at
+        now < self.life.expires_at && !self.is_refused()
     }
 
     /// Whether it need not be renewed yet.
@@ -95,6 +98,11 @@ impl Token {
         }
     }
 
+    /// Whether the service has refused it, so that nobody is to send it any more.
+    pub(super) fn is_refused(&self) -> bool {
+        self.refused.load(Ordering::Relaxed)
+    }
+
     /// Whether the service has ever accepted it.
     pub(crate) fn is_accepted(&self) -> bool {
         self.accepted.load(Ordering::Relaxed)
@@ -104,34 +112,7 @@ impl Token {
     /// the refusals of many that were sent at once may come before the first success, and the token would look like one
     /// that the service never accepted.
     pub(crate) fn is_to_be_tried(&self) -> bool {
-        self.after_refusal && !self.is_accepted() && !self.refused.load(Ordering::Relaxed)
-    }
-}
-
-/// So many tokens that were refused as soon as they were issued end a call.
-const MOST_NEW_REFUSED: u32 = 2;
-
-/// The tokens of a call that the service refused with 401.
-#[derive(Default)]
-pub(crate) struct Refusals {
-    pub(crate) latest: Option<Arc<Token>>,
-    count: u32,
-    /// How many of them were as new as a token can be.
-    new: u32,
-}
-
-impl Refusals {
-    /// Notes a refusal, and tells whether another token may be accepted: a service may revoke tokens that worked, as
-    /// often as it likes, but two that were refused as soon as they were issued will be followed by more of the kind.
-    /// `begun` is when the call became the first in the queue; only a token that it fetched itself is newer.
-    pub(crate) fn is_worth_another(&mut self, token: &Arc<Token>, begun: Time) -> bool {
-        self.latest = Some(Arc::clone(token));
-        self.count += 1;
-        // One that another client obtained may have been refused long ago.
-        let is_old = token.from_another && self.count == 1;
-        let is_new = token.is_issued_since(begun) || !token.is_accepted() && !is_old;
-        self.new += u32::from(is_new);
-        self.new < MOST_NEW_REFUSED
+        self.after_refusal && !self.is_accepted()
     }
 }
 
@@ -151,77 +132,52 @@ pub(crate) fn read_token(response: &Response, now: Time) -> Result<Token> {
             400 | 401 | 403 => Error::new(
                 ErrorKind::Auth,
                 "the service refused client_id and client_secret; check both, and that they belong to this base_url",
-            )
-            .with_status(response.status.as_u16()),
-            404 | 405 => error.with_kind(ErrorKind::Config).with_message("there is no token endpoint below base_url; check base_url"),
+            ),
+            404 | 405 => error
+                .with_kind(ErrorKind::Config)
+                .with_message("there is no token endpoint below base_url; check base_url"),
             _ => error,
         });
     }
-    let token = parse(response).and_then(|fields| fields.check(now));
-    token.map_err(|error| {
-        error
-            .with_kind(ErrorKind::TokenResponse)
-            .with_status(response.status.as_u16())
-    })
+    parse(response, now).map_err(|error| error.with_kind(ErrorKind::TokenResponse))
 }
 
-fn parse(response: &Response) -> Result<Fields> {
-    let text = response
-        .object_text()
-        .map_err(|error| error.with_retryability(Retryability::Once))?;
-    serde_json::from_str(text).map_err(|error| json_error(&error, "token response"))
+fn parse(response: &Response, now: Time) -> Result<Token> {
+    let text = response.object_text();
+    let text = text.map_err(|error| error.with_retryability(Retryability::Once))?;
+    let fields: Fields =
+        serde_json::from_str(text).map_err(|error| json_error(&error, "token response"))?;
+    let wrong = |message: &str| {
+        let message = format!("token response: {message}");
+        Error::new(ErrorKind::TokenResponse, message)
+    };
+    if fields.access_token.is_empty() {
+        let error = wrong("access_token is missing or empty");
+        return Err(error.with_retryability(Retryability::Once));
+    }
+    let token_type = fields.token_type.as_deref();
+    if token_type.is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
+        let message = "token_type is not Bearer, the only type this client can use";
+        return Err(wrong(message));
+    }
+    let lifetime = Duration::from_secs_f64(lifetime(fields.expires_in.as_ref()));
+    let margin = MARGIN.min(lifetime / 10);
+    let life = Life {
+        issued_at: now,
+        renew_at: now + (lifetime - margin),
+        expires_at: now + lifetime,
+    };
+    let message = "access_token is longer than 16 KiB or holds other than visible ASCII";
+    Token::new(Secret::new(fields.access_token), life).ok_or_else(|| wrong(message))
 }
 
 /// The token response, read leniently where services are known to differ.
 #[derive(Deserialize)]
 struct Fields {
-    access_token: Option<Value>,
-    token_type: Option<Value>,
+    #[serde(default)]
+    access_token: String,
+    token_type: Option<String>,
     expires_in: Option<Value>,
-}
-
-impl Fields {
-    fn check(self, now: Time) -> Result<Token> {
-        let wrong = |message: &str| {
-            Error::new(
-                ErrorKind::TokenResponse,
-                format!("token response: {message}"),
-            )
-        };
-        let secret = match self.access_token {
-            Some(Value::String(text)) if !text.is_empty() => Secret::new(text),
-            None | Some(Value::Null | Value::String(_)) => {
-                return Err(
-                    wrong("access_token is missing or empty").with_retryability(Retryability::Once)
-                );
-            }
-            Some(_) => return Err(wrong("access_token is not a string")),
-        };
-        if secret.expose().len() > LONGEST_TOKEN
-            || !secret.expose().bytes().all(|byte| byte.is_ascii_graphic())
-        {
-            return Err(wrong(
-                "access_token is longer than 16 KiB or holds other than visible ASCII",
-            ));
-        }
-        match self.token_type {
-            None | Some(Value::Null) => {}
-            Some(Value::String(kind)) if kind.eq_ignore_ascii_case("bearer") => {}
-            Some(_) => {
-                return Err(wrong(
-                    "token_type is not Bearer, the only type this client can use",
-                ));
-            }
-        }
-        let lifetime = Duration::from_secs_f64(lifetime(self.expires_in.as_ref()));
-        let margin = MARGIN.min(lifetime / 10);
-        let life = Life {
-            issued_at: now,
-            renew_at: now + (lifetime - margin),
-            expires_at: now + lifetime,
-        };
-        Token::new(secret, life).ok_or_else(|| wrong("access_token cannot be sent in a header"))
-    }
 }
 
 /// The lifetime in seconds; a number in a string is taken, too.

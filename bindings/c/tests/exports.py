@@ -1,0 +1,84 @@
+"""Writes a program that calls every exported function with each of its pointers as NULL: exports.py HEADERS OUTPUT.
+
+HEADERS is the directory of the headers; those of the exported functions have to say of each function what a caller cannot see; a function that says too little is refused.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+FUNCTION = re.compile(
+    r"/\*\*(?P<doc>(?:(?!\*/).)*)\*/\s*(?P<must_use>TALENTDATA_NODISCARD\s+)?"
+    r"(?P<result>[\w ]+?\s\**)(?P<name>talentdata_\w+)\((?P<parameters>[^;{}]*)\);",
+    re.S,
+)
+VALUES = {
+    "talentdata_text": 'fixture_text("{name}")',
+    "talentdata_log_callback": "fixture_log",
+    "talentdata_log_level": "TALENTDATA_LOG_LEVEL_INFO",
+    "talentdata_release_callback": "NULL",
+    "void *": "NULL",
+}
+NUMBERS = {"uint32_t", "uint64_t", "size_t", "talentdata_format", "talentdata_error_kind", "talentdata_log_level"}
+
+
+def argument(index, kind, name):
+    """A value that the function takes."""
+    if name.endswith("_out"):
+        return f"fixture_slot({index})"
+    if kind in VALUES:
+        return VALUES[kind].format(name=name)
+    return "0" if kind in NUMBERS else "all->" + re.search(r"talentdata_(\w+)", kind)[1]
+
+
+def calls(function, parameters):
+    """The lines that call it with NULL, unless its description allows that."""
+    name, doc = function["name"], function["doc"]
+    can_fail = function["result"] == "talentdata_error *" and not name.endswith("_error")
+    for null, (kind, one) in enumerate(parameters):
+        said = doc.partition(f"@param {one} ")[2].partition("@param")[0]
+        allowed = not one.endswith("_out") and any(words in said for words in ("or NULL", "absent", "may be NULL"))
+        if kind in NUMBERS or allowed:
+            continue
+        arguments = [argument(index, *each) for index, each in enumerate(parameters)]
+        arguments[null] = "(talentdata_text){NULL, 0}" if kind == "talentdata_text" else "NULL"
+        call = f"{name}({', '.join(arguments)})"
+        if can_fail:
+            # The error must name the argument, and the slots must stay as they were.
+            yield "fixture_poison();"
+            yield f'fixture_is_null({call}, "{name}", "{one}");'
+        else:
+            yield f"(void)!{call};" if function["must_use"] else f"(void){call};"
+
+
+def missing(function, parameters):
+    """What its description lacks."""
+    name, doc, result = function["name"], function["doc"], function["result"]
+    can_fail = result == "talentdata_error *"
+    lent = [kind for kind, one in parameters if one.endswith("_out")] + ([] if can_fail else [result])
+    wanted = {"Threads:": True, "Errors:": can_fail and not name.endswith("_error")}
+    wanted["Ownership:"] = name.endswith("_free") or any("**" in kind or "text" in kind for kind in lent)
+    for _, one in parameters:
+        wanted[f"@param {one} "] = can_fail and len(parameters) > 1
+    return [words for words, needed in wanted.items() if needed and words not in doc]
+
+
+def main(headers, output):
+    lines, found = [], 0
+    texts = [path.read_text() for path in sorted(Path(headers).glob("*.h"))]
+    exported = "".join(text for text in texts if "from crates/ffi-c" in text.splitlines()[0])
+    for function in FUNCTION.finditer(exported):
+        written = "" if function["parameters"] == "void" else " ".join(function["parameters"].split())
+        parameters = [re.fullmatch(r"(.*?) ?(\w+)", one).groups() for one in written.split(", ") if one]
+        if missing(function, parameters):
+            sys.exit(f"{function['name']} does not say {missing(function, parameters)}")
+        lines += calls(function, parameters)
+        found += 1
+    if found < 50:
+        sys.exit(f"{headers} has {found} functions")
+    body = "".join(f"  {line}\n" for line in lines)
+    text = f'#include "fixture.h"\n\nvoid null_arguments(void) {{\n  struct fixture *all = fixture_make();\n{body}  fixture_free(all);\n}}\n'
+    Path(output).write_text(text)
+
+
+main(*sys.argv[1:])

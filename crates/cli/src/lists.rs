@@ -1,0 +1,151 @@
+//! Which lists are read and how: the parameters of lists are flags of the commands that read them, one flag for each,
+//! whichever lists have it.
+
+use crate::args::Common;
+use crate::operation::argument;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{ArgAction, Args, Command};
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::str::FromStr;
+use talentdata_core::types::{Parameter, Resource};
+use talentdata_core::{Arguments, Error, ErrorKind, ScanOptions};
+
+/// Lists that are read to their end.
+#[derive(Debug, Args)]
+pub(crate) struct Lists {
+    /// The lists
+    #[arg(required = true, value_name = "RESOURCE", value_parser = resource())]
+    pub(crate) names: Vec<Resource>,
+    /// Write what was done, and whether completeness is proven, to this file as JSON; for several
+    /// lists an array. It says "unfinished" while the command runs and after it has failed
+    #[arg(long, value_name = "PATH")]
+    pub(crate) receipt: Option<PathBuf>,
+    /// Records per page to ask for; the list's maximum by default
+    #[arg(long, value_name = "N")]
+    page_size: Option<u64>,
+}
+
+impl Lists {
+    /// How each of them is read.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where a list is named twice, and for a page size or a parameter that it does not have.
+    pub(crate) fn scans(&self, common: &Common) -> Result<Vec<(Resource, ScanOptions)>, Error> {
+        let lists = arguments_of_all(&self.names, common)?.into_iter();
+        let scan = |(resource, arguments): (Resource, Arguments)| {
+            let most = resource.shape().max_limit.unwrap_or(u64::MAX);
+            if let Some(size) = self.page_size.filter(|size| !(1..=most).contains(size)) {
+                let message = format!("--page-size must be between 1 and {most} (got {size})");
+                return Err(Error::new(ErrorKind::InvalidArgument, message));
+            }
+            let scan = ScanOptions {
+                page_size: self.page_size,
+                arguments,
+                ..ScanOptions::default()
+            };
+            Ok((resource, scan))
+        };
+        lists.map(scan).collect()
+    }
+}
+
+/// The lists, each with the arguments that were given.
+///
+/// # Errors
+/// `InvalidArgument` where a list is named twice, and as [`arguments`].
+pub(crate) fn arguments_of_all(
+    lists: &[Resource],
+    common: &Common,
+) -> Result<Vec<(Resource, Arguments)>, Error> {
+    let each = |(index, resource): (usize, &Resource)| match lists[..index].contains(resource) {
+        false => Ok((*resource, arguments(*resource, common)?)),
+        true => {
+            let message = format!("{} is named twice", dashed(*resource));
+            Err(Error::new(ErrorKind::InvalidArgument, message))
+        }
+    };
+    lists.iter().enumerate().map(each).collect()
+}
+
+/// What was given, as the arguments of this list.
+///
+/// # Errors
+/// `InvalidArgument` where the list has no such parameter, or it takes no such value.
+pub(crate) fn arguments(resource: Resource, common: &Common) -> Result<Arguments, Error> {
+    let operation = resource.shape().operation;
+    let mut arguments = Arguments::default();
+    for (one, _) in flags() {
+        let mut parameters = operation.parameters.iter();
+        let own = parameters.find(|own| own.flag == one.flag);
+        let texts = common.given.try_get_many::<String>(&id(one.flag));
+        for text in texts.ok().flatten().into_iter().flatten() {
+            arguments.add_text(operation, own.map_or(one.argument, |own| own.name), text)?;
+        }
+    }
+    Ok(arguments)
+}
+
+/// Every parameter once per flag, and the lists that have it.
+fn flags() -> Vec<(&'static Parameter, Vec<Resource>)> {
+    let mut flags: Vec<(&Parameter, Vec<Resource>)> = Vec::new();
+    for resource in Resource::ALL {
+        for one in resource.shape().operation.parameters {
+            match flags.iter_mut().find(|(other, _)| other.flag == one.flag) {
+                Some((_, lists)) => lists.push(resource),
+                None => flags.push((one, vec![resource])),
+            }
+        }
+    }
+    flags
+}
+
+fn id(flag: &str) -> String {
+    format!("filter {flag}")
+}
+
+/// Adds them to a command: where it has a flag of that name itself, with a `-` behind.
+pub(crate) fn add(mut command: Command) -> Command {
+    for (one, lists) in flags() {
+        let mut flag = one.flag.to_owned();
+        while command
+            .get_arguments()
+            .any(|own| own.get_long() == Some(&flag))
+        {
+            flag.push('-');
+        }
+        let lists: Vec<String> = lists.into_iter().map(dashed).collect();
+        let argument = argument(one, &format!(" (for {})", lists.join(", ")));
+        let argument = argument.id(id(one.flag)).long(flag).help_heading("Filters");
+        command = command.arg(argument.action(ArgAction::Append));
+    }
+    command
+}
+
+/// Reads the name of a list, with `-` or `_`; help, errors and completions show all names.
+pub(crate) fn resource() -> impl TypedValueParser<Value = Resource> {
+    let names = Resource::ALL.map(|resource| {
+        PossibleValue::new(dashed(resource))
+            .alias(resource.name())
+            .help(resource.shape().operation.summary)
+    });
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Resource>())
+}
+
+/// The list's name as it is typed: `ja-skills`.
+pub(crate) fn dashed(resource: Resource) -> String {
+    resource.name().replace('_', "-")
+}
+
+/// Reads one of these values by its name.
+pub(crate) fn one_of<T, const N: usize>(all: [T; N]) -> impl TypedValueParser<Value = T>
+where
+    T: Clone
+        + Display
+        + FromStr<Err: Into<Box<dyn std::error::Error + Send + Sync>> + Send + Sync + 'static>
+        + Send
+        + Sync
+        + 'static,
+{
+    PossibleValuesParser::new(all.map(|value| value.to_string())).try_map(|name| name.parse::<T>())
+}
