@@ -62,6 +62,8 @@ const LOOK: Duration = Duration::from_millis(250);
 /// Members whose turn is not the next ask again a little early, in parts of the time they may expect to wait: they are
 /// notified of the exact time when they are next.
 const EARLY: f64 = 0.8;
+/// The pace of a member's share is this much denser, so that a late request does not cost its place; the share is kept.
+const CATCH_UP: f64 = 0.97;
 /// What was learned is forgotten when nothing was sent for this long.
 const FORGOTTEN: Duration = Duration::from_secs(60);
 /// No time in a state is further ahead of its last use than this many seconds: the longest pause, and a margin.
@@ -303,16 +305,20 @@ impl SharedGate {
         !self.ledger.is_unanswered() && in_flight >= many && since + usual.max(least) < now
     }
 
-    /// When the share of a member lets it send: its part of the limit, evenly.
+    /// When the share of a member lets it send: its part of the limit in any window, evenly.
     fn share_allows(&self, requester: &Requester<'_>) -> Time {
         if requester.share >= 1.0 {
             return Time::ZERO;
         }
+        let window = self.settings.window;
+        // A cast from a float saturates, and so keeps a senseless share within the limit.
+        let part = ((f64::from(self.model.plan.limit) * requester.share) as u32).max(1);
         let own = |entry: &&Entry| entry.member == requester.id;
-        let last = self.ledger.entries.iter().rev().find(own);
-        let part = (f64::from(self.model.plan.limit) * requester.share).max(1.0);
-        let even = self.settings.window.div_f64(part);
-        last.map_or(Time::ZERO, |last| last.ticket.sent + even)
+        let own = self.ledger.entries.iter().rev().filter(own);
+        let mut sent = own.map(|entry| entry.ticket.sent);
+        let after = |sent: Option<Time>, wait| sent.map_or(Time::ZERO, |sent| sent + wait);
+        let even = after(sent.clone().next(), (window / part).mul_f64(CATCH_UP));
+        even.max(after(sent.nth(part as usize - 1), window))
     }
 
     fn send(&mut self, now: Time, endpoint: Endpoint, member: u64) -> Ticket {
