@@ -136,7 +136,9 @@ fn named_struct(item: &mut syn::ItemStruct, model: &Model) {
         item.attrs.push(parse_quote!(#[non_exhaustive]));
     }
     // typify keeps the order of the names, and has that of the undocumented fields last.
-    for (index, field) in item.fields.iter_mut().enumerate() {
+    // A model of whose fields none can be named is a map, without names within.
+    let fields = item.fields.iter_mut().filter(|field| field.ident.is_some());
+    for (index, field) in fields.enumerate() {
         let Some(one) = model.fields.get(index) else {
             document(&mut field.attrs, "Fields that the document does not show.");
             field.ident = Some(format_ident!("{}", names::unknown_fields(model)));

@@ -19,10 +19,9 @@ use Source::{By, Header, Template};
 
 /// Every generated file of the repository.
 #[rustfmt::skip]
-const OUTPUTS: [(&str, Source); 27] = [
+const OUTPUTS: [(&str, Source); 26] = [
     ("crates/types/src/generated/models.rs", By(models::models)),
     ("crates/types/src/generated/operations.rs", Template("operations.rs.j2")),
-    ("crates/core/src/generated/lists.rs", Template("lists.rs.j2")),
     ("crates/core/src/generated/calls.rs", Template("calls.rs.j2")),
     ("crates/core/src/generated/settings.rs", Template("settings.rs.j2")),
     ("bindings/python/talentdata/_errors.py", Template("_errors.py.j2")),

@@ -11,8 +11,8 @@ macro_rules! templates {
     };
 }
 
-const TEMPLATES: [(&str, &str); 17] = templates![
-    "operations.rs.j2" "lists.rs.j2" "calls.rs.j2" "settings.rs.j2"
+const TEMPLATES: [(&str, &str); 16] = templates![
+    "operations.rs.j2" "calls.rs.j2" "settings.rs.j2"
     "_errors.py.j2" "_models.py.j2" "_lists.py.j2" "_calls.py.j2" "_settings.py.j2" "signature.j2"
     "models.h.j2" "operations.h.j2"
     "errors.hpp.j2" "models.hpp.j2" "operations.hpp.j2"

@@ -60,14 +60,6 @@ fn changes(old: &Spec, new: &Spec) -> Vec<Change> {
     changes
 }
 
-/// Whether anything breaks for programs in C.
-#[cfg(test)]
-pub(crate) fn breaks_c(old: &Spec, new: &Spec) -> bool {
-    let changes = changes(old, new);
-    let mut levels = changes.iter().map(|change| change.levels.get(&Surface::C));
-    levels.any(|level| level == Some(&Level::Breaking))
-}
-
 /// The spec in a file, or that of a git revision.
 fn load(root: &Path, name: &str) -> Result<Spec, String> {
     let file = Path::new(name);

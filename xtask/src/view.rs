@@ -19,7 +19,10 @@ struct View<'a> {
     sent: BTreeSet<String>,
     /// What C functions give, and all that it holds.
     given: BTreeSet<String>,
-    /// The names in C of all models and enums.
+    /// What C sees: records, and what calls give with all they hold, except for secrets, which never leave the core, and for
+    /// pages.
+    exposed: BTreeSet<String>,
+    /// The names in C of all models and enums, and of what each has of its own.
     types: BTreeSet<String>,
     names: Registry,
 }
@@ -42,11 +45,18 @@ impl DerefMut for View<'_> {
 pub(crate) fn view(api: &Api) -> (Value, Registry) {
     let models = api.models.iter().map(|model| &model.name);
     let types = models.chain(api.enums.iter().map(|known| &known.name));
+    let own = |name: &str| ["", "_json", "_free"].map(|own| names::c_type(name) + own);
+    let given = reachable(api, responses(api));
+    let exposed = api
+        .models
+        .iter()
+        .filter(|one| one.has_class() && (api.is_record(&one.name) || given.contains(&one.name)));
     let mut view = View {
         api,
         sent: reachable(api, bodies(api)),
-        given: reachable(api, responses(api)),
-        types: types.map(|name| names::c_type(name)).collect(),
+        exposed: exposed.map(|one| one.name.clone()).collect(),
+        given,
+        types: types.flat_map(|name| own(name)).collect(),
         names: Registry::default(),
     };
     if api.lists().next().is_none() {
@@ -84,13 +94,9 @@ fn responses(api: &Api) -> BTreeSet<String> {
 }
 
 impl<'a> View<'a> {
-    /// The model that C sees of a type: a record, or what a call gives with all it holds, except for secrets, which never leave
-    /// the core, and for pages.
+    /// The model that C sees of a type.
     fn exposed(&self, kind: Option<&Type>) -> Option<&'a Model> {
-        let is_exposed = |one: &&Model| {
-            let name = &one.name;
-            one.has_class() && (self.api.is_record(name) || self.given.contains(name))
-        };
-        self.api.model_of(kind?).filter(is_exposed)
+        let model = self.api.model_of(kind?);
+        model.filter(|one| self.exposed.contains(&one.name))
     }
 }

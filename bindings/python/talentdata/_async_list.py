@@ -85,9 +85,8 @@ class AsyncResource(Generic[R]):
         """Writes the whole list to a file, which appears under its name when it is complete.
 
         Needs no other package, and memory for a part of the records only. After Ctrl-C, a cancelled task, an error or a
-        crash, the same call with `resume=True` continues: JSON Lines after the first page, CSV after the first 1,000
-        records, Parquet after the first row group (8,192 records). Until then, and for Arrow, the export begins again. The
-        message of the exception, or of its cause (`__cause__`), says how many records are kept.
+        crash, the same call with `resume=True` continues. The message of the exception, or of its cause (`__cause__`),
+        says how many records are kept.
 
         Args:
             path: The file. Until it is complete, the records are in a directory beside it whose name begins with its own;

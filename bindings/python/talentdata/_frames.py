@@ -8,27 +8,29 @@ from typing import TYPE_CHECKING, Any
 
 from ._errors import InvalidArgumentError
 from ._json import need
-from ._talentdata import RawRows, Table
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
 
+    from ._mirror import Rows
+    from ._talentdata import Table
 
-def to_arrow() -> Callable[[Table | RawRows], pyarrow.Table]:
+
+def to_arrow() -> Callable[[Table | Rows], pyarrow.Table]:
     """What turns rows into a table of pyarrow, without copying them."""
     pyarrow = need("pyarrow", "to_arrow()")
     return lambda table: pyarrow.table(table)
 
 
-def to_polars() -> Callable[[Table | RawRows], polars.DataFrame]:
+def to_polars() -> Callable[[Table | Rows], polars.DataFrame]:
     """What turns rows into a data frame of polars."""
     polars = need("polars", "to_polars()")
     return lambda table: polars.DataFrame(table)
 
 
-def to_pandas(dtype_backend: str | None) -> Callable[[Table | RawRows], pandas.DataFrame]:
+def to_pandas(dtype_backend: str | None) -> Callable[[Table | Rows], pandas.DataFrame]:
     """What turns rows into a data frame of pandas; whole numbers and booleans stay exact beside empty cells."""
     pandas, pyarrow = need("pandas", "to_pandas()"), need("pyarrow", "to_pandas()")
     exact: dict[Any, Any] = {

@@ -31,19 +31,19 @@ class Rows:
 
     def to_arrow(self) -> pyarrow.Table:
         """All rows as a table of pyarrow; needs the package pyarrow."""
-        return _frames.to_arrow()(self._rows)
+        return _frames.to_arrow()(self)
 
     def to_polars(self) -> polars.DataFrame:
         """All rows as a data frame of polars; needs the package polars."""
-        return _frames.to_polars()(self._rows)
+        return _frames.to_polars()(self)
 
     def to_pandas(self, *, dtype_backend: Literal["pyarrow", "numpy_nullable"] | None = None) -> pandas.DataFrame:
         """All rows as a data frame of pandas, with the types of `Scan.to_pandas`; needs pandas and pyarrow."""
-        return _frames.to_pandas(dtype_backend)(self._rows)
+        return _frames.to_pandas(dtype_backend)(self)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The rows as they are read, by the Arrow PyCapsule protocol."""
-        return self._rows.__arrow_c_stream__(requested_schema)
+        return self._rows.stream()
 
 
 class Mirror:

@@ -77,7 +77,6 @@ def verify(
 
 @disjoint_base
 class BaseClient:
-    _awaited: bool
     def __new__(cls, *positional: object, **named: object) -> Self: ...
     @property
     def base_url(self) -> str: ...
@@ -136,7 +135,7 @@ class RawMirror:
 
 @final
 class RawRows:
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+    def stream(self) -> object: ...
 
 @final
 class Records(Generic[_R]):

@@ -115,8 +115,3 @@ def python(code: str, *arguments: str, **options: object) -> subprocess.Complete
     """Runs code in an interpreter of its own."""
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
-
-
-def raising(base_url: str) -> None:
-    """Asks where nobody answers; another process can find this by its name."""
-    talentdata.Client(base_url=base_url, max_attempts=1).version()

@@ -1,12 +1,10 @@
 """The verbs of the client, its settings and its life."""
 
 import asyncio
-import gc
 import json
 import logging
 import pickle
 import traceback
-import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -93,18 +91,6 @@ def test_a_refused_secret_is_in_no_frame_of_the_traceback():
     result = python(code)
     assert "client_secret" in result.stdout
     assert "canary" not in result.stdout
-
-
-def test_clients_are_collected(sandbox):
-    class Watched(talentdata.Client):
-        pass
-
-    client = Watched(base_url=sandbox.base_url, client_id=sandbox.client_id, client_secret=sandbox.client_secret)
-    client.permissions()
-    gone = weakref.ref(client)
-    del client
-    gc.collect()
-    assert gone() is None
 
 
 def test_secrets_are_in_no_log_no_display_and_no_traceback(sandbox, client, faults, caplog):

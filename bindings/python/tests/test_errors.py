@@ -1,11 +1,8 @@
 """Exceptions: a class per kind, with what is known of the call, through processes."""
 
 import pickle
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 
 import pytest
-from support import raising
 
 import talentdata
 
@@ -41,10 +38,3 @@ def test_deadlines(client, faults):
     faults({"match": {"path": "/v1/version"}, "reply": {"delay_ms": 30_000}})
     with pytest.raises(talentdata.TimeoutError):
         client.with_options(timeout=0.1).version()
-
-
-def test_an_error_crosses_processes():
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        with pytest.raises(talentdata.ConnectError) as caught:
-            pool.submit(raising, "http://127.0.0.1:1").result()
-    assert caught.value.attempts == 1

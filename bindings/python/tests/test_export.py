@@ -48,7 +48,6 @@ def test_the_format_is_named_or_that_of_the_extension(client, sandbox, tmp_path,
         ({"path": "a.csv", "format": "xlsx"}, "format"),
         ({"path": "a.xlsx"}, "xlsx.* use the extension .jsonl, .csv, .parquet or .arrow"),
         ({"path": "s3://bucket/a.parquet"}, "written to a file, not to s3"),
-        ({"path": "a.arrow", "resume": True}, "resume: an Arrow file cannot be continued"),
         ({"path": "a.csv", "columns": "many"}, "columns"),
         ({"path": "a.csv", "page_size": -1}, "page_size"),
     ],
@@ -118,3 +117,25 @@ def test_a_progress_bar_that_fails_ends_the_export(client, faults, tmp_path, mon
     # The unfinished export is replaced.
     assert client.contacts.export(path).records == 450
     assert [file.name for file in tmp_path.iterdir()] == ["contacts.parquet"]
+
+
+@pytest.fixture
+def pools():
+    with talentdata.Sandbox(records={"pools": 30}) as sandbox, sandbox.client() as client:
+        yield client.pools
+
+
+@pytest.mark.parametrize("format", ["jsonl", "csv", "parquet", "arrow"])
+def test_what_was_written_matches(pools, tmp_path, format):
+    path = tmp_path / f"pools.{format}"
+    receipt = pools.export(path)
+    found = talentdata.verify(path, receipt)
+    assert found and found.matches and found.written["records"] == 30
+    assert receipt.written["blake3"] == found.blake3 and receipt.written["bytes"] == path.stat().st_size
+    found.raise_for_differences()
+    saved = tmp_path / "receipt.json"
+    saved.write_text(receipt.json)
+    assert talentdata.verify(str(path), saved) == talentdata.verify(path, str(saved)) == found
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(talentdata.MismatchError, match="bytes instead of"):
+        talentdata.verify(path, receipt).raise_for_differences()

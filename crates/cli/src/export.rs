@@ -132,7 +132,11 @@ impl Verb {
                 Error::new(ErrorKind::Io, message)
             })?;
         }
-        let uses = |path: &Path| exports.iter().any(|export| export.uses(path));
+        let uses = |path: &Path| {
+            let mut from = self.from.iter();
+            from.any(|from| receipts::is_one_file(path, from))
+                || exports.iter().any(|export| export.uses(path))
+        };
         let receipt = self.lists.receipt.as_deref();
         receipt.map_or(Ok(()), |path| receipts::check(path, uses))
     }

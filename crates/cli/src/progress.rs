@@ -30,6 +30,7 @@ impl Progress {
             };
             bar.set_style(style.with_key("rate", rate));
         }
+        bar.set_message("0 % of the budget");
         bar.enable_steady_tick(Duration::from_millis(200));
         let lists = RefCell::new(lists);
         Progress { bar, lists }

@@ -48,6 +48,12 @@ pub(crate) fn write(path: &Path, receipts: &[impl Serialize], last: bool) -> Res
     save(path, &text).map_err(|error| failed(path, error))
 }
 
+/// Whether both are the same file, which may not exist.
+pub(crate) fn is_one_file(one: &Path, other: &Path) -> bool {
+    let of = |path: &Path| path.canonicalize().ok();
+    one == other || of(one).is_some_and(|one| of(other) == Some(one))
+}
+
 fn failed(path: &Path, why: impl std::fmt::Display) -> Error {
     let message = format!("--receipt: cannot write {}: {why}", path.display());
     Error::new(ErrorKind::Io, message)

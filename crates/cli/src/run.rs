@@ -16,7 +16,7 @@ use talentdata_core::types::Resource;
 use talentdata_core::{Client, Error, ErrorKind};
 use talentdata_mirror::{Sync, SyncReceipt};
 
-/// So many fields of a kind are named in a warning.
+/// So many fields are named in a warning.
 const SHOWN: usize = 5;
 
 /// What is run for one list.
@@ -141,20 +141,15 @@ impl Done {
             Done::Sync(_) => return None,
         };
         let kinds = [
-            ("not in the schema", &differences.new_fields),
-            ("missing", &differences.missing_fields),
-            ("of another type", &differences.other_types),
+            &differences.new_fields,
+            &differences.missing_fields,
+            &differences.other_types,
         ];
-        let found = kinds.iter().filter(|(_, fields)| !fields.is_empty());
-        let found = found.map(|(what, fields)| {
-            let names: Vec<&str> = fields.keys().take(SHOWN).map(String::as_str).collect();
-            format!("{what}: {}", names.join(", "))
-        });
-        let found = found.collect::<Vec<_>>().join("; ");
-        (!found.is_empty()).then(|| {
-            format!(
-                "the records differ from the schema ({found}); the receipt has counts and examples"
-            )
+        let fields = kinds.into_iter().flat_map(|fields| fields.keys());
+        let names: Vec<&str> = fields.take(SHOWN).map(String::as_str).collect();
+        (!names.is_empty()).then(|| {
+            let names = names.join(", ");
+            format!("the records differ from the schema ({names}); the receipt says how")
         })
     }
 }

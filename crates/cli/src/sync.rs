@@ -6,7 +6,7 @@ use crate::lists::Lists;
 use crate::output::Ending;
 use crate::receipts;
 use crate::run::{Run, Work};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 use talentdata_core::Error;
 use talentdata_mirror::{MaxDeletes, Sync, age};
@@ -66,7 +66,7 @@ pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
     let syncs = verb.lists.scans(common)?.into_iter().map(sync);
     let syncs = syncs.collect::<Result<Vec<Work>, Error>>()?;
     if let Some(path) = receipt {
-        receipts::check(path, |path| is_one_file(path, &verb.to))?;
+        receipts::check(path, |path| receipts::is_one_file(path, &verb.to))?;
     }
     let run = Run {
         common,
@@ -76,10 +76,4 @@ pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
         width: 1,
     };
     with_client(common, async |client| run.all(client, &syncs).await).await
-}
-
-/// Whether both are the same file, which may not exist.
-fn is_one_file(one: &Path, other: &Path) -> bool {
-    let of = |path: &Path| path.canonicalize().ok();
-    one == other || of(one).is_some_and(|one| of(other) == Some(one))
 }

@@ -38,7 +38,7 @@ pub(crate) mod tests;
 
 pub use arrow_array::RecordBatch;
 pub use arrow_schema::SchemaRef;
-pub use batch::BatchBuilder;
+pub(crate) use batch::BatchBuilder;
 pub use cell::decimal;
 pub(crate) use cell::text;
 pub(crate) use check::{Checker, Counts};

@@ -1,12 +1,11 @@
 //! Writes a list to a file or to standard output; the final name appears only when the file is complete.
 //!
-//! Until then the records are in the work directory `PATH.part`: in `data` (row groups of Parquet as files one behind the
-//! other, which are joined in `joined` at the end), with `checkpoint`, which says how far they go, `ids`, the identities
-//! of the records, and `lock`. The checkpoint is written at the start, then after the first page of JSON Lines, the first
-//! 1,000 records of CSV or each row group of Parquet (8,192 records), about once a second, and whenever the export stops,
-//! each time after the data that it describes have been synced. An interrupted export continues from there; if the list
-//! has not changed, the file has the same bytes as one written without interruption. What is kept is compared with its
-//! digests before it is believed.
+//! Until then the records are in the file `data` of the work directory `PATH.part`, as the service sent them, with their
+//! identities in `ids`, a `lock`, and a `checkpoint` that says how far both go. It is written at the start, after the first
+//! page, about once a second, and whenever the export stops, each time after the data that it describes have been synced.
+//! An export in a format other than JSON Lines writes its `output` at the same time. An interrupted export is continued
+//! from the checkpoint: `output` is written again from `data`. If the list has not changed, the file has the same bytes as
+//! one written without interruption. What is kept is compared with its digests before it is believed.
 //!
 //! The work directory is ours because we made it: nobody else may enter it. Anything else at that name is refused and
 //! left as it is (`work.rs`). The lock keeps other exports to the same path away until nothing is left to clean up.
@@ -24,17 +23,19 @@ mod work;
 pub use crate::format::Format;
 
 use crate::arrow::TableOptions;
-use checkpoint::ExportKey;
+use checkpoint::key;
 use output::Output;
-use paths::{Destination, look, would_meet};
+use paths::{place_of_file, would_meet};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use talentdata_core::run::Sink;
 use talentdata_core::scan::{Batch, Receipt, Resume, Written};
 use talentdata_core::types::Resource;
-use talentdata_core::{Client, Error, ErrorKind, RawRecord, Result, ScanOptions};
+use talentdata_core::{Client, RawRecord, Result, ScanOptions};
 use work::WorkDirectory;
 
 /// How long a stop waits for an output that may block for ever.
@@ -47,6 +48,16 @@ pub enum Target {
     File(PathBuf),
     /// Standard output.
     Stdout,
+}
+
+impl Target {
+    /// The place of a file; none for what is written to directly.
+    fn place(&self) -> Result<Option<PathBuf>> {
+        match self {
+            Target::File(path) => place_of_file(path),
+            Target::Stdout => Ok(None),
+        }
+    }
 }
 
 /// An export to be run.
@@ -77,13 +88,8 @@ impl Export {
     /// Whether these settings go together, before anything is sent or written.
     ///
     /// # Errors
-    /// `InvalidArgument` when a file that cannot be resumed is to be, and for parameters that the list does not take.
+    /// `InvalidArgument` for parameters that the list does not take.
     pub fn check(&self) -> Result<()> {
-        if self.resume && !self.format.can_resume() {
-            let message =
-                "resume: an Arrow file cannot be continued; use parquet, csv or jsonl instead";
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
-        }
         let operation = self.resource.shape().operation;
         self.scan.arguments.check(operation)
     }
@@ -91,24 +97,15 @@ impl Export {
     /// Whether a file at `path` would be the output of this export or lie in its work directory, by whatever
     /// links and detours. Nothing else must be written there.
     pub fn uses(&self, path: &Path) -> bool {
-        match &self.target {
-            Target::File(target) => would_meet(target, path),
-            Target::Stdout => false,
-        }
+        matches!(&self.target, Target::File(target) if would_meet(target, path))
     }
 
     /// Whether an interrupted export has left something that this one, with `resume`, would continue.
     pub fn is_resumable(&self, client: &Client) -> bool {
-        let Target::File(target) = &self.target else {
-            return false;
-        };
-        let Ok(Destination::File(path)) = look(target) else {
-            return false;
-        };
-        let found = WorkDirectory::peek(&path);
+        let path = self.target.place().ok().flatten();
+        let found = path.and_then(|path| WorkDirectory::peek(&path));
         found.is_some_and(|found| {
-            let key = ExportKey::new(self, Some(client.config()));
-            found.progress.is_some() && key.difference(&found.key).is_none()
+            found.progress.is_some() && found.key == key(self, Some(client.config()))
         })
     }
 
@@ -130,19 +127,18 @@ impl Export {
         stop: impl Future<Output = ()>,
         progress: impl FnMut(&Receipt),
     ) -> Result<Receipt> {
-        if self.scan.resume.is_some() {
-            let message = "scan.resume must be empty: an export continues from its checkpoint";
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
-        }
         self.check()?;
-        let blocks = match &self.target {
-            Target::Stdout => true,
-            Target::File(path) => matches!(look(path)?, Destination::Stream),
-        };
+        let blocks = self.target.place()?.is_none();
         let (export, config) = (self.clone(), client.config().clone());
-        let open = move || Output::open(&export, Some(&config));
-        let scan = |resume: Option<(Resume, u64)>| {
-            let (resume, earlier) = resume.map_or((None, 0), |(at, records)| (Some(at), records));
+        let stopped = Arc::new(AtomicBool::new(false));
+        let noticed = Arc::clone(&stopped);
+        let stop = async move {
+            stop.await;
+            noticed.store(true, Ordering::Relaxed);
+        };
+        let open = move || Output::open(&export, Some(&config), stopped);
+        let scan = |resume: Option<Resume>| {
+            let earlier = resume.as_ref().map_or(0, Resume::records);
             let limit = self.scan.limit.map(|limit| limit.saturating_sub(earlier));
             client.resource(self.resource).scan(ScanOptions {
                 resume,
@@ -150,13 +146,9 @@ impl Export {
                 ..self.scan.clone()
             })
         };
-        let patience = blocks.then_some(PATIENCE);
-        talentdata_core::run::run(open, patience, scan, stop, progress).await
+        talentdata_core::run::run(open, blocks.then_some(PATIENCE), scan, stop, progress).await
     }
 }
-
-/// Records at hand that are written at once.
-const RECORDS: usize = 256;
 
 /// Writes records that are at hand as an export of their list writes them: all of them under the final name, or nothing.
 ///
@@ -179,16 +171,13 @@ pub fn write_records(
             resume: false,
         },
         None,
+        Arc::default(),
     )?;
-    let mut records = records.fuse();
-    let mut write = || {
-        loop {
-            let part: Vec<RawRecord> = records.by_ref().take(RECORDS).collect::<Result<_>>()?;
-            match part.is_empty() {
-                true => return output.end(),
-                false => output.take(Batch::of(part))?,
-            }
+    let write = || {
+        for record in records {
+            output.take(&Batch::of(vec![record?]))?;
         }
+        output.end()
     };
     let written = write();
     written.map_err(|error| output.abandon(error))

@@ -1,28 +1,42 @@
 //! The formats that records are written in, and their names.
 
 mod csv;
-mod parquet;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use parquet::join;
-
-use crate::arrow::{BatchBuilder, TableSchema};
+use crate::arrow::{BatchBuilder, Sample, TableOptions, TableSchema};
+use crate::digest::Digesting;
 use arrow_ipc::writer::FileWriter;
-use csv::CsvSink;
-use parquet::ParquetSink;
+use blake3::Hasher;
+use csv::CsvWriter;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use serde::{Deserialize, Serialize};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
+use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind, RawRecord, Result, choice};
 
 /// Bytes that are brought to the output at once.
 const BUFFER: usize = 64 * 1024;
 
 /// Rows of a record batch in an Arrow file: enough for columnar work, few enough that memory hardly notices.
-const ROWS: usize = 2048;
+const ARROW_ROWS: usize = 2048;
+
+/// Rows handed to the Parquet encoder at once.
+const PARQUET_ROWS: usize = 1024;
+
+/// Rows of a Parquet row group, whose encoded columns memory has to hold. Larger groups would compress a little better.
+const GROUP_ROWS: usize = 8192;
+
+/// A row group of so many bytes ends, however few its rows are.
+const GROUP_BYTES: usize = 128 * 1024 * 1024;
+
+/// The size of a Parquet page, in bytes before compression.
+const PAGE: usize = 32 * 1024;
 
 /// The format of an exported file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,10 +47,9 @@ pub enum Format {
     Jsonl = 1,
     /// CSV with a header.
     Csv = 2,
-    /// Parquet. It is resumed behind the last complete row group. The row groups are joined at the
-    /// end, which takes the space twice for a moment.
+    /// Parquet.
     Parquet = 3,
-    /// The Arrow IPC file format. Such an export cannot be resumed.
+    /// The Arrow IPC file format.
     Arrow = 4,
 }
 
@@ -83,100 +96,166 @@ impl Format {
             }
         }
     }
+}
 
-    /// Whether an unfinished export can be continued.
-    pub(crate) fn can_resume(self) -> bool {
-        self != Self::Arrow
+/// What an encoder writes to; it can be asked for the digest of what was written.
+pub(crate) type Target = Digesting<Box<dyn Write + Send>>;
+
+/// Writes records in some format. In formats that have columns, the first records wait until these are decided.
+pub(crate) struct Encoder {
+    format: Format,
+    sample: Sample,
+    /// None once the writer has it, which is made as soon as there is something to write.
+    target: Option<Target>,
+    writer: Option<Writer>,
+}
+
+impl Encoder {
+    pub(crate) fn new(
+        format: Format,
+        resource: Resource,
+        table: &TableOptions,
+        target: Target,
+    ) -> Self {
+        Encoder {
+            format,
+            sample: Sample::new(resource, table),
+            target: Some(target),
+            writer: None,
+        }
     }
 
-    /// Whether it is made of row groups, each a file of its own until they are joined.
-    pub(crate) fn has_groups(self) -> bool {
-        self == Self::Parquet
+    /// Takes records, and writes them once their columns are decided.
+    ///
+    /// # Errors
+    /// `Io`, when the output takes no more; nothing may be written after that.
+    pub(crate) fn write(&mut self, records: &[RawRecord]) -> Result<()> {
+        self.sample.add(records.iter().cloned());
+        match self.format == Format::Jsonl || self.sample.schema().is_some() {
+            true => self.write_waiting(),
+            false => Ok(()),
+        }
     }
 
-    /// What writes it to `writer`. `schema` is asked for in formats that have columns. An output that can be continued has
-    /// `held` so many bytes before, and its row groups are written to be joined.
-    pub(crate) fn sink(
-        self,
-        writer: impl Write + Send + 'static,
+    /// Brings everything that is encoded to the output.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        match &mut self.writer {
+            None => Ok(()),
+            Some(Writer::Jsonl(output, _)) => output.flush().map_err(refused),
+            Some(Writer::Csv(writer)) => writer.output.flush().map_err(refused),
+            Some(Writer::Parquet(_, writer)) => writer.sync().map_err(refused),
+            Some(Writer::Arrow(_, writer)) => writer.flush().map_err(refused),
+        }
+    }
+
+    /// Writes what waits and the end of the format; returns the digest of everything that was written.
+    pub(crate) fn finish(mut self) -> Result<Hasher> {
+        self.write_waiting()?;
+        let target = match self.writer {
+            None => return Err(refused("there is none")),
+            Some(Writer::Jsonl(output, _)) => into_target(output),
+            Some(Writer::Csv(writer)) => into_target(writer.output),
+            Some(Writer::Parquet(mut builder, mut writer)) => {
+                if !builder.is_empty() {
+                    writer.write(&builder.finish()?).map_err(refused)?;
+                }
+                writer.into_inner().map_err(refused)
+            }
+            Some(Writer::Arrow(mut builder, mut writer)) => {
+                if !builder.is_empty() {
+                    writer.write(&builder.finish()?).map_err(refused)?;
+                }
+                into_target(writer.into_inner().map_err(refused)?)
+            }
+        };
+        let mut target = target?;
+        target.flush().map_err(refused)?;
+        Ok(*target.hasher)
+    }
+
+    fn write_waiting(&mut self) -> Result<()> {
+        if let Some(target) = self.target.take() {
+            let schema = || self.sample.decide();
+            self.writer = Some(Writer::new(self.format, target, schema)?);
+        }
+        while let (Some(writer), Some(record)) = (&mut self.writer, self.sample.next()) {
+            writer.write(&record)?;
+        }
+        Ok(())
+    }
+}
+
+enum Writer {
+    /// With the line that is being written.
+    Jsonl(BufWriter<Target>, Vec<u8>),
+    Csv(Box<CsvWriter<BufWriter<Target>>>),
+    Parquet(BatchBuilder, Box<ArrowWriter<Target>>),
+    Arrow(BatchBuilder, Box<FileWriter<BufWriter<Target>>>),
+}
+
+impl Writer {
+    fn new(
+        format: Format,
+        target: Target,
         schema: impl FnOnce() -> Arc<TableSchema>,
-        held: Option<u64>,
-    ) -> Result<Box<dyn Sink>> {
-        let begins = held.unwrap_or_default() == 0;
-        Ok(match self {
-            Self::Jsonl => Box::new(JsonlSink::new(writer)),
-            Self::Csv => Box::new(CsvSink::new(writer, schema(), begins)?),
-            Self::Parquet => Box::new(ParquetSink::new(writer, schema(), held)),
-            Self::Arrow => Box::new(IpcSink::new(writer, schema())?),
+    ) -> Result<Self> {
+        let buffered = |target| BufWriter::with_capacity(BUFFER, target);
+        Ok(match format {
+            Format::Jsonl => Writer::Jsonl(buffered(target), Vec::new()),
+            Format::Csv => Writer::Csv(Box::new(CsvWriter::new(buffered(target), schema())?)),
+            Format::Parquet => {
+                let builder = BatchBuilder::new(schema(), PARQUET_ROWS);
+                let writer = ArrowWriter::try_new(target, builder.schema(), Some(properties()));
+                Writer::Parquet(builder, Box::new(writer.map_err(refused)?))
+            }
+            Format::Arrow => {
+                let builder = BatchBuilder::new(schema(), ARROW_ROWS);
+                let writer = FileWriter::try_new(buffered(target), &builder.schema());
+                Writer::Arrow(builder, Box::new(writer.map_err(refused)?))
+            }
         })
     }
-}
 
-/// Writes records in some format. After an error its output is to be given up, or cut back to a
-/// position that was recorded before.
-pub(crate) trait Sink: Send {
-    /// Takes records from the front, and says how many: all, or fewer when a group of records ends
-    /// with them (a Parquet row group), which is where an export can be continued.
-    ///
-    /// # Errors
-    /// `Io`, when the output takes no more.
-    fn write(&mut self, records: &[RawRecord]) -> Result<usize>;
-
-    /// Records taken that are not yet part of what [`Sink::flush`] brings out, because their group
-    /// has not ended.
-    fn held(&self) -> usize {
-        0
-    }
-
-    /// Brings everything that is not held back to the writer below, and flushes that.
-    ///
-    /// # Errors
-    /// `Io`, when the output takes no more.
-    fn flush(&mut self) -> Result<()>;
-
-    /// Writes the end of the format, with what was held back. Nothing may be written after it.
-    ///
-    /// # Errors
-    /// `Io`, when the output takes no more.
-    fn finish(&mut self) -> Result<()> {
-        self.flush()
-    }
-}
-
-/// Writes JSON Lines: the bytes of each record as the service sent them. White space outside strings is left out where a
-/// record holds line breaks; nothing else is ever changed.
-struct JsonlSink<W: Write> {
-    output: BufWriter<W>,
-    line: Vec<u8>,
-}
-
-impl<W: Write> JsonlSink<W> {
-    fn new(writer: W) -> Self {
-        JsonlSink {
-            output: BufWriter::with_capacity(BUFFER, writer),
-            line: Vec::new(),
+    fn write(&mut self, record: &RawRecord) -> Result<()> {
+        match self {
+            Writer::Jsonl(output, buffer) => {
+                let written = output.write_all(line(record, buffer));
+                written
+                    .and_then(|()| output.write_all(b"\n"))
+                    .map_err(refused)
+            }
+            Writer::Csv(writer) => writer.write(record),
+            Writer::Parquet(builder, writer) => match builder.append(record) {
+                Some(batch) => writer.write(&batch?).map_err(refused),
+                None => Ok(()),
+            },
+            Writer::Arrow(builder, writer) => match builder.append(record) {
+                Some(batch) => writer.write(&batch?).map_err(refused),
+                None => Ok(()),
+            },
         }
     }
 }
 
-impl<W: Write + Send> Sink for JsonlSink<W> {
-    fn write(&mut self, records: &[RawRecord]) -> Result<usize> {
-        for record in records {
-            let line = line(record, &mut self.line);
-            let written = self.output.write_all(line);
-            written
-                .and_then(|()| self.output.write_all(b"\n"))
-                .map_err(refused)?;
-        }
-        Ok(records.len())
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        self.output.flush().map_err(refused)
-    }
+/// The same for every file, so that a resumed export gives the same bytes.
+fn properties() -> WriterProperties {
+    WriterProperties::builder()
+        .set_created_by("talentdata".into())
+        .set_compression(Compression::SNAPPY)
+        // Larger dictionaries hold values that hardly repeat, larger pages what could be on the disk already:
+        // they make files and memory larger.
+        .set_dictionary_page_size_limit(PAGE)
+        .set_data_page_size_limit(PAGE)
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        // It serves to skip pages of a row group; these groups have few, and the end of the file stays small.
+        .set_offset_index_disabled(true)
+        .set_max_row_group_row_count(Some(GROUP_ROWS))
+        .set_max_row_group_bytes(Some(GROUP_BYTES))
+        .build()
 }
 
-/// The line that a record is; `buffer` may hold it.
+/// The line that a record is; `buffer` may hold it. These are its bytes as the service sent them, except that white space
+/// outside strings is left out where the record holds line breaks.
 pub(crate) fn line<'a>(record: &'a RawRecord, buffer: &'a mut Vec<u8>) -> &'a [u8] {
     let json = record.as_bytes();
     if !json.contains(&b'\n') && !json.contains(&b'\r') {
@@ -194,54 +273,8 @@ pub(crate) fn line<'a>(record: &'a RawRecord, buffer: &'a mut Vec<u8>) -> &'a [u
     buffer
 }
 
-/// Writes the Arrow IPC file format, also known as Feather version 2. It cannot be continued after an interruption.
-struct IpcSink<W: Write> {
-    writer: FileWriter<BufWriter<W>>,
-    builder: BatchBuilder,
-}
-
-impl<W: Write> IpcSink<W> {
-    fn new(writer: W, schema: Arc<TableSchema>) -> Result<Self> {
-        let builder = BatchBuilder::new(schema, ROWS);
-        let output = BufWriter::with_capacity(BUFFER, writer);
-        Ok(IpcSink {
-            writer: FileWriter::try_new(output, &builder.schema()).map_err(refused)?,
-            builder,
-        })
-    }
-
-    fn write_batch(&mut self) -> Result<()> {
-        let batch = self.builder.finish()?;
-        self.writer.write(&batch).map_err(refused)
-    }
-}
-
-impl<W: Write + Send> Sink for IpcSink<W> {
-    fn write(&mut self, records: &[RawRecord]) -> Result<usize> {
-        for record in records {
-            self.builder.append(record);
-            if self.builder.is_full() {
-                self.write_batch()?;
-            }
-        }
-        Ok(records.len())
-    }
-
-    fn held(&self) -> usize {
-        self.builder.len()
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        self.writer.flush().map_err(refused)
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        if !self.builder.is_empty() {
-            self.write_batch()?;
-        }
-        self.writer.finish().map_err(refused)?;
-        self.flush()
-    }
+fn into_target(output: BufWriter<Target>) -> Result<Target> {
+    output.into_inner().map_err(refused)
 }
 
 fn refused(error: impl std::fmt::Display) -> Error {

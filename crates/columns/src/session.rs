@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use talentdata_core::process::Owned;
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::Resource;
-use talentdata_core::{Client, Error, ErrorKind, RawRecord, Result, Scan, ScanOptions, Stop};
+use talentdata_core::{Client, Error, ErrorKind, RawRecord, Result, ScanOptions, Stop};
 
 /// What a scan is read for. The number tells readers of the same kind from each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,10 +147,7 @@ impl Session {
         self.claim(usage)?;
         self.until_stopped(async {
             let mut source = self.turn(usage).await?;
-            match usage {
-                Use::Records(_) => self.receive_records(&mut source, client).await,
-                Use::Table | Use::Stream(_) => self.receive_rows(&mut source, client).await,
-            }
+            self.receive(&mut source, client, usage).await
         })
         .await
     }
@@ -179,7 +176,9 @@ impl Session {
         self.open_to(usage).map(drop)?;
         self.until_stopped(async {
             let mut source = self.turn(usage).await?;
-            let schema = self.batches(&mut source, client)?.schema().await;
+            let scan = self.scan(&mut source, client);
+            let scan = scan.ok_or_else(|| self.buffer().refusal(&self.hints))?;
+            let schema = scan.schema().await;
             if schema.is_err() {
                 self.buffer().end = Some(End::Failed);
                 *source = Source::Ended;
@@ -239,71 +238,58 @@ impl Session {
         buffer.rows.clear();
     }
 
-    async fn receive_records(&self, source: &mut Source, client: &Client) -> Result<bool> {
-        if !self.buffer().records.is_empty() {
+    /// Waits for what comes next, and keeps it; false at the end.
+    async fn receive(&self, source: &mut Source, client: &Client, usage: Use) -> Result<bool> {
+        let is_records = matches!(usage, Use::Records(_));
+        if is_records && !self.buffer().records.is_empty() {
             // Somebody else has waited for them.
             return Ok(true);
         }
-        if source.is_ended() {
+        let Some(scan) = self.scan(source, client) else {
             return Ok(false);
-        }
-        let scan = source.records(|| self.scan(client));
-        let scan = scan.ok_or_else(|| self.buffer().refusal(&self.hints))?;
-        let next = scan.next_batch().await.transpose();
-        let receipt = scan.receipt();
-        self.receive(source, receipt, next, |buffer, batch| {
-            buffer.records = batch.records.into();
-        })
-    }
-
-    async fn receive_rows(&self, source: &mut Source, client: &Client) -> Result<bool> {
-        if source.is_ended() {
-            return Ok(false);
-        }
-        let batches = self.batches(source, client)?;
-        let next = batches.next().await.transpose();
-        if next.is_ok() {
+        };
+        let (mut records, mut rows, mut schema) = (VecDeque::new(), None, None);
+        let next = match is_records {
+            true => scan
+                .next_records()
+                .await
+                .map(|next| next.map(|next| records = next)),
+            false => scan
+                .next()
+                .await
+                .map(|next| next.map(|next| rows = Some(next))),
+        };
+        if !is_records && !matches!(next, Some(Err(_))) {
             // It is known by now, even if there are no rows.
-            let schema = batches.schema().await;
-            self.buffer().schema = schema.ok();
+            schema = scan.schema().await.ok();
         }
-        let receipt = batches.receipt();
-        self.receive(source, receipt, next, |buffer, rows| {
-            buffer.rows.push_back(rows);
-        })
-    }
-
-    /// Keeps what came of a wait.
-    fn receive<T>(
-        &self,
-        source: &mut Source,
-        receipt: Receipt,
-        next: Result<Option<T>>,
-        keep: impl FnOnce(&mut Buffer, T),
-    ) -> Result<bool> {
         let mut buffer = self.buffer();
-        buffer.received = receipt;
-        if let Ok(Some(part)) = next {
-            keep(&mut buffer, part);
+        buffer.received = scan.receipt();
+        buffer.records.extend(records);
+        buffer.rows.extend(rows);
+        buffer.schema = schema;
+        if matches!(next, Some(Ok(()))) {
             return Ok(true);
         }
-        buffer.end = Some(if next.is_ok() {
-            End::Received
-        } else {
-            End::Failed
+        buffer.end = Some(match next {
+            None => End::Received,
+            Some(_) => End::Failed,
         });
         *source = Source::Ended;
-        next.map(|_| false)
+        next.transpose().map(|_| false)
     }
 
-    fn batches<'a>(&self, source: &'a mut Source, client: &Client) -> Result<&'a mut BatchScan> {
-        let table = || self.table.clone();
-        let batches = source.batches(|| BatchScan::new(self.scan(client), table(), self.rows));
-        batches.ok_or_else(|| self.buffer().refusal(&self.hints))
-    }
-
-    fn scan(&self, client: &Client) -> Scan {
-        client.resource(self.resource).scan(self.options.clone())
+    /// The scan, which begins with the first wait; none where it has ended.
+    fn scan<'a>(&self, source: &'a mut Source, client: &Client) -> Option<&'a mut BatchScan> {
+        if matches!(source, Source::New) {
+            let scan = client.resource(self.resource).scan(self.options.clone());
+            let scan = BatchScan::new(scan, self.table.clone(), self.rows);
+            *source = Source::Open(Owned::new(Box::new(scan)));
+        }
+        match source {
+            Source::Open(scan) => scan.get_mut().map(|scan| &mut **scan),
+            _ => None,
+        }
     }
 
     /// What comes of the work, unless the session is stopped before.
@@ -358,41 +344,12 @@ impl Session {
     }
 }
 
-/// Where a session has its records from: a scan that begins with the first wait, and gives records or record batches.
+/// Where a session has its records from.
 enum Source {
     /// Nothing was asked for yet.
     New,
-    Records(Owned<Scan>),
-    Batches(Owned<Box<BatchScan>>),
+    Open(Owned<Box<BatchScan>>),
     Ended,
-}
-
-impl Source {
-    fn is_ended(&self) -> bool {
-        matches!(self, Source::Ended)
-    }
-
-    /// The scan, which begins where it is new; none where it gives record batches.
-    fn records(&mut self, begin: impl FnOnce() -> Scan) -> Option<&mut Scan> {
-        if matches!(self, Source::New) {
-            *self = Source::Records(Owned::new(begin()));
-        }
-        match self {
-            Source::Records(scan) => scan.get_mut(),
-            _ => None,
-        }
-    }
-
-    /// The scan as record batches, likewise; none where it gives records.
-    fn batches(&mut self, begin: impl FnOnce() -> BatchScan) -> Option<&mut BatchScan> {
-        if matches!(self, Source::New) {
-            *self = Source::Batches(Owned::new(Box::new(begin())));
-        }
-        match self {
-            Source::Batches(batches) => batches.get_mut().map(|batches| &mut **batches),
-            _ => None,
-        }
-    }
 }
 
 /// How a scan ended.

@@ -1,6 +1,6 @@
 //! Verifies that a file still is what an export has written, byte for byte, by the BLAKE3 in the export's receipt.
 
-use crate::digest::{FileDigest, in_chunks};
+use blake3::Hasher;
 use serde::Serialize;
 use std::fs::File;
 use std::io::Read;
@@ -63,10 +63,10 @@ pub fn verify(file: &Path, receipt: &Receipt) -> Result<Verification> {
     if !std::fs::metadata(file).map_err(failed)?.is_file() {
         return Err(failed(std::io::Error::other("it is not a regular file")));
     }
-    let digest = FileDigest::new();
-    let read = File::open(file).and_then(|file| in_chunks(file, |chunk| digest.update(chunk)));
-    read.map_err(failed)?;
-    let (bytes, blake3) = (digest.bytes(), digest.to_hex());
+    let mut hasher = Hasher::new();
+    let opened = File::open(file).map_err(failed)?;
+    hasher.update_reader(opened).map_err(failed)?;
+    let (bytes, blake3) = (hasher.count(), hasher.finalize().to_string());
     Ok(Verification {
         matches: bytes == written.bytes && blake3.eq_ignore_ascii_case(&written.blake3),
         bytes,
@@ -80,21 +80,14 @@ pub fn verify(file: &Path, receipt: &Receipt) -> Result<Verification> {
 /// # Errors
 /// `Io` when it cannot be read; else as [`parse_receipt`].
 pub fn read_receipt(path: &Path, file: &Path) -> Result<Receipt> {
-    let failed = |error| unreadable(path, &error);
-    let mut text = String::new();
-    let opened = File::open(path).map_err(failed)?;
-    let read = opened.take(MAX_BYTES).read_to_string(&mut text);
-    match read {
-        Err(error) if error.kind() == std::io::ErrorKind::InvalidData => Err(invalid(format!(
-            "{} is not a receipt: {error}",
-            path.display()
-        ))),
-        Err(error) => Err(failed(error)),
-        Ok(_) => parse_receipt(&text, file).map_err(|error| {
-            let message = format!("{}: {}", path.display(), error.message());
-            error.with_message(message)
-        }),
-    }
+    let mut bytes = Vec::new();
+    let opened = File::open(path).map(|file| file.take(MAX_BYTES));
+    let read = opened.and_then(|mut file| file.read_to_end(&mut bytes));
+    read.map_err(|error| unreadable(path, &error))?;
+    parse(&bytes, file).map_err(|error| {
+        let message = format!("{}: {}", path.display(), error.message());
+        error.with_message(message)
+    })
 }
 
 /// Reads a receipt from its JSON. Of the receipts of several lists, it takes the one whose export has written a file of
@@ -103,10 +96,13 @@ pub fn read_receipt(path: &Path, file: &Path) -> Result<Receipt> {
 /// # Errors
 /// `InvalidArgument` when it is not a receipt, or there is none of such a file.
 pub fn parse_receipt(text: &str, file: &Path) -> Result<Receipt> {
-    let is_array = text.trim_ascii_start().starts_with('[');
-    let parsed = match is_array {
-        true => serde_json::from_str(text),
-        false => serde_json::from_str(text).map(|receipt| vec![receipt]),
+    parse(text.as_bytes(), file)
+}
+
+fn parse(text: &[u8], file: &Path) -> Result<Receipt> {
+    let parsed = match text.trim_ascii_start().starts_with(b"[") {
+        true => serde_json::from_slice(text),
+        false => serde_json::from_slice(text).map(|receipt| vec![receipt]),
     };
     let mut receipts: Vec<Receipt> =
         parsed.map_err(|error| invalid(format!("it is not a receipt: {error}")))?;
@@ -120,11 +116,11 @@ pub fn parse_receipt(text: &str, file: &Path) -> Result<Receipt> {
         _ => receipts.into_iter().find(is_wanted),
     };
     found.ok_or_else(|| {
+        let file = file.display();
         let names = match names.is_empty() {
             true => "no files".to_owned(),
             false => names.join(", "),
         };
-        let file = file.display();
         invalid(format!(
             "there is no receipt of a file of the name of {file}, only of {names}"
         ))

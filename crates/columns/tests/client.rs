@@ -87,6 +87,7 @@ async fn contacts_have_columns_of_their_kinds_which_hold_everything() {
         .unwrap();
     let documented = ["id", "firstName", "lastName", "email"].map(|name| (name, Kind::Text));
     let kinds = columns
+        .fields
         .iter()
         .map(|column| (column.name.as_str(), column.kind.clone()));
     assert!(kinds.clone().take(4).eq(documented));

@@ -293,6 +293,11 @@ impl Progress {
         *self.lock() = receipt.clone();
     }
 
+    /// How far it is.
+    pub fn receipt(&self) -> Receipt {
+        self.lock().clone()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Receipt> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -368,7 +373,7 @@ impl<T: Send + 'static> Job<T> {
         match self.engine.is_foreign() {
             // The lock may have been held by a thread that the fork left behind.
             true => Receipt::default(),
-            false => self.progress.lock().clone(),
+            false => self.progress.receipt(),
         }
     }
 }

@@ -40,7 +40,6 @@ mod request;
 #[rustfmt::skip]
 mod generated {
     pub(crate) mod calls;
-    mod lists;
     pub(crate) mod settings;
 }
 

@@ -41,8 +41,8 @@ pub trait Sink: Send + 'static {
     /// What is left of it at the end.
     type Done: Send + 'static;
 
-    /// Where the scan continues, and how many records earlier runs have taken; none at the beginning.
-    fn resume(&mut self) -> Option<(Resume, u64)> {
+    /// Where the scan continues; none at the beginning.
+    fn resume(&mut self) -> Option<Resume> {
         None
     }
 
@@ -73,7 +73,7 @@ pub trait Sink: Send + 'static {
 pub async fn run<S: Sink>(
     open: impl FnOnce() -> Result<S> + Send + 'static,
     patience: Option<Duration>,
-    scan: impl FnOnce(Option<(Resume, u64)>) -> Scan,
+    scan: impl FnOnce(Option<Resume>) -> Scan,
     stop: impl Future<Output = ()>,
     mut progress: impl FnMut(&Receipt),
 ) -> Result<S::Done> {

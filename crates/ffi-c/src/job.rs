@@ -38,8 +38,7 @@ enum Work {
 ///
 /// The file appears under its name when it is complete, and then replaces what was there. Until then the
 /// records are in a directory beside it, the name with .part behind it. Anything else at that name is refused and
-/// stays as it is. An interrupted export can be resumed: JSON Lines behind the first page, CSV once its columns are
-/// decided, Parquet behind the first row group (8,192 records); an Arrow file begins again.
+/// stays as it is. An interrupted export can be resumed from its first page on.
 ///
 /// @param client the client
 /// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
@@ -49,8 +48,8 @@ enum Work {
 /// @param job_out the export
 /// Ownership: the caller frees `*job_out` with talentdata_job_free; it outlives the client. The arguments are copied.
 /// Threads: any; no other may change `options` meanwhile.
-/// Errors: INVALID_ARGUMENT for NULL, an unknown list or format, an option that exports do not have, a path with a NUL, or a
-/// resumed Arrow file; CLOSED.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list or format, an option that exports do not have, or a path with a
+/// NUL; CLOSED.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_export(

@@ -4,15 +4,16 @@
 use crate::digest::{Hash, add, key};
 use crate::file::{Claim, Fault, damaged, io_error};
 use crate::order::{NONE, place};
-use crate::receipt::{CHANGES, MaxDeletes, SyncReceipt, SyncRow, Withheld};
+use crate::receipt::{CHANGES, SyncReceipt, SyncRow, Withheld};
+use crate::sync::Sync;
 use crate::views;
 use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::HashSet;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 use talentdata_columns::arrow::{Columns, TableSchema};
-use talentdata_core::scan::{Basis, Completeness, Doubt, Receipt, utc};
-use talentdata_core::types::Resource;
-use talentdata_core::{Error, ErrorKind, RawRecord, json};
+use talentdata_core::run::Sink;
+use talentdata_core::scan::{Basis, Batch, Completeness, Doubt, Receipt, utc};
+use talentdata_core::{Config, Error, ErrorKind, RawRecord, Result as CoreResult, json};
 
 /// The records of the scan in their order. `record` is the version that was there before, if any; `text` is none where it
 /// is the same, and `op` where that is no change. `fresh` are those that need a version of their own, because they are new
@@ -45,7 +46,7 @@ const NOTE: &str = "
 /// The records of a scan that is under way.
 pub(crate) struct Staging {
     pub(crate) connection: Connection,
-    resource: Resource,
+    sync: Sync,
     /// The service and the client, and how the list is read.
     of: [String; 2],
     started: String,
@@ -55,9 +56,37 @@ pub(crate) struct Staging {
     is_repeated: bool,
 }
 
+impl Sink for Staging {
+    const NAME: &'static str = "sync";
+    type Done = SyncReceipt;
+
+    fn write(&mut self, batch: Batch) -> CoreResult<Receipt> {
+        let taken = self.take(&batch.late, &batch.records);
+        taken.map_err(|fault| fault.at(&self.sync.path))?;
+        Ok(batch.receipt)
+    }
+
+    fn finish(&mut self, receipt: Receipt) -> CoreResult<SyncReceipt> {
+        let committed = self.commit(receipt, SystemTime::now());
+        committed.map_err(|fault| fault.at(&self.sync.path))
+    }
+
+    fn abandon(self, error: Error) -> Error {
+        let message = format!("{}; the mirror is as it was", error.message());
+        error.with_message(message)
+    }
+}
+
 impl Staging {
-    /// Opens the mirror; `of` are the service and the client, and how the list is read.
-    pub(crate) fn begin(claim: &Claim, resource: Resource, of: [String; 2]) -> Result<Self, Fault> {
+    /// Opens the mirror for a sync of the service and the client of this configuration.
+    pub(crate) fn begin(claim: &Claim, sync: &Sync, config: &Config) -> Result<Self, Fault> {
+        let resource = sync.resource;
+        let parameters = sync.scan.arguments.recorded(resource.shape().operation);
+        let client_id = config.client_id().unwrap_or("none");
+        let of = [
+            format!("{} (client {client_id})", config.base_url()),
+            serde_json::to_string(&parameters).unwrap_or_default(),
+        ];
         let connection = claim.open()?;
         let before = SyncRow::all(&connection, resource.name())?.pop();
         let service = "SELECT about ->> '$.of[0]' FROM sync LIMIT 1";
@@ -76,7 +105,7 @@ impl Staging {
         connection.execute_batch(TABLES)?;
         Ok(Staging {
             connection,
-            resource,
+            sync: sync.clone(),
             of,
             started: utc(SystemTime::now()),
             before,
@@ -86,7 +115,7 @@ impl Staging {
 
     /// Takes the records of a page: those that came before what was delivered already, and those that are delivered.
     pub(crate) fn take(&mut self, late: &[RawRecord], records: &[RawRecord]) -> Result<(), Fault> {
-        let list = self.resource.name();
+        let list = self.sync.resource.name();
         let transaction = self.connection.unchecked_transaction()?;
         for record in late {
             transaction.execute(NOTE, params![list, key(record).0])?;
@@ -110,10 +139,8 @@ impl Staging {
 
     /// Commits what has changed. After an error, or when the process ends, the mirror is as it was.
     pub(crate) fn commit(
-        self,
+        &self,
         mut scan: Receipt,
-        max_deletes: MaxDeletes,
-        keep: Option<Duration>,
         ended: SystemTime,
     ) -> Result<SyncReceipt, Fault> {
         if self.is_repeated {
@@ -124,8 +151,8 @@ impl Staging {
             }
         }
         self.connection.execute_batch("BEGIN IMMEDIATE")?;
-        let receipt = self.apply(scan, max_deletes, &utc(ended))?;
-        if let Some(keep) = keep {
+        let receipt = self.apply(scan, &utc(ended))?;
+        if let Some(keep) = self.sync.keep {
             let before = ended.checked_sub(keep).unwrap_or(SystemTime::UNIX_EPOCH);
             self.prune(&utc(before))?;
         }
@@ -136,8 +163,8 @@ impl Staging {
         Ok(receipt)
     }
 
-    fn apply(&self, scan: Receipt, max: MaxDeletes, ended: &str) -> Result<SyncReceipt, Fault> {
-        let (connection, list) = (&self.connection, self.resource.name());
+    fn apply(&self, scan: Receipt, ended: &str) -> Result<SyncReceipt, Fault> {
+        let (connection, list) = (&self.connection, self.sync.resource.name());
         let last = self.before.as_ref();
         let before = last.map_or(0, SyncRow::number);
         let newest = "SELECT ifnull(max(number), 0) FROM sync WHERE list = ?1";
@@ -191,6 +218,7 @@ impl Staging {
             deletes: deletes.unsigned_abs(),
             records: count + missing_before,
         };
+        let max = self.sync.max_deletes;
         let is_allowed = max.allows(withheld.deletes, withheld.records);
         connection.execute_batch(&format!(
             "
@@ -205,18 +233,14 @@ impl Staging {
                 WHERE list = '{list}' AND missing IS NOT NULL;
             "
         ))?;
-        add(
-            &mut digest,
-            seen(&format!("(first = {number} OR last = {before})"))?.1,
-        );
+        let (_, changed) = seen(&format!("(first = {number} OR last = {before})"))?;
+        add(&mut digest, changed);
         let (missing, lacking) = missing(connection, list)?;
         let columns = self.columns()?;
         let [current, reported] = views::of(list, &columns);
         connection.execute_batch(&[views::drop(list), current, reported].join(";"))?;
-        let changes = format!(
-            "SELECT digest{} {} AND sync = {number}",
-            CHANGES[0], CHANGES[1]
-        );
+        let [of, from] = CHANGES;
+        let changes = format!("SELECT digest{of} {from} AND sync = {number}");
         let counts = format!(
             "SELECT json_group_object(op, count) FROM (SELECT op, count(*) AS count FROM change \
              WHERE list = ?1 AND sync = {number} GROUP BY op)"
@@ -263,29 +287,27 @@ impl Staging {
     /// the first of the others that are new.
     fn columns(&self) -> Result<TableSchema, Fault> {
         let known = self.before.as_ref().map(|before| &before.columns);
-        let names = known.into_iter().flatten();
+        let names = known.into_iter().flat_map(|known| &known.fields);
         let mut fields: HashSet<String> = names.map(|column| column.name.clone()).collect();
         let texts = "SELECT text FROM staged WHERE text IS NOT NULL ORDER BY place";
         let (mut texts, mut samples) = (self.connection.prepare(texts)?, [vec![], vec![]]);
         let mut rows = texts.query([])?;
         while let Some(row) = rows.next()? {
-            let (text, mut sample) = (row.get_ref(0)?.as_str().unwrap_or_default(), 1);
+            let (text, mut is_new) = (row.get_ref(0)?.as_str().unwrap_or_default(), false);
             json::each_member(text, |name, _| {
-                if let Some(name) = json::text(name)
-                    && !fields.contains(&*name)
-                {
-                    fields.insert(name.into_owned());
-                    sample = 0;
+                if let Some(name) = json::text(name).filter(|name| !fields.contains(&**name)) {
+                    is_new = fields.insert(name.into_owned());
                 }
             });
-            if samples[sample].len() < TableSchema::SAMPLE {
-                samples[sample].push(text.to_owned());
+            let sample = &mut samples[usize::from(!is_new)];
+            if sample.len() < TableSchema::SAMPLE {
+                sample.push(text.to_owned());
             }
         }
         let records = RawRecord::parse_all(&samples.concat())?;
-        let mut found = TableSchema::infer(self.resource, &records, Columns::Typed);
+        let mut found = TableSchema::infer(self.sync.resource, &records, Columns::Typed);
         let Some(known) = known else { return Ok(found) };
-        let is_new = |name: &str| known.iter().all(|known| known.name != name);
+        let is_new = |name: &str| known.fields.iter().all(|known| known.name != name);
         found.fields.retain(|column| is_new(&column.name));
         let mut grown = known.clone();
         grown.fields.append(&mut found.fields);
@@ -295,7 +317,7 @@ impl Staging {
 
     /// Removes what was over before a time: the last sync that had ended by then is the first that can still be read.
     fn prune(&self, before: &str) -> rusqlite::Result<()> {
-        let list = self.resource.name();
+        let list = self.sync.resource.name();
         self.connection.execute_batch(&format!(
             "
             CREATE TEMP TABLE kept AS SELECT max(number) AS number FROM sync

@@ -65,7 +65,6 @@ impl Fault {
             Fault::Sqlite(error) => error,
         };
         let what = match error.sqlite_error_code() {
-            Some(OperationInterrupted) => return stopped(),
             None | Some(DatabaseCorrupt | NotADatabase) => {
                 "the mirror is damaged; restore a copy of the file, or sync into a new one"
             }
@@ -81,7 +80,7 @@ impl Fault {
                  whether the file system has shared memory"
             }
             Some(SystemIoFailure) => {
-                "the file system failed; the mirror is as it was; check the disk, its free space and its limits, and try \
+                "the file system failed; check the disk, its free space and its limits, and try \
                  again"
             }
             Some(_) => "SQLite failed; try again",
@@ -93,11 +92,6 @@ impl Fault {
 /// That the contents of the file contradict each other; in words.
 pub(crate) fn damaged(what: String) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CORRUPT), Some(what))
-}
-
-pub(crate) fn stopped() -> Error {
-    let message = "the sync was stopped; the mirror is as it was";
-    Error::new(ErrorKind::Cancelled, message)
 }
 
 pub(crate) fn io_error(message: String) -> Error {
@@ -146,8 +140,17 @@ fn immutable(path: &Path) -> rusqlite::Result<Connection> {
     let bytes = path.as_os_str().as_encoded_bytes().iter();
     let escaped: String = bytes.map(|byte| format!("%{byte:02x}")).collect();
     let uri = format!("file:{escaped}?immutable=1").replace("%2f", "/");
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-    Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+    connect(
+        uri,
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
+    )
+}
+
+fn connect(path: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(PATIENCE)?;
+    register(&connection)?;
+    Ok(connection)
 }
 
 /// Opens a mirror to read it.
@@ -161,22 +164,16 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
             "{path} is not a mirror: there is no such file, or it is empty; `talentdata sync` makes one"
         )));
     }
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let open = || {
-        let connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(PATIENCE)?;
+    let opened = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|connection| {
         connection.query_row("SELECT 1 FROM sqlite_schema LIMIT 1", [], |_| Ok(()))?;
         Ok(connection)
-    };
-    let has_log = || std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
-    let opened = open().or_else(|error: rusqlite::Error| {
-        // In a directory that cannot be written there is no room for shared memory, which nobody needs there.
-        match error.sqlite_error_code() == Some(ErrorCode::CannotOpen) && !has_log() {
-            true => immutable(path),
-            false => Err(error),
-        }
     });
-    let opened = opened.and_then(|connection| register(&connection).map(|()| connection));
+    let has_log = || std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
+    let opened = opened.or_else(|error| match error.sqlite_error_code() {
+        // In a directory that cannot be written there is no room for shared memory, which nobody needs there.
+        Some(ErrorCode::CannotOpen) if !has_log() => immutable(path),
+        _ => Err(error),
+    });
     opened.map_err(|error| Fault::from(error).at(path))
 }
 
@@ -209,10 +206,7 @@ impl Claim {
 
     /// Opens the mirror to write to it.
     pub(crate) fn open(&self) -> std::result::Result<Connection, Fault> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&self.path, flags)?;
-        connection.busy_timeout(PATIENCE)?;
-        register(&connection)?;
+        let connection = connect(&self.path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         // Processes on different machines share no memory, which WAL needs.
         #[cfg(target_os = "linux")]
         let remote = rustix::fs::statfs(&self.path)

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::vec::IntoIter;
-use talentdata_columns::arrow::{Column, Columns, RecordBatches, TableOptions, TableSchema};
+use talentdata_columns::arrow::{Column, Columns, RecordBatches, TableOptions};
 use talentdata_columns::export::{Format, Target, write_records};
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::Resource;
@@ -104,7 +104,7 @@ impl Mirror {
     /// # Errors
     /// `InvalidArgument` for a list that it does not have; `Io`.
     pub fn syncs(&self, resource: Resource) -> Result<Vec<SyncReceipt>> {
-        let (_, syncs, _) = self.snapshot(resource)?;
+        let (_, syncs) = self.snapshot(resource)?;
         Ok(syncs.into_iter().map(|row| row.receipt).collect())
     }
 
@@ -114,7 +114,7 @@ impl Mirror {
     /// # Errors
     /// As [`syncs`](Self::syncs); `InvalidArgument` where there was no such sync, or it is no longer kept.
     pub fn records(&self, resource: Resource, at: Option<&At>) -> Result<Rows> {
-        let (connection, mut syncs, last) = self.snapshot(resource)?;
+        let (rows, mut syncs) = self.snapshot(resource)?;
         let wanted = match at {
             None => syncs.len().checked_sub(1),
             Some(at) => {
@@ -123,7 +123,8 @@ impl Mirror {
             }
         };
         let Some(wanted) = wanted else {
-            let [first, last] = [&syncs[0], &last].map(|row| (row.number(), &row.receipt.ended));
+            let [first, last] =
+                [&syncs[0], &rows.sync].map(|row| (row.number(), &row.receipt.ended));
             return Err(invalid(format!(
                 "as_of: the mirror has {resource} as of sync {} ({}) to {} ({}), and no others",
                 first.0, first.1, last.0, last.1
@@ -140,8 +141,12 @@ impl Mirror {
              WHERE list = ?1) WHERE position >= ?2 AND (position, id) > (?2, ?3)
              AND (seen OR {with_missing} AND missing IS NOT NULL) ORDER BY position, id LIMIT {PAGE}"
         );
-        let sql = [sql.clone(), sql];
-        Ok(self.rows(connection, resource, sync, sql, i64::MIN, rest))
+        Ok(Rows {
+            sql: [sql.clone(), sql],
+            rest,
+            sync,
+            ..rows
+        })
     }
 
     /// What has changed after a sync, from the oldest change to the newest; after sync 0, everything.
@@ -149,10 +154,10 @@ impl Mirror {
     /// # Errors
     /// As [`syncs`](Self::syncs); `InvalidArgument` where there is no such sync yet, or changes after it are no longer kept.
     pub fn changes(&self, resource: Resource, since: &At) -> Result<Rows> {
-        let (connection, syncs, mut last) = self.snapshot(resource)?;
+        let (mut rows, syncs) = self.snapshot(resource)?;
         let since = number(since, &syncs).unwrap_or(0);
         let first = Some(syncs[0].number()).filter(|first| *first > 1);
-        let (first, newest) = (first.unwrap_or(0), last.number());
+        let (first, newest) = (first.unwrap_or(0), rows.sync.number());
         if !(first..=newest).contains(&since) {
             return Err(invalid(format!(
                 "since: the changes of {resource} after sync {since} are no longer kept, or not there yet; they are from sync \
@@ -164,18 +169,23 @@ impl Mirror {
         wanted.for_each(|row| add(&mut rest, row.changes));
         // A field of the same name stays in the last column.
         let own: Vec<Column> = serde_json::from_str(COLUMNS).unwrap_or_default();
-        let fields = &mut last.columns.fields;
+        let fields = &mut rows.sync.columns.fields;
         fields.retain(|field| own.iter().all(|own| own.name != field.name));
         fields.splice(0..0, own);
         let sql = [LINE, ROW].map(|text| {
             let [digest, from] = CHANGES;
             format!("SELECT sync, seq, seal{digest}, {text} {from} AND (sync, seq) > (?2, ?3) ORDER BY sync, seq LIMIT {PAGE}")
         });
-        Ok(self.rows(connection, resource, last, sql, since + 1, rest))
+        Ok(Rows {
+            sql,
+            behind: (since + 1, 0),
+            rest,
+            ..rows
+        })
     }
 
-    /// One state of the file, the syncs of a list in it, and the last of them.
-    fn snapshot(&self, resource: Resource) -> Result<(Connection, Vec<SyncRow>, SyncRow)> {
+    /// One state of the file, for rows of the last sync of a list, and the syncs of the list.
+    fn snapshot(&self, resource: Resource) -> Result<(Rows, Vec<SyncRow>)> {
         let connection = open(&self.path)?;
         let read = connection.execute_batch("BEGIN").map_err(Fault::from);
         let read = read.and_then(|()| SyncRow::all(&connection, resource.name()));
@@ -186,31 +196,19 @@ impl Mirror {
                 "{path} does not have {resource}; `talentdata sync` reads a list into a mirror"
             )));
         };
-        Ok((connection, syncs, last))
-    }
-
-    fn rows(
-        &self,
-        connection: Connection,
-        resource: Resource,
-        sync: SyncRow,
-        sql: [String; 2],
-        begin: i64,
-        rest: Hash,
-    ) -> Rows {
-        Rows {
+        let rows = Rows {
             connection,
             path: self.path.clone(),
             resource,
-            sql,
+            sync: last,
+            sql: Default::default(),
             form: 0,
-            behind: (begin, 0),
-            rest,
+            behind: (i64::MIN, 0),
+            rest: Hash::default(),
             page: IntoIter::default(),
             is_done: false,
-            columns: Arc::new(sync.columns),
-            receipt: sync.receipt.scan,
-        }
+        };
+        Ok((rows, syncs))
     }
 }
 
@@ -232,6 +230,7 @@ pub struct Rows {
     connection: Connection,
     path: PathBuf,
     resource: Resource,
+    sync: SyncRow,
     /// Give the place of a row, its digest, and its text: on its own, and as a row of a table.
     sql: [String; 2],
     form: usize,
@@ -240,8 +239,6 @@ pub struct Rows {
     rest: Hash,
     page: IntoIter<RawRecord>,
     is_done: bool,
-    columns: Arc<TableSchema>,
-    receipt: Receipt,
 }
 
 impl Rows {
@@ -266,7 +263,7 @@ impl Rows {
         target: &Target,
         table: TableOptions,
     ) -> Result<Receipt> {
-        let (resource, receipt) = (self.resource, self.receipt.clone());
+        let (resource, receipt) = (self.resource, self.sync.receipt.scan.clone());
         let table = match format {
             Format::Jsonl => table,
             _ => self.table(table),
@@ -282,7 +279,7 @@ impl Rows {
     fn table(&mut self, mut table: TableOptions) -> TableOptions {
         self.form = 1;
         if table.columns == Columns::Typed && table.schema.is_none() {
-            table.schema = Some(Arc::clone(&self.columns));
+            table.schema = Some(Arc::new(self.sync.columns.clone()));
         }
         table
     }

@@ -1,12 +1,12 @@
 //! Reads a list and commits what has changed since the last sync.
 
 use crate::commit::Staging;
-use crate::file::{Claim, Fault, stopped};
+use crate::file::Claim;
 use crate::receipt::{MaxDeletes, SyncReceipt};
 use std::path::PathBuf;
-use std::pin::Pin;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use talentdata_core::blocking::{Client as BlockingClient, Job};
+use talentdata_core::run::run;
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, Error, ErrorKind, Result, ScanOptions};
@@ -94,8 +94,8 @@ impl Sync {
     ///
     /// `progress` is called after each page. Until the commit, and after any error, the mirror is as it was; dropping the
     /// future is like killing the process, and harmless. A sync whose scan is not proven complete is committed too: its
-    /// receipt says so ([`SyncReceipt::shortfall`]), and it deletes nothing. Pages are stored by the calling task, while
-    /// others are fetched; the commit has a thread of its own.
+    /// receipt says so ([`SyncReceipt::shortfall`]), and it deletes nothing. The file has a thread of its own; a commit that
+    /// has begun is finished.
     ///
     /// # Errors
     /// Those of the scan; `Io` with the path, also when another sync is writing to the mirror, or the file is something
@@ -111,10 +111,10 @@ impl Sync {
         let claim = Claim::acquire(&self.path)?;
         let (mut stop, mut confirms) = (std::pin::pin!(stop), None);
         loop {
-            match self
-                .once(client, &claim, stop.as_mut(), &mut progress)
-                .await
-            {
+            let staging = Staging::begin(&claim, self, client.config());
+            let staging = staging.map_err(|fault| fault.at(&self.path));
+            let scan = |_| client.resource(self.resource).scan(self.scan.clone());
+            match run(|| staging, None, scan, stop.as_mut(), &mut progress).await {
                 Ok(first) if self.confirm && confirms.is_none() && first.is_to_be_confirmed() => {
                     confirms = Some(Box::new(first));
                 }
@@ -130,53 +130,6 @@ impl Sync {
                 }
             }
         }
-    }
-
-    async fn once(
-        &self,
-        client: &Client,
-        claim: &Claim,
-        mut stop: Pin<&mut impl Future<Output = ()>>,
-        progress: &mut impl FnMut(&Receipt),
-    ) -> Result<SyncReceipt> {
-        let at = |fault: Fault| fault.at(&claim.path);
-        let config = client.config();
-        let operation = self.resource.shape().operation;
-        let parameters = self.scan.arguments.recorded(operation);
-        let client_id = config.client_id().unwrap_or("none");
-        let of = [
-            format!("{} (client {client_id})", config.base_url()),
-            serde_json::to_string(&parameters).unwrap_or_default(),
-        ];
-        let mut staging = Staging::begin(claim, self.resource, of).map_err(at)?;
-        let mut scan = client.resource(self.resource).scan(self.scan.clone());
-        loop {
-            let batch = tokio::select! {
-                biased;
-                () = &mut stop => return Err(stopped()),
-                batch = scan.next_batch() => batch,
-            };
-            let Some(batch) = batch.transpose()? else {
-                break;
-            };
-            staging.take(&batch.late, &batch.records).map_err(at)?;
-            progress(&batch.receipt);
-        }
-        let (receipt, ended) = (scan.receipt(), SystemTime::now());
-        let (max_deletes, keep) = (self.max_deletes, self.keep);
-        let interrupt = staging.connection.get_interrupt_handle();
-        let commit = move || staging.commit(receipt, max_deletes, keep, ended);
-        let mut commit = tokio::task::spawn_blocking(commit);
-        let committed = tokio::select! {
-            biased;
-            committed = &mut commit => committed,
-            () = &mut stop => {
-                interrupt.interrupt();
-                commit.await
-            }
-        };
-        let broken = |_| Error::panicked("a commit");
-        committed.map_err(broken)?.map_err(at)
     }
 }
 

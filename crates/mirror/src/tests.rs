@@ -8,14 +8,14 @@ mod simulation;
 
 use crate::commit::Staging;
 use crate::file::{Claim, Fault};
-use crate::{At, MaxDeletes, Mirror, SyncReceipt};
+use crate::{At, Mirror, Sync, SyncReceipt};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 use talentdata_core::scan::{Basis, Completeness, Doubt, Receipt};
 use talentdata_core::types::Resource;
-use talentdata_core::{RawRecord, Result};
+use talentdata_core::{Arguments, Client, Config, RawRecord, Result};
 
 /// A change as a line has it.
 #[derive(Deserialize)]
@@ -38,19 +38,21 @@ enum Proof {
 struct Trial {
     _directory: tempfile::TempDir,
     path: PathBuf,
-    max_deletes: MaxDeletes,
-    keep: Option<Duration>,
+    sync: Sync,
     ended: Option<SystemTime>,
 }
 
 impl Trial {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
+        Trial::at(directory.path().join("mirror.db"), directory)
+    }
+
+    fn at(path: PathBuf, directory: tempfile::TempDir) -> Self {
         Trial {
-            path: directory.path().join("mirror.db"),
             _directory: directory,
-            max_deletes: MaxDeletes::default(),
-            keep: None,
+            sync: Sync::new(Resource::Contacts, &path),
+            path,
             ended: None,
         }
     }
@@ -99,14 +101,13 @@ impl Trial {
     fn sync_late(&self, late: &[String], texts: &[String], proof: Proof) -> Result<SyncReceipt> {
         let claim = Claim::acquire(&self.path)?;
         let at = |fault: Fault| fault.at(&self.path);
-        let mut staging = stage(&claim).map_err(at)?;
+        let mut staging = Staging::begin(&claim, &self.sync, &config("c")).map_err(at)?;
         staging.take(&records(late), &[]).map_err(at)?;
         for page in texts.chunks(7) {
             staging.take(&[], &records(page)).map_err(at)?;
         }
-        let receipt = receipt(texts.len(), proof);
         let ended = self.ended.unwrap_or_else(SystemTime::now);
-        let committed = staging.commit(receipt, self.max_deletes, self.keep, ended);
+        let committed = staging.commit(receipt(texts.len(), proof), ended);
         committed.map_err(at)
     }
 
@@ -134,18 +135,10 @@ impl Trial {
     }
 }
 
-fn stage(claim: &Claim) -> std::result::Result<Staging, Fault> {
-    let of = ["https://talent.example", "{}"].map(str::to_owned);
-    Staging::begin(claim, Resource::Contacts, of)
-}
-
-fn commit(
-    staging: Staging,
-    records: usize,
-    proof: Proof,
-) -> std::result::Result<SyncReceipt, Fault> {
-    let receipt = receipt(records, proof);
-    staging.commit(receipt, MaxDeletes::default(), None, SystemTime::now())
+fn config(client: &str) -> Config {
+    let mut builder = Client::builder();
+    let builder = builder.base_url("http://127.0.0.1:9").client_id(client);
+    builder.client_secret("canary-canary").config().unwrap()
 }
 
 fn records(texts: &[String]) -> Vec<RawRecord> {

@@ -13,9 +13,6 @@ use std::path::Path;
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind, Result};
 
-/// How many findings are named.
-const MAX_FINDINGS: usize = 20;
-
 /// What a check of a mirror has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Verification {
@@ -51,7 +48,6 @@ impl Mirror {
             let message = fault.at(self.path()).message().to_owned();
             found.differences.push(message);
         }
-        found.differences.truncate(MAX_FINDINGS);
         found.matches = found.differences.is_empty();
         Ok(found)
     }
@@ -59,7 +55,7 @@ impl Mirror {
 
 fn check(connection: &Connection, found: &mut Verification) -> std::result::Result<(), Fault> {
     connection.execute_batch("BEGIN")?;
-    let mut statement = connection.prepare(&format!("PRAGMA integrity_check({MAX_FINDINGS})"))?;
+    let mut statement = connection.prepare("PRAGMA integrity_check")?;
     let wrong = statement.query_map([], |row| row.get::<_, String>(0))?;
     found.differences = wrong.collect::<rusqlite::Result<_>>()?;
     found.differences.retain(|row| row != "ok");

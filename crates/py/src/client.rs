@@ -174,12 +174,6 @@ impl BaseClient {
         })
     }
 
-    /// Whether its verbs are awaited.
-    #[classattr]
-    fn _awaited() -> bool {
-        false
-    }
-
     /// Where the service is.
     #[getter]
     fn base_url(&self) -> String {

@@ -11,10 +11,11 @@ use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use talentdata_columns::export::{Export, Format, Target};
 use talentdata_columns::verify::{parse_receipt, read_receipt, verify};
+use talentdata_core::blocking::Progress;
 use talentdata_core::scan::Receipt;
 use talentdata_core::{Client, Error, ErrorKind, Stop};
 use talentdata_mirror::{Sync, age};
@@ -38,16 +39,6 @@ enum Work {
 enum Age {
     Duration(Duration),
     Text(String),
-}
-
-/// How far some work is.
-#[derive(Clone, Default)]
-struct Progress(Arc<Mutex<Receipt>>);
-
-impl Progress {
-    fn lock(&self) -> MutexGuard<'_, Receipt> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 #[pymethods]
@@ -108,13 +99,13 @@ impl RawJob {
         let (client, stop) = (self.client.kept()?, Stop::default());
         let (work, progress, stopped) = (self.work.clone(), self.progress.clone(), stop.clone());
         let work = async move {
-            let note = |receipt: &Receipt| *progress.lock() = receipt.clone();
+            let note = |receipt: &Receipt| progress.note(receipt);
             match &work {
                 Work::Sync(sync) => json(&sync.run(&client, stopped.stopped(), note).await?),
                 Work::Export(export) => {
                     let outcome = export.run(&client, stopped.stopped(), note).await;
                     let receipt = outcome.map_err(|error| with_hint(error, export, &client))?;
-                    *progress.lock() = receipt.clone();
+                    progress.note(&receipt);
                     json(&receipt)
                 }
             }
@@ -134,7 +125,7 @@ impl RawJob {
 
     /// Records so far, and the service's total where it is known.
     fn progress(&self) -> (u64, Option<i64>) {
-        let receipt = self.progress.lock();
+        let receipt = self.progress.receipt();
         (receipt.records, receipt.total_first)
     }
 }

@@ -107,14 +107,8 @@ impl RawRows {
 
 #[pymethods]
 impl RawRows {
-    #[pyo3(signature = (requested_schema=None))]
-    fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<&Bound<'py, PyAny>>,
-    ) -> Result<Bound<'py, PyCapsule>> {
-        // The protocol leaves it to the producer whether it can give what is asked for.
-        let _ = requested_schema;
+    /// The rows as they are read.
+    fn stream<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyCapsule>> {
         let opened = self.lock().take();
         let mut batches = py.detach(|| opened.map_or_else(|| self.batches(), Ok))?;
         let schema = batches.schema();

@@ -14,8 +14,14 @@ use talentdata_sandbox::{Change, Logged, Options, Sandbox};
 /// What `Sandbox` is made of.
 #[pyclass(frozen, subclass, module = "talentdata._talentdata")]
 pub(crate) struct BaseSandbox {
+    /// Where it listens.
+    #[pyo3(get)]
     base_url: String,
+    /// The only client id that it accepts.
+    #[pyo3(get)]
     client_id: String,
+    /// The secret that goes with the client id, made for this start.
+    #[pyo3(get)]
     client_secret: String,
     sandbox: Mutex<Option<Owned<Sandbox>>>,
 }
@@ -55,24 +61,6 @@ impl BaseSandbox {
             client_secret: sandbox.client_secret().to_owned(),
             sandbox: Mutex::new(Some(Owned::new(sandbox))),
         })
-    }
-
-    /// Where it listens.
-    #[getter]
-    fn base_url(&self) -> &str {
-        &self.base_url
-    }
-
-    /// The only client id that it accepts.
-    #[getter]
-    fn client_id(&self) -> &str {
-        &self.client_id
-    }
-
-    /// The secret that goes with the client id, made for this start.
-    #[getter]
-    fn client_secret(&self) -> &str {
-        &self.client_secret
     }
 
     /// Takes fault rules as JSON.

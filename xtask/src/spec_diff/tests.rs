@@ -1,8 +1,27 @@
 //! Single changes of our own spec, and what each does to every surface.
 
 use super::*;
+use crate::render::render;
 use crate::spec::tests::{Change as Row, changed, ours};
 use serde_json::Value;
+
+/// Written for the headers of before.
+const PROGRAM: &str = "
+#include <talentdata/models.h>
+#include <talentdata/operations.h>
+
+talentdata_error *of_contact(const talentdata_record *contact, talentdata_text *first, talentdata_text *email) {
+  talentdata_error *error = talentdata_contact_first_name(contact, first);
+  return error ? error : talentdata_contact_email(contact, email);
+}
+
+talentdata_error *of_check(const talentdata_client *client, talentdata_record **check, bool *compatible) {
+  talentdata_error *error = talentdata_client_check_version(client, \"{}\", check);
+  return error ? error : talentdata_version_check_response_compatible(*check, compatible);
+}
+
+talentdata_text list(void) { return TALENTDATA_LIST_POOLS; }
+";
 
 fn levels(change: &Change) -> String {
     let letter = |surface: &Surface| match change.levels.get(surface) {
@@ -21,9 +40,11 @@ fn every_change_is_said_with_its_level_for_each_surface() {
     let spec = |document: &Value| Spec::parse(&root, &document.to_string(), "SPEC").unwrap();
     let before = spec(&ours());
     let mut failures = Vec::new();
+    assert!(compiles(&before));
     for value in &table {
         let row: Row = serde_json::from_value(value.clone()).unwrap();
-        let changes = super::changes(&before, &spec(&changed(&row)));
+        let after = spec(&changed(&row));
+        let changes = super::changes(&before, &after);
         let said: Vec<(String, String)> = changes
             .iter()
             .map(|change| (change.text.clone(), levels(change)))
@@ -34,9 +55,37 @@ fn every_change_is_said_with_its_level_for_each_surface() {
             let (set, remove) = (&value["set"], &value["remove"]);
             failures.push(format!("{set} {remove}\n  says {said}, {version}"));
         }
+        // What breaks in C is what does not compile.
+        let breaks = said.iter().any(|(_, levels)| levels.as_bytes()[1] == b'b');
+        assert!(!row.compiled || compiles(&after) != breaks, "{value}");
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert!(table.len() >= 60, "{} changes", table.len());
+}
+
+/// Whether the program compiles with the headers of a spec.
+fn compiles(spec: &Spec) -> bool {
+    let directory = tempfile::tempdir().unwrap();
+    let headers = directory.path().join("talentdata");
+    std::fs::create_dir(&headers).unwrap();
+    for name in ["models.h", "operations.h"] {
+        std::fs::write(
+            headers.join(name),
+            render(&format!("{name}.j2"), spec).unwrap(),
+        )
+        .unwrap();
+    }
+    let program = directory.path().join("program.c");
+    std::fs::write(&program, PROGRAM).unwrap();
+    let mut compiler = Command::new("cc");
+    compiler
+        .args(["-std=c11", "-fsyntax-only", "-Werror", "-I"])
+        .arg(directory.path());
+    compiler
+        .arg("-I")
+        .arg(spec.root.join("bindings/c/include"))
+        .arg(program);
+    compiler.output().unwrap().status.success()
 }
 
 #[test]

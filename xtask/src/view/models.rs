@@ -58,8 +58,7 @@ impl View<'_> {
         if model.has_class() {
             self.facts(&own, &[Python], "in Python", name, "");
         }
-        let kind = Type::Model(name.clone());
-        let (exposed, is_record) = (self.exposed(Some(&kind)).is_some(), api.is_record(name));
+        let (exposed, is_record) = (self.exposed.contains(name), api.is_record(name));
         let c = names::c_type(name);
         if exposed {
             self.facts(&own, &[C, Cpp], "model", name, &is_record.to_string());
@@ -244,7 +243,7 @@ impl View<'_> {
         self.schema(&own, name);
         self.claim(&own, "in Rust", &known_name(known));
         let is_field = |one: &Field| matches!(&one.kind, Type::Enum(of) if of == name);
-        let exposed = |one: &&Model| self.exposed(Some(&Type::Model(one.name.clone()))).is_some();
+        let exposed = |one: &&Model| self.exposed.contains(&one.name);
         let mut models = self.api.models.iter().filter(exposed);
         let in_c = models.any(|one| one.fields.iter().any(is_field));
         let mut surfaces = vec![Rust];

@@ -19,10 +19,6 @@ const WRONG: &[(&str, &str)] = &[
     ("export contcts --out -", "contcts|contacts|ja-skills"),
     ("export contacts", "--out"),
     ("export contacts pools --out -", "one list|directory"),
-    (
-        "export pools --resume --out x.arrow",
-        "resume: |Arrow|parquet",
-    ),
     ("plan pools pools", "pools|twice"),
     ("export pools pools --out x", "pools|twice"),
     (
@@ -74,6 +70,10 @@ const WRONG: &[(&str, &str)] = &[
     ("sync contacts --to m.db --max-deletes lots", "25%"),
     ("sync contacts --to m.db --receipt m.db", "--receipt|m.db"),
     ("sync contacts --to text --receipt ./text", "--receipt|text"),
+    (
+        "export contacts --from text --out x --receipt ./text",
+        "--receipt|text",
+    ),
     // A secret is never echoed, and the ways to give one are named.
     (
         "--client-secret CANARY version",

@@ -21,7 +21,7 @@ const CELL: usize = 8;
 const MAX_CELLS: usize = 1024 * 1024;
 
 /// A record batch that grows.
-pub struct BatchBuilder {
+pub(crate) struct BatchBuilder {
     columns: Arc<TableSchema>,
     schema: SchemaRef,
     builders: Vec<Box<dyn ArrayBuilder>>,
@@ -33,7 +33,7 @@ pub struct BatchBuilder {
 
 impl BatchBuilder {
     /// An empty batch that is full with `rows` rows.
-    pub fn new(columns: Arc<TableSchema>, rows: usize) -> Self {
+    pub(crate) fn new(columns: Arc<TableSchema>, rows: usize) -> Self {
         let schema = columns.to_arrow();
         let fields = schema.fields().iter().take(columns.fields.len());
         BatchBuilder {
@@ -50,12 +50,12 @@ impl BatchBuilder {
     }
 
     /// The schema of every batch.
-    pub fn schema(&self) -> SchemaRef {
+    pub(crate) fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
 
-    /// Adds a row.
-    pub fn append(&mut self, record: &RawRecord) {
+    /// Adds a row. Returns the batch, and begins the next one, once it has its rows or is large.
+    pub(crate) fn append(&mut self, record: &RawRecord) -> Option<Result<RecordBatch>> {
         let columns = &self.columns.fields;
         let object = Object::new(columns, record.as_str());
         let mut bytes = record.as_bytes().len();
@@ -75,28 +75,24 @@ impl BatchBuilder {
         self.rows += 1;
         self.bytes += bytes + extra.as_ref().map_or(0, String::len);
         self.extra.append_option(extra);
+        (self.rows >= self.max_rows || self.bytes >= MAX_BYTES).then(|| self.finish())
     }
 
     /// Rows added since the last batch.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.rows
     }
 
     /// Whether no row was added since the last batch.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.rows == 0
-    }
-
-    /// Whether it is time to finish the batch: it has its rows, or is large.
-    pub fn is_full(&self) -> bool {
-        self.rows >= self.max_rows || self.bytes >= MAX_BYTES
     }
 
     /// Hands over the batch and begins the next one.
     ///
     /// # Errors
     /// `Internal`, should the columns not make a batch.
-    pub fn finish(&mut self) -> Result<RecordBatch> {
+    pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
         let builders = self.builders.iter_mut();
         let mut arrays: Vec<ArrayRef> = builders.map(|builder| builder.finish()).collect();
         arrays.push(Arc::new(self.extra.finish()));

@@ -5,7 +5,6 @@ use super::cell::is_held;
 use super::object::Object;
 use super::schema::{Column, EXTRA, Kind, OnNew, TableOptions, TableSchema};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use talentdata_core::json;
@@ -28,14 +27,10 @@ pub(crate) struct Checker {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Counts {
     records: u64,
-    new: Differences,
-    other: Differences,
-    missing: Differences,
+    found: SchemaDifferences,
     /// Fields of the records themselves that were absent or null.
-    absent: Differences,
+    absent: BTreeMap<String, Difference>,
 }
-
-type Differences = BTreeMap<String, Difference>;
 
 impl Checker {
     /// None where no schema is given.
@@ -49,20 +44,17 @@ impl Checker {
 
     /// How the records differed so far.
     pub(crate) fn differences(&self) -> SchemaDifferences {
-        let mut missing = self.counts.missing.clone();
-        for column in self.schema.iter() {
-            let (_, pointer) = pointers(&[Step::Name((&*column.name).into())]);
+        let mut differences = self.counts.found.clone();
+        for column in &self.schema.fields {
+            let pointer = format!("/{}", escaped(&column.name));
             if let Some(absent) = self.counts.absent.get(&pointer)
                 && (!column.nullable || absent.count == self.counts.records)
             {
+                let missing = &mut differences.missing_fields;
                 missing.insert(pointer, absent.clone());
             }
         }
-        SchemaDifferences {
-            new_fields: self.counts.new.clone(),
-            missing_fields: missing,
-            other_types: self.counts.other.clone(),
-        }
+        differences
     }
 
     /// Counts how a record differs.
@@ -75,27 +67,19 @@ impl Checker {
             on_new: self.on_new,
             counts: &mut self.counts,
             offset: record.offset(),
-            steps: Vec::new(),
+            path: String::new(),
+            pointer: String::new(),
             fresh: None,
         };
         comparison.object(&self.schema.fields, record.as_str());
-        match comparison.fresh {
-            Some(pointer) => {
-                let message = format!(
-                    "record {} of the list: {pointer}: the schema has no such field",
-                    record.offset()
-                );
-                Err(record.fault(Error::new(ErrorKind::Schema, message)))
-            }
-            None => Ok(()),
-        }
+        let Some(pointer) = comparison.fresh else {
+            return Ok(());
+        };
+        let offset = record.offset();
+        let message =
+            format!("record {offset} of the list: {pointer}: the schema has no such field");
+        Err(record.fault(Error::new(ErrorKind::Schema, message)))
     }
-}
-
-/// One step from a value to a part of it.
-enum Step<'a> {
-    Name(Cow<'a, str>),
-    Item(usize),
 }
 
 /// A record that is being compared.
@@ -104,16 +88,17 @@ struct Comparison<'a> {
     counts: &'a mut Counts,
     /// Of the record in the list.
     offset: u64,
-    /// From the record to the value at hand.
-    steps: Vec<Step<'a>>,
+    /// The JSON pointer of the field at hand, with `*` in the place of an index, and that of its value.
+    path: String,
+    pointer: String,
     /// The first new field, where that is an error.
     fresh: Option<String>,
 }
 
-impl<'a> Comparison<'a> {
-    fn object(&mut self, columns: &'a [Column], text: &'a str) {
+impl Comparison<'_> {
+    fn object(&mut self, columns: &[Column], text: &str) {
         let object = Object::new(columns, text);
-        let is_record = self.steps.is_empty();
+        let is_record = self.path.is_empty();
         for (name, value) in object.others() {
             let Some(name) = json::text(name) else {
                 continue;
@@ -121,62 +106,66 @@ impl<'a> Comparison<'a> {
             let is_known = columns.iter().any(|column| column.name == name);
             // `_extra` holds a field of its own name.
             if !(is_known || is_record && name == EXTRA) {
-                self.at(Step::Name(name), |this| this.new_field(value));
+                self.at(&name, None, |this| match this.on_new {
+                    OnNew::Keep => this.count(|counts| &mut counts.found.new_fields, Some(value)),
+                    OnNew::Freeze => {}
+                    OnNew::Fail => {
+                        this.fresh.get_or_insert_with(|| this.pointer.clone());
+                    }
+                });
             }
         }
         for (at, column) in columns.iter().enumerate() {
             let value = object.value(at);
-            self.at(Step::Name((&*column.name).into()), |this| match value {
+            self.at(&column.name, None, |this| match value {
                 None | Some("null") if is_record => this.count(|counts| &mut counts.absent, value),
                 None | Some("null") if column.nullable => {}
-                None | Some("null") => this.count(|counts| &mut counts.missing, value),
+                None | Some("null") => this.count(|counts| &mut counts.found.missing_fields, value),
                 Some(value) => this.value(&column.kind, value),
             });
         }
     }
 
     /// A value that is not null.
-    fn value(&mut self, kind: &'a Kind, value: &'a str) {
+    fn value(&mut self, kind: &Kind, value: &str) {
         match kind {
             Kind::List { items } if value.starts_with('[') => {
                 for (index, item) in json::items(value).into_iter().enumerate() {
                     if item != "null" {
-                        self.at(Step::Item(index), |this| this.value(items, item));
+                        self.at("*", Some(index), |this| this.value(items, item));
                     }
                 }
             }
             Kind::Struct { fields } if value.starts_with('{') => self.object(fields, value),
-            Kind::Json => {}
-            Kind::List { .. } | Kind::Struct { .. } => {
-                self.count(|counts| &mut counts.other, Some(value));
+            kind if matches!(kind, Kind::List { .. } | Kind::Struct { .. })
+                || !is_held(kind, value) =>
+            {
+                self.count(|counts| &mut counts.found.other_types, Some(value));
             }
-            kind if !is_held(kind, value) => self.count(|counts| &mut counts.other, Some(value)),
             _ => {}
         }
     }
 
-    fn new_field(&mut self, value: &str) {
-        match self.on_new {
-            OnNew::Keep => self.count(|counts| &mut counts.new, Some(value)),
-            OnNew::Freeze => {}
-            OnNew::Fail => {
-                self.fresh.get_or_insert_with(|| pointers(&self.steps).1);
-            }
-        }
-    }
-
-    /// Does something one step further.
-    fn at(&mut self, step: Step<'a>, work: impl FnOnce(&mut Self)) {
-        self.steps.push(step);
+    /// Does something one step further: to a member, or to an item.
+    fn at(&mut self, name: &str, index: Option<usize>, work: impl FnOnce(&mut Self)) {
+        let (path, pointer) = (self.path.len(), self.pointer.len());
+        let name = escaped(name);
+        self.path.extend(["/", &name]);
+        let index = index.map_or(name, |index| index.to_string());
+        self.pointer.extend(["/", &index]);
         work(self);
-        self.steps.pop();
+        self.path.truncate(path);
+        self.pointer.truncate(pointer);
     }
 
-    fn count(&mut self, of: impl FnOnce(&mut Counts) -> &mut Differences, value: Option<&str>) {
+    fn count(
+        &mut self,
+        of: impl FnOnce(&mut Counts) -> &mut BTreeMap<String, Difference>,
+        value: Option<&str>,
+    ) {
         let differences = of(self.counts);
-        let (path, pointer) = pointers(&self.steps);
-        let is_full = differences.len() >= MAX_NAMES && !differences.contains_key(&path);
-        let name = if is_full { OTHERS.to_owned() } else { path };
+        let is_full = differences.len() >= MAX_NAMES && !differences.contains_key(&self.path);
+        let name = if is_full { OTHERS } else { &self.path }.to_owned();
         let first = || {
             let found = match value.map(str::as_bytes) {
                 None => "nothing",
@@ -189,7 +178,7 @@ impl<'a> Comparison<'a> {
             };
             let example = Example {
                 offset: self.offset,
-                pointer,
+                pointer: self.pointer.clone(),
                 found: found.to_owned(),
             };
             Difference { count: 0, example }
@@ -198,16 +187,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// The JSON pointer of a field, with `*` in the place of an index, and that of a value.
-fn pointers(steps: &[Step<'_>]) -> (String, String) {
-    let (mut path, mut pointer) = (String::new(), String::new());
-    for step in steps {
-        let (name, index) = match step {
-            Step::Name(name) => (name.replace('~', "~0").replace('/', "~1"), None),
-            Step::Item(index) => ("*".to_owned(), Some(index.to_string())),
-        };
-        path.extend(["/", &name]);
-        pointer.extend(["/", index.as_ref().unwrap_or(&name)]);
-    }
-    (path, pointer)
+/// A name as JSON pointers have it.
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
 }

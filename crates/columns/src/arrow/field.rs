@@ -2,6 +2,7 @@
 
 use super::schema::{Column, Columns, EXTRA, Empty, Kind, Source, TableSchema, Timestamp, Unit};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use std::collections::HashMap;
 use std::sync::Arc;
 use talentdata_core::{Error, ErrorKind, Result};
 
@@ -21,9 +22,9 @@ const ITEM: &str = "item";
 impl TableSchema {
     /// The Arrow schema, with `_extra`.
     pub fn to_arrow(&self) -> SchemaRef {
+        let fields = self.fields.iter().map(Column::field);
         let extra = field(EXTRA, &Kind::Json, Empty::Absent);
-        let fields: Vec<Field> = self.iter().map(Column::field).chain([extra]).collect();
-        Arc::new(Schema::new(fields))
+        Arc::new(Schema::new(fields.chain([extra]).collect::<Vec<_>>()))
     }
 
     /// The columns that an Arrow schema has; `_extra` comes last anyway, and may be missing.
@@ -45,14 +46,8 @@ impl Column {
     }
 }
 
-/// The Arrow field of the items of a list.
-pub(super) fn item_field(items: &Kind) -> Field {
-    field(ITEM, items, Empty::Absent)
-}
-
 fn field(name: &str, kind: &Kind, empty: Empty) -> Field {
-    let mut field = Field::new(name, data_type(kind), true);
-    let mut metadata = field.metadata().clone();
+    let mut metadata = HashMap::new();
     let mut add = |key: &str, value: String| metadata.insert(key.to_owned(), value);
     match kind {
         Kind::Json => {
@@ -67,8 +62,7 @@ fn field(name: &str, kind: &Kind, empty: Empty) -> Field {
     if empty == Empty::Null {
         add(EMPTY, "null".into());
     }
-    field.set_metadata(metadata);
-    field
+    Field::new(name, data_type(kind), true).with_metadata(metadata)
 }
 
 fn data_type(kind: &Kind) -> DataType {
@@ -78,26 +72,16 @@ fn data_type(kind: &Kind) -> DataType {
         Kind::Unsigned => DataType::UInt64,
         Kind::Number => DataType::Float64,
         Kind::Boolean => DataType::Boolean,
-        Kind::Timestamp(timestamp) => DataType::Timestamp(timestamp.unit.into(), Some(utc())),
+        Kind::Timestamp(timestamp) => {
+            let unit = match timestamp.unit {
+                Unit::Micros => TimeUnit::Microsecond,
+                Unit::Nanos => TimeUnit::Nanosecond,
+            };
+            DataType::Timestamp(unit, Some("UTC".into()))
+        }
         Kind::Date => DataType::Date32,
-        Kind::List { items } => DataType::List(Arc::new(item_field(items))),
-        Kind::Struct { fields } => {
-            DataType::Struct(fields.iter().map(|member| member.field()).collect())
-        }
-    }
-}
-
-/// The time zone of every timestamp.
-pub(super) fn utc() -> Arc<str> {
-    Arc::from("UTC")
-}
-
-impl From<Unit> for TimeUnit {
-    fn from(unit: Unit) -> Self {
-        match unit {
-            Unit::Micros => TimeUnit::Microsecond,
-            Unit::Nanos => TimeUnit::Nanosecond,
-        }
+        Kind::List { items } => DataType::List(Arc::new(field(ITEM, items, Empty::Absent))),
+        Kind::Struct { fields } => DataType::Struct(fields.iter().map(Column::field).collect()),
     }
 }
 
@@ -122,14 +106,6 @@ fn column(field: &Field, parent: &str) -> Result<Column> {
 
 fn kind(field: &Field, path: &str) -> Result<Kind> {
     let metadata = |key| field.metadata().get(key).map(String::as_str);
-    let timestamp = |unit| {
-        let fraction = metadata(FRACTION).and_then(|digits| digits.parse().ok());
-        Kind::Timestamp(Timestamp {
-            unit,
-            fraction: fraction.unwrap_or_default(),
-            offset: metadata(OFFSET).unwrap_or("Z").to_owned(),
-        })
-    };
     let is_json = metadata(CONTENT) == Some("json") || metadata(EXTENSION.0) == Some(EXTENSION.1);
     Ok(match field.data_type() {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View if is_json => Kind::Json,
@@ -139,11 +115,18 @@ fn kind(field: &Field, path: &str) -> Result<Kind> {
         DataType::Float64 => Kind::Number,
         DataType::Boolean => Kind::Boolean,
         DataType::Date32 => Kind::Date,
-        DataType::Timestamp(TimeUnit::Microsecond, Some(zone)) if is_utc(zone) => {
-            timestamp(Unit::Micros)
-        }
-        DataType::Timestamp(TimeUnit::Nanosecond, Some(zone)) if is_utc(zone) => {
-            timestamp(Unit::Nanos)
+        DataType::Timestamp(unit @ (TimeUnit::Microsecond | TimeUnit::Nanosecond), Some(zone))
+            if matches!(&**zone, "UTC" | "Etc/UTC" | "Z" | "+00:00") =>
+        {
+            let digits = metadata(FRACTION).and_then(|digits| digits.parse().ok());
+            Kind::Timestamp(Timestamp {
+                unit: match unit {
+                    TimeUnit::Nanosecond => Unit::Nanos,
+                    _ => Unit::Micros,
+                },
+                fraction: digits.unwrap_or_default(),
+                offset: metadata(OFFSET).unwrap_or("Z").to_owned(),
+            })
         }
         DataType::List(item) | DataType::LargeList(item) => Kind::List {
             items: Box::new(column(item, path)?.kind),
@@ -160,8 +143,4 @@ fn kind(field: &Field, path: &str) -> Result<Kind> {
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
     })
-}
-
-fn is_utc(zone: &str) -> bool {
-    matches!(zone, "UTC" | "Etc/UTC" | "Z" | "+00:00")
 }

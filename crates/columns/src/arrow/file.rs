@@ -1,10 +1,10 @@
 //! Schema files: what `talentdata schema` prints, read back and checked.
 
-use super::infer::{MAX_COLUMNS, MAX_DEPTH, MAX_NODES};
+use super::infer::{MAX_COLUMNS, MAX_NODES};
 use super::schema::{Column, EXTRA, Kind, TableOptions, TableSchema};
-use serde::Deserialize;
-use serde_json::Value;
 use std::collections::HashSet;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind, Result};
@@ -26,9 +26,24 @@ impl TableSchema {
     /// # Errors
     /// `InvalidArgument`, when it is not a schema, or one that no table can have.
     pub fn from_json(text: &str) -> Result<Self> {
-        let schema: Self = serde_json::from_str(text).map_err(|error| {
-            let why = reason(text, &error);
-            invalid(format!("schema: it is not a schema of talentdata: {why}"))
+        Self::from_bytes(text.as_bytes())
+    }
+
+    /// Reads a schema file.
+    ///
+    /// # Errors
+    /// `Io`, when the file cannot be read; `InvalidArgument` as for [`from_json`](Self::from_json).
+    pub fn from_file(path: &Path) -> Result<Self> {
+        let (shown, mut bytes) = (path.display(), Vec::new());
+        let opened = File::open(path).map(|file| file.take(Self::MOST_BYTES as u64));
+        let read = opened.and_then(|mut file| file.read_to_end(&mut bytes));
+        read.map_err(|error| Error::new(ErrorKind::Io, format!("cannot read {shown}: {error}")))?;
+        Self::from_bytes(&bytes).map_err(|error| invalid(format!("{shown}: {}", error.message())))
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let schema: Self = serde_json::from_slice(bytes).map_err(|error| {
+            invalid(format!("schema: it is not a schema of talentdata: {error}"))
         })?;
         match schema.version {
             Self::VERSION => schema.checked(),
@@ -37,30 +52,6 @@ impl TableSchema {
                 Self::VERSION
             ))),
         }
-    }
-
-    /// Reads a schema file.
-    ///
-    /// # Errors
-    /// `Io`, when the file cannot be read; `InvalidArgument` as for [`from_json`](Self::from_json).
-    pub fn from_file(path: &Path) -> Result<Self> {
-        let shown = path.display();
-        let failed = |error: std::io::Error| {
-            Error::new(ErrorKind::Io, format!("cannot read {shown}: {error}"))
-        };
-        let length = std::fs::metadata(path).map_err(failed)?.len();
-        if length > Self::MOST_BYTES as u64 {
-            return Err(invalid(format!(
-                "{shown}: the file is too large for a schema"
-            )));
-        }
-        let bytes = std::fs::read(path).map_err(failed)?;
-        let text = String::from_utf8(bytes).map_err(|_| {
-            invalid(format!(
-                "{shown}: schema: it is not a schema of talentdata: it is not JSON"
-            ))
-        })?;
-        Self::from_json(&text).map_err(|error| invalid(format!("{shown}: {}", error.message())))
     }
 
     /// Reads an Arrow schema as the IPC format has it: a message of its own.
@@ -75,11 +66,9 @@ impl TableSchema {
 
     /// Refuses what no table can have.
     pub(super) fn checked(self) -> Result<Self> {
-        let depth = self.iter().map(|column| column.kind.depth()).max();
-        let nodes: usize = self.iter().map(|column| column.kind.size()).sum();
+        let nodes: usize = self.fields.iter().map(|column| column.kind.size()).sum();
         for (what, count, most) in [
             ("columns", self.fields.len(), MAX_COLUMNS),
-            ("levels of nesting", depth.unwrap_or_default(), MAX_DEPTH),
             ("columns, nested ones included,", nodes, MAX_NODES),
         ] {
             if count > most {
@@ -108,27 +97,12 @@ impl TableOptions {
     }
 }
 
-/// Why a text is no schema; names the column that is wrong.
-fn reason(text: &str, error: &serde_json::Error) -> String {
-    if text.trim().is_empty() {
-        return "it is empty".to_owned();
-    }
-    let Ok(value) = serde_json::from_str::<Value>(text) else {
-        return format!("it is not JSON: {error}");
-    };
-    if !value.is_object() {
-        return "it is not a JSON object".to_owned();
-    }
-    let columns = value["fields"].as_array();
-    let wrong = columns.into_iter().flatten().find_map(|column| {
-        let error = Column::deserialize(column).err()?;
-        Some(format!("the column {}: {error}", column["name"]))
-    });
-    wrong.unwrap_or_else(|| error.to_string())
-}
-
+/// `parent` is empty for the columns themselves, else the name of a struct and a space.
 fn check_fields(fields: &[Column], parent: &str) -> Result<()> {
     let mut names = HashSet::new();
+    if fields.is_empty() && !parent.is_empty() {
+        return Err(invalid(format!("schema: {parent}has no fields")));
+    }
     for field in fields {
         let name = &field.name;
         let refuse = |why: &str| Err(invalid(format!("schema: {parent}{name:?} {why}")));
@@ -138,20 +112,15 @@ fn check_fields(fields: &[Column], parent: &str) -> Result<()> {
         if name.contains('\0') || parent.is_empty() && name == EXTRA {
             return refuse("cannot be the name of a column");
         }
-        check_kind(&field.kind, &format!("{parent}{name:?} "))?;
+        let mut kind = &field.kind;
+        while let Kind::List { items } = kind {
+            kind = items;
+        }
+        if let Kind::Struct { fields } = kind {
+            check_fields(fields, &format!("{parent}{name:?} "))?;
+        }
     }
     Ok(())
-}
-
-fn check_kind(kind: &Kind, parent: &str) -> Result<()> {
-    match kind {
-        Kind::List { items } => check_kind(items, parent),
-        Kind::Struct { fields } if fields.is_empty() => {
-            Err(invalid(format!("schema: {parent}has no fields")))
-        }
-        Kind::Struct { fields } => check_fields(fields, parent),
-        _ => Ok(()),
-    }
 }
 
 fn invalid(message: String) -> Error {

@@ -28,9 +28,6 @@ const RAREST: usize = 10;
 /// Nested fields that are looked at, which bounds the memory; many of them may turn out to be parts of maps.
 const MAX_LOOKED_AT: usize = 64 * MAX_NODES;
 
-/// Ways of writing timestamps, beyond which no more are counted.
-const MAX_STYLES: usize = 16;
-
 impl TableSchema {
     /// The documented fields, then those of the first of `records` as they were first met.
     pub fn infer<'a>(
@@ -116,12 +113,17 @@ struct Field {
     other: bool,
 }
 
+/// Which numbers there were.
 #[derive(Default)]
 struct Numbers {
-    /// The smallest and the largest whole number.
-    range: Option<(i128, i128)>,
-    /// Whether there was a number with a fraction or an exponent.
-    fraction: bool,
+    /// With a fraction or an exponent.
+    fractions: bool,
+    /// Whole ones that 64 bits with a sign hold; of these, some below 0.
+    signed: bool,
+    negative: bool,
+    /// Whole ones that only 64 bits without a sign hold, and others.
+    unsigned: bool,
+    beyond: bool,
 }
 
 #[derive(Default)]
@@ -243,31 +245,27 @@ impl Field {
 impl Numbers {
     /// Whether a column can hold such a number.
     fn note(&mut self, text: &str) -> bool {
-        match text.contains(['.', 'e', 'E']) {
-            true => self.fraction = true,
-            false => {
-                let beyond = if text.starts_with('-') {
-                    i128::MIN
-                } else {
-                    i128::MAX
-                };
-                let number = text.parse().unwrap_or(beyond);
-                let (min, max) = self.range.unwrap_or((number, number));
-                self.range = Some((min.min(number), max.max(number)));
-            }
+        if text.contains(['.', 'e', 'E']) {
+            self.fractions = true;
+        } else if let Ok(number) = text.parse::<i64>() {
+            self.signed = true;
+            self.negative |= number < 0;
+        } else if text.parse::<u64>().is_ok() {
+            self.unsigned = true;
+        } else {
+            self.beyond = true;
         }
         text.parse().is_ok_and(f64::is_finite)
     }
 
     fn kind(&self) -> Option<Kind> {
-        let fits = |min: i128, max: i128| self.range.is_none_or(|(a, b)| min <= a && b <= max);
-        match (self.fraction, self.range) {
-            (false, None) => None,
-            (true, _) => Some(Kind::Number),
-            _ if fits(i64::MIN.into(), i64::MAX.into()) => Some(Kind::Integer),
-            _ if fits(0, u64::MAX.into()) => Some(Kind::Unsigned),
+        let is_beyond = self.beyond || self.unsigned && self.negative;
+        match (self.fractions, is_beyond, self.unsigned) {
+            (true, ..) => Some(Kind::Number),
             // Doubles would lose digits, which ids cannot spare.
-            _ => Some(Kind::Json),
+            (_, true, _) => Some(Kind::Json),
+            (.., true) => Some(Kind::Unsigned),
+            _ => self.signed.then_some(Kind::Integer),
         }
     }
 }
@@ -287,9 +285,7 @@ impl Texts {
             self.far |= found.nanos().is_none();
             let digits = u8::try_from(found.digits).unwrap_or(u8::MAX);
             let style = (digits, found.offset.to_owned());
-            if self.styles.len() < MAX_STYLES || self.styles.contains_key(&style) {
-                *self.styles.entry(style).or_default() += 1;
-            }
+            *self.styles.entry(style).or_default() += 1;
         }
     }
 

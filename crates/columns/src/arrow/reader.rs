@@ -30,9 +30,7 @@ impl<F: FnMut() -> Result<Option<RecordBatch>>> Iterator for BatchReader<F> {
             Some(error) => Err(error.clone()),
             None => Error::catch("a stream", &mut self.next),
         };
-        if let Err(error) = &next {
-            self.failed = Some(error.clone());
-        }
+        self.failed = next.as_ref().err().cloned();
         next.map_err(|error| ArrowError::ExternalError(Box::new(error)))
             .transpose()
     }

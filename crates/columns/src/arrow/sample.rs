@@ -1,21 +1,20 @@
-//! The one way from the pages of a list to its columns: pages wait here until there are enough records to decide.
+//! The one way from the records of a list to its columns: records wait here until there are enough of them to decide.
 
 use super::schema::{Columns, TableOptions, TableSchema};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use talentdata_core::scan::Batch;
 use talentdata_core::types::Resource;
 use talentdata_core::{List, RawRecord, Result, ScanOptions};
 
-/// Pages that wait until the columns are decided, and are handed on from then on.
+/// Records that wait until the columns are decided, and are handed on from then on.
 pub(crate) struct Sample {
     resource: Resource,
     /// The types of columns that are inferred.
     columns: Columns,
-    /// Decided, given, or of an earlier run.
-    pub(crate) schema: Option<Arc<TableSchema>>,
+    /// Given or decided.
+    schema: Option<Arc<TableSchema>>,
     seen: Seen,
-    waiting: VecDeque<Batch>,
+    waiting: VecDeque<RawRecord>,
 }
 
 impl Sample {
@@ -29,42 +28,39 @@ impl Sample {
         }
     }
 
-    pub(crate) fn add(&mut self, page: Batch) {
-        if self.schema.is_none() {
-            page.records.iter().for_each(|record| self.seen.add(record));
-        }
-        self.waiting.push_back(page);
+    pub(crate) fn add(&mut self, records: impl IntoIterator<Item = RawRecord>) {
+        let seen = &mut self.seen;
+        let records = records.into_iter().inspect(|record| seen.add(record));
+        self.waiting.extend(records);
     }
 
     /// The columns, once there are enough records to decide.
     pub(crate) fn schema(&mut self) -> Option<Arc<TableSchema>> {
-        match self.schema.is_some() || self.seen.is_enough() {
-            true => Some(self.decide()),
-            false => None,
-        }
+        (self.schema.is_some() || self.seen.is_enough()).then(|| self.decide())
     }
 
     /// The columns, decided from what there is.
     pub(crate) fn decide(&mut self) -> Arc<TableSchema> {
         let decided = self.schema.get_or_insert_with(|| {
-            let records = self.waiting.iter().flat_map(|page| &page.records);
-            Arc::new(TableSchema::infer(self.resource, records, self.columns))
+            let schema = TableSchema::infer(self.resource, &self.waiting, self.columns);
+            Arc::new(schema)
         });
         Arc::clone(decided)
     }
 
-    /// The next page that waits.
-    pub(crate) fn next(&mut self) -> Option<Batch> {
+    /// The next record that waits.
+    pub(crate) fn next(&mut self) -> Option<RawRecord> {
         self.waiting.pop_front()
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.waiting.clear();
+    /// All records that wait.
+    pub(crate) fn take(&mut self) -> VecDeque<RawRecord> {
+        std::mem::take(&mut self.waiting)
     }
 
     /// Records that wait.
     pub(crate) fn held(&self) -> usize {
-        self.waiting.iter().map(|page| page.records.len()).sum()
+        self.waiting.len()
     }
 }
 
@@ -112,7 +108,7 @@ impl TableSchema {
         while sample.schema().is_none()
             && let Some(batch) = scan.next_batch().await
         {
-            sample.add(batch?);
+            sample.add(batch?.records);
         }
         Ok(Arc::unwrap_or_clone(sample.decide()))
     }

@@ -154,20 +154,6 @@ impl TableSchema {
             fields,
         }
     }
-
-    /// The columns in their order, without `_extra`.
-    pub fn iter(&self) -> std::slice::Iter<'_, Column> {
-        self.fields.iter()
-    }
-}
-
-impl<'a> IntoIterator for &'a TableSchema {
-    type Item = &'a Column;
-    type IntoIter = std::slice::Iter<'a, Column>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
-    }
 }
 
 impl Kind {
@@ -176,18 +162,6 @@ impl Kind {
         1 + match self {
             Kind::List { items } => items.size(),
             Kind::Struct { fields } => fields.iter().map(|field| field.kind.size()).sum(),
-            _ => 0,
-        }
-    }
-
-    /// How deep it is nested.
-    pub(super) fn depth(&self) -> usize {
-        1 + match self {
-            Kind::List { items } => items.depth(),
-            Kind::Struct { fields } => {
-                let depths = fields.iter().map(|field| field.kind.depth());
-                depths.max().unwrap_or_default()
-            }
             _ => 0,
         }
     }

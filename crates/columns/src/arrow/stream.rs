@@ -1,4 +1,4 @@
-//! Pages of records as Arrow record batches: of a scan, and of records that are at hand.
+//! Records as Arrow record batches: those of a scan, and records that are at hand.
 
 use super::batch::BatchBuilder;
 use super::check::Checker;
@@ -10,14 +10,11 @@ use futures_core::Stream;
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use talentdata_core::scan::{Batch, Receipt, Scan};
+use talentdata_core::scan::{Receipt, Scan};
 use talentdata_core::types::Resource;
 use talentdata_core::{RawRecord, Result};
 
-/// Records at hand that are read at once.
-const PAGE: usize = 256;
-
-/// Turns pages into batches of one schema.
+/// Turns records into batches of one schema.
 ///
 /// What was received before an error comes before it, in a batch that may be small.
 struct Batches {
@@ -27,7 +24,6 @@ struct Batches {
     builder: Option<BatchBuilder>,
     /// Compares the records with the schema that was given.
     checker: Option<Checker>,
-    page: VecDeque<RawRecord>,
     /// How the records have ended; with an error until it has been given.
     end: Option<Result<()>>,
 }
@@ -39,12 +35,20 @@ impl Batches {
             rows,
             builder: None,
             checker: Checker::new(table),
-            page: VecDeque::new(),
             end: table.check(resource).err().map(Err),
         }
     }
 
-    /// The builder; none where it takes more pages to decide the columns.
+    /// Takes what was read: records, an error behind which there are no more, or the end.
+    fn add<T: IntoIterator<Item = RawRecord>>(&mut self, read: Option<Result<T>>) {
+        match read {
+            Some(Ok(records)) => self.sample.add(records),
+            Some(Err(error)) => self.end = Some(Err(error)),
+            None => self.end = Some(Ok(())),
+        }
+    }
+
+    /// The builder; none where it takes more records to decide the columns.
     fn builder(&mut self) -> Result<Option<&mut BatchBuilder>> {
         if self.builder.is_none() {
             let schema = match &mut self.end {
@@ -61,7 +65,7 @@ impl Batches {
         Ok(self.builder.as_mut())
     }
 
-    /// The next batch; pending where it takes another page.
+    /// The next batch; pending where it takes more records.
     fn next(&mut self) -> Poll<Option<Result<RecordBatch>>> {
         if let Err(error) = self.builder() {
             return Poll::Ready(Some(Err(error)));
@@ -69,48 +73,25 @@ impl Batches {
         let Some(builder) = &mut self.builder else {
             return Poll::Pending;
         };
-        loop {
-            while let Some(record) = self.page.pop_front() {
-                let checked = self.checker.as_mut().map(|checker| checker.check(&record));
-                if let Some(Err(error)) = checked {
-                    self.end = Some(Err(error));
-                    self.page.clear();
-                    self.sample.clear();
-                    break;
-                }
-                builder.append(&record);
-                if builder.is_full() {
-                    return Poll::Ready(Some(builder.finish()));
-                }
-            }
-            match (self.sample.next(), &mut self.end) {
-                (Some(page), _) => self.page = page.records.into(),
-                (None, None) => return Poll::Pending,
-                (None, _) if !builder.is_empty() => return Poll::Ready(Some(builder.finish())),
-                (None, Some(end)) => {
-                    return Poll::Ready(std::mem::replace(end, Ok(())).err().map(Err));
-                }
+        while let Some(record) = self.sample.next() {
+            let checked = self.checker.as_mut().map(|checker| checker.check(&record));
+            if let Some(Err(error)) = checked {
+                self.end = Some(Err(error));
+                self.sample.take();
+            } else if let Some(batch) = builder.append(&record) {
+                return Poll::Ready(Some(batch));
             }
         }
-    }
-
-    /// Reads a page of records that are at hand.
-    fn read(&mut self, records: &mut dyn Iterator<Item = Result<RawRecord>>) {
-        let mut page = Vec::new();
-        while page.len() < PAGE && self.end.is_none() {
-            match records.next() {
-                Some(Ok(record)) => page.push(record),
-                Some(Err(error)) => self.end = Some(Err(error)),
-                None => self.end = Some(Ok(())),
-            }
+        match &mut self.end {
+            None => Poll::Pending,
+            Some(_) if !builder.is_empty() => Poll::Ready(Some(builder.finish())),
+            Some(end) => Poll::Ready(std::mem::replace(end, Ok(())).err().map(Err)),
         }
-        self.sample.add(Batch::of(page));
     }
 
     /// Records received and not yet given.
     fn held(&self) -> usize {
-        let rows = self.builder.as_ref().map_or(0, BatchBuilder::len);
-        self.sample.held() + self.page.len() + rows
+        self.sample.held() + self.builder.as_ref().map_or(0, BatchBuilder::len)
     }
 }
 
@@ -138,20 +119,32 @@ impl BatchScan {
     /// # Errors
     /// That of the scan, when it failed before its first record; `InvalidArgument` for a schema of another list.
     pub async fn schema(&mut self) -> Result<SchemaRef> {
-        std::future::poll_fn(|context| {
-            loop {
-                if let Some(builder) = self.batches.builder()? {
-                    return Poll::Ready(Ok(builder.schema()));
-                }
-                ready!(self.poll_page(context));
+        loop {
+            if let Some(builder) = self.batches.builder()? {
+                return Ok(builder.schema());
             }
-        })
-        .await
+            self.page().await;
+        }
     }
 
     /// The next batch; `None` at the end of the list.
     pub async fn next(&mut self) -> Option<Result<RecordBatch>> {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+    }
+
+    /// The next records as they are, instead of all batches; `None` at the end of the list.
+    pub(crate) async fn next_records(&mut self) -> Option<Result<VecDeque<RawRecord>>> {
+        self.batches.checker = None;
+        loop {
+            let records = self.batches.sample.take();
+            if !records.is_empty() {
+                return Some(Ok(records));
+            }
+            if let Some(end) = &mut self.batches.end {
+                return std::mem::replace(end, Ok(())).err().map(Err);
+            }
+            self.page().await;
+        }
     }
 
     /// What has been done so far; final once the scan has ended.
@@ -163,12 +156,14 @@ impl BatchScan {
         receipt
     }
 
+    async fn page(&mut self) {
+        std::future::poll_fn(|context| self.poll_page(context)).await;
+    }
+
     fn poll_page(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        match ready!(self.scan.poll_batch(context)) {
-            Some(Ok(page)) => self.batches.sample.add(page),
-            Some(Err(error)) => self.batches.end = Some(Err(error)),
-            None => self.batches.end = Some(Ok(())),
-        }
+        let page = ready!(self.scan.poll_batch(context));
+        self.batches
+            .add(page.map(|page| page.map(|page| page.records)));
         Poll::Ready(())
     }
 }
@@ -209,7 +204,7 @@ impl RecordBatches {
         let schema = loop {
             match batches.builder()? {
                 Some(builder) => break builder.schema(),
-                None => batches.read(&mut records),
+                None => batches.add(records.next().map(|record| record.map(Some))),
             }
         };
         Ok(RecordBatches {
@@ -233,7 +228,8 @@ impl Iterator for RecordBatches {
             if let Poll::Ready(batch) = self.batches.next() {
                 return batch;
             }
-            self.batches.read(&mut self.records);
+            let record = self.records.next();
+            self.batches.add(record.map(|record| record.map(Some)));
         }
     }
 }

@@ -30,10 +30,7 @@ pub(crate) fn batches(
     let mut builder = BatchBuilder::new(std::sync::Arc::new(columns.clone()), rows);
     let mut batches = Vec::new();
     for record in records {
-        builder.append(record);
-        if builder.is_full() {
-            batches.push(builder.finish().unwrap());
-        }
+        batches.extend(builder.append(record).map(Result::unwrap));
     }
     if !builder.is_empty() {
         batches.push(builder.finish().unwrap());

@@ -55,16 +55,13 @@ impl<'a> DateTime<'a> {
 
 /// The days from 1970-01-01 to a full-date; none where the text is none.
 pub(super) fn full_date(text: &str) -> Option<i32> {
-    let digits = |range| -> Option<u32> {
-        let digits: &str = text.get(range)?;
-        let all = digits.bytes().all(|byte| byte.is_ascii_digit());
-        all.then(|| digits.parse().ok())?
+    // chrono takes signs, spaces and single digits, too.
+    let is_plain = |(at, byte)| match at {
+        4 | 7 => byte == b'-',
+        _ => u8::is_ascii_digit(&byte),
     };
-    let &[_, _, _, _, b'-', _, _, b'-', _, _] = text.as_bytes() else {
-        return None;
-    };
-    let year = digits(0..4)?.try_into().ok()?;
-    let date = NaiveDate::from_ymd_opt(year, digits(5..7)?, digits(8..10)?)?;
+    let is_date = text.len() == 10 && text.bytes().enumerate().all(is_plain);
+    let date: NaiveDate = is_date.then(|| text.parse().ok())??;
     Some(date.to_epoch_days())
 }
 

@@ -9,19 +9,12 @@ use talentdata_core::{Error, ErrorKind, Result};
 /// How many symbolic links in a row are followed; the same as on Linux.
 const MAX_LINKS: usize = 40;
 
-/// What a path stands for.
-pub(super) enum Destination {
-    /// A file, or nothing yet, at this path, in which no symbolic link is left to follow.
-    File(PathBuf),
-    /// A pipe or a device.
-    Stream,
-}
-
-/// Looks at what is at `path`.
+/// The place of a file, or of nothing yet, in which no symbolic link is left to follow; none where `path` is a pipe or a
+/// device.
 ///
 /// # Errors
 /// `InvalidArgument` without a file name; `Io` for a directory, and where it cannot be told.
-pub(super) fn look(path: &Path) -> Result<Destination> {
+pub(super) fn place_of_file(path: &Path) -> Result<Option<PathBuf>> {
     if path.file_name().is_none() {
         let message = format!("target: {path:?} has no file name");
         return Err(Error::new(ErrorKind::InvalidArgument, message));
@@ -31,9 +24,9 @@ pub(super) fn look(path: &Path) -> Result<Destination> {
             let message = format!("{} is a directory; give the path of a file", path.display());
             Err(Error::new(ErrorKind::Io, message))
         }
-        Ok(found) if !found.is_file() => Ok(Destination::Stream),
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("open", path, &error)),
-        _ => Ok(Destination::File(resolved(path))),
+        Ok(found) if !found.is_file() => Ok(None),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).at("open", path),
+        _ => Ok(Some(resolved(path))),
     }
 }
 
@@ -61,18 +54,17 @@ pub(super) fn would_meet(target: &Path, path: &Path) -> bool {
     let (target, path) = (resolved(target), resolved(path));
     // Only files are opened, because a pipe would wait for its other end.
     let is_file = |path: &Path| fs::metadata(path).is_ok_and(|found| found.is_file());
-    let one_file = || same_file::is_same_file(&target, &path).unwrap_or(false);
-    let part = part_of(&target);
-    (is_file(&target) && is_file(&path) && one_file())
-        || is_one_place(&target, &path)
-        || path.ancestors().any(|place| is_one_place(&part, place))
-}
-
-fn is_one_place(one: &Path, other: &Path) -> bool {
-    let directory = |path| directory_of(path).canonicalize();
-    one.file_name()
-        .is_some_and(|name| other.file_name() == Some(name))
-        && matches!((directory(one), directory(other)), (Ok(one), Ok(other)) if one == other)
+    let is_one = is_file(&target) && is_file(&path);
+    if is_one && same_file::is_same_file(&target, &path).unwrap_or(false) {
+        return true;
+    }
+    // The place of a file that may not be there yet.
+    let place = |path: &Path| -> io::Result<PathBuf> {
+        let directory = directory_of(path).canonicalize()?;
+        Ok(directory.join(path.file_name().unwrap_or_default()))
+    };
+    matches!((place(&target), place(&path)), (Ok(target), Ok(path))
+        if path == target || path.starts_with(part_of(&target)))
 }
 
 /// The directory that `path` is in.
@@ -84,20 +76,23 @@ pub(super) fn directory_of(path: &Path) -> &Path {
 
 /// Makes created, renamed and removed names survive a power failure.
 pub(super) fn sync_directory(directory: &Path) -> Result<()> {
-    // Elsewhere a directory cannot be opened, and names survive without it.
-    if !cfg!(unix) {
-        return Ok(());
-    }
     match File::open(directory).and_then(|directory| directory.sync_all()) {
-        // Some file systems cannot sync directories.
-        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
-        Err(error) => Err(failed("sync", directory, &error)),
-        Ok(()) => Ok(()),
+        // Some file systems cannot sync directories, and some systems cannot open them.
+        Err(error) if !cfg!(unix) || error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        synced => synced.at("sync", directory),
     }
 }
 
-/// What could not be done to a file, and why.
-pub(super) fn failed(verb: &str, path: &Path, error: &io::Error) -> Error {
-    let message = format!("cannot {verb} {}: {error}", path.display());
-    Error::new(ErrorKind::Io, message)
+/// Says in an error what could not be done to a file.
+pub(super) trait At<T> {
+    fn at(self, verb: &str, path: &Path) -> Result<T>;
+}
+
+impl<T> At<T> for io::Result<T> {
+    fn at(self, verb: &str, path: &Path) -> Result<T> {
+        self.map_err(|error| {
+            let message = format!("cannot {verb} {}: {error}", path.display());
+            Error::new(ErrorKind::Io, message)
+        })
+    }
 }

@@ -1,43 +1,52 @@
-//! An export to a file: data first, then the checkpoint that describes them, and the final name at the end.
+//! An export to a file: records first, then the checkpoint that describes them, and the final name at the end.
 
 use super::Export;
-use super::checkpoint::{Checkpoint, ExportKey, Progress};
-use super::paths::{directory_of, failed, sync_directory};
-use super::work::{DATA, Growing, IDS, JOINED, WorkDirectory};
-use crate::arrow::{Counts, TableSchema};
-use crate::digest::{Digesting, FileDigest, RecordsDigest};
-use crate::format::join;
+use super::checkpoint::{Checkpoint, Progress, difference, key};
+use super::paths::{At, directory_of, sync_directory};
+use super::work::{Growing, WorkDirectory};
+use crate::arrow::Counts;
+use crate::digest::RecordsDigest;
+use crate::format::Format;
+use blake3::Hasher;
+use serde_json::Value;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use talentdata_core::scan::{Batch, Receipt, Resume};
-use talentdata_core::{Config, Error, ErrorKind, Result};
+use talentdata_core::{Config, Error, ErrorKind, RawRecord, Result};
 
 /// How often a checkpoint is written: the work that a crash can cost.
 const INTERVAL: Duration = Duration::from_secs(1);
 
+/// The file of the records, one behind the other; of JSON Lines it is the output.
+const DATA: &str = "data";
+/// The file of the identities of the records.
+const IDS: &str = "ids";
+/// The output in any other format.
+pub(super) const OUTPUT: &str = "output";
+
+/// What ends a record where it may hold line breaks: JSON has it nowhere.
+const SEPARATOR: u8 = 0x1E;
+
 /// An export to a file.
 pub(super) struct Unfinished {
     pub(super) path: PathBuf,
-    work: WorkDirectory,
-    /// Whether it can be resumed: by its format, and because its records come from a scan.
+    pub(super) work: WorkDirectory,
+    /// Whether the records are the output.
+    is_plain: bool,
+    /// Whether it can be resumed, because its records come from a scan.
     keeps: bool,
-    /// Whether the data are row groups, which are joined at the end.
-    has_groups: bool,
-    /// What the next checkpoint says, as far as the encoder has come.
-    checkpoint: Checkpoint,
-    /// How many records the stored checkpoint covers, if it is of this export, and when it was stored.
+    /// What the next checkpoint says.
+    pub(super) checkpoint: Checkpoint,
+    /// How many records the stored checkpoint covers, and when it was stored. What an earlier export has left and this
+    /// one does not resume stays until there is something to write.
     stored: Option<(u64, Instant)>,
-    /// Whether an earlier export has left something that is not resumed; it stays until there is something to write.
-    leftover: bool,
     /// None until there is something to write or to resume from.
     files: Option<Files>,
-    /// What the records written since the last checkpoint add to the identities.
-    entries: Vec<u8>,
     /// What the runs before have done, and where the scan goes on until that is asked for.
-    earlier: Option<Receipt>,
-    resume: Option<Resume>,
+    pub(super) earlier: Option<Receipt>,
+    pub(super) resume: Option<Resume>,
     /// Whether the file has its final name.
     finished: bool,
 }
@@ -45,6 +54,7 @@ pub(super) struct Unfinished {
 struct Files {
     data: Growing,
     ids: Growing,
+    output: Option<File>,
 }
 
 impl Unfinished {
@@ -57,183 +67,167 @@ impl Unfinished {
         let (work, found) = WorkDirectory::claim(&path)?;
         // Without its data, an export was killed before its first page or after its last rename.
         let found = found.filter(|_| work.file(DATA).exists());
-        let keeps = config.is_some() && export.format.can_resume();
+        let covered = found.as_ref().and_then(|found| found.progress.as_ref());
+        let covered = covered.map(|progress| progress.receipt.records);
         let mut unfinished = Unfinished {
             path,
             work,
-            keeps,
-            has_groups: keeps && export.format.has_groups(),
+            is_plain: export.format == Format::Jsonl,
+            keeps: config.is_some(),
             checkpoint: Checkpoint {
-                key: ExportKey::new(export, config),
+                key: key(export, config),
                 progress: None,
             },
-            stored: None,
-            leftover: found.is_some(),
+            stored: covered.map(|records| (records, Instant::now())),
             files: None,
-            entries: Vec::new(),
             earlier: None,
             resume: None,
             finished: false,
         };
-        match found.map(|found| (found.progress, found.key)) {
-            Some((Some(progress), key)) if export.resume => {
-                let resumed = unfinished.resume_from(&key, progress);
-                resumed.map_err(|error| unfinished.with_way_out(error))?;
-            }
-            Some(_) => {
+        if export.resume
+            && let Some(Checkpoint {
+                key,
+                progress: Some(progress),
+            }) = found
+        {
+            let resumed = unfinished.resume_from(&key, progress);
+            resumed.map_err(|error| {
                 let part = unfinished.work.path.display();
-                tracing::info!(%part, "the data of an unfinished export will be replaced");
-            }
-            None => {}
+                let message = format!(
+                    "{}; to begin again, export without resume, or delete {part}",
+                    error.message()
+                );
+                error.with_message(message)
+            })?;
         }
         Ok(unfinished)
     }
 
     /// Takes over what an earlier export has left, if that is still as its checkpoint says, and drops what is behind that.
-    fn resume_from(&mut self, found: &ExportKey, progress: Progress) -> Result<()> {
-        if let Some([setting, before, now]) = self.checkpoint.key.difference(found) {
+    fn resume_from(&mut self, begun: &Value, progress: Progress) -> Result<()> {
+        if let Some([setting, before, now]) = difference(&self.checkpoint.key, begun) {
             let path = self.path.display();
             let message = format!(
                 "{setting}: the unfinished export to {path} has {before}, but this one has {now}"
             );
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
-        let mut data = Growing::open(&self.work, DATA, &progress.data)?;
-        let mut ids = Growing::open(&self.work, IDS, &progress.ids)?;
-        let mut entries = fs::read(&ids.path).map_err(|error| failed("read", &ids.path, &error))?;
-        entries.truncate(usize::try_from(ids.kept).unwrap_or(usize::MAX));
+        let mut data = Growing::open(self.work.file(DATA), Some(&progress.data))?;
+        let mut ids = Growing::open(self.work.file(IDS), Some(&progress.ids))?;
+        let mut entries = Vec::new();
+        let read = ids.kept();
+        let read = read.and_then(|mut kept| kept.read_to_end(&mut entries));
+        read.at("read", &ids.path)?;
         self.resume = Some(Resume::new(progress.state.clone(), entries)?);
         data.cut_back()?;
         ids.cut_back()?;
-        self.work.remove_file(JOINED)?;
-        self.files = Some(Files { data, ids });
-        self.stored = Some((progress.receipt.records, Instant::now()));
+        self.files = Some(Files {
+            data,
+            ids,
+            output: None,
+        });
         self.earlier = Some(progress.receipt.clone());
         self.checkpoint.progress = Some(progress);
-        self.leftover = false;
         Ok(())
     }
 
-    fn with_way_out(&self, error: Error) -> Error {
-        let message = format!(
-            "{}; to begin again, export without resume, or delete {}",
-            error.message(),
-            self.work.path.display()
-        );
-        error.with_message(message)
-    }
-
-    /// How far it has come; none where there is nothing to resume from.
-    pub(super) fn progress(&self) -> Option<&Progress> {
-        self.checkpoint.progress.as_ref()
-    }
-
-    /// Where the scan continues, and how many records the runs before have written; none at the beginning.
-    pub(super) fn resume(&mut self) -> Option<(Resume, u64)> {
-        let earlier = self.earlier.as_ref().map_or(0, |earlier| earlier.records);
-        self.resume.take().map(|resume| (resume, earlier))
-    }
-
-    /// The receipt of this run and those before.
-    pub(super) fn with_earlier(&self, receipt: Receipt) -> Receipt {
-        match &self.earlier {
-            Some(earlier) => receipt.after(earlier),
-            None => receipt,
-        }
-    }
-
-    /// What the encoder writes to, and how many bytes that has held before where it can be continued.
-    pub(super) fn writer(&mut self) -> Result<(Digesting<File>, Option<u64>)> {
-        let keeps = self.keeps;
-        let Files { data, .. } = self.files()?;
-        let writer = data.digest.through(data.handle()?);
-        Ok((writer, keeps.then_some(data.kept)))
-    }
-
-    /// The files that are written. The first checkpoint is stored before there is anything else, because without it
-    /// nothing says whose the files are.
+    /// The files, which are made where there are none. The first checkpoint is stored before there is anything else,
+    /// because without it nothing says whose the files are.
     fn files(&mut self) -> Result<&mut Files> {
         let files = match self.files.take() {
             Some(files) => files,
             None => {
                 self.work.clear()?;
                 self.work.store(&self.checkpoint)?;
-                self.leftover = false;
+                self.stored = None;
                 Files {
-                    data: Growing::create(&self.work, DATA)?,
-                    ids: Growing::create(&self.work, IDS)?,
+                    data: Growing::open(self.work.file(DATA), None)?,
+                    ids: Growing::open(self.work.file(IDS), None)?,
+                    output: None,
                 }
             }
         };
         Ok(self.files.insert(files))
     }
 
-    /// Notes that the encoder has written a batch; whether it is time for a checkpoint.
+    /// The file to encode to, and the records that were kept, which belong there first.
+    pub(super) fn encode(
+        &mut self,
+    ) -> Result<(File, impl Iterator<Item = Result<RawRecord>> + use<>)> {
+        self.files()?;
+        // Left by an export that was killed.
+        self.work.remove_file(OUTPUT)?;
+        let path = self.work.file(OUTPUT);
+        let output = File::create_new(&path).at("create", &path)?;
+        let files = self.files()?;
+        let data = files.data.path.clone();
+        let records = files.data.kept().at("read", &data)?.split(SEPARATOR);
+        files.output = Some(output.try_clone().at("open", &path)?);
+        let records = records.map(move |record| {
+            let record = record.at("read", &data)?;
+            RawRecord::parse(&String::from_utf8_lossy(&record))
+        });
+        Ok((output, records))
+    }
+
+    /// Adds a record, with the line that it is.
+    pub(super) fn add(&mut self, record: &RawRecord, line: &[u8]) -> Result<()> {
+        let (text, end) = match self.is_plain {
+            true => (line, b'\n'),
+            false if self.keeps => (record.as_bytes(), SEPARATOR),
+            false => return Ok(()),
+        };
+        self.files()?.data.append(text, end)
+    }
+
+    /// Notes that a batch was written; whether it is time for a checkpoint.
     pub(super) fn note(&mut self, batch: &Batch) -> bool {
         if !self.keeps {
             return false;
         }
-        let receipt = self.with_earlier(batch.receipt.clone());
+        let mut receipt = batch.receipt.clone();
+        if let Some(earlier) = &self.earlier {
+            receipt = receipt.after(earlier);
+        }
         let progress = self.checkpoint.progress.get_or_insert_default();
         progress.state.clone_from(&batch.state);
         progress.receipt = receipt;
-        self.entries.extend_from_slice(&batch.entries);
-        let is_recent = |(_, at): (u64, Instant)| at.elapsed() < INTERVAL;
-        self.has_groups || !self.stored.is_some_and(is_recent)
+        if let Some(files) = &mut self.files {
+            files.ids.pending.extend_from_slice(&batch.entries);
+        }
+        self.stored.is_none_or(|(_, at)| at.elapsed() >= INTERVAL)
     }
 
     /// Whether records were written that the checkpoint does not cover.
     pub(super) fn is_behind(&self) -> bool {
-        !self.entries.is_empty()
+        let ids = self.files.as_ref().map(|files| &files.ids);
+        ids.is_some_and(|ids| !ids.pending.is_empty())
     }
 
     /// Syncs all that was written, and then the checkpoint.
-    pub(super) fn save(
-        &mut self,
-        records: RecordsDigest,
-        schema: Option<TableSchema>,
-        counts: Option<Counts>,
-    ) -> Result<()> {
-        let entries = std::mem::take(&mut self.entries);
-        let has_groups = self.has_groups;
-        let Files { data, ids } = self.files()?;
-        let (data, ids) = (data.sync(&[])?, ids.sync(&entries)?);
-        let mut progress = self.checkpoint.progress.take().unwrap_or_default();
-        if has_groups && data.bytes > progress.ends.last().copied().unwrap_or_default() {
-            progress.ends.push(data.bytes);
-        }
+    pub(super) fn save(&mut self, records: RecordsDigest, counts: Option<Counts>) -> Result<()> {
+        let Files { data, ids, .. } = self.files()?;
+        let (data, ids) = (data.sync()?, ids.sync()?);
+        let progress = self.checkpoint.progress.get_or_insert_default();
+        (progress.data, progress.ids) = (data, ids);
+        (progress.records, progress.counts) = (records, counts);
         let covered = progress.receipt.records;
-        self.checkpoint.progress = Some(Progress {
-            schema,
-            counts,
-            records,
-            data,
-            ids,
-            ..progress
-        });
         self.work.store(&self.checkpoint)?;
         self.stored = Some((covered, Instant::now()));
         Ok(())
     }
 
-    /// Gives the file, whose end was written, its final name; returns its digest.
-    pub(super) fn finish(&mut self) -> Result<FileDigest> {
-        let mut ends = self
-            .progress()
-            .map_or(Vec::new(), |progress| progress.ends.clone());
-        let has_groups = self.has_groups;
-        let Files { data, .. } = self.files()?;
-        let (mut name, mut file, mut digest) = (DATA, data.handle()?, data.digest.clone());
-        if has_groups {
-            ends.push(digest.bytes());
-            ends.dedup();
-            let groups = file;
-            (name, file, digest) = (JOINED, self.work.create(JOINED)?, FileDigest::new());
-            let joined = join(&groups, &ends, digest.through(&file));
-            joined.map_err(|error| in_file(&self.work.file(JOINED), &error))?;
-        }
+    /// Gives the file, whose end was written, its final name; returns its digest. `encoded` is that of an output which
+    /// is not the records themselves.
+    pub(super) fn finish(&mut self, encoded: Option<Hasher>) -> Result<Hasher> {
+        let Files { data, output, .. } = self.files()?;
+        data.write_pending()?;
+        let (name, file, digest) = match (output.take(), encoded) {
+            (Some(output), Some(encoded)) => (OUTPUT, output, encoded),
+            _ => (DATA, data.handle()?, data.hasher.clone()),
+        };
         let ready = set_final_mode(&file, &self.path).and_then(|()| file.sync_all());
-        ready.map_err(|error| failed("write", &self.work.file(name), &error))?;
+        ready.at("write", &self.work.file(name))?;
         self.work.publish(name, &file, &self.path)?;
         self.finished = true;
         sync_directory(directory_of(&self.path))?;
@@ -241,41 +235,24 @@ impl Unfinished {
         Ok(digest)
     }
 
-    /// Keeps what was saved, drops everything else, and says what can be resumed; `why` has been said already.
-    pub(super) fn abandon(&mut self, saved: Result<()>, why: &str) -> String {
-        let part = self.work.path.display().to_string();
+    /// Keeps what was saved, and says what can be resumed.
+    pub(super) fn abandon(&mut self) -> String {
+        let part = self.work.path.display();
         if self.finished {
             return format!("{} is complete", self.path.display());
         }
         if self.work.check().is_err() {
             return "nothing can be resumed".to_owned();
         }
-        if self.leftover {
-            return format!("{part}, which an earlier export has left, is unchanged");
-        }
-        let settled = match &mut self.files {
-            None => saved,
-            Some(Files { data, ids }) => {
-                let removed = self.work.remove_file(JOINED);
-                saved.and(removed).and(data.cut_back()).and(ids.cut_back())
-            }
-        };
-        let trouble = match settled {
-            Err(error) if error.message() != why => format!(" ({})", error.message()),
-            _ => String::new(),
-        };
         if let Some((records, _)) = self.stored {
-            return format!("{records} records are kept in {part} to be resumed{trouble}");
+            // Where that fails, it is done by the export that resumes.
+            let _ = self.work.remove_file(OUTPUT);
+            return format!("{records} records are kept in {part} to be resumed");
         }
         match self.work.remove() {
-            Ok(()) => format!("no partial file was kept{trouble}"),
+            Ok(()) => "no partial file was kept".to_owned(),
             Err(error) => format!("nothing can be resumed, and {}", error.message()),
         }
-    }
-
-    /// An error of the encoder, with the name of the file.
-    pub(super) fn named(&self, error: &Error) -> Error {
-        in_file(&self.work.file(DATA), error)
     }
 }
 
@@ -294,9 +271,4 @@ fn set_final_mode(file: &File, target: &Path) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-fn in_file(path: &Path, error: &Error) -> Error {
-    let message = format!("{}: {}", path.display(), error.message());
-    error.clone().with_message(message)
 }

@@ -5,24 +5,24 @@
 //! nothing yet or a checkpoint with the files that belong to it. Any other is refused and stays as it is.
 
 use super::checkpoint::{Checkpoint, Kept, MARK, MAX_BYTES};
-use super::paths::{directory_of, failed, part_of, sync_directory};
-use crate::digest::{FileDigest, in_chunks};
+use super::paths::{At, directory_of, part_of, sync_directory};
+use blake3::Hasher;
 use same_file::Handle;
 use std::fs::{self, DirBuilder, File, Metadata, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, InvalidInput, NotFound, Unsupported};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use talentdata_core::{Error, ErrorKind, Result};
 
-/// The output, until it is complete and gets its final name.
-pub(super) const DATA: &str = "data";
-/// The identities of the records that were delivered.
-pub(super) const IDS: &str = "ids";
-/// The row groups, joined at the end.
-pub(super) const JOINED: &str = "joined";
 const CHECKPOINT: &str = "checkpoint";
 /// The next checkpoint, while it is being written.
 const NEXT: &str = "checkpoint.next";
 const LOCK: &str = "lock";
+/// The names of all other files, for which a checkpoint vouches.
+const OTHERS: [&str; 3] = ["data", "ids", "output"];
+
+/// Bytes that are written at once.
+const BUFFER: usize = 64 * 1024;
 
 /// Holds the lock until it is dropped.
 pub(super) struct WorkDirectory {
@@ -43,22 +43,26 @@ impl WorkDirectory {
             #[cfg(unix)]
             std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
             match builder.create(&path) {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => check_owner(&path)?,
-                Err(error) => return Err(failed("create", &path, &error)),
+                Err(error) if error.kind() == AlreadyExists => check_owner(&path)?,
+                created => created.at("create", &path)?,
             }
-            let locked = open_lock(&path).inspect_err(|_| {
+            let name = path.join(LOCK);
+            if !fs::symlink_metadata(&name).is_ok_and(|found| found.is_file()) {
+                // Nothing is created in a directory that is not ours.
+                look_into(&path)?;
+            }
+            let lock = match File::options().append(true).create(true).open(&name) {
+                // The export before this one has just ended.
+                Err(error) if error.kind() == NotFound => continue,
                 // Does nothing where something is in it.
-                let _ = fs::remove_dir(&path);
-            });
-            // None where the export before this one has just ended.
-            let Some(lock) = locked? else {
-                continue;
+                lock => lock
+                    .inspect_err(|_| drop(fs::remove_dir(&path)))
+                    .at("open", &name)?,
             };
             take_lock(&lock, output)?;
             let path = path.clone();
             let work = WorkDirectory { path, lock };
-            if !work.is_held()? {
+            if work.check().is_err() {
                 continue;
             }
             let found = look_into(&work.path)?;
@@ -80,34 +84,25 @@ impl WorkDirectory {
         self.path.join(name)
     }
 
-    /// Creates a file in which nothing was before.
-    pub(super) fn create(&self, name: &str) -> Result<File> {
-        let path = self.file(name);
-        let mut options = File::options();
-        let created = options.read(true).write(true).create_new(true).open(&path);
-        created.map_err(|error| failed("create", &path, &error))
-    }
-
     /// Replaces the checkpoint; whatever happens, there is a complete one afterwards, this or the one before.
     ///
     /// # Errors
     /// `Io`, also when the directory was removed or replaced: another export may be writing.
     pub(super) fn store(&self, checkpoint: &Checkpoint) -> Result<()> {
         self.check()?;
+        // Left by an export that was killed here.
+        self.remove_file(NEXT)?;
         let (path, next) = (self.file(CHECKPOINT), self.file(NEXT));
         let write = || {
-            // Left by an export that was killed here.
-            remove_if_there(&next)?;
-            let mut file = File::options().write(true).create_new(true).open(&next)?;
+            let mut file = File::create_new(&next)?;
             file.write_all(&checkpoint.to_bytes()?)?;
             file.sync_all()?;
             fs::rename(&next, &path)
         };
-        write().map_err(|error: io::Error| {
-            // It may be what fills the disk.
-            let _ = fs::remove_file(&next);
-            failed("write", &path, &error)
-        })?;
+        // It may be what fills the disk.
+        write()
+            .inspect_err(|_| drop(fs::remove_file(&next)))
+            .at("write", &path)?;
         sync_directory(&self.path)
     }
 
@@ -116,26 +111,24 @@ impl WorkDirectory {
     /// # Errors
     /// `Io`, also when another file has taken its place.
     pub(super) fn publish(&self, name: &str, file: &File, output: &Path) -> Result<()> {
-        self.check()?;
         let path = self.file(name);
-        if !is_same(&path, file).map_err(|error| failed("open", &path, &error))? {
-            return Err(replaced(&path));
-        }
-        fs::rename(&path, output).map_err(|error| failed("create", output, &error))
+        check_same(&path, file)?;
+        fs::rename(&path, output).at("create", output)
     }
 
     pub(super) fn remove_file(&self, name: &str) -> Result<()> {
         let path = self.file(name);
-        remove_if_there(&path).map_err(|error| failed("remove", &path, &error))
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() == NotFound => Ok(()),
+            removed => removed.at("remove", &path),
+        }
     }
 
     /// Removes the data of an unfinished export, without which the rest counts for nothing; its checkpoint and the lock
     /// stay.
     pub(super) fn clear(&self) -> Result<()> {
-        let names = [DATA, JOINED, IDS, NEXT];
-        names
-            .into_iter()
-            .try_for_each(|name| self.remove_file(name))
+        let mut names = OTHERS.into_iter();
+        names.try_for_each(|name| self.remove_file(name))
     }
 
     /// Removes everything. The checkpoint goes after what it vouches for, and the lock last: it keeps
@@ -143,28 +136,20 @@ impl WorkDirectory {
     pub(super) fn remove(&self) -> Result<()> {
         self.check()?;
         self.clear()?;
-        self.remove_file(CHECKPOINT)?;
-        self.remove_file(LOCK)?;
+        for name in [NEXT, CHECKPOINT, LOCK] {
+            self.remove_file(name)?;
+        }
         match fs::remove_dir(&self.path) {
             // The next export is in it already, or somebody has put a file there.
-            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            removed => removed.map_err(|error| failed("remove", &self.path, &error)),
+            Err(error) if [DirectoryNotEmpty, NotFound].contains(&error.kind()) => Ok(()),
+            removed => removed.at("remove", &self.path),
         }
     }
 
     /// # Errors
     /// `Io` when the directory is no longer the one that was claimed.
     pub(super) fn check(&self) -> Result<()> {
-        match self.is_held()? {
-            true => Ok(()),
-            false => Err(replaced(&self.path)),
-        }
-    }
-
-    fn is_held(&self) -> Result<bool> {
-        let name = self.file(LOCK);
-        is_same(&name, &self.lock).map_err(|error| failed("open", &name, &error))
+        check_same(&self.file(LOCK), &self.lock)
     }
 }
 
@@ -178,98 +163,97 @@ impl Drop for WorkDirectory {
 /// A file that is written to its end and cut back to what was synced.
 pub(super) struct Growing {
     file: File,
-    pub(super) digest: FileDigest,
     pub(super) path: PathBuf,
+    pub(super) hasher: Hasher,
+    /// What is still to be written.
+    pub(super) pending: Vec<u8>,
     /// How much of it the checkpoint knows of.
-    pub(super) kept: u64,
+    kept: u64,
 }
 
 impl Growing {
-    pub(super) fn create(work: &WorkDirectory, name: &str) -> Result<Self> {
-        Ok(Growing {
-            file: work.create(name)?,
-            digest: FileDigest::new(),
-            path: work.file(name),
-            kept: 0,
-        })
-    }
-
-    /// Opens a file and digests what was kept of it; it stays as it is.
+    /// Opens a file and digests what was kept of it; it stays as it is. Creates one where nothing was kept.
     ///
     /// # Errors
     /// `Io` when it no longer begins with what was kept.
-    pub(super) fn open(work: &WorkDirectory, name: &str, expected: &Kept) -> Result<Self> {
-        let (path, digest, kept) = (work.file(name), FileDigest::new(), expected.bytes);
-        let read = || {
-            let file = File::options().read(true).write(true).open(&path)?;
-            let length = file.metadata()?.len();
-            in_chunks((&file).take(kept), |chunk| digest.update(chunk))?;
-            Ok((file, length))
+    pub(super) fn open(path: PathBuf, kept: Option<&Kept>) -> Result<Self> {
+        let mut options = File::options();
+        options.write(true).create_new(kept.is_none());
+        let mut growing = Growing {
+            file: options.open(&path).at("open", &path)?,
+            path,
+            hasher: Hasher::new(),
+            pending: Vec::new(),
+            kept: kept.map_or(0, |kept| kept.bytes),
         };
-        let (file, length) = read().map_err(|error| failed("read", &path, &error))?;
-        let why = match length < kept {
-            true => format!("has {length} bytes, but its checkpoint expects at least {kept}"),
-            false if digest.to_hex() != expected.blake3 => {
-                "was changed after its checkpoint was written".to_owned()
-            }
-            false => {
-                return Ok(Growing {
-                    file,
-                    digest,
-                    path,
-                    kept,
-                });
-            }
-        };
-        let message = format!("{} {why}", path.display());
-        Err(Error::new(ErrorKind::Io, message))
+        let read = growing.kept();
+        let read = read.and_then(|kept| growing.hasher.update_reader(kept).map(drop));
+        read.at("read", &growing.path)?;
+        let blake3 = growing.hasher.finalize().to_string();
+        if kept.is_some_and(|kept| kept.blake3 != blake3) {
+            let path = growing.path.display();
+            let message = format!("{path} was changed after its checkpoint was written");
+            return Err(Error::new(ErrorKind::Io, message));
+        }
+        Ok(growing)
     }
 
-    /// Another handle of the file, which goes on where this one is.
+    /// Reads what was kept.
+    pub(super) fn kept(&self) -> io::Result<BufReader<io::Take<File>>> {
+        Ok(BufReader::new(File::open(&self.path)?.take(self.kept)))
+    }
+
+    /// Another handle of the file.
     pub(super) fn handle(&self) -> Result<File> {
-        let file = self.file.try_clone();
-        file.map_err(|error| failed("open", &self.path, &error))
+        self.file.try_clone().at("open", &self.path)
     }
 
     /// Drops what is behind the part that was kept, and goes on writing there.
     pub(super) fn cut_back(&mut self) -> Result<()> {
+        self.pending.clear();
         let cut = self.file.set_len(self.kept);
-        cut.and_then(|()| self.file.seek(SeekFrom::Start(self.kept)))
-            .map(drop)
-            .map_err(|error| failed("write", &self.path, &error))
+        let cut = cut.and_then(|()| self.file.seek(SeekFrom::Start(self.kept)));
+        cut.map(drop).at("write", &self.path)
     }
 
-    /// Appends `bytes`, and syncs all that was written, to be known to the next checkpoint.
-    pub(super) fn sync(&mut self, bytes: &[u8]) -> Result<Kept> {
-        let written = self.digest.through(&self.file).write_all(bytes);
-        let synced = written.and_then(|()| self.file.sync_all());
-        synced.map_err(|error| failed("write", &self.path, &error))?;
-        self.kept = self.digest.bytes();
+    /// Adds a record and what ends it.
+    pub(super) fn append(&mut self, record: &[u8], end: u8) -> Result<()> {
+        self.pending.extend_from_slice(record);
+        self.pending.push(end);
+        match self.pending.len() < BUFFER {
+            true => Ok(()),
+            false => self.write_pending(),
+        }
+    }
+
+    pub(super) fn write_pending(&mut self) -> Result<()> {
+        self.file.write_all(&self.pending).at("write", &self.path)?;
+        self.hasher.update(&self.pending);
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// Syncs all that was written, to be known to the next checkpoint.
+    pub(super) fn sync(&mut self) -> Result<Kept> {
+        self.write_pending()?;
+        self.file.sync_all().at("write", &self.path)?;
+        self.kept = self.hasher.count();
         Ok(Kept {
             bytes: self.kept,
-            blake3: self.digest.to_hex(),
+            blake3: self.hasher.finalize().to_string(),
         })
     }
-}
-
-/// Whether an export gives a file in its work directory this name.
-fn is_ours(name: &str) -> bool {
-    [DATA, IDS, JOINED, CHECKPOINT, NEXT, LOCK].contains(&name)
 }
 
 /// Refuses anything but a directory that we have made, which nobody else may enter.
 fn check_owner(path: &Path) -> Result<()> {
     let found = match fs::symlink_metadata(path) {
         // It is going to be made again.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        found => found.map_err(|error| failed("open", path, &error))?,
+        Err(error) if error.kind() == NotFound => return Ok(()),
+        found => found.at("open", path)?,
     };
     if !found.is_dir() {
-        let what = match found.is_symlink() {
-            true => "is a symbolic link",
-            false => "is not a directory",
-        };
-        return Err(foreign(path, what));
+        return Err(foreign(path, "is not a directory"));
     }
     #[cfg(unix)]
     {
@@ -283,17 +267,9 @@ fn check_owner(path: &Path) -> Result<()> {
             .permissions(fs::Permissions::from_mode(0o700))
             .tempdir_in(directory_of(path))
             .and_then(|made| made.path().metadata());
-        let made = made.map_err(|error| failed("create", path, &error))?;
-        let ((uid, mode), made) = (facts(&found), facts(&made));
-        if uid != made.0 {
-            return Err(foreign(
-                path,
-                &format!("belongs to another user (uid {uid})"),
-            ));
-        }
-        if mode != made.1 {
-            let why = format!("has the mode {mode:03o}, which no export gives it");
-            return Err(foreign(path, &why));
+        if facts(&found) != facts(&made.at("create", path)?) {
+            let why = "belongs to another user, or has a mode that no export gives it";
+            return Err(foreign(path, why));
         }
     }
     Ok(())
@@ -304,124 +280,74 @@ fn check_owner(path: &Path) -> Result<()> {
 /// # Errors
 /// `Io` when anything is in it that no export has put there, or no checkpoint vouches for.
 fn look_into(directory: &Path) -> Result<Option<Checkpoint>> {
-    let mut begun = false;
-    for name in names(directory)? {
-        let path = directory.join(&name);
-        let found = match fs::symlink_metadata(&path) {
-            // An export that is ending has removed it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            found => found.map_err(|error| failed("open", &path, &error))?,
-        };
-        let why = match found {
-            _ if !is_ours(&name) => "is not a file of an export",
-            found if found.is_symlink() => "is a symbolic link",
-            found if !found.is_file() => "is not a regular file",
-            found if links(&found) > 1 => "has another hard link to it",
-            found if name == LOCK && found.len() > 0 => "is not empty",
-            _ if name == NEXT && !may_be_checkpoint(&path) => "is not a checkpoint",
-            _ => {
-                begun |= name != LOCK && name != NEXT;
-                continue;
+    let entries = match directory.read_dir() {
+        Err(error) if error.kind() == NotFound => return Ok(None),
+        entries => entries.at("read", directory)?,
+    };
+    for entry in entries {
+        let entry = entry.at("read", directory)?;
+        let (path, name) = (entry.path(), entry.file_name());
+        let name = name.to_string_lossy();
+        let found = entry.metadata().at("open", &path)?;
+        let is_checkpoint = |bytes: Vec<u8>| MARK.as_bytes().starts_with(&bytes);
+        let why = match &*name {
+            _ if !found.is_file() => "is not a regular file",
+            #[cfg(unix)]
+            _ if std::os::unix::fs::MetadataExt::nlink(&found) > 1 => "has another hard link to it",
+            LOCK if found.len() > 0 => "is not empty",
+            NEXT if !begin_of(&path, MARK.len() as u64).is_ok_and(is_checkpoint) => {
+                "is not a checkpoint"
             }
+            LOCK | NEXT | CHECKPOINT => continue,
+            name if OTHERS.contains(&name) => continue,
+            _ => "is not a file of an export",
         };
         return Err(foreign(&path, why));
     }
     let path = directory.join(CHECKPOINT);
-    let mut bytes = Vec::new();
-    let read = File::open(&path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes));
-    match read {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => match begun {
-            true => Err(foreign(directory, "holds files without a checkpoint")),
-            false => Ok(None),
-        },
-        Err(error) => Err(failed("read", &path, &error)),
-        Ok(_) => match Checkpoint::of_bytes(&bytes) {
-            Ok(checkpoint) => Ok(Some(checkpoint)),
-            Err(why) => Err(foreign(&path, &why)),
-        },
-    }
-}
-
-/// Whether these are the first bytes of a checkpoint, however few were written.
-fn may_be_checkpoint(path: &Path) -> bool {
-    let mut begin = Vec::new();
-    let read =
-        File::open(path).and_then(|file| file.take(MARK.len() as u64).read_to_end(&mut begin));
-    read.is_ok() && MARK.as_bytes().starts_with(&begin)
-}
-
-/// The file to lock in a directory of ours. None where it is gone, or made by another export meanwhile.
-///
-/// # Errors
-/// `Io` where it is not such a file, and where there are other files without it.
-fn open_lock(directory: &Path) -> Result<Option<File>> {
-    let path = directory.join(LOCK);
-    let mut options = File::options();
-    options.read(true).append(true);
-    match fs::symlink_metadata(&path) {
-        Ok(found) if found.is_file() => {}
-        Ok(_) => return Err(foreign(&path, "is not a regular file")),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let others = names(directory)?;
-            if others.iter().any(|name| name != LOCK) {
-                return Err(foreign(
-                    directory,
-                    "holds files that no export has put there",
-                ));
+    match begin_of(&path, MAX_BYTES) {
+        Err(error) if error.kind() == NotFound => {
+            match OTHERS.iter().any(|name| directory.join(name).exists()) {
+                true => Err(foreign(directory, "holds files without a checkpoint")),
+                false => Ok(None),
             }
-            options.create_new(true);
         }
-        Err(error) => return Err(failed("open", &path, &error)),
+        bytes => {
+            let found = Checkpoint::of_bytes(&bytes.at("read", &path)?);
+            let damaged = || foreign(&path, "is damaged, or of another version");
+            found.ok_or_else(damaged).map(Some)
+        }
     }
-    match options.open(&path) {
-        Ok(file) => Ok(Some(file)),
-        Err(error) => match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists => Ok(None),
-            _ => Err(failed("open", &path, &error)),
-        },
-    }
+}
+
+/// So many bytes of what a file begins with.
+fn begin_of(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The lock ends with the process, however that ends.
 fn take_lock(file: &File, output: &Path) -> Result<()> {
-    match file.try_lock() {
-        Ok(()) => Ok(()),
+    let error = match file.try_lock() {
+        Ok(()) => return Ok(()),
         Err(TryLockError::WouldBlock) => {
             let path = output.display();
             let message = format!("another export is writing to {path}; wait for it or stop it");
-            Err(Error::new(ErrorKind::Io, message))
+            return Err(Error::new(ErrorKind::Io, message));
         }
-        Err(TryLockError::Error(error)) if has_no_locks(&error) => {
-            tracing::warn!(
-                "the file system has no locks; a second export to the same path would not be noticed"
-            );
-            Ok(())
-        }
-        Err(TryLockError::Error(error)) => Err(failed("lock", &part_of(output).join(LOCK), &error)),
-    }
-}
-
-/// How file systems say that they have no locks.
-fn has_no_locks(error: &io::Error) -> bool {
+        Err(TryLockError::Error(error)) => error,
+    };
     #[cfg(unix)]
     let none_left = error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error());
     #[cfg(not(unix))]
     let none_left = false;
-    let kinds = [io::ErrorKind::Unsupported, io::ErrorKind::InvalidInput];
-    none_left || kinds.contains(&error.kind())
-}
-
-/// The names in a directory; none where there is no directory.
-fn names(directory: &Path) -> Result<Vec<String>> {
-    let name =
-        |entry: io::Result<fs::DirEntry>| Ok(entry?.file_name().to_string_lossy().into_owned());
-    match directory
-        .read_dir()
-        .and_then(|entries| entries.map(name).collect())
-    {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        names => names.map_err(|error| failed("read", directory, &error)),
+    // How file systems say that they have no locks.
+    if none_left || [Unsupported, InvalidInput].contains(&error.kind()) {
+        tracing::warn!("no locks here: a second export to the same path would not be noticed");
+        return Ok(());
     }
+    Err(error).at("lock", &part_of(output).join(LOCK))
 }
 
 /// Refuses what no export has made, naming the way out.
@@ -433,37 +359,19 @@ fn foreign(path: &Path, why: &str) -> Error {
     Error::new(ErrorKind::Io, message)
 }
 
-fn replaced(path: &Path) -> Error {
-    let shown = path.display();
-    let message = format!("{shown} was removed or replaced while the export was running");
-    Error::new(ErrorKind::Io, message)
-}
-
-fn remove_if_there(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
-}
-
-/// Whether `path` is a name of the open file, and not a link to it.
-fn is_same(path: &Path, file: &File) -> io::Result<bool> {
-    match fs::symlink_metadata(path) {
-        // Nothing else is opened, because a pipe would wait for its other end.
-        Ok(found) if found.is_file() => {
-            Ok(Handle::from_path(path)? == Handle::from_file(file.try_clone()?)?)
+/// # Errors
+/// `Io` unless `path` is a name of the open file, and not a link to it.
+fn check_same(path: &Path, file: &File) -> Result<()> {
+    // Nothing but a file is opened, because a pipe would wait for its other end.
+    let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
+    let handles = || Some((Handle::from_path(path).ok()?, file.try_clone().ok()?));
+    let is_same = |(there, file)| Handle::from_file(file).is_ok_and(|ours| ours == there);
+    match is_file && handles().is_some_and(is_same) {
+        true => Ok(()),
+        false => {
+            let shown = path.display();
+            let message = format!("{shown} was removed or replaced while the export was running");
+            Err(Error::new(ErrorKind::Io, message))
         }
-        Ok(_) => Ok(false),
-        Err(error) => match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(false),
-            _ => Err(error),
-        },
     }
-}
-
-fn links(metadata: &Metadata) -> u64 {
-    #[cfg(unix)]
-    return std::os::unix::fs::MetadataExt::nlink(metadata);
-    #[cfg(not(unix))]
-    return 1;
 }

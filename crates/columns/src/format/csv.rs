@@ -1,9 +1,9 @@
 //! CSV: the columns of the Arrow schema, quoted as RFC 4180 says.
 
-use super::{BUFFER, Sink, refused};
+use super::refused;
 use crate::arrow::{EXTRA, Object, TableSchema, text};
 use csv_core::Writer;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::sync::Arc;
 use talentdata_core::{RawRecord, Result};
 
@@ -12,51 +12,41 @@ use talentdata_core::{RawRecord, Result};
 /// An empty cell has no quotes and an empty text has, as PostgreSQL, DuckDB, Polars and PyArrow tell
 /// them apart. Numbers, dates and timestamps are the service's own text and nested values are its JSON, so
 /// that none of them needs to be in `_extra`.
-pub(super) struct CsvSink<W: Write> {
-    output: BufWriter<W>,
+pub(super) struct CsvWriter<W: Write> {
+    pub(super) output: W,
     schema: Arc<TableSchema>,
     row: Row,
 }
 
-impl<W: Write> CsvSink<W> {
-    /// With a header where the output `begins`.
-    pub(super) fn new(writer: W, schema: Arc<TableSchema>, begins: bool) -> Result<Self> {
-        let mut sink = CsvSink {
-            output: BufWriter::with_capacity(BUFFER, writer),
+impl<W: Write> CsvWriter<W> {
+    /// Writes the header.
+    pub(super) fn new(output: W, schema: Arc<TableSchema>) -> Result<Self> {
+        let row = Row::default();
+        let mut writer = CsvWriter {
+            output,
             schema,
-            row: Row::default(),
+            row,
         };
-        if begins {
-            for column in sink.schema.iter() {
-                sink.row.text(&column.name);
-                sink.row.text.push(b',');
-            }
-            sink.row.text(EXTRA);
-            sink.row.end(&mut sink.output)?;
+        for column in &writer.schema.fields {
+            writer.row.text(&column.name);
+            writer.row.text.push(b',');
         }
-        Ok(sink)
+        writer.row.text(EXTRA);
+        writer.row.end(&mut writer.output)?;
+        Ok(writer)
     }
-}
 
-impl<W: Write + Send> Sink for CsvSink<W> {
-    fn write(&mut self, records: &[RawRecord]) -> Result<usize> {
+    pub(super) fn write(&mut self, record: &RawRecord) -> Result<()> {
         let (columns, row) = (&self.schema.fields, &mut self.row);
-        for record in records {
-            let object = Object::new(columns, record.as_str());
-            let rest = object.hold(columns, |at, value| {
-                let cell = value.and_then(|value| text(&columns[at].kind, value));
-                cell.iter().for_each(|text| row.text(text));
-                row.text.push(b',');
-                cell.is_some() == value.is_some()
-            });
-            object.extra(&rest).iter().for_each(|extra| row.text(extra));
-            row.end(&mut self.output)?;
-        }
-        Ok(records.len())
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        self.output.flush().map_err(refused)
+        let object = Object::new(columns, record.as_str());
+        let rest = object.hold(columns, |at, value| {
+            let cell = value.and_then(|value| text(&columns[at].kind, value));
+            cell.iter().for_each(|text| row.text(text));
+            row.text.push(b',');
+            cell.is_some() == value.is_some()
+        });
+        object.extra(&rest).iter().for_each(|extra| row.text(extra));
+        row.end(&mut self.output)
     }
 }
 

@@ -1,64 +1,47 @@
-//! What is written is read back by the libraries, and interruptions leave no trace.
+//! What is written is read back by the libraries.
 
-use super::csv::CsvSink;
-use super::parquet::{ParquetSink, join};
-use super::{IpcSink, JsonlSink, Sink};
+use super::{Encoder, Format};
 use crate::arrow::tests::rebuild::{Fields, batch_rows, fields, row, spelt, spelt_json};
 use crate::arrow::tests::tables::{Table, table};
 use crate::arrow::tests::{infer, record};
-use crate::arrow::{Columns, EXTRA, Kind, TableSchema};
+use crate::arrow::{Columns, EXTRA, Kind, TableOptions, TableSchema};
+use crate::digest::Digesting;
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use arrow_ipc::reader::FileReader;
 use proptest::prelude::*;
-use std::io::Write;
+use std::io::{Read, Seek};
 use std::sync::Arc;
 use talentdata_core::types::Resource;
 use talentdata_core::{ErrorKind, RawRecord};
 
-/// Small row groups, so that small tables have several.
-const GROUP: usize = 3;
-const ROWS: usize = 2;
-
-fn parquet_to<W: Write + Send>(
-    writer: W,
-    columns: &TableSchema,
-    held: Option<u64>,
-) -> ParquetSink<W> {
-    ParquetSink::with_groups(writer, Arc::new(columns.clone()), held, GROUP, ROWS)
+fn written(format: Format, columns: &TableSchema, records: &[RawRecord]) -> Vec<u8> {
+    let mut file = tempfile::tempfile().unwrap();
+    let table = TableOptions {
+        schema: Some(Arc::new(columns.clone())),
+        ..TableOptions::default()
+    };
+    let target = Digesting::new(
+        "file".to_owned(),
+        Box::new(file.try_clone().unwrap()) as Box<_>,
+    );
+    let mut encoder = Encoder::new(format, Resource::Contacts, &table, target);
+    records
+        .chunks(3)
+        .for_each(|part| encoder.write(part).unwrap());
+    let digest = encoder.finish().unwrap().finalize();
+    let mut bytes = Vec::new();
+    file.rewind().unwrap();
+    file.read_to_end(&mut bytes).unwrap();
+    assert_eq!(digest, blake3::hash(&bytes));
+    bytes
 }
 
 fn jsonl(records: &[RawRecord]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    whole(&mut JsonlSink::new(&mut bytes), records);
-    bytes
+    written(Format::Jsonl, &infer(&[]), records)
 }
 
 fn csv(columns: &TableSchema, records: &[RawRecord]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let sink = CsvSink::new(&mut bytes, Arc::new(columns.clone()), true);
-    whole(&mut sink.unwrap(), records);
-    bytes
-}
-
-fn parquet(columns: &TableSchema, records: &[RawRecord]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    whole(&mut parquet_to(&mut bytes, columns, None), records);
-    bytes
-}
-
-fn ipc(columns: &TableSchema, records: &[RawRecord]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let sink = IpcSink::new(&mut bytes, Arc::new(columns.clone()));
-    whole(&mut sink.unwrap(), records);
-    bytes
-}
-
-fn whole(sink: &mut dyn Sink, mut records: &[RawRecord]) {
-    while !records.is_empty() {
-        let taken = sink.write(records).unwrap();
-        records = &records[taken..];
-    }
-    sink.finish().unwrap();
+    written(Format::Csv, columns, records)
 }
 
 proptest! {
@@ -80,7 +63,7 @@ proptest! {
         let columns = infer(&records[..sample]);
         let bytes = csv(&columns, &records);
         let rows = cells(&bytes);
-        let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).chain([EXTRA]).collect();
+        let names: Vec<_> = columns.fields.iter().map(|column| column.name.as_str()).chain([EXTRA]).collect();
         let header: Vec<_> = rows[0].iter().map(|cell| cell.as_deref().unwrap()).collect();
         prop_assert_eq!(header, names);
         let back: Vec<Fields> = rows[1..].iter().map(|cells| csv_row(&columns, cells)).collect();
@@ -97,15 +80,14 @@ proptest! {
     #[test]
     fn batches_come_back_exactly(Table { records, sample } in table()) {
         let columns = infer(&records[..sample]);
-        let bytes = bytes::Bytes::from(parquet(&columns, &records));
+        let bytes = bytes::Bytes::from(written(Format::Parquet, &columns, &records));
         let file = ParquetRecordBatchReaderBuilder::try_new(bytes).unwrap();
         prop_assert_eq!(file.schema(), &columns.to_arrow());
-        prop_assert_eq!(file.metadata().num_row_groups(), records.len().div_ceil(GROUP));
         let rows = |batch| batch_rows(&batch);
         let back: Vec<Fields> = file.build().unwrap().map(Result::unwrap).flat_map(rows).collect();
         let sent: Vec<Fields> = records.iter().map(fields).collect();
         prop_assert_eq!(back, sent.clone());
-        let bytes = std::io::Cursor::new(ipc(&columns, &records));
+        let bytes = std::io::Cursor::new(written(Format::Arrow, &columns, &records));
         let file = FileReader::try_new(bytes, None).unwrap();
         prop_assert_eq!(file.schema(), columns.to_arrow());
         let back: Vec<Fields> = file.map(Result::unwrap).flat_map(rows).collect();
@@ -163,8 +145,8 @@ fn stripped(json: &[u8]) -> String {
 
 fn csv_row(columns: &TableSchema, cells: &[Option<String>]) -> Fields {
     let (extra, cells) = cells.split_last().unwrap();
-    assert_eq!(cells.len(), columns.iter().count());
-    let cells = columns.iter().zip(cells).map(|(column, cell)| {
+    assert_eq!(cells.len(), columns.fields.len());
+    let cells = columns.fields.iter().zip(cells).map(|(column, cell)| {
         let value = cell.as_deref().map(|cell| match column.kind {
             Kind::Text | Kind::Timestamp(_) | Kind::Date => spelt(cell),
             _ => spelt_json(cell),
@@ -208,58 +190,18 @@ fn cells(bytes: &[u8]) -> Vec<Vec<Option<String>>> {
     rows
 }
 
-proptest! {
-    #[test]
-    fn row_groups_join(Table { records, sample } in table(), interrupted: [bool; 8], slices in 1..5_usize) {
-        let columns = infer(&records[..sample]);
-        let file = tempfile::tempfile().unwrap();
-        let begin = |held| parquet_to(file.try_clone().unwrap(), &columns, Some(held));
-        let (mut sink, mut ends) = (begin(0), Vec::new());
-        let length = || file.metadata().unwrap().len();
-        let mut interrupted = interrupted.iter().cycle();
-        for mut slice in records.chunks(slices) {
-            while !slice.is_empty() {
-                slice = &slice[sink.write(slice).unwrap()..];
-                if sink.held() == 0 {
-                    sink.flush().unwrap();
-                    ends.push(length());
-                    if *interrupted.next().unwrap() {
-                        sink = begin(1);
-                    }
-                }
-            }
-        }
-        sink.finish().unwrap();
-        ends.push(length());
-        ends.dedup();
-        let mut joined = Vec::new();
-        join(&file, &ends, &mut joined).unwrap();
-        prop_assert!(joined == parquet(&columns, &records), "the bytes differ");
-    }
-}
-
 #[test]
-fn nothing_and_broken_row_groups_do_not_join() {
-    let mut file = tempfile::tempfile().unwrap();
-    let columns = |name| infer(&[record(format!("{{\"{name}\":1}}"))]);
-    let mut ends = vec![0];
-    for name in ["a", "b"] {
-        let sink = &mut parquet_to(file.try_clone().unwrap(), &columns(name), Some(0));
-        whole(sink, &[record("{}")]);
-        ends.push(file.metadata().unwrap().len());
-    }
-    file.write_all(b"torn").unwrap();
-    for ends in [&[][..], &[4], &ends[1..], &[ends[1], ends[1] + 4]] {
-        assert_eq!(
-            join(&file, ends, Vec::new()).unwrap_err().kind(),
-            ErrorKind::Io
-        );
-    }
+fn a_row_group_has_8192_records() {
+    let records = vec![record("{\"id\":\"1\"}"); 20_000];
+    let bytes = written(Format::Parquet, &infer(&records[..1]), &records);
+    let file = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)).unwrap();
+    let groups = file.metadata().row_groups().iter();
+    let rows: Vec<i64> = groups.map(|group| group.num_rows()).collect();
+    assert_eq!(rows, [8192, 8192, 3616]);
 }
 
 #[test]
 fn the_extension_decides_the_format_and_others_are_refused() {
-    use super::Format;
     for (path, format) in [
         ("a/b.parquet", Format::Parquet),
         ("b.CSV", Format::Csv),

@@ -46,11 +46,10 @@ fn in_format(format: Format, path: &Path) -> Export {
     }
 }
 
-/// In the largest pages, so that row groups of 8,192 records are soon through.
+/// In the largest pages.
 fn large(format: Format, path: &Path) -> Export {
     let mut export = export(path);
     export.format = format;
-    export.resume = format != Format::Arrow;
     export.scan.page_size = Some(100);
     export
 }

@@ -7,12 +7,52 @@
 )]
 #![allow(unused_imports, reason = "which are needed depends on the spec")]
 #![allow(clippy::too_many_arguments, reason = "the spec has that many parameters")]
-use crate::request::response::fits;
-use crate::blocking;
 use crate::arguments::Arguments;
+use crate::blocking;
 use crate::client::Client;
 use crate::error::Result;
+use crate::list::List;
+use crate::request::response::fits;
 use talentdata_types as types;
+use talentdata_types::Resource;
+impl Client {
+    /// Contacts (`/v1/contacts`).
+    pub fn contacts(&self) -> List<types::Contact> {
+        List::typed(self, Resource::Contacts)
+    }
+    /// Job vacancies (`/v1/vacancies`).
+    pub fn vacancies(&self) -> List<types::Record> {
+        List::typed(self, Resource::Vacancies)
+    }
+    /// Talent pools (`/v1/pools`).
+    pub fn pools(&self) -> List<types::Record> {
+        List::typed(self, Resource::Pools)
+    }
+    /// Job architecture skills (`/v1/ja/skills`).
+    pub fn ja_skills(&self) -> List<types::Record> {
+        List::typed(self, Resource::JaSkills)
+    }
+    /// Job architecture roles (`/v1/ja/roles`).
+    pub fn ja_roles(&self) -> List<types::Record> {
+        List::typed(self, Resource::JaRoles)
+    }
+    /// Job architecture tasks (`/v1/ja/tasks`).
+    pub fn ja_tasks(&self) -> List<types::Record> {
+        List::typed(self, Resource::JaTasks)
+    }
+    /// Job architecture departments (`/v1/ja/departments`).
+    pub fn ja_departments(&self) -> List<types::Record> {
+        List::typed(self, Resource::JaDepartments)
+    }
+    /// Taxonomy skills (`/v1/taxonomy/skills`).
+    pub fn taxonomy_skills(&self) -> List<types::Record> {
+        List::typed(self, Resource::TaxonomySkills)
+    }
+    /// Taxonomy roles (`/v1/taxonomy/roles`).
+    pub fn taxonomy_roles(&self) -> List<types::Record> {
+        List::typed(self, Resource::TaxonomyRoles)
+    }
+}
 impl Client {
     /// Roles and permissions of the presented token (`GET /v1/oauth/token/permissions`). Answers 200 when the token is valid.
     ///
@@ -20,7 +60,8 @@ impl Client {
     /// `InvalidArgument` for an argument that cannot be sent; those of the connection; those of the status,
     /// such as `NotFound`; `Decode` or `Schema` for a response that is not as documented.
     pub async fn permissions(&self) -> Result<types::TokenPermissions> {
-        self.invoke_as(types::GET_TOKEN_PERMISSIONS, arguments_of_permissions()?).await
+        let arguments = arguments_of_permissions()?;
+        self.invoke_as(types::GET_TOKEN_PERMISSIONS, arguments).await
     }
     /// API version, overall status and status per category (`GET /v1/version`). Needs no authentication, takes no body and no parameters; can be used to check that the API is available.
     ///
@@ -28,7 +69,8 @@ impl Client {
     /// `InvalidArgument` for an argument that cannot be sent; those of the connection; those of the status,
     /// such as `NotFound`; `Decode` or `Schema` for a response that is not as documented.
     pub async fn version(&self) -> Result<types::VersionResponse> {
-        self.invoke_as(types::GET_VERSION, arguments_of_version()?).await
+        let arguments = arguments_of_version()?;
+        self.invoke_as(types::GET_VERSION, arguments).await
     }
     /// Whether a client version is compatible and supported (`POST /v1/version/check`). Answers one entry per requested category. Whether this call requires a token is not shown: both are legal here. The rules by which compatibility and support are decided are not shown.
     ///
@@ -39,34 +81,38 @@ impl Client {
         &self,
         body: &types::VersionCheckRequest,
     ) -> Result<types::VersionCheckResponse> {
-        self.invoke_as(types::CHECK_VERSION, arguments_of_check_version(body)?).await
+        let arguments = arguments_of_check_version(body)?;
+        self.invoke_as(types::CHECK_VERSION, arguments).await
     }
 }
 impl blocking::Client {
-    /// See [`Client::permissions`].
+    /// Roles and permissions of the presented token (`GET /v1/oauth/token/permissions`). Answers 200 when the token is valid.
     ///
     /// # Errors
-    /// As there.
+    /// `InvalidArgument` for an argument that cannot be sent; those of the connection; those of the status,
+    /// such as `NotFound`; `Decode` or `Schema` for a response that is not as documented.
     pub fn permissions(&self) -> Result<types::TokenPermissions> {
         let arguments = arguments_of_permissions()?;
         self.run(|client| async move {
             client.invoke_as(types::GET_TOKEN_PERMISSIONS, arguments).await
         })
     }
-    /// See [`Client::version`].
+    /// API version, overall status and status per category (`GET /v1/version`). Needs no authentication, takes no body and no parameters; can be used to check that the API is available.
     ///
     /// # Errors
-    /// As there.
+    /// `InvalidArgument` for an argument that cannot be sent; those of the connection; those of the status,
+    /// such as `NotFound`; `Decode` or `Schema` for a response that is not as documented.
     pub fn version(&self) -> Result<types::VersionResponse> {
         let arguments = arguments_of_version()?;
         self.run(|client| async move {
             client.invoke_as(types::GET_VERSION, arguments).await
         })
     }
-    /// See [`Client::check_version`].
+    /// Whether a client version is compatible and supported (`POST /v1/version/check`). Answers one entry per requested category. Whether this call requires a token is not shown: both are legal here. The rules by which compatibility and support are decided are not shown.
     ///
     /// # Errors
-    /// As there.
+    /// `InvalidArgument` for an argument that cannot be sent; those of the connection; those of the status,
+    /// such as `NotFound`; `Decode` or `Schema` for a response that is not as documented.
     pub fn check_version(
         &self,
         body: &types::VersionCheckRequest,

@@ -1,76 +1,62 @@
 //! Services that sort badly, lag, repeat or lie: a scan that says `proven` has delivered every record exactly once.
 //!
-//! The sandbox's own log decides, which knows nothing of how pages are joined.
+//! The sandbox's own log decides, which knows nothing of how pages are joined. The simulations in `src/scan` read many more
+//! services, and read them in several runs; here, all of the client takes part.
 
 use crate::{start, stub};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use talentdata_core::scan::{Completeness, Resume, ScanOptions};
+use talentdata_core::scan::{Completeness, ScanOptions};
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, Error, ErrorKind};
-use talentdata_sandbox::{Change, Drift, Ids, Options, Order, Replicas, Sandbox, Total};
+use talentdata_sandbox::{Drift, Ids, Options, Order, Sandbox, Total};
 
 /// A kind of service, and what a scan of it may say beside the law that holds for all of them.
 struct Row {
     list: Resource,
     records: u64,
-    /// The list is shorter where it would have more pages than that.
-    most_pages: u64,
-    /// Pages of at least so many records are tried.
-    smallest_page: u64,
-    /// How many of them are tried, one where nothing is random; `TALENTDATA_ROUNDS` asks for more.
+    /// How many seeds are tried, one where nothing is random; `TALENTDATA_ROUNDS` asks for more.
     seeds: u64,
     service: Options,
-    /// Made after most of the pages, and then the scan is resumed.
-    meanwhile: Option<Change>,
     may_be: MayBe,
 }
+
+/// The list is shorter where it would have more pages than that.
+const MOST_PAGES: u64 = 30;
 
 /// Which of the things a scan can say are right for a service.
 #[derive(Clone, Copy, PartialEq)]
 enum MayBe {
     /// Anything, as long as the law holds.
     Any,
-    /// Anything; and records that have moved while others came or went need not be there, since
-    /// nothing gives them away.
-    AnyWithoutTheMoved,
     /// Pages that can overlap prove it.
     Proven,
-    /// Anything: it is assumed that all responses read one copy, and a few may happen to come from the same one.
-    AnyOfCopies,
     /// Nothing proves it.
     NotProven,
 }
 
-fn row() -> Row {
+fn row(may_be: MayBe, service: Options) -> Row {
     Row {
         list: Resource::Contacts,
-        records: 300,
-        most_pages: 30,
-        smallest_page: 1,
-        seeds: 4,
-        service: Options::default(),
-        meanwhile: None,
-        may_be: MayBe::Any,
-    }
-}
-
-/// A list of more than 20,000 records.
-fn long() -> Row {
-    Row {
-        records: 25_000,
-        most_pages: 250,
-        smallest_page: 100,
+        records: 600,
         seeds: 1,
-        ..row()
+        service,
+        may_be,
     }
 }
 
-fn order(order: Order) -> Options {
-    Options {
+/// A service of which the seed decides what happens.
+fn random(order: Order, drift: Drift) -> Row {
+    let service = Options {
         order,
+        drift: Some(drift).filter(|drift| drift.every_requests > 0),
         ..Options::default()
+    };
+    Row {
+        records: 1500,
+        seeds: 4,
+        ..row(MayBe::Any, service)
     }
 }
 
@@ -95,126 +81,32 @@ macro_rules! table {
 
 table! {
     // Those of which much can be proven, lest nothing ever is.
-    still: Row { seeds: 1, may_be: MayBe::Proven, ..row() };
-    still_without_ids: Row {
-        seeds: 1,
-        service: ids(Ids::None),
-        may_be: MayBe::Proven,
-        ..row()
-    };
-    records_come_and_go: Row {
-        service: drifting(Order::Stable, Drift { every_requests: 2, inserts: 1, deletes: 1, ..Drift::default() }),
-        ..row()
-    };
-    pages_become_smaller: Row {
-        records: 600,
-        seeds: 1,
-        service: Options { later_max_limit: Some(50), ..Options::default() },
-        may_be: MayBe::Proven,
-        ..row()
-    };
-    total_is_always_0: Row {
-        seeds: 1,
-        service: Options { total: Total::Zero, ..Options::default() },
-        ..row()
-    };
+    still: row(MayBe::Proven, Options::default());
+    still_without_ids: row(MayBe::Proven, ids(Ids::None));
+    pages_become_smaller: row(MayBe::Proven, Options { later_max_limit: Some(50), ..Options::default() });
+    records_come_and_go: random(Order::Stable, Drift { every_requests: 2, inserts: 1, deletes: 1, ..Drift::default() });
+    total_is_always_0: row(MayBe::Any, Options { total: Total::Zero, ..Options::default() });
 
     // Those that were called proven while records were lost or repeated.
-    another_order_at_every_request: Row { records: 1000, service: order(Order::Random), ..row() };
-    ties_all_over_a_longer_list: Row { records: 1500, service: order(Order::Ties), ..row() };
-    ordered_by_time_of_change_the_latest_first: Row {
-        service: drifting(Order::UpdatedDesc, Drift { every_requests: 2, updates: 1, ..Drift::default() }),
-        ..row()
-    };
-    renamed_and_sorted_elsewhere_while_others_go: Row {
-        service: drifting(
-            Order::Anywhere,
-            Drift { every_requests: 3, updates: 1, deletes: 3, ..Drift::default() },
-        ),
-        may_be: MayBe::AnyWithoutTheMoved,
-        ..row()
-    };
-    offset_echoed_and_ignored: Row {
-        records: 250,
-        seeds: 1,
-        service: Options { ignore_offset: true, ..Options::default() },
-        may_be: MayBe::NotProven,
-        ..row()
-    };
-    two_records_with_one_id: Row {
-        seeds: 1,
-        service: ids(Ids::Repeated),
-        may_be: MayBe::NotProven,
-        ..row()
-    };
-    two_replicas_in_turn: Row {
-        records: 1000,
-        service: Options {
-            replicas: Some(Replicas { lag_percent: 50, ..Replicas::default() }),
-            ..Options::default()
-        },
-        may_be: MayBe::AnyOfCopies,
-        ..row()
-    };
-    equal_records: Row {
-        records: 600,
-        seeds: 1,
-        service: ids(Ids::Equal),
-        may_be: MayBe::NotProven,
-        ..row()
-    };
+    another_order_at_every_request: random(Order::Random, Drift::default());
+    ties_all_over_a_longer_list: random(Order::Ties, Drift::default());
+    ordered_by_time_of_change_the_latest_first: random(
+        Order::UpdatedDesc,
+        Drift { every_requests: 2, updates: 1, ..Drift::default() },
+    );
+    offset_echoed_and_ignored: row(MayBe::NotProven, Options { ignore_offset: true, ..Options::default() });
+    two_records_with_one_id: row(MayBe::NotProven, ids(Ids::Repeated));
+    equal_records: row(MayBe::NotProven, ids(Ids::Equal));
+    two_ids_with_one_hash: row(MayBe::Any, ids(Ids::Colliding));
     warnings_beside_no_records: Row {
         list: Resource::JaSkills,
         records: 0,
-        seeds: 1,
-        service: Options { warnings: true, ..Options::default() },
-        ..row()
-    };
-    resumed_after_a_shuffle: Row {
-        records: 7000,
-        most_pages: 70,
-        meanwhile: Some(Change::Shuffle),
-        ..row()
-    };
-    two_ids_with_one_hash: Row { records: 150, seeds: 1, service: ids(Ids::Colliding), ..row() };
-
-    // Those of more than 20,000 records, of which a bounded memory of identities has called losses and repeats proven.
-    a_long_list_whose_records_move_while_its_total_stands_still: Row {
-        seeds: 2,
-        service: drifting(Order::Anywhere, Drift { every_requests: 60, times: 4, updates: 1, ..Drift::default() }),
-        ..long()
-    };
-    a_long_list_resumed_after_5_000_were_inserted: Row { meanwhile: Some(Change::Insert(5_000)), ..long() };
-    a_long_list_resumed_after_the_latest_changes_went_first: Row {
-        service: order(Order::UpdatedDesc),
-        meanwhile: Some(Change::Update(300)),
-        ..long()
+        ..row(MayBe::Any, Options { warnings: true, ..Options::default() })
     };
 
     // Those that were read without end.
-    a_signed_url_is_another_one_at_every_read: Row {
-        records: 100,
-        seeds: 1,
-        service: ids(Ids::Volatile),
-        may_be: MayBe::NotProven,
-        ..row()
-    };
-    more_always_follow: Row {
-        records: 29_500,
-        most_pages: 295,
-        seeds: 1,
-        service: Options { total: Total::Unknown, ..Options::default() },
-        may_be: MayBe::NotProven,
-        ..row()
-    };
-}
-
-fn drifting(order: Order, drift: Drift) -> Options {
-    Options {
-        order,
-        drift: Some(drift),
-        ..Options::default()
-    }
+    a_signed_url_is_another_one_at_every_read: row(MayBe::NotProven, ids(Ids::Volatile));
+    more_always_follow: row(MayBe::NotProven, Options { total: Total::Unknown, ..Options::default() });
 }
 
 /// Reads a list of the row with several seeds, in pages of several sizes, and tells of all that is wrong.
@@ -225,39 +117,29 @@ async fn check(row: Row) {
         1 => 1,
         seeds => rounds.unwrap_or(seeds),
     };
-    for page_size in [1, 2, 10, 100]
+    for (page_size, seed) in [1, 2, 10, 100]
         .into_iter()
-        .filter(|size| *size >= row.smallest_page)
+        .flat_map(|size| (0..seeds).map(move |seed| (size, seed)))
     {
-        for seed in 0..seeds {
-            let records = row.records.min(row.most_pages * page_size);
-            let (sandbox, mut settings) = start(Options {
-                records: [(row.list.name().to_owned(), records)].into(),
-                faults: true,
-                seed,
-                drift: row.service.drift.map(|drift| Drift { seed, ..drift }),
-                ..row.service.clone()
-            });
-            let client = settings.paced(false).build().unwrap();
-            let granted = page_size.min(row.service.max_limit.unwrap_or(100));
-            // Far more than reading the list several times takes.
-            let most = 300 + 10 * records / granted;
-            let stop = row
-                .meanwhile
-                .map(|_| (row.most_pages * page_size * 4 / 5) as usize);
-            let change = || {
-                sandbox
-                    .change(row.list.name(), row.meanwhile.unwrap())
-                    .unwrap()
-            };
-            let read = read(&client, row.list, page_size, stop, change);
-            let judged = tokio::select! {
-                told = read => judge(&row, &sandbox, records, granted, told),
-                requests = more_requests(&sandbox, most) => Err(format!("no end after {requests} requests")),
-            };
-            if let Err(fault) = judged {
-                wrong.push(format!("pages of {page_size}, seed {seed}: {fault}"));
+        let records = row.records.min(MOST_PAGES * page_size);
+        let (sandbox, mut settings) = start(Options {
+            records: [(row.list.name().to_owned(), records)].into(),
+            faults: true,
+            seed,
+            drift: row.service.drift.map(|drift| Drift { seed, ..drift }),
+            ..row.service.clone()
+        });
+        let client = settings.paced(false).build().unwrap();
+        // Far more than reading the list several times takes.
+        let most = 300 + 10 * records / page_size;
+        let judged = tokio::select! {
+            (delivered, ended) = read(&client, row.list, page_size) => {
+                judge(&row, &sandbox, page_size, &delivered, ended)
             }
+            requests = more_requests(&sandbox, most) => Err(format!("no end after {requests} requests")),
+        };
+        if let Err(fault) = judged {
+            wrong.push(format!("pages of {page_size}, seed {seed}: {fault}"));
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
@@ -271,103 +153,58 @@ async fn more_requests(sandbox: &Sandbox, most: u64) -> u64 {
     sandbox.stats().requests
 }
 
-/// What a scan has delivered, by identity, and how it ended.
-struct Told {
-    delivered: BTreeMap<String, u64>,
-    ended: Result<Completeness, Error>,
-}
-
-/// Reads a list in one scan; or in two, the first of which is stopped behind so many records, with a change in between.
+/// What a scan has delivered, by identity and how often, and how it ended.
 async fn read(
     client: &Client,
     list: Resource,
     page_size: u64,
-    mut stop: Option<usize>,
-    change: impl Fn(),
-) -> Told {
+) -> (BTreeMap<String, u64>, Result<Completeness, Error>) {
     let mut delivered = BTreeMap::new();
-    let (mut resume, mut entries) = (None, Vec::new());
-    loop {
-        let mut scan = client.resource(list).scan(ScanOptions {
-            page_size: Some(page_size),
-            resume: resume.take(),
-            ..ScanOptions::default()
-        });
-        let (mut state, mut records) = (None, 0);
-        let ended = loop {
-            match scan.next_batch().await {
-                Some(Ok(batch)) => {
-                    records += batch.records.len();
-                    for record in &batch.records {
-                        *delivered.entry(identity(record.as_str())).or_default() += 1;
-                    }
-                    entries.extend_from_slice(&batch.entries);
-                    state = Some(batch.state.clone());
-                }
-                Some(Err(error)) => break Err(error),
-                None => break Ok(scan.receipt().completeness),
-            }
-            if stop.is_some_and(|stop| records >= stop) {
-                break Ok(Completeness::Unfinished);
-            }
-        };
-        if stop.take().is_none() || ended.is_err() {
-            return Told { delivered, ended };
+    let mut scan = client.resource(list).scan(ScanOptions {
+        page_size: Some(page_size),
+        ..ScanOptions::default()
+    });
+    while let Some(record) = scan.next().await {
+        match record {
+            Ok(record) => *delivered.entry(identity(record.as_str())).or_default() += 1,
+            Err(error) => return (delivered, Err(error)),
         }
-        let is_stopped = matches!(ended, Ok(Completeness::Unfinished));
-        assert!(is_stopped, "the scan ended before it was to be stopped");
-        change();
-        resume = Some(Resume::new(state.unwrap(), entries.clone()).unwrap());
     }
+    (delivered, Ok(scan.receipt().completeness))
 }
 
 /// The law, and what the row says beside it.
 fn judge(
     row: &Row,
     sandbox: &Sandbox,
-    records: u64,
-    granted: u64,
-    told: Told,
+    page_size: u64,
+    delivered: &BTreeMap<String, u64>,
+    ended: Result<Completeness, Error>,
 ) -> Result<(), String> {
-    let completeness = match told.ended {
-        Err(error) if matches!(error.kind(), ErrorKind::Paging | ErrorKind::Incomplete) => {
-            return match row.may_be {
-                MayBe::Proven => Err(format!("ended with an error: {error}")),
+    match ended {
+        Ok(Completeness::Proven) => {
+            let path = format!("/__drift?list={}", row.list.name());
+            let log = serde_json::from_str(&stub::get(sandbox.base_url(), &path)).unwrap();
+            let (lost, repeated) = faults(&log, delivered);
+            match row.may_be {
+                _ if lost + repeated > 0 => Err(format!(
+                    "proven, but {lost} lost and {repeated} delivered too often"
+                )),
+                MayBe::NotProven => Err("proven, which it cannot be".to_owned()),
                 _ => Ok(()),
-            };
+            }
         }
-        Err(error) => return Err(format!("ended with {:?}: {error}", error.kind())),
-        Ok(completeness) => completeness,
-    };
-    if completeness != Completeness::Proven {
-        return match row.may_be == MayBe::Proven && granted > 1 {
-            true => Err(format!("ended {completeness:?}")),
-            false => Ok(()),
-        };
-    }
-    if row.may_be == MayBe::AnyOfCopies {
-        return Ok(());
-    }
-    let path = format!("/__drift?list={}", row.list.name());
-    let log = serde_json::from_str(&stub::get(sandbox.base_url(), &path)).unwrap();
-    let faults = faults(&log, &told.delivered, row.may_be, granted);
-    if !faults.is_empty() {
-        return Err(format!("proven, but {}", faults.join(", ")));
-    }
-    match row.may_be == MayBe::NotProven && records > granted {
-        true => Err("proven, which it cannot be".to_owned()),
-        false => Ok(()),
+        Err(error) if !matches!(error.kind(), ErrorKind::Paging | ErrorKind::Incomplete) => {
+            Err(format!("ended with {:?}: {error}", error.kind()))
+        }
+        ended if row.may_be == MayBe::Proven && page_size > 1 => Err(format!("ended {ended:?}")),
+        _ => Ok(()),
     }
 }
 
-/// What is missing of the records that were in the list all the time by the sandbox's account, and what was delivered more
-/// often than it was ever there.
-fn faults(
-    log: &Value,
-    delivered: &BTreeMap<String, u64>,
-    may_be: MayBe,
-    granted: u64,
-) -> Vec<String> {
+/// How many of the records are missing that were in the list all the time by the sandbox's account, and how many were
+/// delivered more often than they were ever there.
+fn faults(log: &Value, delivered: &BTreeMap<String, u64>) -> (u64, u64) {
     let count = |what: &str| {
         let mut counts = BTreeMap::<String, u64>::new();
         for identity in log[what].as_array().unwrap() {
@@ -376,40 +213,15 @@ fn faults(
         counts
     };
     let of = |counts: &BTreeMap<String, u64>, identity| counts.get(identity).copied().unwrap_or(0);
-    let (moved, stayed, came, went) = (
-        count("moved"),
-        count("stayed"),
-        count("came"),
-        count("went"),
-    );
-    let (mut lost, mut lost_moved, mut repeated) = (0, 0, 0);
-    for (identity, count) in &stayed {
-        let missing = count.saturating_sub(of(delivered, identity));
-        match moved.contains_key(identity) {
-            true => lost_moved += missing,
-            false => lost += missing,
-        }
-    }
-    for (identity, count) in delivered {
-        let came = of(&came, identity);
-        let ever = of(&stayed, identity) + came.max(of(&went, identity));
-        repeated += count.saturating_sub(ever);
-    }
-    if may_be == MayBe::AnyWithoutTheMoved {
-        lost_moved = 0;
-        // In small pages, those that moved may also hide others.
-        lost = if granted < 10 { 0 } else { lost };
-    }
-    let faults = [
-        (lost, "lost"),
-        (lost_moved, "lost that had moved"),
-        (repeated, "delivered too often"),
-    ];
-    let total: u64 = stayed.values().sum();
-    let faults = faults.into_iter().filter(|(count, _)| *count > 0);
-    faults
-        .map(|(count, fault)| format!("{count} of {total} {fault}"))
-        .collect()
+    let (stayed, came, went) = (count("stayed"), count("came"), count("went"));
+    let lost = stayed
+        .iter()
+        .map(|(identity, count)| count.saturating_sub(of(delivered, identity)));
+    let repeated = delivered.iter().map(|(identity, count)| {
+        let ever = of(&stayed, identity) + of(&came, identity).max(of(&went, identity));
+        count.saturating_sub(ever)
+    });
+    (lost.sum(), repeated.sum())
 }
 
 /// The `id` of a record, or its members except the one that is another one at every read: as in the log.

@@ -17,7 +17,8 @@ fn child() {
         return;
     };
     let claim = Claim::acquire(Path::new(&path)).unwrap();
-    let mut staging = stage(&claim).unwrap();
+    let sync = Sync::new(Resource::Contacts, &path);
+    let mut staging = Staging::begin(&claim, &sync, &config("c")).unwrap();
     staging.take(&[], &records(&second())).unwrap();
     let mut left: u64 = steps.parse().unwrap();
     let kill = move || {
@@ -36,7 +37,8 @@ fn child() {
         .connection
         .execute_batch("PRAGMA cache_size = 10")
         .unwrap();
-    commit(staging, second().len(), Proof::Counted).unwrap();
+    let receipt = receipt(second().len(), Proof::Counted);
+    staging.commit(receipt, SystemTime::now()).unwrap();
 }
 
 fn second() -> Vec<String> {

@@ -64,17 +64,16 @@ fn one_sync_writes_at_a_time_and_what_a_failed_one_has_begun_is_gone_again() {
 fn a_mirror_is_of_one_service_one_client_and_one_set_of_filters() {
     let trial = Trial::of(0..3);
     let claim = Claim::acquire(&trial.path).unwrap();
-    for (of, words) in [
-        (
-            ["https://other.example", "{}"],
-            "base_url, client_id: the mirror has contacts of",
-        ),
-        (
-            ["https://talent.example", "{\"region\":\"eu\"}"],
-            "parameters: the mirror has",
-        ),
+    let pools = Sync::new(Resource::Pools, &trial.path);
+    let mut filtered = trial.sync.clone();
+    filtered.scan.arguments = Arguments::default().with("region", "eu");
+    let base_url = "base_url, client_id: the mirror has";
+    for (sync, client, words) in [
+        (&trial.sync, "other", base_url),
+        (&pools, "other", base_url),
+        (&filtered, "c", "parameters: the mirror has contacts of {}"),
     ] {
-        let refused = Staging::begin(&claim, Resource::Contacts, of.map(str::to_owned));
+        let refused = Staging::begin(&claim, sync, &config(client));
         let error = refused.err().unwrap().at(&trial.path);
         assert!(error.message().contains(words), "{error}");
         assert!(
@@ -83,9 +82,7 @@ fn a_mirror_is_of_one_service_one_client_and_one_set_of_filters() {
         );
         assert_eq!(error.kind(), talentdata_core::ErrorKind::InvalidArgument);
     }
-    // Of another list, too.
-    let other = ["https://other.example", "{}"].map(str::to_owned);
-    assert!(Staging::begin(&claim, Resource::Pools, other).is_err());
+    assert!(Staging::begin(&claim, &pools, &config("c")).is_ok());
 }
 
 #[test]
@@ -93,10 +90,10 @@ fn a_file_that_another_program_holds_or_a_full_disk_leaves_the_mirror_as_it_was(
     let trial = Trial::of(0..300);
     let claim = Claim::acquire(&trial.path).unwrap();
     let attempt = |prepare: &str| {
-        let mut staging = stage(&claim).unwrap();
+        let mut staging = Staging::begin(&claim, &trial.sync, &config("c")).unwrap();
         staging.take(&[], &records(&contacts(100..900))).unwrap();
         staging.connection.execute_batch(prepare).unwrap();
-        let failed = commit(staging, 800, Proof::None);
+        let failed = staging.commit(receipt(800, Proof::None), SystemTime::now());
         failed.err().unwrap().at(&trial.path).message().to_owned()
     };
     let other = rusqlite::Connection::open(&trial.path).unwrap();
@@ -137,13 +134,14 @@ fn a_mirror_in_a_directory_that_cannot_be_written_can_be_read() {
 fn without_shared_memory_a_mirror_works_with_a_rollback_journal() {
     let trial = Trial::of(0..30);
     let claim = Claim::acquire(&trial.path).unwrap();
-    let mut staging = stage(&claim).unwrap();
+    let mut staging = Staging::begin(&claim, &trial.sync, &config("c")).unwrap();
     staging
         .connection
         .query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))
         .unwrap();
     staging.take(&[], &records(&contacts(1..31))).unwrap();
-    let receipt = commit(staging, 30, Proof::Counted).unwrap();
+    let receipt = staging.commit(receipt(30, Proof::Counted), SystemTime::now());
+    let receipt = receipt.unwrap();
     assert_eq!((receipt.changes.insert, receipt.changes.delete), (1, 1));
     assert_eq!(trial.current(), contacts(1..31));
 }
@@ -168,10 +166,7 @@ fn limited_child() {
     let Ok(path) = std::env::var("TALENTDATA_TEST_LIMITED") else {
         return;
     };
-    let trial = Trial {
-        path: path.into(),
-        ..Trial::new()
-    };
+    let trial = Trial::at(path.into(), tempfile::tempdir().unwrap());
     let failed = trial.sync_late(&[], &contacts(0..5_000), Proof::None);
     println!("<{}>", failed.err().unwrap().message());
 }

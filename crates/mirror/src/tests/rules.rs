@@ -1,6 +1,7 @@
 //! When a change is what: inserts, updates, deletes, missing records and those that come back.
 
 use super::*;
+use std::time::Duration;
 
 #[test]
 fn each_change_is_reported_once_and_each_sync_can_be_read_again() {
@@ -93,7 +94,7 @@ fn an_emptied_list_is_not_believed_until_the_caller_accepts_it() {
     let back = trial.sync(&contacts(0..3000), Proof::Counted);
     assert_eq!((back.changes.reappeared, back.missing), (3000, 0));
     for (max, deletes) in [("20%", 0), ("2999", 0), ("100%", 3000)] {
-        trial.max_deletes = max.parse().unwrap();
+        trial.sync.max_deletes = max.parse().unwrap();
         let receipt = trial.sync(&[], Proof::Counted);
         assert_eq!(receipt.changes.delete, deletes);
         assert_eq!(receipt.withheld.is_some(), deletes == 0);
@@ -180,7 +181,7 @@ fn what_is_older_goes_and_asking_for_it_is_an_error() {
     let day = |day: u64| Duration::from_secs(1_700_000_000 + day * 86_400);
     for number in 0..11 {
         trial.ended = Some(SystemTime::UNIX_EPOCH + day(number));
-        trial.keep = (number == 10).then(|| Duration::from_secs(3 * 86_400));
+        trial.sync.keep = (number == 10).then(|| Duration::from_secs(3 * 86_400));
         let mut texts = contacts(0..20);
         texts[4] = contact(4, number % 10);
         trial.sync(&texts, Proof::Counted);

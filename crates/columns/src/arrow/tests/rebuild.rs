@@ -8,6 +8,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field, TimeUnit};
+use chrono::{DateTime, FixedOffset, NaiveDate};
 use talentdata_core::RawRecord;
 use talentdata_core::json::{self, decoded};
 
@@ -169,7 +170,10 @@ fn value(field: &Field, array: &ArrayRef, at: usize) -> String {
             spelt_numbers(&array.as_primitive::<Float64Type>().value(at).to_string())
         }
         DataType::Boolean => array.as_boolean().value(at).to_string(),
-        DataType::Date32 => spelt(&date(array.as_primitive::<Date32Type>().value(at).into())),
+        DataType::Date32 => {
+            let days = array.as_primitive::<Date32Type>().value(at);
+            spelt(&NaiveDate::from_epoch_days(days).unwrap().to_string())
+        }
         DataType::Timestamp(TimeUnit::Microsecond, _) => {
             let micros = array.as_primitive::<TimestampMicrosecondType>().value(at);
             spelt(&date_time(field, i128::from(micros) * 1000))
@@ -204,53 +208,18 @@ fn value(field: &Field, array: &ArrayRef, at: usize) -> String {
     }
 }
 
-/// The calendar by counting: slow, and no copy of what it checks.
-fn date(days: i64) -> String {
-    let (era, mut day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    // An era of 400 years from 1970 on has the same days as any other.
-    let mut year = 1970;
-    let leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    while day >= 365 + i64::from(leap(year)) {
-        day -= 365 + i64::from(leap(year));
-        year += 1;
-    }
-    let february = 28 + i64::from(leap(year));
-    let months = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let mut month = 0;
-    while day >= months[month] {
-        day -= months[month];
-        month += 1;
-    }
-    format!("{:04}-{:02}-{:02}", year + 400 * era, month + 1, day + 1)
-}
-
 fn date_time(field: &Field, nanos: i128) -> String {
     let offset = metadata(field, "talentdata:offset").unwrap();
-    let digits: usize = metadata(field, "talentdata:fraction")
-        .unwrap()
-        .parse()
-        .unwrap();
-    let ahead = match offset {
-        "Z" | "z" => 0,
-        offset => {
-            let minutes: i128 =
-                offset[1..3].parse::<i128>().unwrap() * 60 + offset[4..6].parse::<i128>().unwrap();
-            if offset.starts_with('-') {
-                -minutes
-            } else {
-                minutes
-            }
-        }
-    };
-    let local = nanos + ahead * 60_000_000_000;
-    let (second, nanos) = (
-        local.div_euclid(1_000_000_000),
-        local.rem_euclid(1_000_000_000),
-    );
-    let (day, second) = (second.div_euclid(86_400), second.rem_euclid(86_400));
-    let date = date(day.try_into().unwrap());
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    let fraction = &format!("{nanos:09}")[..digits];
+    let digits = metadata(field, "talentdata:fraction").unwrap();
+    let digits: usize = digits.parse().unwrap();
+    let ahead = offset.parse::<FixedOffset>();
+    let ahead = ahead.map_or(0, |ahead| ahead.local_minus_utc());
+    let second = i64::try_from(nanos.div_euclid(1_000_000_000)).unwrap() + i64::from(ahead);
+    let local = DateTime::from_timestamp(second, 0).unwrap();
+    let fraction = &format!("{:09}", nanos.rem_euclid(1_000_000_000))[..digits];
     let point = if digits > 0 { "." } else { "" };
-    format!("{date}T{hour:02}:{minute:02}:{second:02}{point}{fraction}{offset}")
+    format!(
+        "{}{point}{fraction}{offset}",
+        local.format("%Y-%m-%dT%H:%M:%S")
+    )
 }
