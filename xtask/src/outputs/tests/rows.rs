@@ -44,7 +44,7 @@ const ERROR_KIND: &[Edit] = &[
     ),
 ];
 
-/// Its row, and the line that includes its writer, which is a file besides.
+/// Its row, and its writer.
 const FORMAT: &[Edit] = &[
     (
         FORMATS,
@@ -58,35 +58,30 @@ const FORMAT: &[Edit] = &[
     ),
     (
         FORMATS,
-        "Self::Jsonl => Box::new(JsonlSink::new(writer)),\n",
-        "            Self::Trial => Box::new(trial::TrialSink(writer)),\n",
+        "    Jsonl(BufWriter<Target>, Vec<u8>),\n",
+        "    Trial(BufWriter<Target>),\n",
     ),
-    (FORMATS, "mod parquet;\n", "mod trial;\n"),
+    (
+        FORMATS,
+        "Format::Jsonl => Writer::Jsonl(buffered(target), Vec::new()),\n",
+        "            Format::Trial => Writer::Trial(buffered(target)),\n",
+    ),
+    (
+        FORMATS,
+        "    fn write(&mut self, record: &RawRecord) -> Result<()> {\n        match self {\n",
+        "            Writer::Trial(output) => output.write_all(b\"trial\\n\").map_err(refused),\n",
+    ),
+    (
+        FORMATS,
+        "Some(Writer::Jsonl(output, _)) => output.flush().map_err(refused),\n",
+        "            Some(Writer::Trial(output)) => output.flush().map_err(refused),\n",
+    ),
+    (
+        FORMATS,
+        "Some(Writer::Jsonl(output, _)) => into_target(output),\n",
+        "            Some(Writer::Trial(output)) => into_target(output),\n",
+    ),
 ];
-
-const WRITER: &str = "\
-//! A format of a trial: the number of each record.
-
-use super::{Sink, refused};
-use std::io::Write;
-use talentdata_core::{RawRecord, Result};
-
-/// Writes the trial.
-pub(super) struct TrialSink<W: Write>(pub(super) W);
-
-impl<W: Write + Send> Sink for TrialSink<W> {
-    fn write(&mut self, records: &[RawRecord]) -> Result<usize> {
-        for _ in records {
-            self.0.write_all(b\"trial\\n\").map_err(refused)?;
-        }
-        Ok(records.len())
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        self.0.flush().map_err(refused)
-    }
-}
-";
 
 /// Makes the edits, of as many files as ARCHITECTURE.md says.
 pub(super) fn add_rows(copy: &Path) {
@@ -101,7 +96,6 @@ pub(super) fn add_rows(copy: &Path) {
             std::fs::write(path, text).unwrap();
         }
     }
-    std::fs::write(copy.join("crates/columns/src/format/trial.rs"), WRITER).unwrap();
 }
 
 /// Writes the files of the copy by the command of the copy, which has the kinds of error built in.
