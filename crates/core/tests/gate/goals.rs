@@ -132,6 +132,28 @@ fn goals_of_the_first_minute() {
     }
 }
 
+#[test]
+fn goals_settled_alone() {
+    for (policy, near, far) in [
+        (Policy::ClockWindow, 0.97, 0.96),
+        (Policy::FirstRequestWindow, 0.95, 0.89),
+        (Policy::SlidingLog, 0.94, 0.89),
+        (Policy::SlidingCounter, 0.92, 0.86),
+        (Policy::TokenBucket, 0.995, 0.995),
+        (Policy::Gcra, 0.995, 0.995),
+    ] {
+        for (round_trip, goal) in [(20, near), (100, far)] {
+            let mut scenario = Scenario::new(policy, round_trip, 1);
+            scenario.until = secs(60);
+            let runs = scenario.runs(SEEDS);
+            let row = format!("from 20 s to 60 s, {policy}, {round_trip} ms");
+            let share = mean(&runs, |run| run.share_between(20, 60));
+            reach(&row, share, goal, &format!("{} refused", refused(&runs)));
+            assert_eq!(refused(&runs), 0, "{row}");
+        }
+    }
+}
+
 fn reach_settled(members: usize, round_trip: u64, unfair: f64) {
     for (policy, near, far) in SETTLED {
         let goal = if round_trip == 20 { near } else { far };
