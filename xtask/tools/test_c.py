@@ -1,5 +1,5 @@
 """The part `c` of the tests: a CMake project of C and C++ programs, run by CTest against an installed library, a sandbox and
-a server for budgets. The library is built once for all presets: plain, valgrind and sanitizers."""
+a server for budgets. The library is built once for all presets: plain, valgrind, sanitizers, and clang where there is one."""
 
 import json
 import os
@@ -24,6 +24,8 @@ FROM_PYPI = ["cmake==3.31.6", "ninja==1.13.0"]
 def run():
     made = build(*BUILD)
     presets = [("plain", "plain"), ("plain", "valgrind"), ("sanitizers", "sanitizers")]
+    if shutil.which("clang"):
+        presets.append(("clang", "clang"))
     if not shutil.which("valgrind"):
         print("valgrind is not installed: its part is NOT RUN", flush=True)
         del presets[1]

@@ -1,6 +1,6 @@
 // Does what one case of tests/cases asks, and prints how it went as JSON, for the runner to compare.
 //
-// cases [--max-attempts N] [--attempt-ms N] VERB, where VERB is one of: version, permissions,
+// cases [--SETTING=VALUE]... VERB, where VERB is one of: version, permissions,
 // check VERSION CATEGORY..., scan LIST, page LIST LIMIT OFFSET, repeat N VERB.
 #include <talentdata.hpp>
 
@@ -33,14 +33,14 @@ std::string perform(const talentdata::client &client, const words &verb) {
     return answer("", "null", client.check_version({verb.at(1), words(verb.begin() + 2, verb.end())}).json());
   }
   if (what == "scan") {
-    auto scan = client.list(talentdata::list_of<talentdata::record>{{verb.at(1).c_str()}});
+    auto scan = client.list(talentdata::list_of<talentdata::record>{verb.at(1).c_str()});
     std::string records;
     for (const auto &record : scan) append(records, record);
     const auto receipt = scan.receipt();
     return answer(records, to_json(receipt.completeness()), receipt.json());
   }
   if (what == "page") {
-    const talentdata::list_of<talentdata::record> list{{verb.at(1).c_str()}};
+    const talentdata::list_of<talentdata::record> list{verb.at(1).c_str()};
     const auto page = client.page(list, std::stoull(verb.at(2)), std::stoull(verb.at(3)));
     std::string records;
     for (const auto &record : page.records()) append(records, record);
@@ -77,11 +77,9 @@ void say_the_rest(const talentdata::error &error) {
 int main(int count, char **arguments) {
   words verb(arguments + 1, arguments + count);
   talentdata::config config;
-  while (verb.size() > 2 && verb[0].rfind("--", 0) == 0) {
-    if (verb[0] == "--max-attempts") config.set("max_attempts", verb[1]);
-    else if (verb[0] == "--attempt-ms") config.set("attempt_timeout", std::chrono::milliseconds(std::stoll(verb[1])));
-    else throw std::invalid_argument("no such setting: " + verb[0]);
-    verb.erase(verb.begin(), verb.begin() + 2);
+  for (; verb.at(0).rfind("--", 0) == 0; verb.erase(verb.begin())) {
+    const auto equals = verb[0].find('=');
+    config.set(verb[0].substr(2, equals - 2), verb[0].substr(equals + 1));
   }
   config.log(TALENTDATA_LOG_LEVEL_TRACE, [](talentdata_log_level, std::string_view message) {
     std::fprintf(stderr, "%.*s\n", static_cast<int>(message.size()), message.data());

@@ -142,6 +142,13 @@ int64_t rows(struct ArrowArrayStream *stream) {
 
 unsigned long contacts(void) { return strtoul(getenv("CONTACTS"), NULL, 10); }
 
+void ask_version(const talentdata_client *client) {
+  talentdata_record *version;
+  OK(talentdata_client_version(client, &version));
+  CHECK(talentdata_record_kind(version) == TALENTDATA_VALUE_KIND_OBJECT);
+  talentdata_record_free(version);
+}
+
 talentdata_client *client_with(const char *setting, const char *value) {
   talentdata_config *config = talentdata_config_new();
   talentdata_client *client;
@@ -169,50 +176,24 @@ struct service {
   pthread_t thread;
 };
 
-/* The head of a request, which fits into the buffer; 0 when there is none. */
-static int read_head(int connection, char *buffer, size_t size) {
-  size_t length = 0;
-  while (length + 1 < size) {
-    ssize_t count = read(connection, buffer + length, size - 1 - length);
-    if (count <= 0) return 0;
-    length += (size_t)count;
-    buffer[length] = 0;
-    char *end = strstr(buffer, "\r\n\r\n");
-    if (!end) continue;
-    /* The body of a token request; closing a connection with unread bytes would reset it. */
-    const char *field = strstr(buffer, "ontent-");
-    while (field && strncmp(field, "ontent-length:", 14) && strncmp(field, "ontent-Length:", 14)) field = strstr(field + 1, "ontent-");
-    size_t body = field ? strtoul(field + 14, NULL, 10) : 0;
-    if (length >= (size_t)(end + 4 - buffer) + body) return 1;
-  }
-  return 0;
-}
-
-static void respond(int connection, const char *body) {
-  char head[128];
-  snprintf(head, sizeof head,
-           "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
-           body ? "200 OK" : "404 Not Found", body ? strlen(body) : 0);
-  for (const char *text = head; text; text = text == head ? body : NULL) {
-    for (size_t sent = 0; sent < strlen(text);) {
-      ssize_t count = send(connection, text + sent, strlen(text) - sent, MSG_NOSIGNAL);
-      if (count <= 0) return;
-      sent += (size_t)count;
-    }
-  }
-}
-
+/* Requests and responses are small: one read takes one, and one write gives one. */
 static void *serve(void *argument) {
+  static const char *token = "{\"access_token\":\"prepared-token\",\"token_type\":\"Bearer\",\"expires_in\":3600}";
   struct service *service = argument;
-  char request[8192];
+  char request[8192], response[8192];
   for (int connection; (connection = accept(service->listener, NULL, NULL)) >= 0; close(connection)) {
-    if (!read_head(connection, request, sizeof request)) continue;
+    const ssize_t count = read(connection, request, sizeof request - 1);
+    if (count <= 0) continue;
+    request[count] = 0;
     const char *offset = strstr(request, "offset=");
-    if (strncmp(request, "POST", 4) == 0) {
-      respond(connection, "{\"access_token\":\"prepared-token\",\"token_type\":\"Bearer\",\"expires_in\":3600}");
-    } else {
-      respond(connection, service->page(offset ? strtoul(offset + 7, NULL, 10) : 0));
-    }
+    const char *body = strncmp(request, "POST", 4) ? service->page(offset ? strtoul(offset + 7, NULL, 10) : 0) : token;
+    snprintf(response, sizeof response,
+             "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s",
+             body ? "200 OK" : "404 Not Found", body ? strlen(body) : 0, body ? body : "");
+    (void)!send(connection, response, strlen(response), MSG_NOSIGNAL);
+    /* Until the client has closed it, or it would be reset. */
+    shutdown(connection, SHUT_WR);
+    while (read(connection, request, sizeof request) > 0) {}
   }
   return NULL;
 }

@@ -52,6 +52,7 @@ int says(talentdata_record *record, const char *words);
 /* The rows of a stream, which is released. */
 int64_t rows(struct ArrowArrayStream *stream);
 unsigned long contacts(void);
+void ask_version(const talentdata_client *client);
 talentdata_client *client_with(const char *setting, const char *value);
 /* Options with names and values, up to a NULL. */
 talentdata_options *options_with(const char *first, ...);

@@ -14,26 +14,12 @@ void blake3_hasher_init(void *hasher) { (void)hasher; }
 void blake3_hash_many(void);
 void blake3_hash_many(void) { abort(); }
 
-static char directory[] = "jobs-XXXXXX";
-
-static const char *in_directory(const char *name) {
-  static char path[256];
-  snprintf(path, sizeof path, "%s/%s", directory, name);
-  return path;
-}
-
-/* The content of a file, which the caller frees; NULL where there is none. */
-static char *content(const char *path, size_t *size) {
+/* Whether a file begins with these bytes. */
+static int begins(const char *path, const char *wanted) {
+  char bytes[64] = "";
   FILE *file = fopen(path, "rb");
-  if (!file) return NULL;
-  fseek(file, 0, SEEK_END);
-  *size = (size_t)ftell(file);
-  char *bytes = malloc(*size + 1);
-  rewind(file);
-  *size = fread(bytes, 1, *size, file);
-  bytes[*size] = 0;
-  fclose(file);
-  return bytes;
+  CHECK(file && fread(bytes, 1, sizeof bytes, file) > 0 && fclose(file) == 0);
+  return strncmp(bytes, wanted, strlen(wanted)) == 0;
 }
 
 static talentdata_job *export(talentdata_client *client, const char *path, talentdata_format format,
@@ -64,20 +50,15 @@ static void every_format(talentdata_client *client) {
   };
   talentdata_options *options = options_with("limit", "150", "page_size", "50", NULL);
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-    size_t size = 0;
-    CHECK(run(export(client, in_directory(formats[i].name), formats[i].format, options)) == 150);
-    char *bytes = content(in_directory(formats[i].name), &size);
-    CHECK(bytes && strncmp(bytes, formats[i].begin, strlen(formats[i].begin)) == 0);
-    free(bytes);
+    CHECK(run(export(client, formats[i].name, formats[i].format, options)) == 150);
+    CHECK(begins(formats[i].name, formats[i].begin));
   }
   talentdata_options_free(options);
 }
 
 /* The file is what its receipt says, as text or in a file, until a byte of it changes. */
 static void verified(talentdata_client *client) {
-  char path[256], kept[256];
-  snprintf(path, sizeof path, "%s", in_directory("verified.jsonl"));
-  snprintf(kept, sizeof kept, "%s", in_directory("receipt.json"));
+  const char *path = "verified.jsonl", *kept = "receipt.json";
   talentdata_job *job = export(client, path, TALENTDATA_FORMAT_OF_PATH, NULL);
   talentdata_record *receipt, *report;
   OK(talentdata_job_run(job, &receipt));
@@ -143,8 +124,8 @@ static void cancelled_and_resumed(void) {
   talentdata_options *options = options_with("resume", "true", "page_size", "10", NULL);
   pthread_t thread;
   void *error;
-  size_t size = 0;
-  talentdata_job *job = export(client, in_directory("slow.jsonl"), TALENTDATA_FORMAT_OF_PATH, options);
+  (void)remove("slow.jsonl");
+  talentdata_job *job = export(client, "slow.jsonl", TALENTDATA_FORMAT_OF_PATH, options);
   CHECK(progress(job) == 0);
   pthread_create(&thread, NULL, run_until_cancelled, job);
   while (progress(job) == 0) sched_yield();
@@ -156,7 +137,7 @@ static void cancelled_and_resumed(void) {
   pthread_join(thread, &error);
   fixture_fails(error, TALENTDATA_ERROR_KIND_CANCELLED, "10 records are kept", "a cancelled export");
   fixture_fails(talentdata_job_run(job, fixture_slot(0)), TALENTDATA_ERROR_KIND_CANCELLED, "stopped", "a job that was cancelled");
-  CHECK(content(in_directory("slow.jsonl"), &size) == NULL);
+  CHECK(access("slow.jsonl", F_OK) != 0);
   talentdata_job_free(job);
   fixture_fails(talentdata_client_export(client, T("pools"), T("a.csv"), TALENTDATA_FORMAT_CSV, NULL, fixture_slot(0)),
                 TALENTDATA_ERROR_KIND_CLOSED, "closed", "a job of a closed client");
@@ -166,7 +147,7 @@ static void cancelled_and_resumed(void) {
   pthread_cond_broadcast(&changed);
   pthread_mutex_unlock(&lock);
   client = client_with("base_url", service_url(service));
-  job = export(client, in_directory("slow.jsonl"), TALENTDATA_FORMAT_OF_PATH, options);
+  job = export(client, "slow.jsonl", TALENTDATA_FORMAT_OF_PATH, options);
   /* It outlives the client. */
   talentdata_client_free(client);
   CHECK(run(job) == total);
@@ -205,7 +186,7 @@ static void mirrored(talentdata_client *client) {
   OK(talentdata_mirror_records(mirror, pools, T("1"), &earlier));
   fixture_fails(talentdata_mirror_changes(mirror, TALENTDATA_LIST_CONTACTS, T("0"), fixture_slot(0)), INVALID,
                 "does not have contacts", "a list that was not synced");
-  fixture_fails(talentdata_mirror_records(mirror, pools, T("3"), fixture_slot(0)), INVALID, "as_of: 3", "a sync that is not there");
+  fixture_fails(talentdata_mirror_records(mirror, pools, T("3"), fixture_slot(0)), INVALID, "as_of: the mirror has pools as of sync 1", "a sync that is not there");
   fixture_fails(talentdata_mirror_open(T("nowhere"), fixture_slot(0)), TALENTDATA_ERROR_KIND_IO, "not a mirror", "no mirror");
   fixture_fails(talentdata_mirror_changes(mirror, pools, T("noon"), fixture_slot(0)), INVALID, "neither the number", "no time");
   OK(talentdata_mirror_verify(mirror, &record));
@@ -243,12 +224,8 @@ static void lost(talentdata_client *client) {
 
 int main(void) {
   talentdata_client *client;
-  talentdata_record *plan;
-  CHECK(mkdtemp(directory) != NULL && sqlite3_open(NULL, NULL) == 77);
+  CHECK(sqlite3_open(NULL, NULL) == 77);
   OK(talentdata_client_from_environment(&client));
-  OK(talentdata_client_plan(client, TALENTDATA_LIST_CONTACTS, NULL, &plan));
-  CHECK(integer_at(plan, "records") == (int64_t)contacts() && integer_at(plan, "pages") > 0);
-  talentdata_record_free(plan);
   every_format(client);
   verified(client);
   cancelled_and_resumed();

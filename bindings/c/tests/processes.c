@@ -39,19 +39,12 @@ struct parent {
 static int use_in_child(void *argument) {
   struct parent *parent = argument;
   talentdata_record *record;
-  talentdata_version_response *version;
   /* The child shares the budget with its parent, as a client of its own. */
   OK(talentdata_client_plan(parent->client, TALENTDATA_LIST_POOLS, NULL, &record));
   const int64_t members = integer_at(record, "members");
   talentdata_record_free(record);
-  OK(talentdata_client_version(parent->client, &version));
-  talentdata_version_response_free(version);
-  talentdata_error *error = NULL;
-  do {
-    error = talentdata_scan_next(parent->scan, &record);
-    if (!error) talentdata_record_free(record);
-  } while (!error && record);
-  const int closed = is_closed(error);
+  ask_version(parent->client);
+  const int closed = is_closed(talentdata_scan_next(parent->scan, &record));
   talentdata_scan_free(parent->scan);
   unsigned long count = 0;
   OK(talentdata_client_list(parent->client, TALENTDATA_LIST_POOLS, NULL, &parent->scan));
@@ -65,13 +58,11 @@ static int use_in_child(void *argument) {
 static void after_a_fork(talentdata_client *client, int is_counted) {
   struct parent parent = {.client = client, .is_counted = is_counted};
   talentdata_record *record;
-  talentdata_version_response *version;
   OK(talentdata_client_list(client, TALENTDATA_LIST_VACANCIES, NULL, &parent.scan));
   OK(talentdata_scan_next(parent.scan, &record));
   talentdata_record_free(record);
   CHECK(in_child(use_in_child, &parent));
-  OK(talentdata_client_version(client, &version));
-  talentdata_version_response_free(version);
+  ask_version(client);
   talentdata_scan_free(parent.scan);
 }
 

@@ -9,7 +9,7 @@ void use(talentdata_client *client, const talentdata_scan *scan) {
   talentdata_client_new(NULL, &client);
 #elif MISUSE == 2 /* discards */
   talentdata_scan_cancel(scan);
-#elif MISUSE == 3 /* incompatible type for argument 2 */
+#elif MISUSE == 3 /* incompatible */
   talentdata_scan *made;
   (void)!talentdata_client_list(client, TALENTDATA_FORMAT_CSV, NULL, &made);
 #elif MISUSE == 4 /* incompatible pointer type */

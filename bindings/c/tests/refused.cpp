@@ -10,10 +10,10 @@ void use(td::client &client, td::scan<td::contact> &scan) {
   client.try_version();
 #elif MISUSE == 2  // deleted
   auto copy = scan;
-#elif MISUSE == 3  // invalid conversion
+#elif MISUSE == 3  // const talentdata_scan
   const talentdata_scan *raw = nullptr;
   talentdata_scan_cancel(raw);
-#elif MISUSE == 4  // no matching function
+#elif MISUSE == 4  // no matching
   (void)client.list(TALENTDATA_FORMAT_CSV);
 #elif MISUSE == 5  // talentdata_job_run
   talentdata_job_run(nullptr, nullptr);

@@ -18,6 +18,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 PREFIX = Path(os.environ["PREFIX"])
 CONTACTS = int(os.environ["CONTACTS"])
+CC, CXX = os.environ["CC"], os.environ["CXX"]
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
 
 
@@ -56,23 +57,22 @@ def symbols() -> None:
         assert (PREFIX / "share/doc/talentdata" / name).read_bytes() == (ROOT / name).read_bytes()
     # Every header compiles alone.
     for header in sorted((PREFIX / "include").rglob("*.h*")):
-        language = ["-x", "c++", "-std=c++17"] if header.suffix == ".hpp" else ["-x", "c", "-std=c11", "-Wc++-compat"]
+        c, cpp = [CC, "-x", "c", "-std=c11", "-Wc++-compat"], [CXX, "-x", "c++", "-std=c++17"]
+        compiler = cpp if header.suffix == ".hpp" else c
         include = f"#include <{header.relative_to(PREFIX / 'include')}>\n"
         if header.name == "errors.hpp":
             include = "#include <talentdata/base.hpp>\n"
-        run("cc", *WARNINGS, *language, "-I", PREFIX / "include", "-fsyntax-only", "-", input=include)
+        run(*compiler, *WARNINGS, "-I", PREFIX / "include", "-c", "-o", "/dev/null", "-", input=include)
 
 
 def misuse() -> None:
     """Each mistake of a file fails to compile, with the words beside its number: `#elif MISUSE == 2 // words`."""
-    for name, compiler, standard in [("refused.c", "cc", "c11"), ("refused.cpp", "c++", "c++17")]:
+    for name, compiler, standard in [("refused.c", CC, "c11"), ("refused.cpp", CXX, "c++17")]:
         mistakes = re.findall(r"if MISUSE == (\d+) +(?://|/\*) *(.*?) *(?:\*/)?$", (HERE / name).read_text(), re.M)
         assert mistakes
 
         def compiled(number: str) -> subprocess.CompletedProcess[str]:
-            # What is done with a result in C is looked at only when code is made.
-            only = ["-fsyntax-only"] if compiler == "c++" else ["-c", "-o", "/dev/null"]
-            flags = [f"-std={standard}", f"-DMISUSE={number}", "-I", PREFIX / "include", *only]
+            flags = [f"-std={standard}", f"-DMISUSE={number}", "-I", PREFIX / "include", "-c", "-o", "/dev/null"]
             return run(compiler, *WARNINGS, *flags, HERE / name, check=False)
 
         assert compiled("0").returncode == 0, compiled("0").stderr
@@ -89,21 +89,15 @@ def pkg_config_flags() -> None:
     private = ["-l:libtalentdata.a" if flag == "-ltalentdata" else flag for flag in private]
     static = pkg_config("--cflags", "--libs", "talentdata-static")
     for flags in (shared, private, static, ["-static", *static]):
-        run("cc", "-std=c11", source, *flags, "-o", "built_by_hand")
+        run(CC, "-std=c11", source, *flags, "-o", "built_by_hand")
         lines = run("./built_by_hand").stdout.splitlines()
         assert len(lines) == CONTACTS, f"{flags}: {len(lines)} contacts"
 
 
-def example(name: str, program: str) -> None:
-    said = run(program).stdout
-    lines = [line for line in said.splitlines() if line.strip()]
-    if name == "quickstart":
-        assert len(lines) == CONTACTS
-    elif name == "columns":
-        assert all(line.startswith("example.") for line in lines)
-        assert sum(int(line.split()[-1]) for line in lines) == CONTACTS
-    else:
-        assert lines == [f"{CONTACTS} contacts"], said
+def example(program: str) -> None:
+    """An example prints a line for each contact, or how many there are."""
+    lines = run(program).stdout.splitlines()
+    assert len(lines) == CONTACTS or lines[0].startswith(f"{CONTACTS} contacts"), lines
 
 
 def readme() -> None:
@@ -111,8 +105,8 @@ def readme() -> None:
     text = (ROOT / "bindings/c/README.md").read_text()
     flags = pkg_config("--cflags", "--libs", "talentdata") + [f"-Wl,-rpath,{PREFIX}/lib", "-pthread"]
     for language, compiler, head in (
-        ("c", ["cc", "-std=c11", "-D_POSIX_C_SOURCE=200809L"], "#include <talentdata.h>\n#include <talentdata/arrow.h>\n"),
-        ("cpp", ["c++", "-std=c++17"], "#include <talentdata.hpp>\n#include <talentdata/arrow.h>\n"),
+        ("c", [CC, "-std=c11", "-D_POSIX_C_SOURCE=200809L"], "#include <talentdata.h>\n#include <talentdata/arrow.h>\n"),
+        ("cpp", [CXX, "-std=c++17"], "#include <talentdata.hpp>\n#include <talentdata/arrow.h>\n"),
     ):
         blocks = re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
         assert len(blocks) == 6, f"{len(blocks)} blocks of {language}"
@@ -152,8 +146,7 @@ def flat(program: str) -> None:
                 "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL);"
                 "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
             )
-            done = run(sys.executable, "-c", code, program, env=invited(service))
-            return int(done.stdout) / 1024
+            return int(run(sys.executable, "-c", code, program, env=invited(service)).stdout) / 1024
 
     few, many = peak(2_000), peak(40_000)
     print(f"peak memory: {few:.1f} MiB for 2,000 records, {many:.1f} MiB for 40,000")
@@ -181,11 +174,12 @@ def check_case(program: str, case: dict[str, Any]) -> None:
     assert set(options) <= {"records", "max_limit", "gzip", "token_lifetime_s"}
     arguments = ["--faults", "--policy=unlimited"]
     arguments += [f"--records={name}={count}" for name, count in options.get("records", {}).items()]
-    arguments += [f"--max-limit={options['max_limit']}"] if "max_limit" in options else []
-    arguments += [f"--token-lifetime={options['token_lifetime_s']}"] if "token_lifetime_s" in options else []
+    flags = {"max_limit": "--max-limit", "token_lifetime_s": "--token-lifetime"}
+    arguments += [f"{flags[name]}={value}" for name, value in options.items() if name in flags]
     arguments += ["--gzip"] if options.get("gzip") else []
     client = case.get("client", {})
-    assert set(client) <= {"client_secret", "max_attempts", "attempt_s"}
+    names = {"max_attempts": "max_attempts", "attempt_s": "attempt_timeout"}
+    assert set(client) <= {"client_secret", *names}
     expect = case["expect"]
     assert set(expect) <= {"error", "records", "ids", "completeness", "value", "requests"}
     with sandbox(*arguments) as service:
@@ -195,8 +189,7 @@ def check_case(program: str, case: dict[str, Any]) -> None:
         environment = invited(service)
         secret = client.get("client_secret", service["client_secret"])
         environment["TALENTDATA_CLIENT_SECRET"] = secret
-        settings = ["--max-attempts", client["max_attempts"]] if "max_attempts" in client else []
-        settings += ["--attempt-ms", round(client["attempt_s"] * 1000)] if "attempt_s" in client else []
+        settings = [f"--{names[name]}={value}" for name, value in client.items() if name in names]
         done = run(program, *settings, *words(case["do"]), env=environment, check=False)
         assert done.returncode == 0, f"the program ended with {done.returncode}: {done.stderr}"
         for text in (done.stdout, done.stderr):

@@ -35,7 +35,7 @@ pub(crate) struct Verb {
     /// Output format; by default that of the file name extension, else jsonl
     #[arg(long, value_parser = one_of(Format::ALL))]
     format: Option<Format>,
-    /// Continue an interrupted export to this file, or begin if there is none; not for arrow
+    /// Continue an interrupted export to this file, or begin if there is none
     #[arg(long)]
     resume: bool,
     /// Types of nested values and of timestamps: lists, structs and timestamps, or JSON text and strings.

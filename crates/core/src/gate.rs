@@ -29,7 +29,6 @@ use std::cmp::Reverse;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 pub use headers::RateHeaders;
 use ledger::{Entry, Ledger, State};
@@ -63,6 +62,8 @@ const LOOK: Duration = Duration::from_millis(250);
 /// Members whose turn is not the next ask again a little early, in parts of the time they may expect to wait: they are
 /// notified of the exact time when they are next.
 const EARLY: f64 = 0.8;
+/// The pace of a member's share is this much denser, so that a late request does not cost its place; the share is kept.
+const CATCH_UP: f64 = 0.97;
 /// What was learned is forgotten when nothing was sent for this long.
 const FORGOTTEN: Duration = Duration::from_secs(60);
 /// No time in a state is further ahead of its last use than this many seconds: the longest pause, and a margin.
@@ -304,16 +305,20 @@ impl SharedGate {
         !self.ledger.is_unanswered() && in_flight >= many && since + usual.max(least) < now
     }
 
-    /// When the share of a member lets it send: its part of the limit, evenly.
+    /// When the share of a member lets it send: its part of the limit in any window, evenly.
     fn share_allows(&self, requester: &Requester<'_>) -> Time {
         if requester.share >= 1.0 {
             return Time::ZERO;
         }
+        let window = self.settings.window;
+        // A cast from a float saturates, and so keeps a senseless share within the limit.
+        let part = ((f64::from(self.model.plan.limit) * requester.share) as u32).max(1);
         let own = |entry: &&Entry| entry.member == requester.id;
-        let last = self.ledger.entries.iter().rev().find(own);
-        let part = (f64::from(self.model.plan.limit) * requester.share).max(1.0);
-        let even = self.settings.window.div_f64(part);
-        last.map_or(Time::ZERO, |last| last.ticket.sent + even)
+        let own = self.ledger.entries.iter().rev().filter(own);
+        let mut sent = own.map(|entry| entry.ticket.sent);
+        let after = |sent: Option<Time>, wait| sent.map_or(Time::ZERO, |sent| sent + wait);
+        let even = after(sent.clone().next(), (window / part).mul_f64(CATCH_UP));
+        even.max(after(sent.nth(part as usize - 1), window))
     }
 
     fn send(&mut self, now: Time, endpoint: Endpoint, member: u64) -> Ticket {
@@ -480,7 +485,7 @@ impl SharedGate {
         self.settings == wanted
             && (1..=wanted.limit.max(1)).contains(&plan.limit)
             && plan.window == wanted.window
-            && serde_json::to_value(self).is_ok_and(|state| is_plausible(&state, "", latest))
+            && serde_json::to_string(self).is_ok_and(|state| is_plausible(&state, latest))
     }
 
     /// Corrects the pauses of a state that was read: nothing lasts longer than a window unless the service has said so to
@@ -527,22 +532,26 @@ impl SharedGate {
     }
 }
 
-/// Whether no time in a state is too far away, and no number so high that it may overflow.
-fn is_plausible(value: &Value, name: &str, latest: u64) -> bool {
-    match value {
-        Value::Array(items) => items.iter().all(|item| is_plausible(item, name, latest)),
-        Value::Object(fields) => {
-            let mut fields = fields.iter();
-            fields.all(|(name, field)| is_plausible(field, name, latest))
+/// What separates names and values in JSON. No name of a member contains any of it.
+pub(crate) const SEPARATORS: [char; 6] = ['{', '}', '[', ']', ',', ':'];
+
+/// Whether no time in a state, as JSON, is too far away, and no number so high that it may overflow. Each process asks this
+/// some hundred times a second, so the text is not parsed.
+fn is_plausible(state: &str, latest: u64) -> bool {
+    let mut name = "";
+    let mut values = state.split(SEPARATORS).filter(|value| !value.is_empty());
+    values.all(|value| {
+        if let Some(text) = value.strip_prefix('"') {
+            name = text.trim_end_matches('"');
+            return true;
         }
-        Value::Number(number) => match (number.as_u64(), name) {
+        match (value.parse::<u64>(), name) {
             (_, "id" | "next_id" | "member" | "seed" | "remaining") => true,
-            (Some(seconds), "secs") => seconds <= latest,
-            (Some(count), _) => count <= MAX_COUNT,
-            (None, _) => number.as_f64().is_some_and(|it| (0.0..=1e9).contains(&it)),
-        },
-        // No number at all, which JSON writes as null.
-        Value::Null => !["slots", "before", "others"].contains(&name),
-        _ => true,
-    }
+            (Ok(seconds), "secs") => seconds <= latest,
+            (Ok(count), _) => count <= MAX_COUNT,
+            // No number at all is written as null.
+            (Err(_), "slots" | "before" | "others") if value == "null" => false,
+            (Err(_), _) => value.parse().map_or(true, |it| (0.0..=1e9).contains(&it)),
+        }
+    })
 }

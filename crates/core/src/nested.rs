@@ -1,9 +1,5 @@
 //! A value within a record, read step by step: its kind, its number, text or truth, its items and members.
 
-mod kind;
-
-pub use kind::ValueKind;
-
 use crate::error::{Error, ErrorKind, Result};
 use crate::json;
 use crate::record::RawRecord;
@@ -11,6 +7,24 @@ use crate::request::response::from_json;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::ops::Range;
+
+/// What a JSON value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub enum ValueKind {
+    /// `null`.
+    Null = 1,
+    /// `true` or `false`.
+    Boolean = 2,
+    /// A number.
+    Number = 3,
+    /// A string.
+    String = 4,
+    /// An array.
+    Array = 5,
+    /// An object.
+    Object = 6,
+}
 
 /// A value within a record. It keeps the page of the record in memory.
 #[derive(Clone, Debug)]

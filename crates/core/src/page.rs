@@ -85,19 +85,12 @@ type Array<'key, 'a> = (&'key str, Vec<&'a str>);
 
 impl<'a> Envelope<'a> {
     fn read(text: &'a str) -> Result<Self> {
-        let mut members = Vec::new();
-        let mut count = 0_usize;
-        let read = json::read_object(text, |name, value| {
-            count += 1;
-            if count <= MAX_ITEMS {
-                members.push((name, value));
-            }
+        let mut read = Ok(());
+        let members = at_most(MAX_ITEMS, "members", |take| {
+            read = json::read_object(text, |name, value| take((name, value)));
         });
         read.map_err(|error| json_error(&error, ""))?;
-        match count <= MAX_ITEMS {
-            true => Ok(Envelope(json::by_name(&members))),
-            false => Err(too_many("members")),
-        }
+        Ok(Envelope(json::by_name(&members?)))
     }
 
     fn get(&self, name: &str) -> Option<&'a str> {
@@ -184,23 +177,23 @@ fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 /// The raw items of an array of the response, of which there may be so many.
 fn items(array: &str, most: usize) -> Result<Vec<&str>> {
-    let mut items = Vec::new();
-    let mut count = 0_usize;
-    json::each_item(array, |item| {
-        count += 1;
-        if count <= most {
-            items.push(item);
-        }
-    });
-    match count <= most {
-        true => Ok(items),
-        false => Err(too_many("records")),
-    }
+    at_most(most, "records", |take| json::each_item(array, take))
 }
 
-fn too_many(what: &str) -> Error {
+/// What is taken, of which there may be so many; the rest is only counted.
+fn at_most<T>(most: usize, what: &str, all: impl FnOnce(&mut dyn FnMut(T))) -> Result<Vec<T>> {
+    let (mut taken, mut count) = (Vec::new(), 0_usize);
+    all(&mut |one| {
+        count += 1;
+        if count <= most {
+            taken.push(one);
+        }
+    });
+    if count <= most {
+        return Ok(taken);
+    }
     let message = format!("a page may have at most {MAX_ITEMS} {what}; the response has more");
-    Error::new(ErrorKind::TooLarge, message)
+    Err(Error::new(ErrorKind::TooLarge, message))
 }
 
 #[cfg(test)]

@@ -218,10 +218,8 @@ impl Staging {
             deletes: deletes.unsigned_abs(),
             records: count + missing_before,
         };
-        let is_allowed = self
-            .sync
-            .max_deletes
-            .allows(withheld.deletes, withheld.records);
+        let max = self.sync.max_deletes;
+        let is_allowed = max.allows(withheld.deletes, withheld.records);
         connection.execute_batch(&format!(
             "
             INSERT INTO change
@@ -235,18 +233,14 @@ impl Staging {
                 WHERE list = '{list}' AND missing IS NOT NULL;
             "
         ))?;
-        add(
-            &mut digest,
-            seen(&format!("(first = {number} OR last = {before})"))?.1,
-        );
+        let (_, changed) = seen(&format!("(first = {number} OR last = {before})"))?;
+        add(&mut digest, changed);
         let (missing, lacking) = missing(connection, list)?;
         let columns = self.columns()?;
         let [current, reported] = views::of(list, &columns);
         connection.execute_batch(&[views::drop(list), current, reported].join(";"))?;
-        let changes = format!(
-            "SELECT digest{} {} AND sync = {number}",
-            CHANGES[0], CHANGES[1]
-        );
+        let [of, from] = CHANGES;
+        let changes = format!("SELECT digest{of} {from} AND sync = {number}");
         let counts = format!(
             "SELECT json_group_object(op, count) FROM (SELECT op, count(*) AS count FROM change \
              WHERE list = ?1 AND sync = {number} GROUP BY op)"
@@ -299,17 +293,15 @@ impl Staging {
         let (mut texts, mut samples) = (self.connection.prepare(texts)?, [vec![], vec![]]);
         let mut rows = texts.query([])?;
         while let Some(row) = rows.next()? {
-            let (text, mut sample) = (row.get_ref(0)?.as_str().unwrap_or_default(), 1);
+            let (text, mut is_new) = (row.get_ref(0)?.as_str().unwrap_or_default(), false);
             json::each_member(text, |name, _| {
-                if let Some(name) = json::text(name)
-                    && !fields.contains(&*name)
-                {
-                    fields.insert(name.into_owned());
-                    sample = 0;
+                if let Some(name) = json::text(name).filter(|name| !fields.contains(&**name)) {
+                    is_new = fields.insert(name.into_owned());
                 }
             });
-            if samples[sample].len() < TableSchema::SAMPLE {
-                samples[sample].push(text.to_owned());
+            let sample = &mut samples[usize::from(!is_new)];
+            if sample.len() < TableSchema::SAMPLE {
+                sample.push(text.to_owned());
             }
         }
         let records = RawRecord::parse_all(&samples.concat())?;

@@ -111,22 +111,22 @@ pub struct SyncReceipt {
 impl SyncReceipt {
     /// Why the mirror may lack changes.
     pub(crate) fn why(&self) -> Option<String> {
-        let (missing, number) = (self.missing, self.generation);
-        if let Some(Withheld { deletes, records }) = self.withheld {
-            return Some(format!(
-                "{deletes} of the {records} records in the mirror would be deleted; sync {number} deleted none of them, and \
-                 they stay in the mirror ({missing} missing); if the list has really shrunk, sync with --max-deletes \
-                 {deletes} (max_deletes), or 100% to accept any number"
-            ));
-        }
-        let reasons = self.scan.doubts.iter().map(|doubt| doubt.reason());
-        let reasons = reasons.collect::<Vec<_>>().join("; ");
-        (self.scan.completeness != Completeness::Proven).then(|| {
-            format!(
-                "completeness is not proven: {reasons}; sync {number} deleted nothing, and what is missing stays in the mirror \
-                 ({missing} records)"
-            )
-        })
+        let what = match self.withheld {
+            Some(Withheld { deletes, records }) => format!(
+                "{deletes} of the {records} records in the mirror would be deleted; if the list has really shrunk, sync with \
+                 --max-deletes {deletes} (max_deletes), or 100% to accept any number"
+            ),
+            None if self.scan.completeness == Completeness::Proven => return None,
+            None => {
+                let reasons = self.scan.doubts.iter().map(|doubt| doubt.reason());
+                let reasons = reasons.collect::<Vec<_>>().join("; ");
+                format!("completeness is not proven: {reasons}")
+            }
+        };
+        let (number, missing) = (self.generation, self.missing);
+        Some(format!(
+            "{what}; sync {number} deleted nothing, and the mirror keeps what is missing (records: {missing})"
+        ))
     }
 
     /// The receipt, where the mirror lacks no change.

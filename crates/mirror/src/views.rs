@@ -38,16 +38,8 @@ pub(crate) fn drop(list: &str) -> String {
 
 fn fields(columns: &TableSchema) -> String {
     // SQLite does not tell upper from lower case in names of columns.
-    let mut taken: HashSet<String> = [
-        "_key",
-        "_record",
-        "_generation",
-        "_op",
-        "_last_seen",
-        "_seen",
-    ]
-    .map(str::to_owned)
-    .into();
+    let taken = "_key _record _generation _op _last_seen _seen".split(' ');
+    let mut taken: HashSet<String> = taken.map(str::to_owned).collect();
     let mut fields = String::new();
     let names = columns.fields.iter().map(|column| column.name.as_str());
     for name in names.filter(|name| !name.contains('"')).take(MAX_COLUMNS) {

@@ -3,7 +3,7 @@
 
 use crate::faults::{Condition, How, Reply, Rule, Script};
 use crate::http::{Answer, Received, failure, in_json};
-use crate::list::Held;
+use crate::records::Records;
 use crate::service::{Service, lock};
 use crate::state::Logged;
 use ::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN, PROXY_AUTHORIZATION};
@@ -54,13 +54,12 @@ pub(crate) fn set_faults(service: &Service, script: &[u8]) -> Result<(), String>
 impl Faults {
     /// The position of the first rule whose condition fits. Each rule that fits counts.
     fn first(&mut self, fits: impl Fn(&Condition) -> bool) -> Option<usize> {
-        let mut found = None;
-        for (position, rule) in self.rules.iter_mut().enumerate() {
-            if fits(&rule.condition) && rule.meet() {
-                found = found.or(Some(position));
-            }
-        }
-        found
+        let rules = self.rules.iter_mut().enumerate();
+        let fitting = rules.filter_map(|(position, rule)| {
+            (fits(&rule.condition) && rule.meet()).then_some(position)
+        });
+        // All of them are looked at.
+        fitting.min()
     }
 
     /// What is to be done to a connection that was just accepted.
@@ -159,7 +158,7 @@ pub(crate) fn administer(service: &Service, request: &Received) -> Option<Answer
             Ok(json!({"dropped": faults.dropped, "requests": faults.log}))
         }
         (&Method::GET, "/__stats") => Ok(json!(service.stats())),
-        (&Method::GET, "/__drift") => list().map(|list| list.state().report(&list.records)),
+        (&Method::GET, "/__drift") => list().map(|list| list.state().report(list)),
         (&Method::POST, "/__drift") => serde_json::from_slice(&request.body)
             .map_err(io::Error::from)
             .and_then(|change| list()?.state().change(change))
@@ -175,14 +174,14 @@ pub(crate) fn administer(service: &Service, request: &Received) -> Option<Answer
 
 /// `{"list", "changes", "next"}`: what has happened to the list since the start, but for the first `skip` changes, and
 /// how many to skip the next time. The members of a change are those of [`Logged::to_json`].
-fn changes(list: &Held, request: &Received) -> io::Result<Value> {
+fn changes(list: &Records, request: &Received) -> io::Result<Value> {
     let skip = request.parameter("skip");
     let skip = skip.map_or(Ok(0), |text| text.parse::<usize>());
     let skip = skip.map_err(|_| io::Error::other("skip: a whole number is expected"))?;
-    let changes = list.changes(skip);
+    let changes = list.state().changes(list, skip);
     let next = skip.saturating_add(changes.len());
     let changes: Value = changes.iter().map(Logged::to_json).collect();
-    Ok(json!({"list": list.records.list.name, "changes": changes, "next": next}))
+    Ok(json!({"list": list.list.name, "changes": changes, "next": next}))
 }
 
 /// The refusal of a request to the sandbox on this port by a web page; none where it may go on.

@@ -81,25 +81,17 @@ pub(crate) struct Received {
     pub(crate) connection: u64,
 }
 
-/// The largest body that an operation takes.
-const MOST_BODY_BYTES: usize = 1 << 20;
 /// Scripts of faults carry whole answers, some of them meant to be too large for a client, which takes 64 MiB.
-const MOST_SCRIPT_BYTES: usize = 80 << 20;
+const MOST_BODY_BYTES: usize = 80 << 20;
 
 impl Received {
-    /// Reads the body; an error when it does not arrive, or is larger than any use of the sandbox needs, for which
-    /// anybody may have sent it. `faults` is whether it may be a script.
+    /// Reads the body; an error when it does not arrive, or is larger than any use of the sandbox needs.
     pub(crate) async fn read(
         request: Request<Incoming>,
         connection: u64,
-        faults: bool,
     ) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
         let (head, body) = request.into_parts();
-        let most = match faults && head.uri.path() == "/__faults" {
-            true => MOST_SCRIPT_BYTES,
-            false => MOST_BODY_BYTES,
-        };
-        let body = Limited::new(body, most).collect().await?;
+        let body = Limited::new(body, MOST_BODY_BYTES).collect().await?;
         Ok(Self {
             method: head.method,
             path: head.uri.path().to_owned(),

@@ -47,10 +47,8 @@ fn candidates(
 ) -> Option<[Value; 2]> {
     let mut texts = match one.location.as_str() {
         "path" => {
-            let named = found
-                .parameters
-                .iter()
-                .filter(|(name, _)| *name == one.name);
+            let named = found.parameters.iter();
+            let named = named.filter(|(name, _)| *name == one.name);
             named.map(|(_, text)| text.clone()).collect()
         }
         "query" => request.parameters(&one.name),
@@ -138,9 +136,7 @@ pub(crate) fn made(
         && let Some(pagination) = value.get_mut("pagination")
     {
         let whole = json!({"total": count, "limit": count, "offset": 0, "hasMore": false});
-        for (name, member) in whole.as_object().into_iter().flatten() {
-            maker.put(&schema, pagination, name, member.clone());
-        }
+        *pagination = maker.completed(&schema, pagination.take(), whole);
     }
     with_body(success, value.to_string().into_bytes())
 }
@@ -238,10 +234,10 @@ mod tests {
 /things/1 | since=7&either=12&tags=a&tags=b%2Cc&ids=1,2 | x-ids: 1, 2,3
 /things/1 | since=now&limit=9&limit=2&x=old&filter=old | cookie: sid=old
 /things/x | since=now |  | path parameter "id": expected integer
-/things/0 | since=now |  | path parameter "id": expected a number of at least 1
+/things/0 | since=now |  | path parameter "id": expected at least 1
 /things/+1 | since=now |  | path parameter "id": expected integer
 /things/1 |  |  | query parameter "since": expected a value; it is required
-/things/1 | since=now&limit=6 |  | query parameter "limit": expected a number of at most 5
+/things/1 | since=now&limit=6 |  | query parameter "limit": expected at most 5
 /things/1 | since=now&open=yes |  | query parameter "open": expected boolean
 /things/1 | since=now&either=some |  | query parameter "either": expected one of 2 documented forms
 /things/1 | since=now&tags=a&tags=b |  | query parameter "tags" at "/1": expected one of "a", "b,c"
@@ -276,65 +272,38 @@ mod tests {
         assert!(parameters(&spec.schemas, &found, &request, true).is_ok());
     }
 
+    /// Those of the document's own operations are refused over real sockets.
     #[test]
-    fn bodies_are_compared_with_their_schemas() {
+    fn bodies_need_not_be_json_nor_there_as_far_as_they_are_documented() {
         let spec = spec();
         let thing = spec.find("/things/1").remove(0).operation.request.clone();
         let other = |required, json: bool| {
             let schema = json.then(|| json!({"type": "object"}));
             Some(Body { required, schema })
         };
-        let (json, none) = ("application/json", "");
         let patch = "application/merge-patch+json; charset=utf-8";
         let right = r#"{"name":"x","sizes":[1],"other":true}"#;
         for (documented, kind, text, expected) in [
-            (&thing, json, right, Ok(true)),
-            (&thing, patch, right, Ok(true)),
-            (
-                &thing,
-                json,
-                r#"{"sizes":[1]}"#,
-                Err((400, " at \"/name\": ")),
-            ),
-            (
-                &thing,
-                json,
-                r#"{"name":"x","sizes":[1,"2"]}"#,
-                Err((400, " at \"/sizes/1\": ")),
-            ),
-            (&thing, json, "[]", Err((400, ": expected object"))),
-            (&thing, json, "{", Err((400, ": expected JSON"))),
-            (&thing, json, "", Err((400, ": expected JSON"))),
-            (&thing, "text/plain", right, Err((415, ""))),
-            (&None, none, "anything", Ok(false)),
-            (&other(false, true), none, "", Ok(false)),
-            (&other(false, true), none, "{}", Err((415, ""))),
-            (&other(true, true), none, "", Err((415, ""))),
-            (&other(true, false), none, "a,b", Ok(false)),
-            (
-                &other(true, false),
-                none,
-                "",
-                Err((400, ": expected a body")),
-            ),
+            (&thing, patch, right, "read"),
+            (&thing, "text/plain", right, "415"),
+            (&thing, patch, r#"{"name":"x","sizes":[1,"2"]}"#, "400"),
+            (&None, "", "anything", "unread"),
+            (&other(false, true), "", "", "unread"),
+            (&other(false, true), "", "{}", "415"),
+            (&other(true, true), "", "", "415"),
+            (&other(true, false), "", "a,b", "unread"),
+            (&other(true, false), "", "", "400"),
         ] {
             let request = received("", "", &[("content-type", kind)], text);
-            let read = body(&spec.schemas, documented.as_ref(), &request);
-            match (read, expected) {
-                (Ok(read), Ok(given)) => {
-                    let sent = given.then(|| serde_json::from_str::<Value>(text).unwrap());
-                    assert_eq!(read, sent, "{kind} {text}");
+            let read = match body(&spec.schemas, documented.as_ref(), &request) {
+                Ok(Some(read)) => {
+                    assert_eq!(read, serde_json::from_str::<Value>(text).unwrap());
+                    "read".to_owned()
                 }
-                (Err(refusal), Err((status, reason))) => {
-                    let message = json_of(&refusal)["error"]["message"].clone();
-                    assert_eq!(refusal.status(), status, "{kind} {text}: {message}");
-                    assert!(
-                        message.as_str().unwrap().contains(reason),
-                        "{text}: {message}"
-                    );
-                }
-                (read, _) => panic!("{kind} {text}: {read:?}"),
-            }
+                Ok(None) => "unread".to_owned(),
+                Err(refusal) => refusal.status().as_str().to_owned(),
+            };
+            assert_eq!(read, expected, "{kind} {text}");
         }
     }
 

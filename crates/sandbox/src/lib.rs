@@ -2,10 +2,7 @@
 
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
-#![allow(
-    clippy::result_large_err,
-    reason = "a refusal is a response like all others"
-)]
+#![allow(clippy::result_large_err, reason = "a refusal is a response, too")]
 
 mod admin;
 mod faults;

@@ -5,14 +5,13 @@ use crate::inspect::{invalid_parameter, with_body};
 use crate::options::{Options, named};
 use crate::records::Records;
 use crate::samples;
-use crate::samples::{Object, array, hash};
+use crate::samples::{array, hash, object};
 use crate::schema::{Schemas, Way};
 use crate::service::lock;
 use crate::spec::{Operation, Spec, Success};
-use crate::state::{Logged, Slice, State};
+use crate::state::State;
 use serde_json::{Value, json};
-use std::io;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::MutexGuard;
 
 /// The most records on a page where the document gives no maximum.
 const USUAL_MAX_LIMIT: u64 = 100;
@@ -39,7 +38,6 @@ pub struct List {
 }
 
 /// All paginated lists, in the document's order.
-#[must_use]
 pub fn lists() -> &'static [List] {
     &Spec::embedded().lists
 }
@@ -91,10 +89,7 @@ fn name(path: &str) -> String {
     let mut name = String::new();
     for letter in path.trim_start_matches("/v1/").chars() {
         let separator = matches!(letter, '/' | '-' | '_');
-        let after = name
-            .chars()
-            .last()
-            .is_some_and(|last| last.is_ascii_lowercase());
+        let after = name.ends_with(|last: char| last.is_ascii_lowercase());
         if after && (separator || letter.is_uppercase()) {
             name.push('_');
         }
@@ -107,75 +102,71 @@ fn name(path: &str) -> String {
 
 impl List {
     /// Records in the list unless [`Options::records`](crate::Options::records) gives another number.
-    #[must_use]
     pub fn default_size(&self) -> u64 {
         samples::default_size(&self.name)
-    }
-
-    /// Whether it stands right below the version, as those of the core CRM do.
-    pub(crate) fn is_core(&self) -> bool {
-        self.path.matches('/').count() == 2
     }
 
     /// The member that holds the records. Where the document does not show it, the sandbox chooses one of three, so
     /// that a client has to find it in the response.
     pub(crate) fn served_key(&self) -> &str {
         let last = self.path.rsplit('/').next().unwrap_or(&self.name);
-        self.record_key
-            .as_deref()
-            .unwrap_or(match hash(&self.name) % 3 {
-                0 => last,
-                1 => "data",
-                _ => "items",
-            })
+        let chosen = match hash(&self.name) % 3 {
+            0 => last,
+            1 => "data",
+            _ => "items",
+        };
+        self.record_key.as_deref().unwrap_or(chosen)
     }
 }
 
-/// A list with its records and its state.
-#[derive(Debug)]
-pub(crate) struct Held {
-    pub(crate) records: Records,
-    state: Mutex<State>,
-}
-
-impl Held {
-    /// # Errors
-    ///
-    /// When the list would have to drift, but is too large for it.
-    pub(crate) fn new(
-        spec: &'static Spec,
-        list: &'static List,
-        options: &Options,
-    ) -> io::Result<Self> {
-        let records = Records::new(spec, list, options);
-        let state = State::new(options, records.size, records.has_id)?;
-        let state = Mutex::new(state);
-        Ok(Self { records, state })
-    }
-
+impl Records {
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
     }
 
-    /// The record with this `id`, if the list holds it.
-    pub(crate) fn record(&self, id: &str) -> Option<Value> {
-        self.state().record(&self.records, id)
-    }
-
-    /// What has happened to the list, but for the first `skip` changes.
-    pub(crate) fn changes(&self, skip: usize) -> Vec<Logged> {
-        self.state().changes(&self.records, skip)
-    }
-
     /// Answers a request for a page. The sandbox's choices: what is no integer, a negative number and a limit of 0 are
-    /// answered 400; a limit above the maximum is reduced to it silently (section 8: not shown).
+    /// answered 400; a limit above the maximum is reduced to it silently (section 8: not shown). The `limit` that the page
+    /// shows is the number of records in the response (section 2), not the number asked for.
     pub(crate) fn page(&self, options: &Options, request: &Received) -> Result<Answer, Answer> {
-        let list = self.records.list;
+        let list = self.list;
         let limit = integer(request, "limit", list.default_limit, 1)?;
         let limit = limit.min(options.max_limit.unwrap_or(list.max_limit));
         let offset = integer(request, "offset", 0, 0)?;
         let slice = self.state().page(offset, limit);
-        Ok(page(options, &self.records, offset, limit, &slice))
+        let count = slice.records.len() as u64;
+        let mut out = Vec::with_capacity(200 + slice.records.len() * USUAL_RECORD_BYTES);
+        let warned = options.warnings && count == 0 && list.record_key.is_none();
+        let (total, has_more) = match options.total {
+            Total::Exact => (slice.total, offset.saturating_add(count) < slice.total),
+            Total::Zero => (0, offset.saturating_add(count) < slice.total),
+            Total::Unknown => (0, true),
+        };
+        let mut pagination = json!({
+            "total": total,
+            "limit": if warned { limit } else { count },
+            "offset": offset,
+            "hasMore": has_more,
+        });
+        if let Some(members) = pagination.as_object_mut() {
+            members.extend(self.pagination.clone());
+        }
+        object(&mut out, |object| {
+            for (name, value) in &self.members {
+                object.json(name, value);
+            }
+            object.member(list.served_key(), |out| {
+                array(out, &slice.records, |out, (number, version)| {
+                    self.write(*number, *version, slice.read, out);
+                });
+            });
+            if warned {
+                let message = "There are no records at this place.";
+                let warning = json!([{"code": "no_records", "message": message}]);
+                object.json("warnings", &warning);
+            }
+            object.json("pagination", &pagination);
+        });
+        Ok(with_body(&list.success, out))
     }
 }
 
@@ -208,46 +199,6 @@ named! {
 
 /// Enough for most records, so that the buffer seldom grows.
 const USUAL_RECORD_BYTES: usize = 600;
-
-/// The page as the document shows it. The `limit` that it shows is the number of records in the response (section 2),
-/// not the number asked for.
-fn page(options: &Options, records: &Records, offset: u64, limit: u64, slice: &Slice) -> Answer {
-    let list = records.list;
-    let count = slice.records.len() as u64;
-    let mut out = Vec::with_capacity(200 + slice.records.len() * USUAL_RECORD_BYTES);
-    let mut object = Object::new(&mut out);
-    for (name, value) in &records.members {
-        object.json(name, value);
-    }
-    object.member(list.served_key(), |out| {
-        array(out, &slice.records, |out, (number, version)| {
-            records.write(*number, *version, slice.read, out);
-        });
-    });
-    let warned = options.warnings && count == 0 && list.record_key.is_none();
-    if warned {
-        let message = "There are no records at this place.";
-        let warning = json!([{"code": "no_records", "message": message}]);
-        object.json("warnings", &warning);
-    }
-    let (total, has_more) = match options.total {
-        Total::Exact => (slice.total, offset.saturating_add(count) < slice.total),
-        Total::Zero => (0, offset.saturating_add(count) < slice.total),
-        Total::Unknown => (0, true),
-    };
-    let mut pagination = json!({
-        "total": total,
-        "limit": if warned { limit } else { count },
-        "offset": offset,
-        "hasMore": has_more,
-    });
-    if let Some(members) = pagination.as_object_mut() {
-        members.extend(records.pagination.clone());
-    }
-    object.json("pagination", &pagination);
-    object.end();
-    with_body(&list.success, out)
-}
 
 #[cfg(test)]
 mod tests {
@@ -319,14 +270,14 @@ mod tests {
     #[test]
     fn a_list_pages_by_limit_and_offset_and_has_the_name_of_its_path() {
         let limit = json!({"type": "integer"});
-        for (path, name, core) in [
-            ("/v1/contacts", "contacts", true),
-            ("/v1/ja/skills", "ja_skills", false),
-            ("/v1/teamMembers", "team_members", true),
-            ("/v1/taxonomy/a-b", "taxonomy_a_b", false),
+        for (path, name) in [
+            ("/v1/contacts", "contacts"),
+            ("/v1/ja/skills", "ja_skills"),
+            ("/v1/teamMembers", "team_members"),
+            ("/v1/taxonomy/a-b", "taxonomy_a_b"),
         ] {
             let list = &read(path, &limit, &json!({}))[0];
-            assert_eq!((list.name.as_str(), list.is_core()), (name, core), "{path}");
+            assert_eq!(list.name, name);
         }
         assert!(read("/v1/a", &json!({"type": "string"}), &json!({})).is_empty());
         assert!(read("/v1/a/{b}", &limit, &json!({})).is_empty());

@@ -3,11 +3,13 @@
 use crate::inspect::scalar;
 use crate::list::{List, PAGINATION};
 use crate::options::{Options, named};
-use crate::samples::{Object, Rng, Sample, are_there, has_member, id_form, key, put, scramble};
+use crate::samples::{Object, Rng, Sample, id_form, key, members_of, object, put, scramble};
 use crate::schema::{Maker, Schemas, Way};
 use crate::spec::Spec;
+use crate::state::State;
 use serde_json::{Map, Value};
-use std::iter::repeat_n;
+use std::io;
+use std::sync::Mutex;
 
 named! {
     /// What tells the records of a list from each other.
@@ -43,22 +45,30 @@ pub(crate) struct Records {
     seed: u64,
     ids: Ids,
     /// Records in the list at the start.
-    pub(crate) size: u64,
+    size: u64,
     /// Members of the page that are neither records nor pagination.
     pub(crate) members: Map<String, Value>,
     /// Members of the pagination object beside the four of section 2.
     pub(crate) pagination: Map<String, Value>,
     id: IdForm,
     /// Whether records have an `id`.
-    pub(crate) has_id: bool,
+    has_id: bool,
     /// The schema of a record; anything where the document does not show its fields.
     record: Value,
     /// Whether records are the sample records as they are.
     sampled: bool,
+    pub(crate) state: Mutex<State>,
 }
 
 impl Records {
-    pub(crate) fn new(spec: &'static Spec, list: &'static List, options: &Options) -> Self {
+    /// # Errors
+    ///
+    /// When the list would have to drift, but is too large for it.
+    pub(crate) fn new(
+        spec: &'static Spec,
+        list: &'static List,
+        options: &Options,
+    ) -> io::Result<Self> {
         let schemas = &spec.schemas;
         let schema = &list.success.schema;
         let page = schemas.shape(schema);
@@ -66,62 +76,61 @@ impl Records {
         // The documented members of an object but for some.
         let mut others = |schema: &Value, but: &[&str]| {
             let shape = schemas.shape(schema);
-            let mut made = match maker.make(schema) {
-                Value::Object(members) => members,
-                _ => Map::new(),
+            let Value::Object(mut made) = maker.make(schema) else {
+                return Map::new();
             };
             made.retain(|name, _| !but.contains(&name.as_str()) && shape.property(name).is_some());
             made
         };
-        let mut members = others(schema, &[list.served_key(), "pagination"]);
-        // Where the document does not show it, only the core CRM has the flag, which is the sandbox's choice.
-        if list.is_core() && !page.is_closed() && !members.contains_key("success") {
-            members.insert("success".to_owned(), true.into());
-        }
+        let members = others(schema, &[list.served_key(), "pagination"]);
         let pagination = page.property("pagination").unwrap_or(true.into());
         let records = page.property(list.served_key()).unwrap_or(true.into());
         let record = schemas.shape(&records).items();
         let shape = schemas.shape(&record);
         let (id, id_form) = (shape.property("id"), id_form(&list.name));
         let is_open = id.is_some() || !shape.is_closed();
-        let given = |name: &str| options.records.get(name).copied();
+        // An `id` that a closed schema does not document is left out.
+        let has_id = is_open && !matches!(options.ids, Ids::None | Ids::Equal | Ids::Volatile);
+        let given = options.records.get(&list.name).copied();
+        let size = given.unwrap_or(list.default_size());
         let mut new = Self {
             spec,
             list,
             seed: options.seed,
             ids: options.ids,
-            size: given(&list.name).unwrap_or(list.default_size()),
+            size,
             members,
             pagination: others(&pagination, &PAGINATION),
             id: id.map_or(id_form, |id| id_form.allowed(schemas, &id)),
-            // An `id` that a closed schema does not document is left out.
-            has_id: is_open && !matches!(options.ids, Ids::None | Ids::Equal | Ids::Volatile),
+            has_id,
+            state: Mutex::new(State::new(options, size, has_id)?),
             sampled: false,
             record: record.clone(),
         };
-        let comparable = are_there(&list.name) && new.samples_fit();
-        new.sampled = comparable || !shape.has_properties();
-        new
+        new.sampled = new.samples_fit() || !shape.has_properties();
+        Ok(new)
     }
 
-    /// Whether the sample records are as documented, and lack no documented member.
+    /// Whether there are sample records that are as documented, and lack no documented member.
     fn samples_fit(&self) -> bool {
+        let Some(members) = members_of(&self.list.name) else {
+            return false;
+        };
         let schemas = &self.spec.schemas;
-        let names = schemas.shape(&self.record).names();
-        let mut absent = names.into_iter().filter(|name| *name != "id");
+        let mut names = schemas.shape(&self.record).names().into_iter();
         let late = self.list.default_size().saturating_sub(COMPARED);
         let mut compared = (0..COMPARED).chain(late..late + COMPARED);
         let fits = |number| schemas.accepts(&self.record, &self.sample(number, 0), Way::Response);
-        absent.all(|name| has_member(&self.list.name, name)) && compared.all(fits)
+        names.all(|name| name == "id" || members.contains_key(name)) && compared.all(fits)
     }
 
     /// Record `number` as the samples have it, with its `id`.
     fn sample(&self, number: u64, version: u32) -> Value {
         read(|out| {
-            let mut object = Object::new(out);
-            object.member("id", |out| self.id.write(self.key(), number, out));
-            self.sample_of(number, version).write_members(&mut object);
-            object.end();
+            object(out, |object| {
+                object.member("id", |out| self.id.write(self.key(), number, out));
+                self.sample_of(number, version).write_members(object);
+            })
         })
     }
 
@@ -133,44 +142,34 @@ impl Records {
         key(&self.list.name, self.seed)
     }
 
-    /// The members of record `number` after `version` updates, without its `id`: made by its schema, with what the
-    /// sample record has in their place, changed as far as the schema asks for it.
-    fn made(&self, number: u64, version: u32) -> Map<String, Value> {
+    /// Record `number` after `version` updates, made by its schema, with what the sample record has in place of it,
+    /// changed as far as the schema asks for it.
+    fn made(&self, number: u64, version: u32) -> Value {
         let (schemas, schema) = (&self.spec.schemas, &self.record);
         let seed = self.key() ^ scramble(number) ^ u64::from(version);
         let mut maker = Maker::new(schemas, seed);
-        let mut value = maker.make(schema);
-        if are_there(&self.list.name) {
-            value = maker.completed(schema, value, self.sample(number, version));
-        }
-        match value {
-            Value::Object(mut members) => {
-                members.shift_remove("id");
-                members
-            }
-            _ => Map::new(),
+        let value = maker.make(schema);
+        match members_of(&self.list.name) {
+            Some(_) => maker.completed(schema, value, self.sample(number, version)),
+            None => value,
         }
     }
 
     /// Writes record `number` after `version` updates as a JSON object; the same one each time, unless its identity is
     /// volatile, when it depends on `read` as well.
     pub(crate) fn write(&self, number: u64, version: u32, read: u64, out: &mut Vec<u8>) {
-        let mut object = Object::new(out);
-        if self.has_id {
-            object.member("id", |out| self.write_id(number, out));
-        }
-        if self.ids == Ids::Volatile {
-            object.member("photoUrl", |out| {
+        object(out, |object| {
+            if self.has_id {
+                object.member("id", |out| self.write_id(number, out));
+            }
+            if self.ids == Ids::Volatile {
                 let photo = hexadecimal(scramble(number));
                 let signature = hexadecimal(Rng::new(number ^ scramble(read)).next());
-                put(
-                    out,
-                    format_args!("\"https://files.example.com/{photo}?signature={signature}\""),
-                );
-            });
-        }
-        self.write_members(number, version, &mut object);
-        object.end();
+                let url = format!("https://files.example.com/{photo}?signature={signature}");
+                object.json("photoUrl", &url.into());
+            }
+            self.write_members(number, version, object);
+        });
     }
 
     /// Record `number` after `version` updates.
@@ -181,13 +180,9 @@ impl Records {
     /// What stays the same of record `number` whenever it is read: its `id`, or an object of the members that do not
     /// change.
     pub(crate) fn identity(&self, number: u64) -> Value {
-        read(|out| {
-            if self.has_id {
-                return self.write_id(number, out);
-            }
-            let mut object = Object::new(out);
-            self.write_members(number, 0, &mut object);
-            object.end();
+        read(|out| match self.has_id {
+            true => self.write_id(number, out),
+            false => object(out, |object| self.write_members(number, 0, object)),
         })
     }
 
@@ -205,12 +200,13 @@ impl Records {
         if self.sampled {
             return self.sample_of(number, version).write_members(object);
         }
-        let members = self.made(number, version);
-        for (name, value) in &members {
+        let made = self.made(number, version);
+        let members = made.as_object().into_iter().flatten();
+        for (name, value) in members.filter(|(name, _)| *name != "id") {
             object.json(name, value);
         }
         // Without an `id`, records made by a schema may be equal by chance.
-        let told_apart = self.has_id || self.ids == Ids::Equal || members.contains_key(NUMBER);
+        let told_apart = self.has_id || self.ids == Ids::Equal || made.get(NUMBER).is_some();
         if !told_apart {
             object.member(NUMBER, |out| put(out, number));
         }
@@ -238,18 +234,20 @@ impl Records {
 /// which those outside ASCII here see to, the product no longer depends on the other half; what is left is a sum, in
 /// which a letter that is one more in one place makes up for a letter that is one less in another.
 fn write_colliding(first: bool, out: &mut Vec<u8>) {
-    let (one, other) = if first { ('a', 'b') } else { ('b', 'a') };
-    let mut text = String::with_capacity(720);
-    text.push('"');
-    text.extend(repeat_n('a', 15));
-    text.push(one);
-    text.push_str("aa\u{43417}\u{6c0}");
-    text.extend(repeat_n('a', 567));
-    text.push(other);
-    text.push_str("aa\u{e9}\u{7ac}\u{628}");
-    text.extend(repeat_n('a', 118));
-    text.push('"');
-    out.extend_from_slice(text.as_bytes());
+    let (one, other) = if first { ("a", "b") } else { ("b", "a") };
+    let [start, middle, end] = [15, 567, 118].map(|count| "a".repeat(count));
+    let text = [
+        "\"",
+        &start,
+        one,
+        "aa\u{43417}\u{6c0}",
+        &middle,
+        other,
+        "aa\u{e9}\u{7ac}\u{628}",
+        &end,
+        "\"",
+    ];
+    out.extend_from_slice(text.concat().as_bytes());
 }
 
 /// The value that `write` writes.
@@ -267,8 +265,6 @@ pub(crate) enum IdForm {
     Uuid,
     /// An integer, counted from this one.
     Integer(u64),
-    /// A string of decimal digits.
-    Digits,
 }
 
 impl IdForm {
@@ -284,7 +280,7 @@ impl IdForm {
             let id = read(|out| form.write(0, 0, out));
             schemas.accepts(schema, &id, Way::Response)
         };
-        let mut forms = [self, IdForm::Hexadecimal, first, IdForm::Digits].into_iter();
+        let mut forms = [self, IdForm::Hexadecimal, first].into_iter();
         forms.find(allowed).unwrap_or(self)
     }
 
@@ -296,7 +292,6 @@ impl IdForm {
             IdForm::Integer(first) => put(out, first.wrapping_add(number)),
             IdForm::Hexadecimal => put(out, format_args!("\"{}\"", hexadecimal(scrambled))),
             IdForm::Uuid => put(out, format_args!("\"{}\"", uuid(scrambled))),
-            IdForm::Digits => put(out, format_args!("\"{}\"", number.wrapping_add(1))),
         }
     }
 }
@@ -331,7 +326,7 @@ mod tests {
             ids,
             ..Options::default()
         };
-        Records::new(Spec::embedded(), list, &options)
+        Records::new(Spec::embedded(), list, &options).unwrap()
     }
 
     /// The text of an id without its quotes.
@@ -409,7 +404,7 @@ mod tests {
         let operation = json!({"parameters": parameters, "responses": responses});
         let document = json!({"paths": {"/v1/contacts": {"get": operation}}});
         let spec: &Spec = Box::leak(Box::new(Spec::read(document)));
-        let records = Records::new(spec, &spec.lists[0], &Options::default());
+        let records = Records::new(spec, &spec.lists[0], &Options::default()).unwrap();
         for number in 0..100 {
             let (value, sample) = (records.value(number, 0, 0), records.sample(number, 0));
             assert!(
@@ -431,7 +426,6 @@ mod tests {
             (json!({"type": "string", "format": "uuid"}), IdForm::Uuid),
             (json!({"type": "integer"}), IdForm::Integer(1)),
             (json!({"type": "integer", "minimum": 7}), IdForm::Integer(7)),
-            (json!({"type": "string", "maxLength": 6}), IdForm::Digits),
             (json!({"enum": ["a"]}), IdForm::Hexadecimal),
             (json!({}), IdForm::Hexadecimal),
         ] {

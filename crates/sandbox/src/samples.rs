@@ -41,14 +41,9 @@ pub(crate) fn samples() -> &'static Value {
     SAMPLES.get_or_init(|| serde_json::from_str(include_str!("samples.json")).unwrap_or_default())
 }
 
-/// Whether there are sample records made for this very list.
-pub(crate) fn are_there(list: &str) -> bool {
-    samples()["lists"].get(list).is_some()
-}
-
-/// Whether any sample record of a list has this member.
-pub(crate) fn has_member(list: &str, name: &str) -> bool {
-    template(list).is_some_and(|members| members.contains_key(name))
+/// The members of the sample records that are made for this very list, if there are any.
+pub(crate) fn members_of(list: &str) -> Option<&'static Map<String, Value>> {
+    samples()["lists"].get(list)?.as_object()
 }
 
 /// Records in a list unless its size is given.
@@ -80,12 +75,7 @@ pub(crate) struct Object<'a> {
     comma: bool,
 }
 
-impl<'a> Object<'a> {
-    pub(crate) fn new(out: &'a mut Vec<u8>) -> Self {
-        out.push(b'{');
-        Self { out, comma: false }
-    }
-
+impl Object<'_> {
     /// A member whose value `write` writes; the name is written as it stands.
     pub(crate) fn member(&mut self, name: &str, write: impl FnOnce(&mut Vec<u8>)) {
         if self.comma {
@@ -101,10 +91,13 @@ impl<'a> Object<'a> {
         let name = Value::from(name).to_string();
         self.member(&name[1..name.len() - 1], |out| put(out, value));
     }
+}
 
-    pub(crate) fn end(self) {
-        self.out.push(b'}');
-    }
+/// Writes an object, whose members `write` writes.
+pub(crate) fn object(out: &mut Vec<u8>, write: impl FnOnce(&mut Object<'_>)) {
+    out.push(b'{');
+    write(&mut Object { out, comma: false });
+    out.push(b'}');
 }
 
 /// Writes a value as it is displayed.
@@ -194,11 +187,7 @@ impl<'a> Sample<'a> {
             Value::Array(items) => array(out, items, |out, item| self.write(item, out)),
             Value::Object(members) => match generator(template) {
                 Some((kind, of)) => self.generate(kind, of, out),
-                None => {
-                    let mut object = Object::new(out);
-                    self.members(members, &mut object);
-                    object.end();
-                }
+                None => object(out, |object| self.members(members, object)),
             },
             other => put(out, other),
         }
@@ -209,12 +198,8 @@ impl<'a> Sample<'a> {
         match kind {
             "$literal" => self.fill(text, out),
             "$pick" => {
-                let all = if of.is_array() {
-                    of
-                } else {
-                    &samples()["texts"][text]
-                };
-                let chosen = pick(&mut self.rng, all);
+                let named = &samples()["texts"][text];
+                let chosen = pick(&mut self.rng, if of.is_array() { of } else { named });
                 self.write(chosen, out);
             }
             "$nullable" => match self.one_in(of) {
@@ -231,11 +216,11 @@ impl<'a> Sample<'a> {
             "$first" => {
                 let members = of.as_object().into_iter().flatten();
                 let count = 1 + self.rng.below(members.clone().count() as u64);
-                let mut object = Object::new(out);
-                for (name, template) in members.take(count as usize) {
-                    object.member(name, |out| self.write(template, out));
-                }
-                object.end();
+                object(out, |object| {
+                    for (name, template) in members.take(count as usize) {
+                        object.member(name, |out| self.write(template, out));
+                    }
+                });
             }
             "$time" | "$date" => {
                 let days = of.as_u64().unwrap_or_default();
@@ -243,13 +228,9 @@ impl<'a> Sample<'a> {
                     0 => FIRST_DAY * DAY + self.rng.below(DAYS * DAY),
                     days => self.time + 60 + self.rng.below(days * DAY),
                 };
-                let moment = moment(self.time);
-                let shown = if kind == "$date" {
-                    &moment[..10]
-                } else {
-                    &moment
-                };
-                put(out, format_args!("\"{shown}\""));
+                let mut moment = moment(self.time);
+                moment.truncate(if kind == "$date" { 10 } else { moment.len() });
+                put(out, format_args!("\"{moment}\""));
             }
             "$records" => {
                 let list = of[0].as_str().unwrap_or_default();
@@ -258,12 +239,11 @@ impl<'a> Sample<'a> {
                 numbers.sort_unstable();
                 numbers.dedup();
                 array(out, numbers, |out, number| {
-                    let mut object = self.reference(list, number, out);
-                    let more = of[3].as_object().into_iter().flatten();
-                    for (name, template) in more {
-                        object.member(name, |out| self.write(template, out));
-                    }
-                    object.end();
+                    object(out, |object| {
+                        self.reference(list, number, object);
+                        let more = of[3].as_object().into_iter();
+                        more.for_each(|more| self.members(more, object));
+                    });
                 });
             }
             "$earlier" if self.number == 0 => out.extend_from_slice(b"null"),
@@ -282,19 +262,17 @@ impl<'a> Sample<'a> {
     fn refer(&self, kind: &str, list: &str, number: u64, out: &mut Vec<u8>) {
         match kind {
             "id" => id_form(list).write(key(list, self.seed), number, out),
-            _ => self.reference(list, number, out).end(),
+            _ => object(out, |object| self.reference(list, number, object)),
         }
     }
 
-    fn reference<'o>(&self, list: &str, number: u64, out: &'o mut Vec<u8>) -> Object<'o> {
-        let mut object = Object::new(out);
+    fn reference(&self, list: &str, number: u64, object: &mut Object<'_>) {
         object.member("id", |out| self.refer("id", list, number, out));
         // The first member of a record that others refer to is its name.
         if let Some(name) = template(list).and_then(|members| members.values().next()) {
             let mut record = Sample::new(list, self.seed, number, 0);
             object.member("name", |out| record.write(name, out));
         }
-        object
     }
 
     fn referenced(&mut self, list: &str) -> u64 {
@@ -339,10 +317,8 @@ impl<'a> Sample<'a> {
             "email" => {
                 let domain = ["com", "org", "net"][(self.number % 3) as usize];
                 let (given, family, number) = (text(&given[1]), text(&family[1]), self.number);
-                put(
-                    out,
-                    format_args!("{given}.{family}.{number}@example.{domain}"),
-                );
+                let address = format!("{given}.{family}.{number}@example.{domain}");
+                put(out, address);
             }
             // Mostly of four digits, now and then of 17, more than a double tells apart.
             "fraction" => match self.rng.below(100_000_000_000_000_000) {
@@ -371,8 +347,7 @@ fn generator(template: &'static Value) -> Option<(&'static str, &'static Value)>
 
 /// The members of a list's records; those of lists without samples of their own are under the empty name.
 fn template(list: &str) -> Option<&'static Map<String, Value>> {
-    let lists = &samples()["lists"];
-    lists.get(list).or(lists.get(""))?.as_object()
+    members_of(list).or_else(|| members_of(""))
 }
 
 fn pick(rng: &mut Rng, all: &'static Value) -> &'static Value {
@@ -384,10 +359,8 @@ fn pick(rng: &mut Rng, all: &'static Value) -> &'static Value {
 /// Seconds since 1970 as a date-time of RFC 3339 in UTC.
 fn moment(seconds: u64) -> String {
     let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
-    format!(
-        "{:?}",
-        DateTime::from_timestamp(seconds, 0).unwrap_or_default()
-    )
+    let time = DateTime::from_timestamp(seconds, 0).unwrap_or_default();
+    format!("{time:?}")
 }
 
 /// A time since 1970 as a date-time of RFC 3339 in UTC, with microseconds.
@@ -441,15 +414,9 @@ pub(crate) const fn scramble(number: u64) -> u64 {
 }
 
 /// FNV-1a, for names.
-pub(crate) const fn hash(name: &str) -> u64 {
-    let bytes = name.as_bytes();
-    let mut hash = 0xcbf2_9ce4_8422_2325;
-    let mut at = 0;
-    while at < bytes.len() {
-        hash = (hash ^ bytes[at] as u64).wrapping_mul(0x0100_0000_01b3);
-        at += 1;
-    }
-    hash
+pub(crate) fn hash(name: &str) -> u64 {
+    let mix = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
 #[cfg(test)]

@@ -207,12 +207,8 @@ fn types(part: &Value) -> Option<Vec<&str>> {
         Some(Value::String(kind)) => vec![kind],
         Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
         // Documents often leave out the type of an object with properties, and of an array with items.
-        _ if ["properties", "additionalProperties"]
-            .iter()
-            .any(|key| part.get(*key).is_some_and(Value::is_object)) =>
-        {
-            vec!["object"]
-        }
+        _ if part.get("properties").is_some() => vec!["object"],
+        _ if part["additionalProperties"].is_object() => vec!["object"],
         _ if part.get("items").is_some() => vec!["array"],
         _ => return None,
     };
@@ -272,9 +268,8 @@ impl Check<'_> {
         for (part, key) in &shape.choices {
             let fits = |one| self.whole(one, value, at, depth + 1).is_ok();
             let count = elements(part, key).count();
-            expect(elements(part, key).any(fits), at, || {
-                format!("one of {count} documented forms")
-            })?;
+            let expected = || format!("one of {count} documented forms");
+            expect(elements(part, key).any(fits), at, expected)?;
         }
         match value {
             Value::Object(members) => self.closed(&shape, members, at),
@@ -295,17 +290,17 @@ impl Check<'_> {
             let known: Vec<String> = known.iter().map(|one| one.to_string()).collect();
             format!("one of {}", known.join(", "))
         })?;
+        let wrong = match value {
+            Value::Number(number) => number.as_f64().and_then(|one| not_within(part, one)),
+            Value::String(text) => beyond(part, text.chars().count() as f64, LENGTH, " characters"),
+            Value::Array(items) => beyond(part, items.len() as f64, COUNT, " elements"),
+            _ => None,
+        };
+        if let Some(expected) = wrong {
+            return expect(false, at, || expected);
+        }
         match value {
-            Value::Number(number) => {
-                let wrong = number.as_f64().and_then(|one| not_within(part, one));
-                wrong.map_or(Ok(()), |expected| expect(false, at, || expected))
-            }
-            Value::String(text) => {
-                let count = text.chars().count();
-                size(part, count, at, ["minLength", "maxLength"], "characters")
-            }
             Value::Array(items) => {
-                size(part, items.len(), at, ["minItems", "maxItems"], "elements")?;
                 let schema = part.get("items").unwrap_or(&Value::Bool(true));
                 let mut items = items.iter().enumerate();
                 items.try_for_each(|(n, item)| self.whole(schema, item, &format!("{at}/{n}"), 0))
@@ -320,9 +315,8 @@ impl Check<'_> {
         for name in elements(part, "required").filter_map(Value::as_str) {
             let lacks = |schema| self.way.lacks(self.schemas, schema);
             let fits = members.contains_key(name) || property(name).is_some_and(lacks);
-            expect(fits, &format!("{at}/{name}"), || {
-                "a value; it is required".to_owned()
-            })?;
+            let expected = || "a value; it is required".to_owned();
+            expect(fits, &format!("{at}/{name}"), expected)?;
         }
         for (name, value) in members {
             if let Some(schema) = property(name).or(part.get("additionalProperties")) {
@@ -345,12 +339,9 @@ impl Check<'_> {
         names.extend(alternatives.flat_map(|one| self.schemas.shape(one).names()));
         let unknown = members.keys().find(|name| !names.contains(&name.as_str()));
         unknown.map_or(Ok(()), |name| {
-            expect(false, &format!("{at}/{name}"), || {
-                format!(
-                    "nothing; the documented properties are {}",
-                    names.join(", ")
-                )
-            })
+            let documented = names.join(", ");
+            let expected = || format!("nothing; the documented properties are {documented}");
+            expect(false, &format!("{at}/{name}"), expected)
         })
     }
 }
@@ -363,50 +354,41 @@ fn expect(fits: bool, at: &str, expected: impl FnOnce() -> String) -> Checked {
     }
 }
 
-/// A count within its bounds.
-fn size(part: &Value, count: usize, at: &str, bounds: [&str; 2], of: &str) -> Checked {
-    let [least, most] = bounds.map(|key| part.get(key).and_then(Value::as_u64));
-    let (least, most) = (least.unwrap_or(0), most.unwrap_or(u64::MAX));
-    expect(count as u64 >= least, at, || {
-        format!("at least {least} {of}")
-    })?;
-    expect(count as u64 <= most, at, || format!("at most {most} {of}"))
+/// Keywords of a bound, and what they ask for.
+type Bounds = [(&'static str, &'static str)];
+const NUMBER: &Bounds = &[
+    ("minimum", "at least"),
+    ("exclusiveMinimum", "more than"),
+    ("maximum", "at most"),
+    ("exclusiveMaximum", "less than"),
+];
+const LENGTH: &Bounds = &[("minLength", "at least"), ("maxLength", "at most")];
+const COUNT: &Bounds = &[("minItems", "at least"), ("maxItems", "at most")];
+
+/// What was expected instead of this number, or of so many of something.
+fn beyond(part: &Value, number: f64, bounds: &Bounds, of: &str) -> Option<String> {
+    bounds.iter().find_map(|(key, words)| {
+        let bound = part.get(*key)?.as_f64()?;
+        let fits = match *words {
+            "at least" => number >= bound,
+            "more than" => number > bound,
+            "at most" => number <= bound,
+            _ => number < bound,
+        };
+        (!fits).then(|| format!("{words} {bound}{of}"))
+    })
 }
 
 /// What was expected instead of this number.
 fn not_within(part: &Value, number: f64) -> Option<String> {
-    for (inclusive, exclusive, sign, words) in [
-        (
-            "minimum",
-            "exclusiveMinimum",
-            1.0,
-            ["at least", "more than"],
-        ),
-        (
-            "maximum",
-            "exclusiveMaximum",
-            -1.0,
-            ["at most", "less than"],
-        ),
-    ] {
-        // OpenAPI 3.0 marks the other bound with `true`.
-        let marked = part.get(exclusive) == Some(&Value::Bool(true));
-        for (key, excluded) in [(inclusive, marked), (exclusive, true)] {
-            let bound = part.get(key).and_then(Value::as_f64);
-            let beyond = |bound: &f64| sign * number < sign * bound || excluded && number == *bound;
-            if let Some(bound) = bound.filter(beyond) {
-                return Some(format!(
-                    "a number of {} {bound}",
-                    words[usize::from(excluded)]
-                ));
-            }
-        }
-    }
-    let factor = factor(part)?;
-    let times = number / factor;
-    // Decimal fractions are not exact in a double.
-    let fits = (times - times.round()).abs() <= 1e-9 * times.abs().max(1.0);
-    (!fits).then(|| format!("a multiple of {factor}"))
+    let wrong = beyond(part, number, NUMBER, "");
+    wrong.or_else(|| {
+        let factor = factor(part)?;
+        let times = number / factor;
+        // Decimal fractions are not exact in a double.
+        let fits = (times - times.round()).abs() <= 1e-9 * times.abs().max(1.0);
+        (!fits).then(|| format!("a multiple of {factor}"))
+    })
 }
 
 fn factor(part: &Value) -> Option<f64> {
@@ -415,19 +397,16 @@ fn factor(part: &Value) -> Option<f64> {
 }
 
 fn is(kind: &str, value: &Value) -> bool {
+    // Of any size; 1.0 is one.
+    let whole = || value.as_f64().is_some_and(|number| number.fract() == 0.0);
     match value {
         Value::Null => kind == "null",
         Value::Bool(_) => kind == "boolean",
-        Value::Number(_) => kind == "number" || (kind == "integer" && is_whole(value)),
+        Value::Number(_) => kind == "number" || (kind == "integer" && whole()),
         Value::String(_) => kind == "string",
         Value::Array(_) => kind == "array",
         Value::Object(_) => kind == "object",
     }
-}
-
-/// Whether a number is an integer, whatever its size; 1.0 is one.
-fn is_whole(number: &Value) -> bool {
-    number.as_f64().is_some_and(|number| number.fract() == 0.0)
 }
 
 /// Equal as JSON Schema has it: 1 and 1.0 are.

@@ -39,10 +39,8 @@ async fn serve(listener: TcpListener, service: Arc<Service>) {
 }
 
 async fn converse(mut socket: TcpStream, connection: u64, service: Arc<Service>) -> io::Result<()> {
-    let fault = service
-        .faults
-        .as_ref()
-        .and_then(|faults| lock(faults).accepted());
+    let faults = service.faults.as_ref();
+    let fault = faults.and_then(|faults| lock(faults).accepted());
     if let Some(how) = fault {
         // The socket is dropped in either case.
         return end(&mut socket, how).await;
@@ -54,12 +52,8 @@ async fn converse(mut socket: TcpStream, connection: u64, service: Arc<Service>)
     let spare = Arc::new(socket.try_clone()?);
     let io = TokioIo::new(TcpStream::from_std(socket)?);
     let respond = service_fn(|request| {
-        respond(
-            request,
-            connection,
-            Arc::clone(&service),
-            Arc::clone(&spare),
-        )
+        let (service, spare) = (Arc::clone(&service), Arc::clone(&spare));
+        respond(request, connection, service, spare)
     });
     let conversation = http1::Builder::new().serve_connection(io, respond);
     // It fails when the client goes away, which is its right, and when a fault has taken the connection over.
@@ -83,14 +77,13 @@ async fn answer(
     service: &Service,
     spare: &std::net::TcpStream,
 ) -> Result<Answer, Failure> {
-    let faults = service.faults.is_some();
-    if faults && request.uri().path().starts_with("/__") {
+    if service.faults.is_some() && request.uri().path().starts_with("/__") {
         let port = spare.local_addr()?.port();
         if let Some(refusal) = refusal(request.headers(), port) {
             return Ok(refusal);
         }
     }
-    let request = Received::read(request, connection, faults).await?;
+    let request = Received::read(request, connection).await?;
     if let Some(answer) = administer(service, &request) {
         return Ok(answer);
     }
@@ -155,19 +148,16 @@ impl Sandbox {
     }
 
     /// `http://127.0.0.1:PORT`, without a slash at the end; the paths of the service go after it.
-    #[must_use]
     pub fn base_url(&self) -> &str {
         &self.base_url
     }
 
     /// The only client id that is accepted, another one for each start.
-    #[must_use]
     pub fn client_id(&self) -> &str {
         &self.service.credentials.client_id
     }
 
     /// The secret that goes with it, random for each start.
-    #[must_use]
     pub fn client_secret(&self) -> &str {
         &self.service.credentials.client_secret
     }
@@ -197,11 +187,11 @@ impl Sandbox {
     ///
     /// When there is no such list.
     pub fn changes(&self, list: &str, skip: usize) -> io::Result<Vec<Logged>> {
-        Ok(self.service.list(list)?.changes(skip))
+        let list = self.service.list(list)?;
+        Ok(list.state().changes(list, skip))
     }
 
     /// What was seen until now.
-    #[must_use]
     pub fn stats(&self) -> Stats {
         self.service.stats()
     }
@@ -210,10 +200,9 @@ impl Sandbox {
 /// Without the credentials, which do not belong in a log even here.
 impl fmt::Debug for Sandbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut fields = f.debug_struct("Sandbox");
-        fields
-            .field("base_url", &self.base_url)
-            .finish_non_exhaustive()
+        let mut shown = f.debug_struct("Sandbox");
+        let shown = shown.field("base_url", &self.base_url);
+        shown.finish_non_exhaustive()
     }
 }
 

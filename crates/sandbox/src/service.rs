@@ -5,11 +5,11 @@ use crate::faults::Reply;
 use crate::http::{Answer, Received, failure, gzip, set, unauthorized};
 use crate::inspect;
 use crate::limit::Limiter;
-use crate::list::Held;
 use crate::options::Options;
+use crate::records::Records;
 use crate::samples::{hash, samples};
 use crate::spec::{Bearer, Found, Spec};
-use crate::token::{CREATE_TOKEN, Credentials, issue, remember, version_check};
+use crate::token::{CREATE_TOKEN, Credentials, issue, version_check};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -22,7 +22,7 @@ pub(crate) struct Service {
     pub(crate) spec: &'static Spec,
     pub(crate) options: Options,
     pub(crate) credentials: Credentials,
-    lists: Vec<Held>,
+    lists: Vec<Records>,
     started: Instant,
     state: Mutex<State>,
     /// Only with `options.faults`.
@@ -50,7 +50,7 @@ impl Service {
         let service = Self {
             credentials: Credentials::random()?,
             lists: lists
-                .map(|list| Held::new(spec, list, &options))
+                .map(|list| Records::new(spec, list, &options))
                 .collect::<io::Result<_>>()?,
             faults: options.faults.then(Mutex::default),
             spec,
@@ -72,9 +72,9 @@ impl Service {
     /// # Errors
     ///
     /// When there is no such list.
-    pub(crate) fn list(&self, name: &str) -> io::Result<&Held> {
+    pub(crate) fn list(&self, name: &str) -> io::Result<&Records> {
         let mut lists = self.lists.iter();
-        let found = lists.find(|held| held.records.list.name == name);
+        let found = lists.find(|records| records.list.name == name);
         found.ok_or_else(|| {
             let names = self.spec.lists.iter().map(|list| list.name.as_str());
             let names = names.collect::<Vec<_>>().join(", ");
@@ -83,9 +83,9 @@ impl Service {
         })
     }
 
-    fn list_at(&self, path: &str) -> Option<&Held> {
+    fn list_at(&self, path: &str) -> Option<&Records> {
         let mut lists = self.lists.iter();
-        lists.find(|held| held.records.list.path == path)
+        lists.find(|records| records.list.path == path)
     }
 
     pub(crate) fn stats(&self) -> Stats {
@@ -158,7 +158,7 @@ impl Service {
         inspect::parameters(schemas, found, request, list.is_some())?;
         let body = inspect::body(schemas, operation.request.as_ref(), request)?;
         match list {
-            Some(held) => held.page(&self.options, request),
+            Some(records) => records.page(&self.options, request),
             None => self.run(found, request, body.as_ref()),
         }
     }
@@ -176,11 +176,8 @@ impl Service {
         let given = body.unwrap_or(&Value::Null);
         let answer = match found.operation.id.as_str() {
             CREATE_TOKEN => {
-                let lifetime = self.options.token_lifetime;
-                let (token, answer) = issue(given, &self.credentials, lifetime)?;
                 let known = &mut lock(&self.state).tokens;
-                remember(known, token, self.options.tokens, lifetime);
-                answer
+                issue(given, &self.credentials, &self.options, known)?
             }
             "getTokenPermissions" => samples()["permissions"].clone(),
             "getVersion" => samples()["version"].clone(),
@@ -188,7 +185,7 @@ impl Service {
             _ => match self.record(found) {
                 None => return Ok(inspect::made(schemas, found, path, body, seed)),
                 Some((list, id)) => {
-                    let record = list.record(id);
+                    let record = list.state().record(list, id);
                     let message = "the list has no record with this id";
                     let record = record.ok_or_else(|| failure(404, "not_found", message))?;
                     inspect::under_its_name(schemas, success, record)
@@ -199,7 +196,7 @@ impl Service {
     }
 
     /// The list and the `id` where an operation reads the path of a list with one parameter behind it.
-    fn record<'a>(&self, found: &'a Found<'_>) -> Option<(&Held, &'a str)> {
+    fn record<'a>(&self, found: &'a Found<'_>) -> Option<(&Records, &'a str)> {
         let (path, last) = found.operation.path.rsplit_once('/')?;
         let [(name, id)] = found.parameters.as_slice() else {
             return None;
@@ -254,52 +251,4 @@ pub(crate) fn now() -> Duration {
 /// Locks `mutex`. A panic elsewhere leaves counters at worst one off, so serving goes on.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use ::http::{HeaderMap, Method};
-    use bytes::Bytes;
-    use serde_json::json;
-
-    /// A maximum that happens to be the largest of the document is none the less for every list.
-    #[test]
-    fn a_maximum_that_is_given_holds_for_every_list() {
-        let page = json!({"properties": {"pagination": {"required": crate::list::PAGINATION}}});
-        let responses = json!({"200": {"content": {"application/json": {"schema": page}}}});
-        let list = |most: u64| {
-            let integer = json!({"type": "integer", "maximum": most});
-            let parameters = ["limit", "offset"]
-                .map(|name| json!({"name": name, "in": "query", "schema": integer}));
-            json!({"get": {"parameters": parameters, "responses": responses}})
-        };
-        let paths = json!({"/v1/few": list(100), "/v1/many": list(250)});
-        let spec: &Spec = Box::leak(Box::new(Spec::read(json!({"paths": paths}))));
-        for (given, most) in [
-            (None, [100, 250]),
-            (Some(250), [250, 250]),
-            (Some(100), [100, 100]),
-            (Some(7), [7, 7]),
-        ] {
-            let options = Options {
-                max_limit: given,
-                records: ["few", "many"].map(|list| (list.to_owned(), 1000)).into(),
-                ..Options::default()
-            };
-            let service = Service::new(spec, options).unwrap();
-            for (path, most) in ["/v1/few", "/v1/many"].into_iter().zip(most) {
-                let answer = service.answer(&Received {
-                    method: Method::GET,
-                    path: path.to_owned(),
-                    query: "limit=500".to_owned(),
-                    headers: HeaderMap::new(),
-                    body: Bytes::new(),
-                    connection: 1,
-                });
-                let page: Value = serde_json::from_slice(answer.body()).unwrap();
-                assert_eq!(page["pagination"]["limit"], most, "{given:?} {path}");
-            }
-        }
-    }
 }

@@ -243,20 +243,20 @@ impl State {
 
     /// Inserts, deletes and updates in mixed order, around `cursor`.
     fn drift(&mut self, drift: Drift, cursor: u64) {
-        let [mut inserts, mut deletes, mut updates] =
-            [drift.inserts, drift.deletes, drift.updates].map(u64::from);
-        while inserts + deletes + updates > 0 {
+        let operations = [
+            (Operation::Insert, drift.inserts),
+            (Operation::Delete, drift.deletes),
+            (Operation::Update, drift.updates),
+        ];
+        let operations = operations.map(|(one, count)| vec![one; count as usize]);
+        let mut operations = operations.concat();
+        self.rng.shuffle(&mut operations);
+        for operation in operations {
             let place = self.place_near(cursor);
-            let chosen = self.rng.below(inserts + deletes + updates);
-            if chosen < inserts {
-                inserts -= 1;
-                self.insert(place);
-            } else if chosen < inserts + deletes {
-                deletes -= 1;
-                self.delete(place);
-            } else {
-                updates -= 1;
-                self.update(place);
+            match operation {
+                Operation::Insert => self.insert(place),
+                Operation::Delete => self.delete(place),
+                Operation::Update => self.update(place),
             }
         }
         if drift.bulk_deletes > 0 {

@@ -3,7 +3,7 @@
 //! Both are random, so that nobody types a real secret.
 
 use crate::http::{Answer, failure, unauthorized};
-use crate::options::named;
+use crate::options::{Options, named};
 use crate::samples::samples;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -47,31 +47,16 @@ named! {
     }
 }
 
-/// Remembers a new token, and forgets those that are valid no more, so that memory stays bounded by those alive.
-pub(crate) fn remember(
-    expiry: &mut HashMap<String, Instant>,
-    token: String,
-    valid: Tokens,
-    lifetime: Duration,
-) {
-    let now = Instant::now();
-    match valid {
-        Tokens::All => expiry.retain(|_, expiry| *expiry > now),
-        Tokens::Newest => expiry.clear(),
-    }
-    // A lifetime beyond what the clock can hold is taken as a day.
-    let ends = now.checked_add(lifetime);
-    expiry.insert(token, ends.unwrap_or(now + Duration::from_secs(86_400)));
-}
-
-/// Checks the credentials, which the document asks for as strings, and makes a token for them.
+/// Checks the credentials, which the document asks for as strings, and makes a token for them. Tokens that are valid no
+/// more are forgotten, so that memory stays bounded by those alive.
 ///
 /// Wrong ones are answered 401, which is the sandbox's choice (section 7: not shown).
 pub(crate) fn issue(
     body: &Value,
     credentials: &Credentials,
-    lifetime: Duration,
-) -> Result<(String, Value), Answer> {
+    options: &Options,
+    expiry: &mut HashMap<String, Instant>,
+) -> Result<Value, Answer> {
     let (id, secret) = (&credentials.client_id, &credentials.client_secret);
     if body["clientId"] != id.as_str() || body["clientSecret"] != secret.as_str() {
         let message = "the credentials are not those of this sandbox";
@@ -79,21 +64,23 @@ pub(crate) fn issue(
     }
     let failed = |_| failure(500, "internal", "no random bytes available");
     let token = random_hex::<24>().map_err(failed)?;
-    let answer = json!({
-        "access_token": token,
-        "token_type": "Bearer",
-        "expires_in": seconds(lifetime),
-    });
-    Ok((token, answer))
-}
-
-/// Whole seconds as an integer, as every service writes them; only a test's short lifetimes have a fraction.
-fn seconds(lifetime: Duration) -> Value {
-    if lifetime.subsec_nanos() == 0 {
-        lifetime.as_secs().into()
-    } else {
-        lifetime.as_secs_f64().into()
+    let (now, lifetime) = (Instant::now(), options.token_lifetime);
+    match options.tokens {
+        Tokens::All => expiry.retain(|_, expiry| *expiry > now),
+        Tokens::Newest => expiry.clear(),
     }
+    // A lifetime beyond what the clock can hold is taken as a day.
+    let ends = now.checked_add(lifetime);
+    expiry.insert(
+        token.clone(),
+        ends.unwrap_or(now + Duration::from_secs(86_400)),
+    );
+    // Whole seconds as an integer, as every service writes them; only a test's short lifetimes have a fraction.
+    let seconds: Value = match lifetime.subsec_nanos() {
+        0 => lifetime.as_secs().into(),
+        _ => lifetime.as_secs_f64().into(),
+    };
+    Ok(json!({"access_token": token, "token_type": "Bearer", "expires_in": seconds}))
 }
 
 /// The version-check response of section 2: one entry per category asked for.
@@ -109,15 +96,15 @@ pub(crate) fn version_check(body: &Value) -> Value {
     let compatible = major == Some(1);
     let report = &samples()["version"];
     let entry = |name: &str| {
-        let Some(category) = report["endpoints"].get(name) else {
-            let notes = "This category is not known to the sandbox.";
-            return json!({"compatible": false, "version": "unknown", "notes": notes});
-        };
-        let mut entry = json!({"compatible": compatible, "version": category["version"]});
-        if let Some(model) = category.get("model_version") {
+        let known = report["endpoints"].get(name);
+        let version = known.map_or(json!("unknown"), |category| category["version"].clone());
+        let mut entry = json!({"compatible": compatible && known.is_some(), "version": version});
+        if let Some(model) = known.and_then(|category| category.get("model_version")) {
             entry["model_version"] = model.clone();
         }
-        if name == "matching" {
+        if known.is_none() {
+            entry["notes"] = "This category is not known to the sandbox.".into();
+        } else if name == "matching" {
             let notes = "Version 2 stays backwards compatible with clients of version 1.";
             entry["notes"] = notes.into();
         }

@@ -201,23 +201,23 @@ class version_check_response : public record {
 };
 
 /// The list of contacts (/v1/contacts).
-inline constexpr list_of<talentdata::contact> contacts{{"contacts"}};
+inline constexpr list_of<talentdata::contact> contacts{"contacts"};
 /// The list of job vacancies (/v1/vacancies).
-inline constexpr list_of<talentdata::record> vacancies{{"vacancies"}};
+inline constexpr list_of<talentdata::record> vacancies{"vacancies"};
 /// The list of talent pools (/v1/pools).
-inline constexpr list_of<talentdata::record> pools{{"pools"}};
+inline constexpr list_of<talentdata::record> pools{"pools"};
 /// The list of job architecture skills (/v1/ja/skills).
-inline constexpr list_of<talentdata::record> ja_skills{{"ja_skills"}};
+inline constexpr list_of<talentdata::record> ja_skills{"ja_skills"};
 /// The list of job architecture roles (/v1/ja/roles).
-inline constexpr list_of<talentdata::record> ja_roles{{"ja_roles"}};
+inline constexpr list_of<talentdata::record> ja_roles{"ja_roles"};
 /// The list of job architecture tasks (/v1/ja/tasks).
-inline constexpr list_of<talentdata::record> ja_tasks{{"ja_tasks"}};
+inline constexpr list_of<talentdata::record> ja_tasks{"ja_tasks"};
 /// The list of job architecture departments (/v1/ja/departments).
-inline constexpr list_of<talentdata::record> ja_departments{{"ja_departments"}};
+inline constexpr list_of<talentdata::record> ja_departments{"ja_departments"};
 /// The list of taxonomy skills (/v1/taxonomy/skills).
-inline constexpr list_of<talentdata::record> taxonomy_skills{{"taxonomy_skills"}};
+inline constexpr list_of<talentdata::record> taxonomy_skills{"taxonomy_skills"};
 /// The list of taxonomy roles (/v1/taxonomy/roles).
-inline constexpr list_of<talentdata::record> taxonomy_roles{{"taxonomy_roles"}};
+inline constexpr list_of<talentdata::record> taxonomy_roles{"taxonomy_roles"};
 
 }  // inline namespace TALENTDATA_EXCEPTIONS
 }  // namespace talentdata

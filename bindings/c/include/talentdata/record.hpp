@@ -169,7 +169,9 @@ struct list_name {
 };
 /// The same with the class of its records; models.hpp has those of the service document.
 template <class Record>
-struct list_of : list_name {};
+struct list_of : list_name {
+  explicit constexpr list_of(const char *name) noexcept : list_name{name} {}
+};
 
 }  // inline namespace TALENTDATA_EXCEPTIONS
 }  // namespace talentdata

@@ -203,3 +203,54 @@ impl Sink for Output {
         error.with_message(message)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrow::TableOptions;
+    use std::path::Path;
+    use talentdata_core::types::Resource;
+    use talentdata_core::{Client, RawRecord, ScanOptions};
+
+    /// Nested values of columns hold the white space that the service sent, line breaks too.
+    #[test]
+    fn records_with_line_breaks_are_resumed_to_the_same_bytes() {
+        let mut settings = Client::builder();
+        settings.base_url("http://127.0.0.1:9");
+        settings.client_id("id").client_secret("a long secret");
+        let client = settings.build().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let batch = |id: u32| {
+            let text = format!("{{\n \"id\": \"{id}\",\r\n \"tags\": [\n \"a\\n\",\n {id} ]\n}}");
+            Batch::of(vec![RawRecord::parse(&text).unwrap()])
+        };
+        for format in Format::ALL {
+            let open = |path: &Path| {
+                let export = Export {
+                    resource: Resource::Contacts,
+                    format,
+                    target: Target::File(path.to_owned()),
+                    scan: ScanOptions::default(),
+                    table: TableOptions::default(),
+                    resume: true,
+                };
+                Output::open(&export, Some(client.config()), Arc::default()).unwrap()
+            };
+            let paths = ["alone", "resumed"].map(|name| directory.path().join(name));
+            for (path, is_resumed) in paths.iter().zip([false, true]) {
+                let mut output = open(path);
+                output.take(&batch(1)).unwrap();
+                if is_resumed {
+                    let error = output.abandon(Error::new(ErrorKind::Cancelled, "stopped"));
+                    assert!(error.message().contains("are kept in"), "{error}");
+                    output = open(path);
+                    assert!(output.resume().is_some());
+                }
+                output.take(&batch(2)).unwrap();
+                assert_eq!(output.end().unwrap().records, 2);
+            }
+            let [alone, resumed] = paths.map(|path| std::fs::read(path).unwrap());
+            assert!(alone == resumed, "{format}");
+        }
+    }
+}

@@ -23,8 +23,6 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 
-/// While the file cannot be used, it is tried again after this long.
-const RETRY: Duration = Duration::from_secs(1);
 /// What the name of the file begins with. Processes of a version that writes another state have another file.
 const PREFIX: &str = "budget-6-";
 
@@ -81,7 +79,6 @@ struct Alone {
     gate: Box<SharedGate>,
     /// The part of the budget that is left to this client.
     part: f64,
-    try_again: Duration,
 }
 
 impl HostBudget {
@@ -150,7 +147,9 @@ impl Member {
     fn serve(&mut self, asked: &Receiver<Request>) {
         loop {
             let next = asked.try_recv().ok().or_else(|| {
-                self.note_outcomes();
+                if !self.outcomes.is_empty() {
+                    let _ = self.change(|_, _| ());
+                }
                 asked.recv().ok()
             });
             match next {
@@ -202,54 +201,29 @@ impl Member {
         Take::of(turn, |time| (here + time).saturating_sub(host_now))
     }
 
-    fn note_outcomes(&mut self) {
-        if !self.outcomes.is_empty() && self.change(|_, _| ()).is_err() {
-            let (now, id) = (host_clock::now(), self.identity.id);
-            let outcomes = std::mem::take(&mut self.outcomes);
-            let alone = self.alone(now);
-            for (ticket, outcome) in &outcomes {
-                alone.gate.complete(now, id, *ticket, outcome);
-            }
-        }
-    }
-
-    /// Notes in the shared gate what has happened, and then changes it; else why the file cannot be used.
+    /// Notes in the shared gate what has happened, and then changes it; otherwise why the file cannot be used.
     fn change<T>(
         &mut self,
         mut operation: impl FnMut(&mut SharedGate, Duration) -> T,
     ) -> Result<T, String> {
-        let resting = |alone: &Alone| host_clock::now() < alone.try_again;
-        if self.alone.as_ref().is_some_and(resting) {
-            return Err(self.contact.stats().unreachable_reason.unwrap_or_default());
-        }
-        let (before, mut pauses) = (self.pauses, self.pauses);
+        let (id, before, mut pauses) = (self.identity.id, self.pauses, self.pauses);
+        let outcomes = std::mem::take(&mut self.outcomes);
         let done = self.file.change(|gate, now| {
-            pauses = before;
-            gate.correct(now, &pauses);
-            for (ticket, outcome) in &self.outcomes {
-                gate.complete(now, self.identity.id, *ticket, outcome);
-                if let Outcome::Answered(status, headers) = outcome {
-                    pauses.note(now, *status, headers, gate.paused_until());
-                }
-            }
+            gate.correct(now, &before);
+            pauses = note(gate, now, id, &outcomes, before);
             operation(gate, now)
         });
-        match done {
-            Ok(_) => {
-                self.pauses = pauses;
-                self.outcomes.clear();
-                self.alone = None;
-            }
-            Err(_) => {
+        let done = done.map_err(|error| error.to_string());
+        match &done {
+            Ok(_) => self.alone = None,
+            Err(reason) => {
+                self.contact.not_reached(reason);
                 let now = host_clock::now();
-                self.alone(now).try_again = now + RETRY;
+                pauses = note(&mut self.alone(now).gate, now, id, &outcomes, before);
             }
         }
-        done.map_err(|error| {
-            let reason = error.to_string();
-            self.contact.not_reached(&reason);
-            reason
-        })
+        self.pauses = pauses;
+        done
     }
 
     /// Goes on with what was known last, and leaves the others theirs.
@@ -260,10 +234,26 @@ impl Member {
             Alone {
                 gate: seen.unwrap_or_else(|| Box::new(SharedGate::new(self.settings, now))),
                 part: 1.0 / members as f64,
-                try_again: now + RETRY,
             }
         })
     }
+}
+
+/// Notes in a gate what became of requests of this member; what it has been told of pauses then.
+fn note(
+    gate: &mut SharedGate,
+    now: Duration,
+    id: u64,
+    outcomes: &[(Ticket, Outcome)],
+    mut pauses: Pauses,
+) -> Pauses {
+    for (ticket, outcome) in outcomes {
+        gate.complete(now, id, *ticket, outcome);
+        if let Outcome::Answered(status, headers) = outcome {
+            pauses.note(now, *status, headers, gate.paused_until());
+        }
+    }
+    pauses
 }
 
 /// The state as it is now.

@@ -1,7 +1,7 @@
 //! The directory of the files that the processes of a host share, which only this user may write to.
 
 use std::fs::DirBuilder;
-use std::io::{Error, ErrorKind, Result};
+use std::io::{Error, Result};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -33,10 +33,6 @@ pub(crate) fn path(name: &str) -> PathBuf {
 
 /// Makes the directory where it is missing, and refuses one that others may write to.
 pub(crate) fn prepare(directory: &Path) -> Result<()> {
-    match check(directory) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
-        checked => return checked,
-    }
     let mut builder = DirBuilder::new();
     builder.recursive(true).mode(0o700).create(directory)?;
     check(directory)

@@ -41,9 +41,7 @@ pub(crate) struct Auth {
 #[derive(Default)]
 struct State {
     token: Option<Arc<Token>>,
-    /// A renewal that failed is not tried again before this.
-    renew_at: Time,
-    /// The last attempt to get a token, if it failed while there was none.
+    /// The last attempt to get a token, if it failed.
     failure: Option<(Time, Error)>,
 }
 
@@ -109,14 +107,15 @@ impl State {
 
     /// The outcome for a caller that has been waiting since `asked`; none when a token has to be fetched.
     fn known(&self, now: Time, asked: Time) -> Option<Result<Arc<Token>>> {
+        let failure = self.failure.as_ref();
+        let failure = failure.filter(|(at, error)| now < *at + keeps(error));
         if let Some(token) = self.valid(now) {
-            return (token.is_fresh(now) || now < self.renew_at).then_some(Ok(token));
+            // A renewal that has just failed is not tried again.
+            return (token.is_fresh(now) || failure.is_some()).then_some(Ok(token));
         }
         // Callers that were waiting when a fetch failed share its outcome, and all do where credentials were refused.
-        let (at, error) = self.failure.as_ref()?;
-        let concerns =
-            now < *at + keeps(error) && (error.kind() == ErrorKind::Auth || *at >= asked);
-        concerns.then(|| Err(error.clone()))
+        let (at, error) = failure?;
+        (error.kind() == ErrorKind::Auth || *at >= asked).then(|| Err(error.clone()))
     }
 
     /// Takes in the outcome of a fetch; the old token outlives a renewal that failed.
@@ -132,12 +131,8 @@ impl State {
                 Ok(token)
             }
             Err(error) => {
-                if let Some(token) = self.valid(now) {
-                    self.renew_at = now + keeps(&error);
-                    return Ok(token);
-                }
                 self.failure = Some((now, error.clone()));
-                Err(error)
+                self.valid(now).ok_or(error)
             }
         }
     }

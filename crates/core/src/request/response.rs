@@ -268,16 +268,4 @@ mod tests {
             assert_eq!(error.message(), "the value does not have the expected form");
         }
     }
-
-    #[test]
-    fn cut_and_broken_json_may_pass() {
-        for (text, kind, retryability) in [
-            (r#"{"id":"#, ErrorKind::Decode, Retryability::Yes),
-            (r#"{"id"]"#, ErrorKind::Decode, Retryability::Yes),
-            ("{}{}", ErrorKind::Schema, Retryability::Never),
-        ] {
-            let error = from_json::<Contact>(text, "").unwrap_err();
-            assert_eq!((error.kind(), error.retryability()), (kind, retryability));
-        }
-    }
 }

@@ -34,7 +34,7 @@ async fn members_go_on_when_the_clock_of_the_server_is_set() {
     let server = Server::valkey_with(&[("LD_PRELOAD", &library), ("CLOCK_AHEAD", &path)]).await;
     let budget = format!("redis://127.0.0.1:{}", server.port);
     let sandbox = service(Policy::TokenBucket);
-    let phases = Phases::new(3000, &["start", "10 s forwards", "20 s back", "after that"]);
+    let phases = Phases::new(2000, &["start", "10 s forwards", "20 s back", "after that"]);
     let scans: Vec<_> = (0..SCANS)
         .map(|_| member(test, &sandbox, &budget, Kind::Scan, phases.end()))
         .collect();

@@ -126,7 +126,7 @@ async fn members_go_on_whatever_happens_to_one_of_them() {
         "SIGSTOP of one that holds slots",
         "SIGCONT",
     ];
-    let phases = Phases::new(3000, names);
+    let phases = Phases::new(2000, names);
     let scan = || member(test, &sandbox, &budget, Kind::Scan, phases.end());
     let survivors: Vec<_> = (0..SCANS).map(|_| scan()).collect();
     let stopped = scan();

@@ -17,7 +17,7 @@ const ALMOST_ALL: f64 = 36.0;
 /// Scans that share the budget.
 const SCANS: usize = 10;
 /// When counting begins and ends, in milliseconds after the processes were started.
-const COUNTED: (u64, u64) = (3000, 9000);
+const COUNTED: (u64, u64) = (3000, 7000);
 
 /// Ten scans and single calls beside them, of a server that is so far away.
 async fn share(test: &str, one_way: Duration) {

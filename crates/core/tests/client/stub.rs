@@ -70,7 +70,7 @@ pub(crate) fn serve_api(
 }
 
 /// Answers the requests of one connection.
-pub(crate) fn converse(mut socket: TcpStream, answer: &impl Fn(&Request, &mut TcpStream)) {
+fn converse(mut socket: TcpStream, answer: &impl Fn(&Request, &mut TcpStream)) {
     let mut reader = BufReader::new(socket.try_clone().unwrap());
     while let Some(request) = read(&mut reader) {
         answer(&request, &mut socket);

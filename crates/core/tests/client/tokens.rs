@@ -58,21 +58,6 @@ async fn the_caller_that_fetches_the_token_may_be_cancelled() {
     assert_eq!(sandbox.stats().token_posts, 2);
 }
 
-#[tokio::test]
-async fn without_credentials_the_error_says_what_to_set_and_nothing_is_sent() {
-    let (sandbox, _) = start(Options::default());
-    let mut settings = Client::builder();
-    settings.base_url(sandbox.base_url()).client_id("me");
-    // Credentials of the environment would be used, and rightly.
-    if std::env::var_os("TALENTDATA_CLIENT_SECRET").is_none() {
-        let error = settings.build().unwrap().permissions().await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Config);
-        let message = error.message();
-        assert!(message.contains("TALENTDATA_CLIENT_SECRET"), "{error}");
-        assert_eq!(sandbox.stats().requests, 0);
-    }
-}
-
 /// Scans 12,000 contacts of a service that revokes each token after nine requests, and responds to each request after
 /// `delay`, by its status.
 async fn with_tokens_for_nine_requests(delay: fn(u16) -> Duration) {

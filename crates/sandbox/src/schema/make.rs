@@ -190,14 +190,11 @@ impl<'a> Maker<'a> {
     fn number(&mut self, shape: &Shape<'_>, integer: bool) -> Option<Value> {
         let range = shape.range();
         let factors = shape.parts.iter().filter_map(|part| factor(part));
-        let step = match (factors.reduce(f64::max), range) {
-            (Some(factor), _) if integer => factor.ceil(),
-            (Some(factor), _) => factor,
-            (None, _) if integer => 1.0,
-            (None, [Some(least), Some(most)]) => {
-                ((most - least) / (STEPS + 1.0)).max(f64::MIN_POSITIVE)
-            }
-            (None, _) => 1.0 / (STEPS + 1.0),
+        let step = match factors.reduce(f64::max) {
+            Some(factor) if integer => factor.ceil(),
+            Some(factor) => factor,
+            None if integer => 1.0,
+            None => 1.0 / (STEPS + 1.0),
         };
         let (least, most) = match range {
             [Some(least), Some(most)] => (least, most),
@@ -284,14 +281,12 @@ fn of_format(format: &str, rng: &mut Rng) -> String {
     let number = rng.below(100_000);
     let mut padded = |first: u64, count| format!("{:02}", first + rng.below(count));
     match format {
-        "date-time" | "date" | "time" => {
-            let date = [padded(2019, 7), padded(1, 12), padded(1, 28)].join("-");
-            let time = [padded(0, 24), padded(0, 60), padded(0, 60)].join(":") + "Z";
-            match format {
-                "date" => date,
-                "time" => time,
-                _ => format!("{date}T{time}"),
+        "date-time" | "date" => {
+            let mut moment = [padded(2019, 7), padded(1, 12), padded(1, 28)].join("-");
+            if format == "date-time" {
+                moment += &format!("T{}:{}:{}Z", padded(0, 24), padded(0, 60), padded(0, 60));
             }
+            moment
         }
         "uuid" => uuid(rng.next()),
         "email" => format!("person{number}@example.com"),

@@ -17,12 +17,12 @@ fn with(contacts: u64, set: impl FnOnce(&mut Options)) -> Service {
     })
 }
 
-fn drifting(every_requests: u32) -> Service {
+fn drifting(every_requests: u32, seed: u64) -> Service {
     let drift = Drift {
         every_requests,
         inserts: 20,
         deletes: 15,
-        seed: 3,
+        seed,
         ..Drift::default()
     };
     with(1000, |options| options.drift = Some(drift))
@@ -45,7 +45,7 @@ fn reported(service: &Service, what: &str) -> Vec<String> {
 
 #[test]
 fn a_list_changes_between_its_requests_and_reports_how() {
-    let service = drifting(2);
+    let service = drifting(2, 3);
     let before = ids(&page(&service, 10_000, 0));
     // Other lists keep their own count.
     service.get("/v1/pools");
@@ -71,19 +71,23 @@ fn a_list_changes_between_its_requests_and_reports_how() {
 
 #[test]
 fn a_scan_that_trusts_the_offset_loses_and_repeats_records() {
-    let service = drifting(1);
-    let mut seen = Vec::new();
-    loop {
-        let body = page(&service, 100, seen.len());
-        seen.extend(ids(&body));
-        if body["pagination"]["hasMore"] == false {
-            break;
+    let (mut repeated, mut lost) = (0, 0);
+    for seed in 0..8 {
+        let service = drifting(1, seed);
+        let mut seen = Vec::new();
+        loop {
+            let body = page(&service, 100, seen.len());
+            seen.extend(ids(&body));
+            if body["pagination"]["hasMore"] == false {
+                break;
+            }
         }
+        let distinct: BTreeSet<&String> = seen.iter().collect();
+        repeated += seen.len() - distinct.len();
+        let stayed = reported(&service, "stayed");
+        lost += stayed.iter().filter(|id| !distinct.contains(id)).count();
     }
-    let distinct: BTreeSet<&String> = seen.iter().collect();
-    assert!(distinct.len() < seen.len(), "repeated");
-    let stayed = reported(&service, "stayed");
-    assert!(stayed.iter().any(|id| !distinct.contains(id)), "lost");
+    assert!(repeated > 0 && lost > 0, "{repeated} {lost}");
 }
 
 #[test]
@@ -166,20 +170,13 @@ fn the_log_leads_from_the_list_before_to_the_list_after() {
         assert_eq!((changes.len(), &all["next"]), (400, &json!(400)), "{order}");
         assert_eq!(replayed(&before, changes), after, "{order}");
         assert_eq!(last["changes"][0], changes[399]);
-        let times = changes.iter().map(|one| one["at"].as_str().unwrap());
-        assert!(times.clone().is_sorted() && times.clone().all(|at| at.starts_with("20")));
-        assert!(
-            times
-                .clone()
-                .all(|at| at.len() == "2026-01-01T00:00:00.000000Z".len())
-        );
+        let mut times = changes.iter().map(|one| one["at"].as_str().unwrap());
+        assert!(times.clone().is_sorted());
+        let form = "2026-01-01T00:00:00.000000Z";
+        assert!(times.all(|at| at.len() == form.len() && at.starts_with("20")));
         let in_process = service.changes("contacts", 0).unwrap();
-        assert!(
-            in_process
-                .iter()
-                .map(Logged::to_json)
-                .eq(changes.iter().cloned())
-        );
+        let in_process: Vec<Value> = in_process.iter().map(Logged::to_json).collect();
+        assert_eq!(&in_process, changes);
     }
 }
 
@@ -225,14 +222,14 @@ fn pagination_can_tell_nothing_or_lie() {
     assert_eq!(lengths, [100, 100, 100, 50, 50]);
 
     let service = with(300, |options| options.warnings = true);
-    let arrays = |path: &str| -> BTreeMap<String, usize> {
-        let page = service.get(path);
-        let members = page.as_object().unwrap().clone().into_iter();
-        let lengths = members.filter_map(|(name, value)| Some((name, value.as_array()?.len())));
-        lengths.collect()
-    };
-    let pools = arrays("/v1/pools");
-    assert_eq!((pools.len(), pools["warnings"]), (2, 1), "{pools:?}");
-    let contacts = BTreeMap::from([("contacts".to_owned(), 0)]);
-    assert_eq!(arrays("/v1/contacts?offset=900"), contacts);
+    let pools = service.get("/v1/pools");
+    let arrays = pools
+        .as_object()
+        .unwrap()
+        .values()
+        .filter(|one| one.is_array());
+    let warnings = pools["warnings"].as_array().unwrap();
+    assert_eq!((arrays.count(), warnings.len()), (2, 1), "{pools}");
+    let contacts = service.get("/v1/contacts?offset=900");
+    assert!(contacts["contacts"] == json!([]) && contacts.get("warnings").is_none());
 }

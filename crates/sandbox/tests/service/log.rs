@@ -135,17 +135,11 @@ fn web_pages_cannot_use_the_endpoints_of_a_test() {
 #[test]
 fn a_body_that_nobody_needs_is_refused_before_it_fills_the_memory() {
     let service = faulty(&json!([]));
-    for (path, mebibytes) in [
-        ("/v1/oauth/token", 2),
-        ("/__requests", 2),
-        ("/__faults", 81),
-    ] {
-        let length: usize = mebibytes << 20;
-        let head =
-            format!("POST {path} HTTP/1.1\r\nhost: HOST\r\ncontent-length: {length}\r\n\r\n");
-        let mut socket = service.begin(&head);
-        // The connection may end before all is written.
-        let _ = socket.write_all(&vec![b' '; length]);
-        assert!(hear(&mut socket).bytes.is_empty(), "{path}");
-    }
+    let length = 81 << 20;
+    let head = "POST /__faults HTTP/1.1\r\nhost: HOST\r\n";
+    let mut socket = service.begin(&format!("{head}content-length: {length}\r\n\r\n"));
+    // The connection may end before all is written.
+    let _ = socket.write_all(&vec![b' '; length]);
+    assert!(hear(&mut socket).bytes.is_empty());
+    assert_eq!(service.version().status, 200);
 }

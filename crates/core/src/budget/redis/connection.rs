@@ -93,22 +93,6 @@ impl Place {
     }
 }
 
-/// Why there is no TLS, and what to do about it.
-fn no_tls(error: &io::Error) -> String {
-    let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
-    let way_out = match cause {
-        Some(rustls::Error::InvalidCertificate(_)) => {
-            "; the certificate has to be valid for the host in the setting budget, and come from an authority that \
-             this system trusts or SSL_CERT_FILE names"
-        }
-        Some(rustls::Error::InvalidMessage(_)) => {
-            "; the server seems not to use TLS on this port: where none is needed, set budget to redis://..."
-        }
-        _ => "",
-    };
-    format!("TLS handshake failed: {error}{way_out}")
-}
-
 /// A connection.
 pub(super) struct Connection {
     commands: MultiplexedConnection,
@@ -133,7 +117,13 @@ impl Connection {
         let name = ServerName::try_from(place.host.clone()).map_err(|error| error.to_string())?;
         let connector = TlsConnector::from(Arc::new(tls));
         let stream = connector.connect(name, stream).await;
-        Self::log_in(place, stream.map_err(|error| no_tls(&error))?).await
+        let no_tls = |error| {
+            format!(
+                "TLS handshake failed: {error}; the server has to use TLS on this port, with a certificate for the host in \
+                 the setting budget from an authority that this system trusts or SSL_CERT_FILE names"
+            )
+        };
+        Self::log_in(place, stream.map_err(no_tls)?).await
     }
 
     async fn log_in<S>(place: &Place, stream: S) -> Result<Self, String>

@@ -36,9 +36,6 @@ const FIRST_RETRY: Duration = Duration::from_millis(100);
 const LONGEST_RETRY: Duration = Duration::from_secs(2);
 /// Others still know of a member for so long.
 const KNOWN: Duration = Duration::from_secs(10);
-/// A scan that has asked to send so lately goes on.
-const GOES_ON: Duration = Duration::from_millis(300);
-
 /// While the service is down, those who wait look so often whether it still is.
 const LOOK: Duration = Duration::from_millis(250);
 
@@ -54,7 +51,6 @@ struct Moment {
 struct Pacer {
     interval: Duration,
     next: Time,
-    slowed: Time,
 }
 
 /// The member.
@@ -76,7 +72,6 @@ pub(super) struct Member {
     in_flight: HashMap<Ticket, Option<u64>>,
     last_minute: LastMinute,
     class: PriorityClass,
-    last_take: Time,
     waiting_since: Option<Time>,
     report: Report,
     /// Since the last report.
@@ -113,7 +108,6 @@ impl Member {
             in_flight: HashMap::new(),
             last_minute: LastMinute::default(),
             class: PriorityClass::Background,
-            last_take: Time::ZERO,
             waiting_since: None,
             report: Report::default(),
             success: None,
@@ -145,7 +139,7 @@ impl Member {
         endpoint: Endpoint,
         shares: bool,
     ) -> Take {
-        (self.class, self.last_take) = (class, now);
+        self.class = class;
         self.waiting_since.get_or_insert(now);
         while self
             .moments
@@ -271,9 +265,6 @@ impl Member {
         if must_wait {
             self.is_urgent = true;
             self.report.used_up = self.report.used_up.max(number);
-            if let Some(pacer) = &mut self.unreachable {
-                pacer.slow_down(now);
-            }
         }
         self.note(number, headers);
     }
@@ -314,9 +305,9 @@ impl Member {
         let due = if self.unreachable.is_some() {
             self.retry
         } else {
-            let more = match (self.moments.front(), self.moments.back(), self.class) {
-                (None, ..) | (_, None, _) => now,
-                (Some(first), _, PriorityClass::Single) => {
+            let more = match (self.moments.front().zip(self.moments.back()), self.class) {
+                (None, _) => now,
+                (Some((first, _)), PriorityClass::Single) => {
                     let hurry = self.asked_class != PriorityClass::Single;
                     if !hurry || first.at <= now + SOON {
                         return None;
@@ -324,7 +315,7 @@ impl Member {
                     now
                 }
                 // So that the question arrives when the last moment has come, or in time for the one after it.
-                (_, Some(last), _) => {
+                (Some((_, last)), _) => {
                     let turn = Duration::from_secs_f64(f64::from(self.members) / self.rate);
                     let in_time = (self.round_trip + TIMERS).saturating_sub(turn);
                     last.at.saturating_sub(in_time.max(self.round_trip / 2))
@@ -358,8 +349,8 @@ impl Member {
                 (1 + per_trip as u32).min(MAX_MOMENTS)
             }
         };
-        let goes_on = self.class != PriorityClass::Single && now < self.last_take + GOES_ON;
-        let waits = self.waiting_since.is_some() || goes_on;
+        // A scan goes on, as far as is known.
+        let waits = self.waiting_since.is_some() || self.class != PriorityClass::Single;
         let about = MemberStats {
             sent_last_minute: self.last_minute.sent(now),
             waiting: waits.then(|| self.class.name().to_owned()),
@@ -461,7 +452,6 @@ impl Member {
             self.unreachable = Some(Pacer {
                 interval,
                 next: (self.last_sent + interval).max(now),
-                slowed: Time::ZERO,
             });
         }
     }
@@ -470,14 +460,4 @@ impl Member {
 /// A time that comes from elsewhere, within reason.
 fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds.clamp(0.0, 1e6)).unwrap_or_default()
-}
-
-impl Pacer {
-    /// Nothing was left: so it is for the others.
-    fn slow_down(&mut self, now: Time) {
-        if now >= self.slowed + Duration::from_secs(1) {
-            self.slowed = now;
-            self.interval = self.interval.mul_f64(1.05);
-        }
-    }
 }

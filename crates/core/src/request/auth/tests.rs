@@ -45,24 +45,6 @@ fn a_failure_is_the_outcome_of_those_who_wait_and_is_soon_too_old() {
     }
 }
 
-#[test]
-fn a_renewal_that_fails_while_the_token_lasts_concerns_nobody() {
-    for kind in [ErrorKind::Server, ErrorKind::Auth] {
-        let mut state = State::default();
-        let start = clock::now();
-        let _ = state.note(start, Ok(old_token())).unwrap();
-        // The renewal fails while the token still lasts for eight seconds.
-        let failed = start + 52 * SECOND;
-        assert!(state.note(failed, Err(Error::new(kind, "down"))).is_ok());
-        let lasting = state.known(failed + SECOND / 2, start);
-        assert!(matches!(lasting, Some(Ok(_))), "{kind:?}");
-        assert!(
-            state.known(failed + 9 * SECOND, start).is_none(),
-            "{kind:?}"
-        );
-    }
-}
-
 #[tokio::test]
 async fn a_token_outlives_a_renewal_that_failed_for_all_who_ask() {
     let auth = Auth::default();
@@ -74,6 +56,12 @@ async fn a_token_outlives_a_renewal_that_failed_for_all_who_ask() {
         let token = auth.token(asked, down).await.unwrap();
         assert_eq!(token.secret.expose(), "old");
     }
+    let state = auth.state.lock().await;
+    // Then it is tried again, and has to be once the token has expired.
+    for later in [9, 70] {
+        assert!(state.known(clock::now() + later * SECOND, asked).is_none());
+    }
+    drop(state);
     let refused = auth.token(asked, down).await.unwrap();
     refused.answered(StatusCode::UNAUTHORIZED);
     assert!(auth.token(asked, down).await.is_err());
