@@ -84,7 +84,7 @@ pub(super) fn key(export: &Export, config: Option<&Config>) -> Value {
         "parameters": export.parameters(),
         "columns": (export.format != Format::Jsonl).then_some(table.columns),
         "schema": schema_hash.map(|hash| hash.to_string()),
-        "on_new": schema.map(|_| table.on_new),
+        "on_new_field": schema.map(|_| table.on_new),
     })
 }
 
