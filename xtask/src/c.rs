@@ -21,11 +21,30 @@ const HEADERS: [(&str, &[&str], &[&str]); 7] = [
     ("mirror", &["error"], &["ffi-c/src/mirror.rs"]),
 ];
 
+/// What client.h has beside the exported functions.
+const FROM_ENVIRONMENT: &str = "\
+/** Like talentdata_client_new, with the settings of the environment and the profile file alone. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_client_from_environment(talentdata_client **client_out) {
+  return talentdata_client_new(NULL, client_out);
+}
+
+";
+
 /// What the library exports, so that a change of it shows in review, and the lists that it ever had.
 const LEDGER: &str = "bindings/c/symbols.txt";
 
-/// A header of exported functions; how it is made is in crates/ffi-c/cbindgen.toml.
+/// A header of exported functions.
 pub(crate) fn header(spec: &Spec, path: &str) -> Result<String, String> {
+    let text = exported(spec, path)?;
+    let end = "#ifdef __cplusplus\n}";
+    Ok(match path.ends_with("/client.h") {
+        true => text.replacen(end, &format!("{FROM_ENVIRONMENT}{end}"), 1),
+        false => text,
+    })
+}
+
+/// What cbindgen makes of the sources of a header, as crates/ffi-c/cbindgen.toml says.
+fn exported(spec: &Spec, path: &str) -> Result<String, String> {
     let header = HEADERS
         .iter()
         .find(|(name, ..)| path.ends_with(&format!("/{name}.h")));
@@ -62,7 +81,7 @@ pub(crate) fn header(spec: &Spec, path: &str) -> Result<String, String> {
 pub(crate) fn symbols(spec: &Spec) -> Result<String, String> {
     let headers = HEADERS
         .iter()
-        .map(|(name, ..)| header(spec, &format!("/{name}.h")));
+        .map(|(name, ..)| exported(spec, &format!("/{name}.h")));
     let text = headers.collect::<Result<String, String>>()?;
     let before = ledger(&spec.root)?;
     let lines = text.lines().map(str::trim);

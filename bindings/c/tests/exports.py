@@ -1,6 +1,7 @@
 """Writes a program that calls every exported function with each of its pointers as NULL: exports.py HEADERS OUTPUT.
 
-HEADERS is the directory of the headers; those of the exported functions have to say of each function what a caller cannot see; a function that says too little is refused.
+HEADERS is the directory of the headers. The description of each exported function has to state what its signature does
+not show: threads, errors, ownership and parameters. One that does not ends the build of the tests.
 """
 
 import re

@@ -69,7 +69,7 @@ struct Pages {
     resource: Resource,
     batches: mpsc::Receiver<Result<Batch>>,
     current: VecDeque<RawRecord>,
-    /// What had been done when the last batch was joined.
+    /// The receipt as of the batch that was received last.
     receipt: Receipt,
     /// Records still to be delivered.
     wanted: u64,
@@ -134,7 +134,7 @@ impl<T> Scan<T> {
         }
     }
 
-    /// What has been done for what the caller was given so far; final once the scan has ended.
+    /// What has been done for the records that were handed out so far; final once the scan has ended.
     pub fn receipt(&self) -> Receipt {
         let pages = &self.pages;
         let mut receipt = pages.receipt.clone();

@@ -9,11 +9,6 @@
 extern "C" {
 #endif
 
-/** Like talentdata_client_new, with the settings of the environment and the profile file alone. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_client_from_environment(talentdata_client **client_out) {
-  return talentdata_client_new(NULL, client_out);
-}
-
 /* A required field that is missing is an error. */
 TALENTDATA_NODISCARD static inline talentdata_error *talentdata_typed_text(const talentdata_record *record, const char *path,
                                                                            bool required, talentdata_text *value_out) {

@@ -105,7 +105,7 @@ impl HostBudget {
             member.serve(&asked);
             drop(present);
         };
-        // Without the thread, requests fail because nobody replies.
+        // Without the thread nobody replies, and the budget counts as unreachable.
         let thread = std::thread::Builder::new().name("talentdata budget".into());
         let _ = thread.spawn(serve);
         HostBudget {
@@ -124,7 +124,9 @@ impl Budget for HostBudget {
         Box::pin(async move {
             let offer = offered.await.ok();
             let take = offer.and_then(|mut offer| offer.take.take());
-            take.unwrap_or_else(|| Take::Unreachable("its thread could not be started".into()))
+            take.unwrap_or_else(|| {
+                Take::Unreachable("the thread that keeps it is not running".into())
+            })
         })
     }
 

@@ -127,7 +127,7 @@ pub struct Batch {
     pub records: Vec<RawRecord>,
     /// Records that came into the list during the scan, before what was delivered already: they are not delivered.
     pub late: Vec<RawRecord>,
-    /// What had been done when they were joined, unfinished; the scan itself may be further ahead.
+    /// The receipt as of these records, always unfinished; the scan itself may be further ahead.
     pub receipt: Receipt,
     /// The state of the scan behind them.
     pub state: ScanState,
