@@ -79,14 +79,9 @@ fn said(document: &Value, whole: bool) -> Said {
     if whole {
         examined(&api, &document, &c::lists(&crate::root()).unwrap());
     }
-    let refusals = document.findings().refusals("SPEC").unwrap_or_default();
+    let refusals = document.refusals("SPEC").unwrap_or_default();
     let whole = format!("{:?}", api);
-    (
-        refusals,
-        document.findings().summary(&document, "SPEC"),
-        outline(&api),
-        whole,
-    )
+    (refusals, document.summary("SPEC"), outline(&api), whole)
 }
 
 /// Whether every row of a table comes out as it says.

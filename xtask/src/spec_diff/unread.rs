@@ -1,55 +1,37 @@
 //! Changes of what is documented and not generated: whatever the reader of either document did not read.
 
 use super::compare::Change;
-use crate::spec::{Document, pointer};
+use crate::spec::Document;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Every such change between two documents; of what stands in a part that is new or gone, nothing.
 pub(super) fn changes(old: &Document, new: &Document) -> Vec<Change> {
     let (before, after) = (&old.value, &new.value);
-    let mut texts: BTreeMap<String, String> = BTreeMap::new();
-    for (at, value) in old.unread() {
-        match after.pointer(&at) {
-            Some(now) if now == value => {}
-            Some(now) => differing(value, now, at, &mut texts),
-            None if holds(after, &at) => drop(texts.insert(at, format!("{value} is gone"))),
-            None => {}
+    let mut places = BTreeSet::new();
+    for (document, other) in [(old, after), (new, before)] {
+        let mut waiting = document.unread();
+        waiting.retain(|one| {
+            let above = one.at.rsplit_once('/').map_or("", |(above, _)| above);
+            other.pointer(above).is_some()
+        });
+        while let Some(one) = waiting.pop() {
+            if one.value.is_object() && other.pointer(&one.at).is_some_and(Value::is_object) {
+                waiting.extend(one.children().into_iter().map(|(_, child)| child));
+            } else {
+                places.insert(one.at);
+            }
         }
     }
-    for (at, value) in new.unread() {
-        if before.pointer(&at).is_none() && holds(before, &at) {
-            texts.insert(at, format!("{value} is new"));
-        }
-    }
-    let changes = texts.into_iter().map(|(at, text)| Change {
-        text: format!("{at}: {text}; not generated"),
-        levels: BTreeMap::new(),
-    });
-    changes.collect()
-}
-
-/// What differs between two values, member by member.
-fn differing(old: &Value, new: &Value, at: String, texts: &mut BTreeMap<String, String>) {
-    let (Value::Object(before), Value::Object(after)) = (old, new) else {
-        texts.insert(at, format!("{old} becomes {new}"));
-        return;
+    let change = |at: String| {
+        let text = match (before.pointer(&at), after.pointer(&at)) {
+            (Some(was), Some(now)) if was == now => return None,
+            (Some(was), Some(now)) => format!("{at}: {was} becomes {now}; not generated"),
+            (Some(was), None) => format!("{at}: {was} is gone; not generated"),
+            (None, now) => format!("{at}: {} is new; not generated", now?),
+        };
+        let levels = BTreeMap::new();
+        Some(Change { text, levels })
     };
-    for (key, value) in before {
-        let place = at.clone() + &pointer(&[key]);
-        match after.get(key) {
-            Some(now) if now == value => {}
-            Some(now) => differing(value, now, place, texts),
-            None => drop(texts.insert(place, format!("{value} is gone"))),
-        }
-    }
-    for (key, value) in after.iter().filter(|(key, _)| !before.contains_key(*key)) {
-        texts.insert(at.clone() + &pointer(&[key]), format!("{value} is new"));
-    }
-}
-
-/// Whether a document has the place that a pointer leads into.
-fn holds(document: &Value, at: &str) -> bool {
-    let above = at.rsplit_once('/').map_or("", |(above, _)| above);
-    document.pointer(above).is_some()
+    places.into_iter().filter_map(change).collect()
 }
