@@ -5,14 +5,12 @@ use super::cursor::{Cursor, Document, OPERATION, PARAMETER, SECURITY, pointer};
 use super::types::{Types, value};
 use super::{described, lists, prose, said};
 use crate::names;
+use std::collections::BTreeSet;
 
 /// The methods of HTTP that OpenAPI knows.
 const METHODS: [&str; 8] = [
     "get", "post", "put", "patch", "delete", "head", "options", "trace",
 ];
-
-/// What a path may hold besides methods.
-const BESIDE_METHODS: [&str; 5] = ["parameters", "summary", "description", "servers", "$ref"];
 
 /// Headers of responses that the client reads.
 const READ_HEADERS: &str = "x-ratelimit-limit x-ratelimit-remaining x-ratelimit-reset retry-after \
@@ -22,21 +20,13 @@ const READ_HEADERS: &str = "x-ratelimit-limit x-ratelimit-remaining x-ratelimit-
 pub(super) fn read(types: &mut Types) {
     let document = types.document;
     let paths = document.at("/paths");
-    for (path, item) in paths.iter().flat_map(Cursor::entries) {
-        let at = item.at.clone();
+    for (path, item) in paths.iter().flat_map(Cursor::children) {
         let item = item.followed();
-        if !item.value.is_object() {
-            document.refuse(&at, "this is not a path", "write an object of methods");
-        }
-        for (method, body) in item.children() {
-            if METHODS.contains(&&*method) {
-                body.mark();
-                let operation = operation(types, &path, &method, &body, &item);
-                types.api.operations.push(operation);
-            } else if !BESIDE_METHODS.contains(&&*method) && !method.starts_with("x-") {
-                let way = format!("the methods are {}", METHODS.join(", "));
-                body.refuse(&format!("there is no method {method:?}"), &way);
-            }
+        let methods = item.children().into_iter();
+        for (method, body) in methods.filter(|(key, _)| METHODS.contains(&&**key)) {
+            body.mark();
+            let operation = operation(types, &path, &method, &body, &item);
+            types.api.operations.push(operation);
         }
     }
 }
@@ -46,21 +36,25 @@ pub(super) fn read(types: &mut Types) {
 /// An empty response beside one with a body is one that need not be read.
 fn responses<'a>(body: &Cursor<'a>) -> (Option<Cursor<'a>>, Vec<Cursor<'a>>) {
     let written = body.get("responses").map(|all| all.children());
-    let mut written = written.unwrap_or_default();
-    written.sort_by(|one, other| one.0.cmp(&other.0));
-    let is_success = |(status, _): &&(String, Cursor)| status.starts_with('2');
-    let has_body = |(_, one): &&(String, Cursor)| one.clone().followed().has("content");
-    let success = written.iter().filter(is_success).find(has_body);
-    let success = success.or_else(|| written.iter().find(is_success));
-    let success = success.or_else(|| written.iter().find(|(status, _)| status == "default"));
-    let success = success.map(|(_, one)| one.clone());
+    let written = written.into_iter().flatten();
     // The reference itself is read, and what it leads to is reported where nothing else is read of it.
-    let others = written.iter().map(|(_, one)| one);
-    let others = others.filter(|one| success.as_ref().is_none_or(|success| success.at != one.at));
-    let others = others.map(|one| one.target().unwrap_or_else(|| one.clone()));
-    let others = others.collect();
-    success.iter().for_each(Cursor::mark);
-    (success.map(Cursor::followed), others)
+    let responses = written.map(|(status, one)| (status, one.followed()));
+    let mut responses: Vec<(String, Cursor)> = responses.collect();
+    let is_success = |(status, _): &(String, Cursor)| status.starts_with('2');
+    let is_default = |(status, _): &(String, Cursor)| status == "default";
+    responses.sort_by_cached_key(|one| {
+        let is_empty = !one.1.has("content");
+        (!is_success(one), !is_default(one), is_empty, one.0.clone())
+    });
+    let is_read = responses
+        .first()
+        .is_some_and(|one| is_success(one) || is_default(one));
+    let others = responses.split_off(usize::from(is_read)).into_iter();
+    let success = responses.pop().map(|(_, one)| one);
+    (
+        success.inspect(Cursor::mark),
+        others.map(|(_, one)| one).collect(),
+    )
 }
 
 /// The JSON schema in the content of a request body, a response or a parameter.
@@ -212,17 +206,15 @@ fn token(document: &Document, body: &Cursor, whose: &str) -> TokenUse {
         without |= names.is_empty();
         for (name, _) in names {
             let at = pointer(&["components", "securitySchemes", &name]);
-            let scheme = document.at(&at).map(Cursor::followed);
-            let text = |key: &str| scheme.as_ref().and_then(|scheme| scheme.text(key));
-            let http = text("scheme").unwrap_or_default();
-            match text("type") {
-                Some("oauth2" | "openIdConnect") => with = true,
-                Some("http") if http.eq_ignore_ascii_case("bearer") => with = true,
-                Some(kind) => document.note(SECURITY, format!("{whose}: {name} ({kind})")),
-                None => {
-                    let way = "add it to /components/securitySchemes, or correct the name";
-                    document.refuse(&at, "there is no such security scheme", way);
-                }
+            let Some(scheme) = document.at(&at).map(Cursor::followed) else {
+                let way = "add it to /components/securitySchemes, or correct the name";
+                document.refuse(&at, "there is no such security scheme", way);
+                continue;
+            };
+            let text = |key: &str| scheme.text(key).unwrap_or_default();
+            match (text("type"), text("scheme").to_lowercase().as_str()) {
+                ("oauth2" | "openIdConnect", _) | ("http", "bearer") => with = true,
+                (kind, _) => document.note(SECURITY, format!("{whose}: {name} ({kind})")),
             }
         }
     }
@@ -240,16 +232,12 @@ fn obstacle(operation: &Operation, needs_other_body: bool) -> Option<String> {
     }
     let parameters = operation.parameters.iter();
     let in_path = parameters.clone().filter(|one| one.location == "path");
-    let in_path: Vec<&str> = in_path.map(|one| one.name.as_str()).collect();
+    let in_path: BTreeSet<&str> = in_path.map(|one| one.name.as_str()).collect();
     let placeholders = operation.path.split('{').skip(1);
     let placeholders = placeholders.filter_map(|part| Some(part.split_once('}')?.0));
-    let placeholders: Vec<&str> = placeholders.collect();
-    if let Some(name) = placeholders.iter().find(|name| !in_path.contains(name)) {
-        let text = format!("its path has {{{name}}}, which is none of its parameters");
-        return Some(text);
-    }
-    if let Some(name) = in_path.iter().find(|name| !placeholders.contains(name)) {
-        let text = format!("its path has no {{{name}}}, which is one of its parameters");
+    let placeholders: BTreeSet<&str> = placeholders.collect();
+    if let Some(name) = placeholders.symmetric_difference(&in_path).next() {
+        let text = format!("{{{name}}} is not both in its path and one of its path parameters");
         return Some(text);
     }
     let mut missing = parameters.filter(|one| one.required && !one.is_taken());

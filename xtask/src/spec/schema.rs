@@ -121,11 +121,9 @@ impl<'a> Schema<'a> {
                 let names = names.children().into_iter();
                 self.required.extend(names.map(|(_, name)| name));
             }
-            let additional = one.peek("additionalProperties");
-            match additional.as_ref().map(|one| one.value) {
-                Some(Value::Object(map)) if !map.is_empty() => self.additional.extend(additional),
-                _ => additional.iter().for_each(Cursor::mark),
-            }
+            let additional = one.get("additionalProperties");
+            let is_shown = |one: &Cursor| one.value.as_object().is_some_and(|map| !map.is_empty());
+            self.additional.extend(additional.filter(is_shown));
         }
         if of("array") {
             let items = one.get("items").filter(|items| items.value.is_object());

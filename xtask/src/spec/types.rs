@@ -36,15 +36,15 @@ pub(super) struct Types<'a> {
     records: BTreeMap<String, String>,
     /// The type of each schema: nothing yet while it is being read.
     known: BTreeMap<String, Option<Type>>,
-    /// Where each name of a model or an enum belongs.
-    owners: BTreeMap<String, String>,
+    /// Names of models and enums, and of what could have been one.
+    taken: BTreeSet<String>,
 }
 
 impl<'a> Types<'a> {
     /// Reads every schema that has a name of its own; a model comes after those that it holds.
     pub(super) fn new(document: &'a Document) -> Self {
         let schemas = document.at("/components/schemas");
-        let schemas = schemas.map_or(Vec::new(), |all| all.entries());
+        let mut schemas = schemas.map_or(Vec::new(), |all| all.entries());
         let mut types = Types {
             document,
             api: Api::default(),
@@ -52,17 +52,11 @@ impl<'a> Types<'a> {
             record: None,
             records: BTreeMap::new(),
             known: BTreeMap::new(),
-            owners: BTreeMap::new(),
+            taken: schemas.iter().map(|(name, _)| names::model(name)).collect(),
         };
-        for (name, schema) in &schemas {
-            let owner = types.owners.entry(names::model(name));
-            owner.or_insert_with(|| schema.at.clone());
-        }
         // Where a record holds a page of its own list, that page is cut and not the list.
-        let (pages, others): (Vec<_>, Vec<_>) = schemas
-            .into_iter()
-            .partition(|(_, one)| one.value.pointer("/properties/pagination").is_some());
-        for (_, schema) in pages.into_iter().chain(others) {
+        schemas.sort_by_key(|(_, one)| one.value.pointer("/properties/pagination").is_none());
+        for (_, schema) in schemas {
             types.of(vec![schema], "");
         }
         types
@@ -99,7 +93,7 @@ impl<'a> Types<'a> {
     }
 
     /// The name of a component, or one that no other schema has.
-    fn name(&self, schema: &Schema, from: &str, name: &str) -> String {
+    fn name(&mut self, schema: &Schema, from: &str, name: &str) -> String {
         let steps = schema.at.strip_prefix(COMPONENTS).unwrap_or(&schema.at);
         if !steps.contains('/') {
             return names::model(&steps.replace("~1", "/").replace("~0", "~"));
@@ -113,25 +107,10 @@ impl<'a> Types<'a> {
                 value(&steps.map(names::camel).collect::<String>())
             }
         };
-        let is_free = |name: &String| {
-            let owner = self.owners.get(name);
-            owner.is_none_or(|owner| *owner == schema.at)
-        };
         let numbered = (2..).map(|number| format!("{name}{number}"));
         let mut names = std::iter::once(name.clone()).chain(numbered);
-        names.find(is_free).unwrap_or(name)
-    }
-
-    /// Takes a name, or refuses it where another schema has it.
-    fn take(&mut self, name: &str, at: &str) -> bool {
-        let owner = self.owners.entry(name.to_owned());
-        let owner = owner.or_insert_with(|| at.to_owned());
-        if *owner != at {
-            let reason = format!("it would be named {name}, as {owner} is");
-            let way = "give it a name of its own under /components/schemas, and refer to it";
-            self.document.refuse(at, &reason, way);
-        }
-        *owner == at
+        let free = names.find(|name| self.taken.insert(name.clone()));
+        free.unwrap_or(name)
     }
 
     fn read(&mut self, schema: &Schema<'a>, name: &str) -> Type {
@@ -156,14 +135,13 @@ impl<'a> Types<'a> {
         let written = schema.format.as_ref();
         let format = written.and_then(|one| one.value.as_str());
         let format = format.unwrap_or_default();
-        if matches!(
-            (kind, format),
-            ("string", "password")
-                | ("integer", "int32" | "int64" | "uint64")
-                | ("number", "float" | "double")
-        ) {
-            written.iter().for_each(|one| one.mark());
-        }
+        let is_read = match kind {
+            "string" => format == "password",
+            "integer" => ["int32", "int64", "uint64"].contains(&format),
+            "number" => ["float", "double"].contains(&format),
+            _ => false,
+        };
+        written.filter(|_| is_read).inspect(|one| one.mark());
         match kind {
             "string" if format == "password" => Type::Secret,
             "string" => Type::Text,
@@ -190,21 +168,17 @@ impl<'a> Types<'a> {
             let text = format!("{}: beside the properties", choices.at);
             self.document.note(RAW, text);
         }
-        let is_page = schema
-            .properties
-            .iter()
-            .any(|(wire, _)| wire == "pagination");
+        let mut properties = schema.properties.iter();
+        let is_page = properties.any(|(wire, _)| wire == "pagination");
         let mut fields = Vec::new();
         for (wire, schemas) in &schema.properties {
             let required = schema.required.iter().filter(|one| one.value == wire);
             let required = required.inspect(|one| one.mark()).count() > 0;
             let name = value(&format!("{place}{}", names::camel(wire)));
-            if is_page {
+            if is_page && let Some(items) = self::schema(schemas).items.pop() {
                 let record = self.record.clone();
                 let record = record.unwrap_or_else(|| format!("{place}Record"));
-                let items = self::schema(schemas).items.into_iter();
-                let records = items.map(|one| (one.at, record.clone()));
-                self.records.extend(records);
+                self.records.insert(items.at, record);
             }
             let typed = self.of(schemas.clone(), &name);
             let mut names = schemas.iter().filter_map(|one| one.peek("propertyNames"));
@@ -219,15 +193,13 @@ impl<'a> Types<'a> {
                 kind: typed.kind,
             });
         }
-        if self.take(name, &schema.at) {
-            self.api.models.push(Model {
-                name: name.to_owned(),
-                description: described(schema.own.clone()),
-                fields,
-                answered: false,
-                place: schema.at.clone(),
-            });
-        }
+        self.api.models.push(Model {
+            name: name.to_owned(),
+            description: described(schema.own.clone()),
+            fields,
+            answered: false,
+            place: schema.at.clone(),
+        });
         Type::Model(name.to_owned())
     }
 
@@ -245,15 +217,13 @@ impl<'a> Types<'a> {
         if values.is_empty() {
             return Type::Text;
         }
-        if self.take(name, at) {
-            self.api.enums.push(Enum {
-                name: name.to_owned(),
-                description: described(schema.own.clone()),
-                values,
-                answered: false,
-                place: at.to_owned(),
-            });
-        }
+        self.api.enums.push(Enum {
+            name: name.to_owned(),
+            description: described(schema.own.clone()),
+            values,
+            answered: false,
+            place: at.to_owned(),
+        });
         Type::Enum(name.to_owned())
     }
 
@@ -271,12 +241,11 @@ impl<'a> Types<'a> {
             let mut composed = ["object", "array"].iter();
             let is_composed = composed.any(|kind| one.value["type"] == **kind);
             let is_composed = is_composed || one.has("properties") || one.has("allOf");
+            let is_inline = !one.has("$ref");
             let listed = |one| self::schema(std::slice::from_ref(one)).values;
-            let kind = if one.has("$ref") {
-                self.of(vec![one.clone()], name).kind
-            } else if is_composed {
+            let kind = if is_inline && is_composed {
                 Type::Json
-            } else if let Some((texts, _)) = listed(one) {
+            } else if let Some((texts, _)) = listed(one).filter(|_| is_inline) {
                 values.extend(texts.into_iter().map(str::to_owned));
                 is_new = true;
                 Type::Text
@@ -288,15 +257,14 @@ impl<'a> Types<'a> {
         }
         kinds.dedup();
         values.dedup();
-        let is_enum = |kind: &&Type| matches!(kind, Type::Enum(_));
-        let is_text = kinds
-            .iter()
-            .all(|kind| *kind == Type::Text || is_enum(&kind));
-        let mut enums = kinds.iter().filter(is_enum);
-        match (kinds.as_slice(), enums.next(), enums.next()) {
-            (_, Some(only), None) if is_text && !is_new => only.clone(),
+        let (texts, others): (Vec<Type>, Vec<Type>) =
+            kinds.into_iter().partition(|kind| *kind == Type::Text);
+        let is_text = others.iter().all(|kind| matches!(kind, Type::Enum(_)));
+        match others.as_slice() {
+            [known] if is_text && !is_new => known.clone(),
             _ if is_text && !values.is_empty() => self.enumeration(schema, name, values),
-            ([only], ..) if *only != Type::Json => only.clone(),
+            [] => Type::Text,
+            [only] if texts.is_empty() && *only != Type::Json => only.clone(),
             _ => {
                 let text = format!("{}: one of {} schemas", written.at, choices.len());
                 self.document.note(RAW, text);

@@ -1,6 +1,7 @@
 //! Single changes of our own spec, and what each does to every surface.
 
 use super::*;
+use crate::names::registry::Surface;
 use crate::render::render;
 use crate::spec::tests::{Change as Row, changed, ours};
 use serde_json::Value;
@@ -44,7 +45,7 @@ fn every_change_is_said_with_its_level_for_each_surface() {
     for value in &table {
         let row: Row = serde_json::from_value(value.clone()).unwrap();
         let after = spec(&changed(&row));
-        let changes = super::changes(&before, &after);
+        let changes = changes(&before, &after);
         let said: Vec<(String, String)> = changes
             .iter()
             .map(|change| (change.text.clone(), levels(change)))
@@ -125,11 +126,9 @@ fn it_is_printed_for_people_and_for_programs() {
         change("query parameter q of x is new; not generated", &[]),
     ];
     let wanted = "\
-breaking (1):
-  field A.b is gone
+breaking: field A.b is gone
     Rust: breaking
-documentation (1):
-  query parameter q of x is new; not generated
+documentation: query parameter q of x is new; not generated
 next version: 0.2.0 or later
 ";
     assert_eq!(text(&changes, "0.2.0"), wanted);
