@@ -108,47 +108,32 @@ impl Document {
 
     /// Every value that was not read; of one that was not read at all, nothing below it.
     pub(crate) fn unread(&self) -> Vec<Cursor<'_>> {
-        let read = self.read.borrow();
-        let mut waiting = self.cursor("").map_or(Vec::new(), |root| root.children());
-        waiting.reverse();
+        let mut waiting: Vec<Cursor> = self.at("").into_iter().collect();
         let mut out = Vec::new();
-        while let Some((_, one)) = waiting.pop() {
-            match read.contains(&one.at) {
-                true => waiting.extend(one.children().into_iter().rev()),
+        while let Some(one) = waiting.pop() {
+            match self.read.borrow().contains(&one.at) {
+                true => waiting.extend(one.children().into_iter().rev().map(|(_, child)| child)),
                 false => out.push(one),
             }
         }
         out
     }
 
-    fn cursor(&self, pointer: &str) -> Option<Cursor<'_>> {
-        Some(Cursor {
+    /// What is at a pointer.
+    pub(crate) fn at(&self, pointer: &str) -> Option<Cursor<'_>> {
+        let cursor = Cursor {
             document: self,
             value: self.value.pointer(pointer)?,
             at: pointer.to_owned(),
-        })
-    }
-
-    /// What is at a pointer.
-    pub(crate) fn at(&self, pointer: &str) -> Option<Cursor<'_>> {
-        self.cursor(pointer).inspect(Cursor::mark)
-    }
-
-    /// Where a reference leads, one step; nothing where it, or a later one, leads nowhere.
-    fn target(&self, reference: &str) -> Option<Cursor<'_>> {
-        let follow = |reference: &str| {
-            let fragment = percent_decode_str(reference.strip_prefix('#')?);
-            self.cursor(&fragment.decode_utf8().ok()?)
         };
-        let first = follow(reference)?;
-        let mut last = first.clone();
-        for _ in 0..100 {
-            match last.value.get("$ref").and_then(Value::as_str) {
-                Some(reference) => last = follow(reference)?,
-                None => return Some(first),
-            }
-        }
-        None
+        cursor.mark();
+        Some(cursor)
+    }
+
+    /// What a reference leads to, in one step.
+    fn follow(&self, reference: &str) -> Option<Cursor<'_>> {
+        let fragment = percent_decode_str(reference.strip_prefix('#')?);
+        self.at(&fragment.decode_utf8().ok()?)
     }
 }
 
@@ -206,10 +191,12 @@ impl<'a> Cursor<'a> {
     }
 
     /// The texts of an array.
-    pub(crate) fn texts(&self, key: &str) -> Vec<&'a str> {
-        let items = self.get(key).map(|array| array.items());
-        let items = items.into_iter().flatten();
-        items.filter_map(|one| one.value.as_str()).collect()
+    pub(crate) fn texts(&self, key: &str) -> Vec<String> {
+        let array = self.get(key);
+        let items = array.iter().flat_map(Cursor::items);
+        items
+            .filter_map(|one| one.value.as_str().map(str::to_owned))
+            .collect()
     }
 
     /// The members of an object, or the items of an array, without reading them yet.
@@ -245,16 +232,17 @@ impl<'a> Cursor<'a> {
     /// Where the reference at this place leads, one step; nothing where it is none. One that leads nowhere is refused.
     pub(crate) fn target(&self) -> Option<Cursor<'a>> {
         let reference = self.text("$ref")?;
-        let found = self.document.target(reference);
-        if found.is_none() {
-            let (at, reason) = (
-                format!("{}/$ref", self.at),
-                format!("there is nothing at {reference}"),
-            );
+        let first = self.document.follow(reference);
+        let next = |one: &Cursor<'a>| self.document.follow(one.value.get("$ref")?.as_str()?);
+        let mut steps = std::iter::successors(first.clone(), next).take(100);
+        if steps.all(|one| one.has("$ref")) {
+            let reason = format!("there is nothing at {reference}");
             let way = "add it to /components, or correct the reference";
-            self.document.refuse(&at, &reason, way);
+            self.document
+                .refuse(&format!("{}/$ref", self.at), &reason, way);
+            return None;
         }
-        found.inspect(Cursor::mark)
+        first
     }
 
     /// Follows references; what is none is itself.

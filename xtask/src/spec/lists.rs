@@ -5,12 +5,7 @@ use super::cursor::{Document, NO_LIST};
 use crate::names;
 
 /// What every page says of itself.
-const PAGINATION: [(&str, &str); 4] = [
-    ("total", "integer"),
-    ("limit", "integer"),
-    ("offset", "integer"),
-    ("hasMore", "boolean"),
-];
+const PAGINATION: &str = "total: integer, limit: integer, offset: integer, hasMore: boolean";
 
 /// Parameters by which services page, in lower case and without separators.
 const PAGES: &str = "limit offset skip top page pagesize pagenumber perpage size count cursor after before startingafter \
@@ -75,10 +70,10 @@ fn reasons(api: &Api, operation: &Operation, page: Option<&Model>) -> Vec<String
         out.push("its response is not an object with a pagination object".to_owned());
         return out;
     };
-    for (name, kind) in PAGINATION {
-        let shown = pagination.field(name).map(ToString::to_string);
-        if shown != Some(format!("{name}: {kind}")) {
-            out.push(format!("its pagination has no required {kind} {name}"));
+    for needed in PAGINATION.split(", ") {
+        let mut fields = pagination.fields.iter();
+        if !fields.any(|field| field.to_string() == needed) {
+            out.push(format!("its pagination has no required {needed}"));
         }
     }
     let is_map = |kind: &Type| matches!(kind, Type::Map(held) if matches!(**held, Type::Model(_)));

@@ -8,9 +8,7 @@ use crate::names;
 use std::collections::BTreeSet;
 
 /// The methods of HTTP that OpenAPI knows.
-const METHODS: [&str; 8] = [
-    "get", "post", "put", "patch", "delete", "head", "options", "trace",
-];
+const METHODS: &str = "get post put patch delete head options trace";
 
 /// Headers of responses that the client reads.
 const READ_HEADERS: &str = "x-ratelimit-limit x-ratelimit-remaining x-ratelimit-reset retry-after \
@@ -22,8 +20,10 @@ pub(super) fn read(types: &mut Types) {
     let paths = document.at("/paths");
     for (path, item) in paths.iter().flat_map(Cursor::children) {
         let item = item.followed();
-        let methods = item.children().into_iter();
-        for (method, body) in methods.filter(|(key, _)| METHODS.contains(&&**key)) {
+        for (method, body) in item.children() {
+            if !METHODS.split(' ').any(|one| one == method) {
+                continue;
+            }
             body.mark();
             let operation = operation(types, &path, &method, &body, &item);
             types.api.operations.push(operation);
@@ -83,7 +83,7 @@ fn operation<'a>(
     let id = id.map_or_else(|| id_of(method, path), str::to_owned);
     let named = |suffix: &str| names::camel(&format!("{id}{suffix}"));
     let (success, others) = responses(body);
-    let record = names::camel(&names::list(path)) + "Record";
+    let record = format!("{}_record", names::list(path));
     types.record = Some(names::camel(&record));
     let response = success.as_ref().and_then(json);
     let response = response.map(|schema| types.of(vec![schema], &named("Response")).kind);
@@ -103,8 +103,10 @@ fn operation<'a>(
     types.answered.extend(kinds.map(str::to_owned));
     let headers = success.as_ref().and_then(|one| one.peek("headers"));
     for (name, header) in headers.iter().flat_map(Cursor::children) {
-        let mut read = READ_HEADERS.split(' ');
-        if read.any(|one| one.eq_ignore_ascii_case(&name)) {
+        if READ_HEADERS
+            .split(' ')
+            .any(|one| one == name.to_lowercase())
+        {
             header.mark();
             header.followed();
         }
@@ -122,17 +124,16 @@ fn operation<'a>(
     }
     let name = body.text("x-talentdata-name").unwrap_or(&id).to_owned();
     let command = body.text("x-talentdata-command").unwrap_or(&name);
-    let nonblank = body.texts("x-talentdata-nonblank").into_iter();
     // HTTP says so of the method, or the spec of the operation.
     let idempotent = body.get("x-talentdata-idempotent");
     let of_method = !["post", "patch"].contains(&method);
     let mut operation = Operation {
         command: command.to_owned(),
         positional: body.text("x-talentdata-positional").map(str::to_owned),
-        nonblank: nonblank.map(str::to_owned).collect(),
+        nonblank: body.texts("x-talentdata-nonblank"),
         idempotent: idempotent.map_or(of_method, |said| *said.value == true),
         obstacle: None,
-        group: prose(body.texts("tags").first().copied().unwrap_or_default()),
+        group: prose(body.texts("tags").first().map_or("", String::as_str)),
         summary: said(body.text("summary")).unwrap_or_else(|| prose(&id)),
         description: described(said(body.text("description"))),
         deprecated: false,
@@ -188,12 +189,11 @@ fn maximum(schema: &Cursor) -> Option<u64> {
     let number = |key: &str| schema.get(key).and_then(|one| one.value.as_f64());
     // OpenAPI 3.0 marks the maximum as exclusive, 3.1 has another keyword for it.
     let marked = schema.flag("exclusiveMaximum");
-    let below = |bound: f64| bound.ceil() - 1.0;
-    let inclusive = number("maximum").map(|one| if marked { below(one) } else { one.floor() });
-    let exclusive = number("exclusiveMaximum").map(below);
-    let bound = inclusive.into_iter().chain(exclusive).reduce(f64::min)?;
+    let inclusive = number("maximum").map(|one| one - f64::from(u8::from(marked)));
+    let exclusive = number("exclusiveMaximum").map(|one| one - 1.0);
+    let bound = inclusive.into_iter().chain(exclusive).reduce(f64::min);
     // The cast saturates, as a bound should.
-    (bound >= 0.0).then_some(bound as u64)
+    bound.map(|bound| bound as u64)
 }
 
 /// Whether the bearer token goes with the operation; other schemes are noted.

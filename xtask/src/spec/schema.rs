@@ -1,6 +1,6 @@
 //! One form for every schema: references and `allOf` resolved, null set apart, single choices unwrapped.
 
-use super::cursor::{Cursor, RAW};
+use super::cursor::Cursor;
 use super::said;
 use serde_json::Value;
 
@@ -9,13 +9,7 @@ pub(super) const COMPONENTS: &str = "/components/schemas/";
 const TYPES: [&str; 6] = ["string", "integer", "number", "boolean", "array", "object"];
 
 /// Keywords that say more than a reference beside them does; a type would only repeat it.
-const REFINING: [&str; 5] = [
-    "properties",
-    "required",
-    "items",
-    "additionalProperties",
-    "enum",
-];
+const REFINING: &str = "properties required items additionalProperties enum";
 
 /// What the values of keywords can be. OpenAPI 2 marked a field as required by true.
 const FORMS: [(&str, &str); 5] = [
@@ -48,7 +42,7 @@ pub(super) struct Schema<'a> {
     /// The texts of an enum, and where it is written.
     pub(super) values: Option<(Vec<&'a str>, String)>,
     /// The schemas of `anyOf` or `oneOf`, without null.
-    pub(super) choices: Option<(Cursor<'a>, Vec<Cursor<'a>>)>,
+    pub(super) choices: Option<Vec<Cursor<'a>>>,
     pub(super) format: Option<Cursor<'a>>,
 }
 
@@ -77,14 +71,14 @@ impl<'a> Schema<'a> {
         let (kinds, mut nullable) = types(one);
         let mut parts: Vec<Cursor> = referred(one).into_iter().collect();
         parts.extend(one.get("allOf").iter().flat_map(Cursor::items));
-        for written in ["anyOf", "oneOf"].iter().filter_map(|key| one.get(key)) {
-            let items = written.items().into_iter();
+        for written in ["anyOf", "oneOf"].iter().filter_map(|key| one.peek(key)) {
+            let items = written.children().into_iter().map(|(_, item)| item);
             let (null, others): (Vec<_>, Vec<_>) = items.partition(is_null);
             nullable |= !null.is_empty();
             null.iter().for_each(Cursor::mark_all);
             match others.len() {
                 0 | 1 => parts.extend(others),
-                _ => self.choices = self.choices.take().or(Some((written, others))),
+                _ => self.choices = self.choices.take().or(Some(others)),
             }
         }
         let text = said(one.text("description"));
@@ -92,7 +86,7 @@ impl<'a> Schema<'a> {
             let has_null = values(one).is_some_and(|(_, all)| all.iter().any(|one| one.is_null()));
             self.nullable |= nullable || has_null || one.flag("nullable");
             self.description = self.description.take().or(text.clone());
-            let refines = REFINING.iter().any(|key| one.has(key));
+            let refines = REFINING.split(' ').any(|key| one.has(key));
             let refines = refines || self.choices.is_some() || one.has("type") && !one.has("$ref");
             if refines || parts.len() != 1 {
                 self.at = one.at.clone();
@@ -183,12 +177,11 @@ impl<'a> Schema<'a> {
     }
 }
 
-/// The types of a schema without null, and whether null is one.
+/// The types of a schema without null, and whether null is one; of several, and of null alone, none is read.
 fn types<'a>(schema: &Cursor<'a>) -> (Vec<&'a str>, bool) {
-    let Some(written) = schema.get("type") else {
+    let Some(written) = schema.peek("type") else {
         return (Vec::new(), false);
     };
-    written.mark_all();
     let kinds = written.value.as_array();
     let kinds = kinds.map_or(std::slice::from_ref(written.value), Vec::as_slice);
     let mut out = Vec::new();
@@ -201,14 +194,8 @@ fn types<'a>(schema: &Cursor<'a>) -> (Vec<&'a str>, bool) {
             }
         }
     }
-    let shown = match out.as_slice() {
-        [_] => None,
-        [] => Some("only null is documented".to_owned()),
-        several => Some(several.join(" or ")),
-    };
-    if let Some(shown) = shown {
-        let text = format!("{}: {shown}", schema.at);
-        schema.document.note(RAW, text);
+    if out.len() == 1 {
+        written.mark_all();
     }
     (out, kinds.iter().any(|kind| kind == "null"))
 }

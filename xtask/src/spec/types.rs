@@ -123,8 +123,8 @@ impl<'a> Types<'a> {
             let values = values.iter().map(ToString::to_string);
             return self.enumeration(schema, name, values.collect());
         }
-        if let Some((written, choices)) = &schema.choices {
-            return self.choice(schema, written, choices, name);
+        if let Some(choices) = &schema.choices {
+            return self.choice(schema, choices, name);
         }
         let inferred = match (&*schema.additional, &*schema.items) {
             ([_, ..], _) => "object",
@@ -164,10 +164,6 @@ impl<'a> Types<'a> {
     }
 
     fn model(&mut self, schema: &Schema<'a>, name: &str, place: &str) -> Type {
-        if let Some((choices, _)) = &schema.choices {
-            let text = format!("{}: beside the properties", choices.at);
-            self.document.note(RAW, text);
-        }
         let mut properties = schema.properties.iter();
         let is_page = properties.any(|(wire, _)| wire == "pagination");
         let mut fields = Vec::new();
@@ -229,18 +225,12 @@ impl<'a> Types<'a> {
 
     /// One of several schemas: their type where they share it, an enum where all are texts and some list values, else any
     /// value.
-    fn choice(
-        &mut self,
-        schema: &Schema<'a>,
-        written: &Cursor,
-        choices: &[Cursor<'a>],
-        name: &str,
-    ) -> Type {
+    fn choice(&mut self, schema: &Schema<'a>, choices: &[Cursor<'a>], name: &str) -> Type {
         let (mut kinds, mut values, mut is_new) = (Vec::new(), Vec::new(), false);
         for one in choices {
-            let mut composed = ["object", "array"].iter();
-            let is_composed = composed.any(|kind| one.value["type"] == **kind);
-            let is_composed = is_composed || one.has("properties") || one.has("allOf");
+            one.mark();
+            let mut composing = ["properties", "allOf", "items", "additionalProperties"].iter();
+            let is_composed = composing.any(|key| one.has(key));
             let is_inline = !one.has("$ref");
             let listed = |one| self::schema(std::slice::from_ref(one)).values;
             let kind = if is_inline && is_composed {
@@ -266,7 +256,7 @@ impl<'a> Types<'a> {
             [] => Type::Text,
             [only] if texts.is_empty() && *only != Type::Json => only.clone(),
             _ => {
-                let text = format!("{}: one of {} schemas", written.at, choices.len());
+                let text = format!("{}: one of {} schemas", schema.at, choices.len());
                 self.document.note(RAW, text);
                 Type::Json
             }

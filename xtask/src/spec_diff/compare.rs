@@ -50,8 +50,8 @@ pub(super) fn changes(old: &Spec, new: &Spec) -> Vec<Change> {
     let subjects = subjects.chain(after.subjects.iter().filter(is_new));
     let changes = subjects.filter_map(|(key, _)| match (before.get(key), after.get(key)) {
         (Some(was), Some(now)) => changed(key, was, now),
-        (Some(was), None) => whole(key, was, after, "is gone", Level::Breaking),
-        (None, now) => whole(key, now?, before, "is new", Level::Additive),
+        (Some(was), None) => whole(key, was, after, false),
+        (None, now) => whole(key, now?, before, true),
     });
     let mut changes: Vec<Change> = changes.collect();
     changes.sort_by_key(|change| std::cmp::Reverse(change.level()));
@@ -60,17 +60,15 @@ pub(super) fn changes(old: &Spec, new: &Spec) -> Vec<Change> {
 }
 
 /// A thing that is new or gone; of the parts of another that is, nothing more is said.
-fn whole(
-    key: &str,
-    subject: &Subject,
-    other: &Registry,
-    what: &str,
-    level: Level,
-) -> Option<Change> {
+fn whole(key: &str, subject: &Subject, other: &Registry, is_new: bool) -> Option<Change> {
     let part_of = subject.part_of.as_ref();
     if part_of.is_some_and(|whole| other.get(whole).is_none()) {
         return None;
     }
+    let (what, level) = match is_new {
+        true => ("is new", Level::Additive),
+        false => ("is gone", Level::Breaking),
+    };
     let surfaces = subject.declared.keys();
     let levels = surfaces.map(|(surface, ..)| (*surface, level)).collect();
     let text = match subject.shown.as_str() {
