@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::names::registry::Surface;
-use crate::render::render;
 use crate::spec::tests::{Change as Row, changed, ours};
 use serde_json::Value;
 
@@ -67,23 +66,16 @@ fn every_change_is_said_with_its_level_for_each_surface() {
 /// Whether the program compiles with the headers of a spec.
 fn compiles(spec: &Spec) -> bool {
     let directory = tempfile::tempdir().unwrap();
-    let headers = directory.path().join("talentdata");
+    let [headers, file, program] =
+        ["talentdata", "spec.json", "program.c"].map(|name| directory.path().join(name));
     std::fs::create_dir(&headers).unwrap();
-    for name in ["models.h", "operations.h"] {
-        std::fs::write(
-            headers.join(name),
-            render(&format!("{name}.j2"), spec).unwrap(),
-        )
-        .unwrap();
-    }
-    let program = directory.path().join("program.c");
+    std::fs::write(&file, spec.document.value.to_string()).unwrap();
+    crate::outputs::headers(&spec.root, &file, &headers).unwrap();
     std::fs::write(&program, PROGRAM).unwrap();
     let mut compiler = Command::new("cc");
+    compiler.args(["-std=c11", "-fsyntax-only", "-Werror", "-I"]);
+    compiler.arg(directory.path()).arg("-I");
     compiler
-        .args(["-std=c11", "-fsyntax-only", "-Werror", "-I"])
-        .arg(directory.path());
-    compiler
-        .arg("-I")
         .arg(spec.root.join("bindings/c/include"))
         .arg(program);
     compiler.output().unwrap().status.success()
