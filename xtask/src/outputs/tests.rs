@@ -1,8 +1,6 @@
 //! What the spec yields after a change, which of its changes are refused, and that the rest compiles.
 
 mod calls;
-mod changes;
-mod rows;
 mod trial;
 
 use super::*;
