@@ -1,8 +1,10 @@
 //! What is generated for Python and does not come from the spec: classes of results from their JSON Schema, and the
 //! blocking classes from the asynchronous ones.
 
+use crate::languages::read_by_python;
 use crate::render::render_with;
 use crate::spec::Spec;
+use crate::spec::api::Type;
 use minijinja::{Value as Data, context};
 use serde_json::{Map, Value};
 
@@ -64,17 +66,23 @@ pub(crate) fn results(spec: &Spec) -> Result<String, String> {
     let document = document.map_err(|error| format!("{RESULTS}: {error}"))?;
     let definitions = document["$defs"].as_object();
     let definitions = definitions.ok_or(format!("{RESULTS}: no $defs"))?;
-    let (mut enums, mut models) = (Vec::new(), Vec::new());
-    for (name, schema) in definitions {
-        match choices(schema) {
-            Some(values) => {
-                enums.push(
-                    context! { name, values, answered => true, description => about(schema) },
-                );
-            }
-            None => models.push(model(name, schema, definitions)),
-        }
-    }
+    let (enums, models): (Vec<_>, Vec<_>) = definitions
+        .iter()
+        .partition(|(_, schema)| schema.get("oneOf").is_some());
+    let enums = enums.iter().map(|(name, schema)| {
+        let values = schema["oneOf"].as_array().into_iter().flatten();
+        let value = |one: &Value| {
+            let wire = one["const"].as_str().unwrap_or_default();
+            context! { wire, python => wire.to_uppercase(), description => about(one) }
+        };
+        let values: Vec<Data> = values.map(value).collect();
+        context! { name, values, answered => true, description => about(schema) }
+    });
+    let enums: Vec<Data> = enums.collect();
+    let models = models
+        .iter()
+        .map(|(name, schema)| model(name, schema, definitions));
+    let models: Vec<Data> = models.collect();
     render_with(
         "_models.py.j2",
         context! { enums, models, results => RESULTS },
@@ -89,82 +97,50 @@ fn about(schema: &Value) -> String {
         .replace("[`Receipt::basis`]", "`basis`")
 }
 
-/// The values of an enum.
-fn choices(schema: &Value) -> Option<Vec<Data>> {
-    let values = schema["oneOf"].as_array()?.iter();
-    let value = |one: &Value| {
-        let wire = one["const"].as_str()?;
-        Some(context! { wire, python => wire.to_uppercase(), description => about(one) })
-    };
-    values.map(value).collect()
-}
-
 fn model(name: &str, schema: &Value, all: &Map<String, Value>) -> Data {
     let required = schema["required"].as_array().cloned().unwrap_or_default();
     let properties = schema["properties"].as_object().into_iter().flatten();
     let fields = properties.map(|(name, property)| {
-        let (kind, annotation, class, optional) = kind_of(property, all);
+        let (shape, nullable) = match &property["anyOf"][0] {
+            Value::Null => (property, property["type"].is_array()),
+            first => (first, true),
+        };
+        let (python_kind, annotation, class) = match shape["format"] == "date-time" {
+            true => ("time", "datetime.datetime".to_owned(), None),
+            false => read_by_python(&type_of(shape, all), |_| true),
+        };
         let is_given = required.iter().any(|one| one == name) || property.get("default").is_some();
-        let required = is_given && !optional;
-        let null = if required { "" } else { " | None" };
-        let annotation = annotation + null;
+        let required = is_given && !nullable;
+        let annotation = annotation + if required { "" } else { " | None" };
         context! {
-            wire => name, python => name, python_kind => kind, class, required, annotation,
+            wire => name, python => name, python_kind, class, required, annotation,
             description => about(property),
         }
     });
+    let fields: Vec<Data> = fields.collect();
     let base = BASES.iter().find(|(one, _)| *one == name);
-    context! {
-        name,
-        has_class => true,
-        base => base.map_or("Record", |(_, base)| base),
-        description => about(schema),
-        fields => fields.collect::<Vec<_>>(),
-    }
+    let base = base.map_or("Record", |(_, base)| base);
+    context! { name, has_class => true, base, description => about(schema), fields }
 }
 
-/// The kind of a field, its annotation, the class of its values, and whether it may be null.
-fn kind_of(
-    property: &Value,
-    all: &Map<String, Value>,
-) -> (&'static str, String, Option<String>, bool) {
-    let (property, optional) = match &property["anyOf"][0] {
-        Value::Null => (property, property["type"].is_array()),
-        first => (first, true),
-    };
-    let kind = property["type"][0].as_str().or(property["type"].as_str());
-    let held = match kind {
-        Some("array") => &property["items"],
-        Some("object") => &property["additionalProperties"],
-        _ => property,
-    };
-    let class = held["$ref"]
+/// The type of a value that is there.
+fn type_of(schema: &Value, all: &Map<String, Value>) -> Type {
+    if let Some((_, name)) = schema["$ref"]
         .as_str()
-        .and_then(|path| path.rsplit('/').next());
-    let is_enum = class.is_some_and(|name| all.get(name).and_then(choices).is_some());
-    // Enums within arrays are texts.
-    let class = class.filter(|_| kind.is_none() || !is_enum);
-    let name = class.unwrap_or("Any");
-    let (kind, annotation) = match (kind, class) {
-        (None, Some(_)) => (if is_enum { "text" } else { "model" }, name.to_owned()),
-        (Some("array"), Some(_)) => ("models", format!("list[{name}]")),
-        (Some("object"), Some(_)) => ("model by name", format!("dict[str, {name}]")),
-        (Some(kind), None) => plain(kind, &property["format"]),
-        _ => ("json", name.to_owned()),
-    };
-    (kind, annotation, class.map(str::to_owned), optional)
-}
-
-fn plain(kind: &str, format: &Value) -> (&'static str, String) {
-    let (kind, annotation) = match kind {
-        "string" if format == "date-time" => ("time", "datetime.datetime"),
-        "string" => ("text", "str"),
-        "integer" => ("integer", "int"),
-        "number" => ("number", "float"),
-        "boolean" => ("boolean", "bool"),
-        "array" => ("array", "list[Any]"),
-        "object" => ("object", "dict[str, Any]"),
-        _ => ("json", "Any"),
-    };
-    (kind, annotation.to_owned())
+        .and_then(|path| path.rsplit_once('/'))
+    {
+        return match all.get(name).is_some_and(|one| one.get("oneOf").is_some()) {
+            true => Type::Enum(name.to_owned()),
+            false => Type::Model(name.to_owned()),
+        };
+    }
+    match schema["type"][0].as_str().or(schema["type"].as_str()) {
+        Some("string") => Type::Text,
+        Some("integer") => Type::Integer,
+        Some("number") => Type::Number,
+        Some("boolean") => Type::Boolean,
+        Some("array") => Type::Array(type_of(&schema["items"], all).into()),
+        Some("object") => Type::Map(type_of(&schema["additionalProperties"], all).into()),
+        _ => Type::Json,
+    }
 }
