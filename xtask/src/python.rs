@@ -2,7 +2,7 @@
 //! blocking classes from the asynchronous ones.
 
 use crate::languages::read_by_python;
-use crate::render::render_with;
+use crate::render::render;
 use crate::spec::Spec;
 use crate::spec::api::Type;
 use minijinja::{Value as Data, context};
@@ -83,10 +83,9 @@ pub(crate) fn results(spec: &Spec) -> Result<String, String> {
         .iter()
         .map(|(name, schema)| model(name, schema, definitions));
     let models: Vec<Data> = models.collect();
-    render_with(
-        "_models.py.j2",
-        context! { enums, models, results => RESULTS },
-    )
+    let template = include_str!("templates/_models.py.j2");
+    let data = context! { enums, models, results => RESULTS };
+    render("_results.py", template, data)
 }
 
 /// A description in the words of Python.

@@ -1,7 +1,6 @@
 //! Single changes of our own spec, and what each does to every surface.
 
 use super::*;
-use crate::render::render;
 use crate::spec::tests::{Change as Row, changed, ours};
 use serde_json::Value;
 
@@ -68,13 +67,7 @@ fn compiles(spec: &Spec) -> bool {
     let directory = tempfile::tempdir().unwrap();
     let headers = directory.path().join("talentdata");
     std::fs::create_dir(&headers).unwrap();
-    for name in ["models.h", "operations.h"] {
-        std::fs::write(
-            headers.join(name),
-            render(&format!("{name}.j2"), spec).unwrap(),
-        )
-        .unwrap();
-    }
+    crate::outputs::headers(spec, &headers).unwrap();
     let program = directory.path().join("program.c");
     std::fs::write(&program, PROGRAM).unwrap();
     let mut compiler = Command::new("cc");
