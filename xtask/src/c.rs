@@ -74,7 +74,7 @@ fn version() -> String {
 }
 
 /// `bindings/c/symbols.txt`: what the header declares, and the lists.
-pub(crate) fn symbols(spec: &Spec) -> Result<String, String> {
+pub(crate) fn symbols(spec: &Spec, path: &str) -> Result<String, String> {
     let headers = HEADERS
         .iter()
         .map(|(name, ..)| header(spec, &format!("/{name}.h")));
@@ -104,7 +104,7 @@ pub(crate) fn symbols(spec: &Spec) -> Result<String, String> {
     lists.sort();
     lists.dedup();
     render(
-        LEDGER,
+        path,
         include_str!("templates/symbols.txt.j2"),
         context! { functions, constants, lists },
     )

@@ -9,13 +9,11 @@ use std::path::Path;
 enum Source {
     /// A template; Rust is formatted.
     Template(&'static str),
-    /// A function that is given the spec.
-    By(fn(&Spec) -> Result<String, String>),
-    /// The exported functions of the C library.
-    Header,
+    /// A function that is given the spec, and the path.
+    By(fn(&Spec, &str) -> Result<String, String>),
 }
 
-use Source::{By, Header, Template};
+use Source::{By, Template};
 
 /// Every generated file of the repository.
 #[rustfmt::skip]
@@ -30,15 +28,15 @@ const OUTPUTS: [(&str, Source); 26] = [
     ("bindings/python/talentdata/_calls.py", Template(include_str!("templates/_calls.py.j2"))),
     ("bindings/python/talentdata/_settings.py", Template(include_str!("templates/_settings.py.j2"))),
     ("bindings/python/talentdata/_results.py", By(python::results)),
-    ("bindings/python/talentdata/_list.py", By(python::list)),
-    ("bindings/python/talentdata/_client.py", By(python::client)),
-    ("bindings/c/include/talentdata/error.h", Header),
-    ("bindings/c/include/talentdata/record.h", Header),
-    ("bindings/c/include/talentdata/log.h", Header),
-    ("bindings/c/include/talentdata/client.h", Header),
-    ("bindings/c/include/talentdata/scan.h", Header),
-    ("bindings/c/include/talentdata/job.h", Header),
-    ("bindings/c/include/talentdata/mirror.h", Header),
+    ("bindings/python/talentdata/_list.py", By(python::blocking)),
+    ("bindings/python/talentdata/_client.py", By(python::blocking)),
+    ("bindings/c/include/talentdata/error.h", By(c::header)),
+    ("bindings/c/include/talentdata/record.h", By(c::header)),
+    ("bindings/c/include/talentdata/log.h", By(c::header)),
+    ("bindings/c/include/talentdata/client.h", By(c::header)),
+    ("bindings/c/include/talentdata/scan.h", By(c::header)),
+    ("bindings/c/include/talentdata/job.h", By(c::header)),
+    ("bindings/c/include/talentdata/mirror.h", By(c::header)),
     ("bindings/c/include/talentdata/models.h", Template(include_str!("templates/models.h.j2"))),
     ("bindings/c/include/talentdata/operations.h", Template(include_str!("templates/operations.h.j2"))),
     ("bindings/c/include/talentdata/errors.hpp", Template(include_str!("templates/errors.hpp.j2"))),
@@ -51,10 +49,9 @@ const OUTPUTS: [(&str, Source); 26] = [
 impl Source {
     fn text(&self, path: &str, spec: &Spec) -> Result<String, String> {
         match self {
-            Header => c::header(spec, path),
             Template(text) if path.ends_with(".rs") => rust(path, text, spec.data()),
             Template(text) => render(path, text, spec.data()),
-            By(make) => make(spec),
+            By(make) => make(spec, path),
         }
     }
 }

@@ -82,10 +82,9 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 /// The part of the page of settings between two marks, as the template fills it; the rest stays as it is.
-pub(crate) fn settings_page(spec: &Spec) -> Result<String, String> {
-    const PAGE: &str = "docs/settings.md";
-    let text = std::fs::read_to_string(spec.root.join(PAGE))
-        .map_err(|error| format!("{PAGE}: {error}"))?;
+pub(crate) fn settings_page(spec: &Spec, path: &str) -> Result<String, String> {
+    let text = std::fs::read_to_string(spec.root.join(path))
+        .map_err(|error| format!("{path}: {error}"))?;
     let begin =
         format!("<!-- written by `cargo xtask generate` from {SETTINGS}; do not edit -->\n");
     let end = "<!-- end of settings -->";
@@ -93,7 +92,7 @@ pub(crate) fn settings_page(spec: &Spec) -> Result<String, String> {
     let after = rest.and_then(|rest| Some(rest.split_once(end)?.1));
     let (before, after) = before
         .zip(after)
-        .ok_or(format!("{PAGE} does not say where the settings go"))?;
-    let rows = render(PAGE, include_str!("templates/settings.md.j2"), spec.data())?;
+        .ok_or(format!("{path} does not say where the settings go"))?;
+    let rows = render(path, include_str!("templates/settings.md.j2"), spec.data())?;
     Ok(format!("{before}{begin}{rows}{end}{after}"))
 }

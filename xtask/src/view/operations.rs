@@ -304,26 +304,12 @@ fn argument(api: &Api, operation: &Operation, wire: &str, kind: &Type, own: Valu
             format!("::std::option::Option<{rust_kind}>"),
         ),
     };
-    let value = |from: &str| match kind {
-        Type::Enum(_) => format!("{from}.as_str()"),
-        Type::Array(_) if matches!(held, Some(Type::Enum(_))) => {
-            format!("{from}.iter().map(|one| one.as_str().to_owned()).collect::<Vec<String>>()")
-        }
-        Type::Array(_) => format!("{from}.to_vec()"),
-        _ => from.to_owned(),
-    };
-    let member = format!("options.{name}");
-    let option_value = match kind {
-        Type::Enum(_) => format!("{member}.as_ref().map(|one| one.as_str())"),
-        Type::Text => format!("{member}.as_deref()"),
-        _ => value(&member),
-    };
     context! {
-        wire, option_value, cpp_argument, cpp_member, rust_member,
+        wire, name, cpp_argument, cpp_member, rust_member, borrowed => borrowed(kind),
         flag => names::flag(wire), repeated => held.is_some(),
         positional => operation.positional.as_deref() == Some(wire),
         nonblank => operation.nonblank.iter().any(|one| one == wire),
         table => table(scalar), known => api.known_values(scalar), secret => *kind == Type::Secret,
-        borrowed => borrowed(kind), value => value(&name), name, ..own
+        ..own
     }
 }
