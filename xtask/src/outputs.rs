@@ -1,6 +1,6 @@
 //! The one table of generated files, and the two things done with it: write and check.
 
-use crate::render::{render, rust, settings_page};
+use crate::render::{render, rust};
 use crate::spec::{FILE, Spec};
 use crate::{Outcome, c, models, python};
 use std::path::Path;
@@ -43,7 +43,7 @@ const OUTPUTS: [(&str, Source); 26] = [
     ("bindings/c/include/talentdata/models.hpp", Template(include_str!("templates/models.hpp.j2"))),
     ("bindings/c/include/talentdata/operations.hpp", Template(include_str!("templates/operations.hpp.j2"))),
     ("bindings/c/symbols.txt", By(c::symbols)),
-    ("docs/settings.md", By(settings_page)),
+    ("docs/settings.md", Template(include_str!("templates/settings.md"))),
 ];
 
 impl Source {

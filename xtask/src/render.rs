@@ -1,7 +1,7 @@
 //! Generated text: a template per file, which looks like the file that it makes.
 
-use crate::spec::{FILE, Spec};
-use crate::{names, settings};
+use crate::names;
+use crate::spec::FILE;
 use minijinja::{Environment, Value};
 
 /// Where the table of settings is.
@@ -22,7 +22,6 @@ pub(crate) fn render(path: &str, template: &str, data: Value) -> Result<String, 
     environment.add_filter("sentence", |text: String| names::sentence(&text));
     environment.add_filter("snake", |text: String| names::snake(&text));
     environment.add_filter("wrap", |text: String, width: usize| wrap(&text, width));
-    environment.add_filter("rustdoc", |text: String| settings::documentation(&text));
     let signature = include_str!("templates/signature.j2");
     let text = environment
         .add_template("signature.j2", signature)
@@ -79,20 +78,4 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
-}
-
-/// The part of the page of settings between two marks, as the template fills it; the rest stays as it is.
-pub(crate) fn settings_page(spec: &Spec, path: &str) -> Result<String, String> {
-    let text = std::fs::read_to_string(spec.root.join(path))
-        .map_err(|error| format!("{path}: {error}"))?;
-    let begin =
-        format!("<!-- written by `cargo xtask generate` from {SETTINGS}; do not edit -->\n");
-    let end = "<!-- end of settings -->";
-    let (before, rest) = text.split_once(&begin).unzip();
-    let after = rest.and_then(|rest| Some(rest.split_once(end)?.1));
-    let (before, after) = before
-        .zip(after)
-        .ok_or(format!("{path} does not say where the settings go"))?;
-    let rows = render(path, include_str!("templates/settings.md.j2"), spec.data())?;
-    Ok(format!("{before}{begin}{rows}{end}{after}"))
 }

@@ -10,7 +10,7 @@ def main():
     pages, site = target() / "docs-pages", target() / "docs"
     shutil.rmtree(pages, ignore_errors=True)
     # Paths stay as they are in the repository, so that links between pages lead where they led.
-    for page in output("git", "ls-files", "*.md", ":!tests/cases", cwd=ROOT).splitlines():
+    for page in output("git", "ls-files", "*.md", ":!tests/cases", ":!xtask", cwd=ROOT).splitlines():
         (pages / page).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / page, pages / page)
     build = [programs / "mkdocs", "build", "--quiet", "--clean", "--config-file", ROOT / "docs/mkdocs.yml"]
