@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::names::registry::Surface;
-use crate::render::render;
 use crate::spec::tests::{Change as Row, changed, ours};
 use serde_json::Value;
 
@@ -69,13 +68,7 @@ fn compiles(spec: &Spec) -> bool {
     let directory = tempfile::tempdir().unwrap();
     let headers = directory.path().join("talentdata");
     std::fs::create_dir(&headers).unwrap();
-    for name in ["models.h", "operations.h"] {
-        std::fs::write(
-            headers.join(name),
-            render(&format!("{name}.j2"), spec).unwrap(),
-        )
-        .unwrap();
-    }
+    crate::outputs::headers(spec, &headers).unwrap();
     let program = directory.path().join("program.c");
     std::fs::write(&program, PROGRAM).unwrap();
     let mut compiler = Command::new("cc");
