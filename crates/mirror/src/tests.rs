@@ -7,7 +7,7 @@ mod rules;
 mod simulation;
 
 use crate::commit::Staging;
-use crate::file::{Claim, Fault};
+use crate::file::{Claim, at};
 use crate::{At, Mirror, Sync, SyncReceipt};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -100,15 +100,16 @@ impl Trial {
 
     fn sync_late(&self, late: &[String], texts: &[String], proof: Proof) -> Result<SyncReceipt> {
         let claim = Claim::acquire(&self.path)?;
-        let at = |fault: Fault| fault.at(&self.path);
-        let mut staging = Staging::begin(&claim, &self.sync, &config("c")).map_err(at)?;
-        staging.take(&records(late), &[]).map_err(at)?;
-        for page in texts.chunks(7) {
-            staging.take(&[], &records(page)).map_err(at)?;
-        }
-        let ended = self.ended.unwrap_or_else(SystemTime::now);
-        let committed = staging.commit(receipt(texts.len(), proof), ended);
-        committed.map_err(at)
+        let run = || {
+            let mut staging = Staging::begin(&claim, &self.sync, &config("c"))?;
+            staging.take(&records(late), &[])?;
+            for page in texts.chunks(7) {
+                staging.take(&[], &records(page))?;
+            }
+            let ended = self.ended.unwrap_or_else(SystemTime::now);
+            staging.commit(receipt(texts.len(), proof), ended)
+        };
+        run().map_err(at(&self.path))
     }
 
     /// The texts of a list as a sync has read it.

@@ -31,7 +31,7 @@ fn a_directory_and_files_of_something_else_are_left_as_they_are() {
             .unwrap();
     }
     for (name, words) in [
-        ("folder", "is a directory; a mirror is one file"),
+        ("folder", "is a directory or a device; a mirror is one file"),
         ("text", "something else"),
         ("long", "something else"),
         ("other.db", "something else"),
@@ -74,7 +74,7 @@ fn a_mirror_is_of_one_service_one_client_and_one_set_of_filters() {
         (&filtered, "c", "parameters: the mirror has contacts of {}"),
     ] {
         let refused = Staging::begin(&claim, sync, &config(client));
-        let error = refused.err().unwrap().at(&trial.path);
+        let error = at(&trial.path)(refused.err().unwrap());
         assert!(error.message().contains(words), "{error}");
         assert!(
             error.message().contains("sync into another file"),
@@ -94,7 +94,7 @@ fn a_file_that_another_program_holds_or_a_full_disk_leaves_the_mirror_as_it_was(
         staging.take(&[], &records(&contacts(100..900))).unwrap();
         staging.connection.execute_batch(prepare).unwrap();
         let failed = staging.commit(receipt(800, Proof::None), SystemTime::now());
-        failed.err().unwrap().at(&trial.path).message().to_owned()
+        at(&trial.path)(failed.err().unwrap()).message().to_owned()
     };
     let other = rusqlite::Connection::open(&trial.path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
