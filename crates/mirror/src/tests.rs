@@ -101,7 +101,7 @@ impl Trial {
         let run = || {
             let mut staging = Staging::begin(&claim, &self.sync, &config("c"))?;
             // No power is cut here, and thousands of syncs would wait for the disk.
-            staging.connection.execute_batch("PRAGMA synchronous = OFF")?;
+            (staging.connection).execute_batch("PRAGMA synchronous = OFF")?;
             staging.take(&records(late), &[])?;
             for page in texts.chunks(7) {
                 staging.take(&[], &records(page))?;
