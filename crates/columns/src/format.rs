@@ -258,7 +258,7 @@ fn properties() -> WriterProperties {
 /// outside strings is left out where the record holds line breaks.
 pub(crate) fn line<'a>(record: &'a RawRecord, buffer: &'a mut Vec<u8>) -> &'a [u8] {
     let json = record.as_bytes();
-    if !json.contains(&b'\n') && !json.contains(&b'\r') {
+    if memchr::memchr2(b'\n', b'\r', json).is_none() {
         return json;
     }
     buffer.clear();
