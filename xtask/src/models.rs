@@ -12,7 +12,7 @@ use syn::{Attribute, Item, parse_quote};
 use typify::{TypeSpace, TypeSpaceImpl, TypeSpaceSettings};
 
 /// `crates/types`: a struct per model, an open enum per enum, and the schemas of both.
-pub(crate) fn models(spec: &Spec) -> Result<String, String> {
+pub(crate) fn models(spec: &Spec, _: &str) -> Result<String, String> {
     let (models, enums) = (&spec.api.models, &spec.api.enums);
     let mut items = typified(models, enums)?.items;
     items.retain_mut(|item| match item {

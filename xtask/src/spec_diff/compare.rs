@@ -45,7 +45,7 @@ impl Change {
 /// Every change, the gravest first.
 pub(super) fn changes(old: &Spec, new: &Spec) -> Vec<Change> {
     let (before, after) = (&old.names, &new.names);
-    let is_new = |(key, _): &&(String, Subject)| before.get(key).is_none();
+    let is_new = |(key, _): &(&String, &Subject)| before.get(key).is_none();
     let subjects = before.subjects.iter();
     let subjects = subjects.chain(after.subjects.iter().filter(is_new));
     let changes = subjects.filter_map(|(key, _)| match (before.get(key), after.get(key)) {
