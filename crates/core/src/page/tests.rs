@@ -120,7 +120,7 @@ fn what_is_not_json_in_utf8_is_refused_with_its_place() {
     for end in 1..whole.len() {
         let error = read(whole[..end].to_owned()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Decode, "{end}");
-        assert_eq!(error.retryability(), Retryability::Yes);
+        assert_eq!(error.max_attempts(), u32::MAX);
     }
     let mut bytes = whole.into_bytes();
     bytes[14] = 0xff;

@@ -49,11 +49,11 @@ fn a_failure_is_the_outcome_of_those_who_wait_and_is_soon_too_old() {
 async fn a_token_outlives_a_renewal_that_failed_for_all_who_ask() {
     let auth = Auth::default();
     let asked = clock::now();
-    auth.token(asked, async || Ok(old_token())).await.unwrap();
+    auth.token(asked, async { Ok(old_token()) }).await.unwrap();
     let down = async || Err(Error::new(ErrorKind::Server, "down"));
     // The one that tries to renew, one that waited for it, and one that comes after.
     for asked in [asked, asked, clock::now() + Duration::from_millis(1)] {
-        let token = auth.token(asked, down).await.unwrap();
+        let token = auth.token(asked, down()).await.unwrap();
         assert_eq!(token.secret.expose(), "old");
     }
     let state = auth.state.lock().await;
@@ -62,9 +62,9 @@ async fn a_token_outlives_a_renewal_that_failed_for_all_who_ask() {
         assert!(state.known(clock::now() + later * SECOND, asked).is_none());
     }
     drop(state);
-    let refused = auth.token(asked, down).await.unwrap();
+    let refused = auth.token(asked, down()).await.unwrap();
     refused.answered(StatusCode::UNAUTHORIZED);
-    assert!(auth.token(asked, down).await.is_err());
+    assert!(auth.token(asked, down()).await.is_err());
 }
 
 #[test]
