@@ -16,7 +16,7 @@ const SETTING: &[Edit] = &[
         "crates/core/src/settings/table.rs",
         "pub const SETTINGS: &[Setting] = &[\n",
         "    Setting {\n        name: \"trial_timeout\",\n        kind: Duration(bounds(0.001, 9.0, 5.0)),\n        \
-         scope: Scope::Calls,\n        what: \"the time limit for a trial\",\n        note: \"\",\n    },\n",
+         what: \"the time limit for a trial\",\n        note: \"\",\n    },\n",
     ),
     (
         "crates/core/src/client.rs",
