@@ -111,8 +111,11 @@ impl Client {
             endurance.waited_for_others(claim.take_waited());
         }
         let asked = clock::now();
-        let head = self.0.queue.head(call.metrics().is_some()).await;
-        endurance.waited_for_others(clock::now().saturating_sub(asked));
+        let lines_up = call.metrics().is_some() && !endurance.is_refused;
+        let head = self.0.queue.head(lines_up).await;
+        if lines_up {
+            endurance.waited_for_others(clock::now().saturating_sub(asked));
+        }
         let token = match self.needs_token(call.operation) {
             true => {
                 let fetch = self.fetch_token(endurance);

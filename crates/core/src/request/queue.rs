@@ -41,9 +41,10 @@ impl AdmissionQueue {
         })
     }
 
-    /// Waits to be the first in the queue, and is so until what is returned is dropped.
-    pub(crate) async fn head(&self, is_scan: bool) -> HeadOfQueue<'_> {
-        let (single, scans) = match is_scan {
+    /// Waits to be the first in the queue, and is so until what is returned is dropped. Pages of scans line up first, unless
+    /// the service has refused them before.
+    pub(crate) async fn head(&self, lines_up: bool) -> HeadOfQueue<'_> {
+        let (single, scans) = match lines_up {
             true => (None, Some(self.scans.lock().await)),
             false => {
                 let single = Arc::clone(&self.singles);

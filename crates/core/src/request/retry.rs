@@ -34,6 +34,9 @@ pub(crate) struct Endurance<'a> {
     faults: u32,
     /// Tokens that were refused as soon as they were issued.
     new_refused: u32,
+    /// Whether the last attempt was refused, for its token or for the rate limit. The call has waited for its turn before; while
+    /// the service is down, pages line up again, so that single calls get to probe it, too.
+    pub(crate) is_refused: bool,
     /// Whether the error that comes next ends the call.
     pub(crate) is_over: bool,
     last: Option<Error>,
@@ -54,6 +57,7 @@ impl<'a> Endurance<'a> {
             token_requests: 0,
             faults: 0,
             new_refused: 0,
+            is_refused: false,
             is_over: false,
             last: None,
             outage: None,
@@ -148,6 +152,7 @@ impl<'a> Endurance<'a> {
     /// Whether the call goes on with another token after the service has refused one, `is_new` if it had never accepted it.
     /// Refusals use no attempts, unless something else has failed as well.
     pub(crate) fn goes_on_refused(&mut self, is_new: bool) -> bool {
+        self.is_refused = true;
         self.new_refused += u32::from(is_new);
         self.faults += u32::from(self.faults > 0);
         self.new_refused < MOST_NEW_REFUSED && self.faults < self.config.max_attempts
@@ -164,15 +169,15 @@ impl<'a> Endurance<'a> {
         if self.is_over {
             return Err(error);
         }
+        self.is_refused = error.kind() == ErrorKind::RateLimited;
         let outage = failures.filter(|failures| failures.is_outage() && is_outage(&error));
         let max_attempts = error.max_attempts().min(self.config.max_attempts);
         let told = error.retry_after().unwrap_or_default();
         self.faults += u32::from(!self.is_scan || outage.is_none());
-        let wait = match error.kind() {
+        let wait = match outage.is_some() || self.is_refused {
             // The gate knows when.
-            _ if outage.is_some() => Duration::ZERO,
-            ErrorKind::RateLimited => Duration::ZERO,
-            _ => backoff(self.faults).max(told),
+            true => Duration::ZERO,
+            false => backoff(self.faults).max(told),
         };
         let has_time = wait.max(told) < self.deadline.saturating_sub(now);
         let goes_on = match &outage {
