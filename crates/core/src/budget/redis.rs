@@ -3,9 +3,8 @@
 //! What decides is a [`Member`], which reads no clock and waits for nothing. A task asks the server when the member says so,
 //! over a connection that is made when it is first needed, and again after a failure. Taking never waits for the server.
 
-mod connection;
 mod member;
-mod script;
+mod server;
 #[cfg(test)]
 mod simulation;
 #[cfg(test)]
@@ -13,31 +12,23 @@ mod simulation;
 #[allow(dead_code, reason = "the tests with real processes need more of it")]
 mod test_server;
 
-use super::contact::{BudgetState, Contact};
-use super::identity::Identity;
-use super::{Budget, BudgetStats, Left, Take, Taking, lock};
+use super::sharing::{BudgetState, Contact, Identity};
+use super::{Budget, Taking, lock};
 use crate::clock::{self, Time};
 use crate::gate::{Endpoint, GateSettings, Outcome, PriorityClass, Ticket};
 use crate::settings::{Config, OnUnreachable};
-use connection::{Connection, Place};
 use member::Member;
-use script::Reply;
+use server::{Connection, Place, Reply};
 use std::sync::{Arc, Mutex};
 use tokio::runtime::Handle;
-use tokio::sync::{Mutex as AsyncMutex, Notify, watch};
+use tokio::sync::{Mutex as AsyncMutex, Notify};
 use url::Url;
 
 /// The budget of one client.
-pub(super) struct RedisBudget {
-    shared: Arc<Shared>,
-    /// Dropped when the client has left.
-    present: Option<watch::Sender<()>>,
-    gone: watch::Receiver<()>,
-}
+pub(super) struct RedisBudget(Arc<Shared>);
 
 struct Shared {
     place: Place,
-    on_unreachable: OnUnreachable,
     contact: Contact,
     /// Notified when those who wait should ask again.
     changed: Arc<Notify>,
@@ -56,20 +47,16 @@ impl RedisBudget {
         changed: &Arc<Notify>,
     ) -> Self {
         let place = Place::new(url, config);
-        let (present, gone) = watch::channel(());
-        RedisBudget {
-            shared: Arc::new(Shared {
-                contact: Contact::with(place.shown()),
-                place,
-                on_unreachable: config.on_unreachable,
-                changed: Arc::clone(changed),
-                process: std::process::id(),
-                state: Mutex::new((Member::new(Identity::new(), settings), None)),
-                connection: AsyncMutex::default(),
-            }),
-            present: Some(present),
-            gone,
-        }
+        let shares = config.on_unreachable == OnUnreachable::Share;
+        let member = Member::new(Identity::new(), settings, shares);
+        RedisBudget(Arc::new(Shared {
+            contact: Contact::with(&place.shown),
+            place,
+            changed: Arc::clone(changed),
+            process: std::process::id(),
+            state: Mutex::new((member, None)),
+            connection: AsyncMutex::default(),
+        }))
     }
 }
 
@@ -100,7 +87,7 @@ impl Shared {
         let (member, runtime) = &mut *state;
         match &replied {
             Ok(reply) => member.received(clock::now(), reply),
-            Err(_) => member.unanswered(clock::now()),
+            Err(reason) => member.unanswered(clock::now(), reason),
         }
         // A pause that was reported meanwhile does not wait for the next request.
         self.ask_if_due(member, runtime);
@@ -114,56 +101,43 @@ impl Shared {
 
 impl Budget for RedisBudget {
     fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking<'_> {
-        let shares = self.shared.on_unreachable == OnUnreachable::Share;
-        let mut state = lock(&self.shared.state);
+        let mut state = lock(&self.0.state);
         let (member, runtime) = &mut *state;
-        let mut take = member.take(now, class, endpoint, shares);
-        self.shared.ask_if_due(member, runtime);
-        let waits = matches!(take, Take::Wait { earliest, .. } if earliest <= now);
-        let nothing = waits || take == Take::AfterChange;
-        if !shares && nothing && member.is_unreachable() {
-            let reason = self.shared.contact.stats().unreachable_reason;
-            take = Take::Unreachable(reason.unwrap_or_default());
-        }
+        let take = member.take(now, class, endpoint);
+        self.0.ask_if_due(member, runtime);
         Box::pin(std::future::ready(take))
     }
 
     fn report(&self, now: Time, ticket: Ticket, outcome: Outcome) {
-        let mut state = lock(&self.shared.state);
+        let mut state = lock(&self.0.state);
         let (member, runtime) = &mut *state;
         member.report(now, ticket, &outcome);
-        self.shared.ask_if_due(member, runtime);
+        self.0.ask_if_due(member, runtime);
     }
 
-    fn stats(&self) -> BudgetStats {
-        self.shared.contact.stats()
-    }
-
-    fn left(&self) -> Left {
-        let mut gone = self.gone.clone();
-        Box::pin(async move { while gone.changed().await.is_ok() {} })
+    fn contact(&self) -> &Contact {
+        &self.0.contact
     }
 }
 
 impl Drop for RedisBudget {
     fn drop(&mut self) {
         // In a forked child, it is the parent's.
-        if self.shared.process != std::process::id() || !self.shared.contact.is_reached() {
+        if self.0.process != std::process::id() || !self.0.contact.is_reached() {
             return;
         }
-        let mut state = lock(&self.shared.state);
-        let Some(runtime) = state.1.take() else {
-            return;
-        };
+        let shared = Arc::clone(&self.0);
+        let mut state = lock(&self.0.state);
         let ask = state.0.leaving(clock::now());
-        let (shared, present) = (Arc::clone(&self.shared), self.present.take());
-        runtime.spawn(async move {
+        let leave = async move {
             // If it does not get there, the server forgets the member by itself.
             if let Some(connection) = &mut *shared.connection.lock().await {
                 let _ = connection.ask_once(&shared.place, &ask).await;
             }
-            drop(present);
-        });
+        };
+        if let Some(runtime) = &state.1 {
+            runtime.spawn(leave);
+        }
     }
 }
 

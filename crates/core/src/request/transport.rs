@@ -182,7 +182,8 @@ impl Response {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::{Budget, BudgetStats, Take, Taking};
+    use crate::budget::sharing::Contact;
+    use crate::budget::{Budget, Take, Taking};
     use crate::gate::{Endpoint, Outcome, PriorityClass, Ticket};
     use crate::request::queue::AdmissionQueue;
     use crate::request::retry::Endurance;
@@ -211,7 +212,7 @@ mod tests {
             });
         }
 
-        fn stats(&self) -> BudgetStats {
+        fn contact(&self) -> &Contact {
             panic!("nobody asks")
         }
     }

@@ -42,7 +42,7 @@ struct Task {
 }
 
 /// What a member prints: when each page came, and how long each single call took, all in milliseconds; what a receipt
-/// says of its budget; and whether it reaches the budget at the end.
+/// says of its budget; and whether it reaches the budget at the end, where it has made more than one call.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub(crate) pages: Vec<u64>,
@@ -105,9 +105,17 @@ pub(crate) fn access(sandbox: &Sandbox) -> [String; 3] {
     .map(str::to_owned)
 }
 
-/// A process of this test program that is a member until then.
-pub(crate) fn member(test: &str, sandbox: &Sandbox, budget: &str, kind: Kind, until: u64) -> Child {
-    command(test, sandbox, budget, kind, until).spawn().unwrap()
+/// Processes of this test program that are members until then.
+pub(crate) fn members(
+    count: usize,
+    test: &str,
+    sandbox: &Sandbox,
+    budget: &str,
+    kind: Kind,
+    until: u64,
+) -> Vec<Child> {
+    let mut command = command(test, sandbox, budget, kind, until);
+    (0..count).map(|_| command.spawn().unwrap()).collect()
 }
 
 /// The command that starts it.
@@ -195,7 +203,7 @@ pub(crate) async fn act_as_member() {
         }
         Kind::Call => call().await,
     }
-    let has_contact = has_contact(&client).await;
+    let has_contact = task.kind != Kind::Call && has_contact(&client).await;
     let budget = serde_json::to_value(client.budget()).unwrap();
     let report = Report {
         pages,

@@ -4,16 +4,15 @@
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
 use super::member::Member;
-use super::script::{Reply, SOURCE};
+use super::server::{Reply, SOURCE};
 use super::test_server::Server;
 use crate::budget::Take;
-use crate::budget::identity::Identity;
+use crate::budget::sharing::Identity;
 use crate::gate::{Endpoint, GateSettings, Outcome, PriorityClass, RateHeaders, Ticket};
 use fastrand::Rng;
 use redis::aio::MultiplexedConnection;
 use serde_json::Value;
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 use talentdata_sandbox::limit::{Limiter, Policy, ResetRounding};
@@ -43,9 +42,8 @@ struct Scenario {
     background: usize,
     /// Members that make single calls, one every four seconds each.
     callers: usize,
-    /// One way to the server of the budget; that of the first members is another one.
+    /// One way to the server of the budget.
     one_way: Duration,
-    far: (usize, Duration),
     /// A member stands still for two seconds now and then, and knows nothing of it.
     stalled_every: Option<Duration>,
     killed_every: Option<Duration>,
@@ -71,7 +69,6 @@ const TEN: Scenario = Scenario {
     background: 0,
     callers: 0,
     one_way: MS,
-    far: (0, Duration::ZERO),
     stalled_every: None,
     killed_every: None,
     state_lost_every: None,
@@ -82,15 +79,6 @@ const TEN: Scenario = Scenario {
     outage: Duration::ZERO..Duration::ZERO,
     neighbour: 0,
 };
-
-impl Scenario {
-    /// Like ten scans near the server, but for this.
-    fn with(change: impl FnOnce(&mut Self)) -> Self {
-        let mut scenario = TEN;
-        change(&mut scenario);
-        scenario
-    }
-}
 
 /// What came of it.
 #[derive(Default)]
@@ -146,20 +134,6 @@ enum Event {
     Neighbour,
 }
 
-impl Event {
-    /// The member that notices it.
-    fn member(&self) -> Option<usize> {
-        match self {
-            Event::Wake(index, _)
-            | Event::Call(index)
-            | Event::Reply(index, _)
-            | Event::NoReply(index)
-            | Event::Respond(index, ..) => Some(*index),
-            _ => None,
-        }
-    }
-}
-
 struct Actor {
     member: Member,
     class: PriorityClass,
@@ -190,8 +164,9 @@ struct World {
     epoch: f64,
     actors: Vec<Actor>,
     now: Duration,
-    events: BinaryHeap<Reverse<(Duration, u64, usize)>>,
-    what: Vec<Option<Event>>,
+    /// By the time when they happen, and their number.
+    events: BTreeMap<(Duration, usize), Event>,
+    count: usize,
     run: Run,
 }
 
@@ -208,23 +183,26 @@ impl World {
             rng,
             actors: Vec::new(),
             now: Duration::ZERO,
-            events: BinaryHeap::new(),
-            what: Vec::new(),
+            events: BTreeMap::new(),
+            count: 0,
             run: Run::default(),
             scenario: scenario.clone(),
         };
         world.begin();
         let end = Duration::from_secs(scenario.seconds);
-        while let Some(Reverse((at, _, index))) = world.events.pop() {
-            if at > end {
-                break;
-            }
+        while let Some(((at, _), event)) = world.events.pop_first()
+            && at <= end
+        {
             world.now = at;
-            let event = world.what[index].take().unwrap();
-            match event
-                .member()
-                .map(|member| world.actors[member].stalled_until)
-            {
+            let member = match &event {
+                Event::Wake(index, _)
+                | Event::Call(index)
+                | Event::Reply(index, _)
+                | Event::NoReply(index)
+                | Event::Respond(index, ..) => Some(*index),
+                _ => None,
+            };
+            match member.map(|member| world.actors[member].stalled_until) {
                 Some(until) if until > at => world.push(until - at, event),
                 _ => world.handle(event).await,
             }
@@ -257,10 +235,8 @@ impl World {
     }
 
     fn push(&mut self, after: Duration, event: Event) {
-        let index = self.what.len();
-        self.what.push(Some(event));
-        self.events
-            .push(Reverse((self.now + after, index as u64, index)));
+        self.count += 1;
+        self.events.insert((self.now + after, self.count), event);
     }
 
     fn join(&mut self, class: PriorityClass, after: Duration) {
@@ -275,7 +251,7 @@ impl World {
             ..Identity::default()
         };
         self.actors.push(Actor {
-            member: Member::new(identity, settings),
+            member: Member::new(identity, settings, self.scenario.shares),
             class,
             wants: class != PriorityClass::Single,
             since: self.now + after,
@@ -301,16 +277,6 @@ impl World {
         median.mul_f64((0.3 * normal).exp())
     }
 
-    fn way_to_server(&mut self, index: usize) -> Duration {
-        let (far, way) = self.scenario.far;
-        let way = if index < far {
-            way
-        } else {
-            self.scenario.one_way
-        };
-        self.about(way)
-    }
-
     async fn handle(&mut self, event: Event) {
         match event {
             Event::Wake(index, number) if number == self.actors[index].wake => self.pump(index),
@@ -328,7 +294,7 @@ impl World {
                 let mut call = self.script.key(KEY);
                 call.arg(ask).arg(format!("{time:.6}"));
                 let reply = call.invoke_async(&mut self.connection).await.unwrap();
-                let way = self.way_to_server(index);
+                let way = self.about(self.scenario.one_way);
                 self.push(way, Event::Reply(index, reply));
             }
             Event::Reply(index, reply) => {
@@ -337,7 +303,7 @@ impl World {
                 self.pump(index);
             }
             Event::NoReply(index) => {
-                self.actors[index].member.unanswered(self.now);
+                self.actors[index].member.unanswered(self.now, "cut off");
                 self.pump(index);
             }
             Event::Arrive(index, ticket) => self.arrive(index, ticket),
@@ -389,7 +355,7 @@ impl World {
         if index < *cut_off && during.contains(&self.now) {
             return self.push(GIVEN_UP, Event::NoReply(index));
         }
-        let way = self.way_to_server(index);
+        let way = self.about(self.scenario.one_way);
         let ask = serde_json::to_string(&ask).unwrap();
         self.push(way, Event::Question(index, ask));
     }
@@ -397,7 +363,7 @@ impl World {
     /// Sends as long as the member may.
     fn pump(&mut self, index: usize) {
         loop {
-            let (now, shares) = (self.now, self.scenario.shares);
+            let now = self.now;
             let actor = &mut self.actors[index];
             if actor.killed {
                 return;
@@ -405,7 +371,7 @@ impl World {
             if !actor.wants {
                 return self.ask_if_due(index);
             }
-            let take = actor.member.take(now, actor.class, Endpoint::Api, shares);
+            let take = actor.member.take(now, actor.class, Endpoint::Api);
             self.ask_if_due(index);
             match take {
                 Take::Now(ticket) => self.send(index, ticket),
@@ -489,61 +455,35 @@ const POLICIES: [Policy; 5] = [
     Policy::TokenBucket,
 ];
 
-/// What a scenario must achieve.
-struct Goals {
-    what: &'static str,
-    scenario: Scenario,
-    /// Under each policy, in percent of the limit.
-    shares: [f64; 5],
-    /// The greatest part of the requests that may be refused.
-    max_refused: f64,
-    holds: fn(&mut Run) -> bool,
-}
-
-impl Goals {
-    fn new(what: &'static str, change: impl FnOnce(&mut Scenario), shares: [f64; 5]) -> Self {
-        Goals {
-            what,
-            scenario: Scenario::with(change),
-            shares,
-            max_refused: 0.0,
-            holds: |_| true,
-        }
-    }
-
-    fn refused(self, max_refused: f64) -> Self {
-        Goals {
-            max_refused,
-            ..self
-        }
-    }
-
-    fn and(self, holds: fn(&mut Run) -> bool) -> Self {
-        Goals { holds, ..self }
-    }
-}
+/// What happens, what must be used of the budget under each policy, in percent of the limit, the greatest part of the requests
+/// that may be refused, and what else must hold.
+type Goal = (
+    &'static str,
+    fn(&mut Scenario),
+    [f64; 5],
+    f64,
+    fn(&mut Run) -> bool,
+);
 
 /// Runs each scenario under each policy, prints a row of a table, and fails if a goal was missed.
-async fn reach(goals: impl IntoIterator<Item = Goals>) {
+async fn reach(goals: &[Goal]) {
     let server = Server::valkey(&[]).await;
     let mut missed = Vec::new();
-    for goals in goals {
-        for (policy, goal) in POLICIES.into_iter().zip(goals.shares) {
-            let scenario = Scenario {
-                policy,
-                ..goals.scenario.clone()
-            };
+    for (what, change, shares, max_refused, holds) in goals {
+        for (policy, goal) in POLICIES.into_iter().zip(shares) {
+            let mut scenario = TEN;
+            change(&mut scenario);
+            scenario.policy = policy;
             let mut run = World::run(&server, &scenario, 1).await;
             let share = run.share(0..scenario.seconds);
             let fairness = run.fairness(scenario.scans);
             let (refused, asks) = (run.refused, run.asks);
             let row = format!(
-                "{:45} {policy:22} {share:5.1} % (goal {goal:4.1} %), {refused} refused, {fairness:.2} of the mean, {asks} asks",
-                goals.what
+                "{what:45} {policy:22} {share:5.1} % (goal {goal:4.1} %), {refused} refused, {fairness:.2} of the mean, {asks} asks"
             );
             println!("{row}");
-            let is_calm = refused as f64 <= goals.max_refused * run.sent as f64;
-            if share < goal || !is_calm || !(goals.holds)(&mut run) {
+            let is_calm = refused as f64 <= max_refused * run.sent as f64;
+            if share < *goal || !is_calm || !holds(&mut run) {
                 missed.push(row);
             }
         }
@@ -554,66 +494,80 @@ async fn reach(goals: impl IntoIterator<Item = Goals>) {
 #[tokio::test]
 async fn goals_while_nothing_fails() {
     let ten = [95.0, 93.0, 92.5, 89.5, 96.5];
-    reach([
-        Goals::new("10 members, 0.5 ms one way", |s| s.one_way = MS / 2, ten)
-            .and(|run| run.fairness(10) <= 0.03),
-        Goals::new(
+    let is_fair = |run: &mut Run| run.fairness(10) <= 0.03;
+    reach(&[
+        (
+            "10 members, 0.5 ms one way",
+            |s| s.one_way = MS / 2,
+            ten,
+            0.0,
+            is_fair,
+        ),
+        (
             "10 members, 2.5 ms one way",
             |s| s.one_way = MS * 5 / 2,
             ten,
-        )
-        .and(|run| run.fairness(10) <= 0.03),
-        Goals::new("10 members, 10 ms one way", |s| s.one_way = 10 * MS, ten)
-            .and(|run| run.fairness(10) <= 0.03),
-        Goals::new(
+            0.0,
+            is_fair,
+        ),
+        (
+            "10 members, 10 ms one way",
+            |s| s.one_way = 10 * MS,
+            ten,
+            0.0,
+            is_fair,
+        ),
+        (
             "1 member, 1 ms one way",
             |s| s.scans = 1,
             [95.0, 93.0, 92.5, 90.0, 96.5],
+            0.0,
+            |_| true,
         ),
-        Goals::new(
+        (
             "1 member, 20 ms one way",
             |s| (s.scans, s.one_way) = (1, 20 * MS),
             [92.8, 92.0, 91.0, 89.0, 94.0],
+            0.0,
+            |_| true,
         ),
-        Goals::new(
-            "10 members, 3 at 50 ms",
-            |s| s.far = (3, 50 * MS),
-            [92.5, 90.0, 88.5, 87.0, 94.5],
-        )
-        .and(|run| run.fairness(10) <= 0.1),
-        Goals::new(
+        (
             "4 members, each with a quarter",
             |s| (s.scans, s.share) = (4, 0.25),
             [95.0, 92.5, 91.5, 91.5, 96.5],
-        )
-        .and(|run| run.fairness(4) <= 0.03),
-        Goals::new(
+            0.0,
+            |run| run.fairness(4) <= 0.03,
+        ),
+        (
             "1 member with a quarter",
             |s| (s.scans, s.share) = (1, 0.25),
             [24.0; 5],
-        )
-        .and(|run| run.share(10..60) <= 25.0),
+            0.0,
+            |run| run.share(10..60) <= 25.0,
+        ),
         // Where nothing is paused, a single call waits for a quarter of a second at most, or little more where none came
         // before it.
-        Goals::new(
+        (
             "4 callers under 10 scans",
             |s| (s.callers, s.seconds) = (4, 120),
             [94.5, 92.5, 92.0, 90.0, 96.0],
-        )
-        .and(|run| {
-            let waits = [0.5, 0.95, 0.99].map(|part| run.wait(part));
-            println!("single calls wait {waits:.0?} at p50, p95, p99");
-            waits[0] <= 150 * MS && waits[1] <= 270 * MS
-        }),
-        Goals::new(
+            0.0,
+            |run| {
+                let waits = [0.5, 0.95, 0.99].map(|part| run.wait(part));
+                println!("single calls wait {waits:.0?} at p50, p95, p99");
+                waits[0] <= 150 * MS && waits[1] <= 270 * MS
+            },
+        ),
+        (
             "3 scans, and 1 in the background",
             |s| (s.scans, s.background) = (3, 1),
             [94.5, 92.5, 92.0, 90.0, 96.0],
-        )
-        .and(|run| {
-            let part = run.served[&3].len() as f64 / run.served[&0].len() as f64;
-            (0.005..0.3).contains(&part)
-        }),
+            0.0,
+            |run| {
+                let part = run.served[&3].len() as f64 / run.served[&0].len() as f64;
+                (0.005..0.3).contains(&part)
+            },
+        ),
     ])
     .await;
 }
@@ -622,60 +576,70 @@ async fn goals_while_nothing_fails() {
 async fn goals_whatever_fails() {
     const AWAY: Range<Duration> = Duration::from_secs(20)..Duration::from_secs(40);
     let clock_set = [93.0, 90.0, 91.0, 88.0, 95.5];
-    reach([
-        Goals::new(
+    reach(&[
+        (
             "10 members, one killed every 5 s",
             |s| s.killed_every = Some(5 * SECOND),
             [94.0, 92.0, 91.5, 90.0, 95.5],
+            0.0,
+            |_| true,
         ),
-        Goals::new(
+        (
             "10 members, one stands still every 3 s",
             |s| s.stalled_every = Some(3 * SECOND),
             [94.0, 93.5, 92.5, 90.0, 95.5],
-        )
-        .and(|run| run.fairness(10) <= 0.15),
-        Goals::new(
+            0.0,
+            |run| run.fairness(10) <= 0.15,
+        ),
+        (
             "10 members, state lost every 20 s",
             |s| s.state_lost_every = Some(20 * SECOND),
             [92.0, 91.0, 90.0, 86.0, 95.0],
-        )
-        .refused(0.001),
-        Goals::new(
+            0.001,
+            |_| true,
+        ),
+        (
             "10 members, clock set by 10 s",
             |s| s.clock_set = Some((30 * SECOND, 10.0)),
             clock_set,
-        )
-        .refused(0.001),
-        Goals::new(
+            0.001,
+            |_| true,
+        ),
+        (
             "10 members, clock set by -10 s",
             |s| s.clock_set = Some((30 * SECOND, -10.0)),
             clock_set,
-        )
-        .refused(0.001),
-        Goals::new(
+            0.001,
+            |_| true,
+        ),
+        (
             "10 members, server away for 20 s",
             |s| s.cut_off = (10, AWAY),
             [90.0, 88.0, 86.0, 82.0, 93.0],
-        )
-        .refused(0.01),
-        Goals::new(
+            0.01,
+            |_| true,
+        ),
+        (
             "10 members, 3 cut off for 20 s",
             |s| s.cut_off = (3, AWAY),
             [80.0; 5],
-        )
-        .refused(0.04),
-        Goals::new(
+            0.04,
+            |_| true,
+        ),
+        (
             "10 members, 3 cut off for 20 s that wait",
             |s| (s.cut_off, s.shares) = ((3, AWAY), false),
             [92.0, 90.0, 90.0, 88.0, 94.0],
+            0.0,
+            |_| true,
         ),
-        Goals::new(
+        (
             "10 members beside 10 a second for 60 s",
             |s| (s.neighbour, s.seconds) = (10, 120),
             [70.0, 68.0, 66.0, 66.0, 80.0],
-        )
-        .refused(0.02)
-        .and(|run| run.share(90..120) >= 85.0),
+            0.02,
+            |run| run.share(90..120) >= 85.0,
+        ),
     ])
     .await;
 }
@@ -685,8 +649,8 @@ async fn goals_whatever_fails() {
 async fn a_limit_of_a_longer_window_is_obeyed() {
     let server = Server::valkey(&[]).await;
     for policy in [Policy::ClockWindow, Policy::FirstRequestWindow] {
-        let scenario =
-            Scenario::with(|s| (s.policy, s.limit, s.scans) = (policy, (300, 20 * SECOND), 4));
+        let mut scenario = TEN;
+        (scenario.policy, scenario.limit, scenario.scans) = (policy, (300, 20 * SECOND), 4);
         let run = World::run(&server, &scenario, 1).await;
         println!("300 in 20 s, {policy}: {} sent", run.sent);
         assert_eq!(run.refused, 0, "{policy}");
@@ -700,8 +664,8 @@ async fn an_outage_is_probed_by_one_request_at_a_time() {
     let server = Server::valkey(&[]).await;
     for members in [1, 4, 10] {
         for seed in 0..10 {
-            let outage = 10 * SECOND..30 * SECOND;
-            let scenario = Scenario::with(|s| (s.scans, s.outage) = (members, outage));
+            let mut scenario = TEN;
+            (scenario.scans, scenario.outage) = (members, 10 * SECOND..30 * SECOND);
             let run = World::run(&server, &scenario, seed).await;
             let (sent, after) = (run.sent_in_outage, run.share(40..60));
             println!("{members} members: {sent} sent into 20 s of outage; then {after:.0} %");
@@ -714,7 +678,7 @@ async fn an_outage_is_probed_by_one_request_at_a_time() {
 /// Whatever somebody writes to the key is replaced, and holds nobody up for longer than a window.
 #[tokio::test]
 async fn a_value_that_was_damaged_or_forged_is_replaced() {
-    let one = Scenario::with(|s| s.scans = 1);
+    let one = Scenario { scans: 1, ..TEN };
     for server in Server::both().await {
         let forged = [
             r#"not JSON"#,
@@ -755,8 +719,8 @@ async fn a_value_that_was_damaged_or_forged_is_replaced() {
         for text in texts {
             server.command(&["SET", KEY, &text]).await;
             let now = 1.7e9 + 65.0;
-            let mut member = Member::new(Identity::default(), GateSettings::default());
-            let _ = member.take(SECOND, PriorityClass::Scan, Endpoint::Api, true);
+            let mut member = Member::new(Identity::default(), GateSettings::default(), true);
+            let _ = member.take(SECOND, PriorityClass::Scan, Endpoint::Api);
             let ask = member.ask(SECOND);
             let script = script();
             let mut call = script.key(KEY);
