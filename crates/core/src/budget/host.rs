@@ -48,7 +48,7 @@ struct Shared {
 struct Member {
     file: StateFile,
     /// The gate of this client alone, while the file cannot be used, and the part of the budget that is left to it.
-    alone: Option<(Box<SharedGate>, f64)>,
+    alone: Option<(SharedGate, f64)>,
     /// What the service has told this client: the file is not believed about longer pauses.
     pauses: Pauses,
 }
@@ -114,9 +114,7 @@ impl Budget for HostBudget {
 
 impl Drop for HostBudget {
     fn drop(&mut self) {
-        // In a forked child, it is the parent's.
-        let is_ours = self.0.identity.about.process == std::process::id();
-        if is_ours && self.0.contact.is_reached() {
+        if self.0.contact.is_reached() {
             in_background(&self.0, |shared| {
                 let _ = shared.change(|gate, now| gate.leave(now, shared.identity.id));
             });
@@ -205,11 +203,11 @@ impl Shared {
 
 impl Member {
     /// Goes on with what was known last, and leaves the others theirs.
-    fn alone(&mut self, now: Time) -> &mut (Box<SharedGate>, f64) {
+    fn alone(&mut self, now: Time) -> &mut (SharedGate, f64) {
         self.alone.get_or_insert_with(|| {
             let seen = self.file.last_seen();
             let members = seen.as_ref().map_or(1, |gate| gate.present(now).max(1));
-            let new = || Box::new(SharedGate::new(self.file.settings, now));
+            let new = || SharedGate::new(self.file.settings, now);
             (seen.unwrap_or_else(new), 1.0 / members as f64)
         })
     }
@@ -219,7 +217,7 @@ impl Member {
 struct StateFile {
     file: SharedFile,
     settings: GateSettings,
-    seen: Option<(Vec<u8>, Box<SharedGate>)>,
+    seen: Option<(Vec<u8>, SharedGate)>,
 }
 
 impl StateFile {
@@ -259,25 +257,25 @@ impl StateFile {
     }
 
     /// The state as it is now, for somebody who only looks; none where there is none.
-    fn look(&self) -> io::Result<Option<Box<SharedGate>>> {
+    fn look(&self) -> io::Result<Option<SharedGate>> {
         let content = self.file.look()?;
         Ok(content.and_then(|content| self.decode(&content)))
     }
 
     /// What is known of the state where it cannot be changed: what others see, or else what this process saw last.
-    fn last_seen(&mut self) -> Option<Box<SharedGate>> {
+    fn last_seen(&mut self) -> Option<SharedGate> {
         let seen = self.seen.take().map(|(_, state)| state);
         self.look().ok().flatten().or(seen)
     }
 
     /// What a gate with these settings can have written.
-    fn decode(&self, content: &[u8]) -> Option<Box<SharedGate>> {
+    fn decode(&self, content: &[u8]) -> Option<SharedGate> {
         let state: SharedGate = postcard::from_bytes(content).ok()?;
-        state.is_valid(&self.settings).then(|| Box::new(state))
+        state.is_valid(&self.settings).then_some(state)
     }
 
     /// The state in the file; where it is lost, what this process knows of it.
-    fn load(&mut self, locked: &Locked, now: Time) -> Box<SharedGate> {
+    fn load(&mut self, locked: &Locked, now: Time) -> SharedGate {
         let (content, seen) = (locked.read(), self.seen.take());
         let state = match seen {
             Some((known, state)) if content.as_ref() == Some(&known) => Some(state),
@@ -289,14 +287,12 @@ impl StateFile {
                     seen.filter(|it| it.used() <= now && it.used() + FRESH >= now)
                 }),
         };
-        let is_usable =
-            |state: &Box<SharedGate>| state.used() <= now + AHEAD && !state.is_over(now);
+        let is_usable = |it: &SharedGate| it.used() <= now + AHEAD && !it.is_over(now);
         match state {
+            Some(state) if is_usable(&state) => state,
             // Others have sent, and nobody knows how much.
-            None if !locked.is_new() => Box::new(SharedGate::after_loss(self.settings, now)),
-            state => state
-                .filter(is_usable)
-                .unwrap_or_else(|| Box::new(SharedGate::new(self.settings, now))),
+            None if !locked.is_new() => SharedGate::after_loss(self.settings, now),
+            _ => SharedGate::new(self.settings, now),
         }
     }
 }

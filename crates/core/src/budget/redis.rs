@@ -16,9 +16,10 @@ use super::sharing::{BudgetState, Contact, Identity};
 use super::{Budget, Taking, lock};
 use crate::clock::{self, Time};
 use crate::gate::{Endpoint, GateSettings, Outcome, PriorityClass, Ticket};
+use crate::process;
 use crate::settings::{Config, OnUnreachable};
 use member::Member;
-use server::{Connection, Place, Reply};
+use server::{Connection, Place};
 use std::sync::{Arc, Mutex};
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex as AsyncMutex, Notify};
@@ -32,7 +33,6 @@ struct Shared {
     contact: Contact,
     /// Notified when those who wait should ask again.
     changed: Arc<Notify>,
-    process: u32,
     /// The member, and the runtime on which the server is asked: a client may be dropped outside of it.
     state: Mutex<(Member, Option<Handle>)>,
     connection: AsyncMutex<Option<Connection>>,
@@ -53,7 +53,6 @@ impl RedisBudget {
             contact: Contact::with(&place.shown),
             place,
             changed: Arc::clone(changed),
-            process: std::process::id(),
             state: Mutex::new((member, None)),
             connection: AsyncMutex::default(),
         }))
@@ -62,8 +61,8 @@ impl RedisBudget {
 
 impl Shared {
     /// Asks the server if it is time to.
-    fn ask_if_due(self: &Arc<Self>, member: &mut Member, known: &mut Option<Handle>) {
-        let now = clock::now();
+    fn ask_if_due(self: &Arc<Self>, state: &mut (Member, Option<Handle>)) {
+        let (member, now) = (&mut state.0, clock::now());
         let Ok(runtime) = Handle::try_current() else {
             return;
         };
@@ -72,47 +71,40 @@ impl Shared {
         }
         let ask = member.ask(now);
         let shared = Arc::clone(self);
-        *known = Some(runtime.clone());
         runtime.spawn(async move {
             let mut connection = shared.connection.lock().await;
             let replied = Connection::ask(&mut connection, &shared.place, &ask).await;
             drop(connection);
-            shared.take_in(replied);
+            let mut state = lock(&shared.state);
+            match &replied {
+                Ok(reply) => state.0.received(clock::now(), reply),
+                Err(reason) => state.0.unanswered(clock::now(), reason),
+            }
+            // A pause that was reported meanwhile does not wait for the next request.
+            shared.ask_if_due(&mut state);
+            drop(state);
+            match replied {
+                Ok(reply) => shared.contact.reached(reply.members as usize),
+                Err(reason) => shared.contact.not_reached(&reason),
+            }
             shared.changed.notify_one();
         });
-    }
-
-    fn take_in(self: &Arc<Self>, replied: Result<Reply, String>) {
-        let mut state = lock(&self.state);
-        let (member, runtime) = &mut *state;
-        match &replied {
-            Ok(reply) => member.received(clock::now(), reply),
-            Err(reason) => member.unanswered(clock::now(), reason),
-        }
-        // A pause that was reported meanwhile does not wait for the next request.
-        self.ask_if_due(member, runtime);
-        drop(state);
-        match replied {
-            Ok(reply) => self.contact.reached(reply.members as usize),
-            Err(reason) => self.contact.not_reached(&reason),
-        }
+        state.1 = Some(runtime);
     }
 }
 
 impl Budget for RedisBudget {
     fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking<'_> {
         let mut state = lock(&self.0.state);
-        let (member, runtime) = &mut *state;
-        let take = member.take(now, class, endpoint);
-        self.0.ask_if_due(member, runtime);
+        let take = state.0.take(now, class, endpoint);
+        self.0.ask_if_due(&mut state);
         Box::pin(std::future::ready(take))
     }
 
     fn report(&self, now: Time, ticket: Ticket, outcome: Outcome) {
         let mut state = lock(&self.0.state);
-        let (member, runtime) = &mut *state;
-        member.report(now, ticket, &outcome);
-        self.0.ask_if_due(member, runtime);
+        state.0.report(now, ticket, &outcome);
+        self.0.ask_if_due(&mut state);
     }
 
     fn contact(&self) -> &Contact {
@@ -122,8 +114,7 @@ impl Budget for RedisBudget {
 
 impl Drop for RedisBudget {
     fn drop(&mut self) {
-        // In a forked child, it is the parent's.
-        if self.0.process != std::process::id() || !self.0.contact.is_reached() {
+        if !self.0.contact.is_reached() {
             return;
         }
         let shared = Arc::clone(&self.0);
@@ -145,9 +136,8 @@ impl Drop for RedisBudget {
 pub(super) fn look(url: &Url, config: &Config) -> Result<BudgetState, String> {
     let place = Place::new(url, config);
     let look = || {
-        let mut runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = runtime.enable_all().build();
-        let runtime = runtime.map_err(|error| error.to_string())?;
+        let runtime = process::runtime(1, || ());
+        let runtime = runtime.map_err(|error| error.message().to_owned())?;
         runtime.block_on(async { Connection::to(&place).await?.look(&place).await })
     };
     // A thread of its own, since the caller may be within a runtime.

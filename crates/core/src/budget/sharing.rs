@@ -131,6 +131,7 @@ pub(crate) struct Contact {
     stats: Mutex<(BudgetStats, Option<Instant>)>,
     /// Dropped when the client has left.
     present: watch::Sender<()>,
+    process: u32,
 }
 
 impl Contact {
@@ -146,6 +147,7 @@ impl Contact {
         Contact {
             stats: Mutex::new((stats, None)),
             present: watch::Sender::new(()),
+            process: std::process::id(),
         }
     }
 
@@ -179,10 +181,10 @@ impl Contact {
         }
     }
 
-    /// Whether the budget was reached the last time.
+    /// Whether the budget was reached the last time; not by a forked child, for it is the parent's.
     pub(super) fn is_reached(&self) -> bool {
         let contact = lock(&self.stats);
-        contact.0.members > 0 && contact.1.is_none()
+        contact.0.members > 0 && contact.1.is_none() && self.process == std::process::id()
     }
 
     /// Waits until the client has left, after its budget was dropped.

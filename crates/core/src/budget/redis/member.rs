@@ -46,6 +46,8 @@ struct Moment {
 #[derive(Debug)]
 struct Unreachable {
     reason: String,
+    /// When it is asked again.
+    retry: Time,
     interval: Duration,
     next: Time,
 }
@@ -82,7 +84,6 @@ pub(super) struct Member {
     asked_class: PriorityClass,
     /// Not before then it asks again.
     again: Time,
-    retry: Time,
     granted: Time,
     round_trip: Duration,
     members: u32,
@@ -121,7 +122,6 @@ impl Member {
             question: None,
             asked_class: PriorityClass::Background,
             again: Time::ZERO,
-            retry: Time::ZERO,
             granted: Time::ZERO,
             round_trip: Duration::ZERO,
             members: 1,
@@ -204,16 +204,11 @@ impl Member {
 
     /// When the share of the limit that the settings allow lets the next request go.
     fn own_share_from(&self) -> Time {
-        if self.settings.share >= 1.0 || self.last_sent.is_zero() {
-            return Time::ZERO;
+        let part = f64::from(self.settings.limit) * self.settings.share;
+        match self.settings.share < 1.0 && !self.last_sent.is_zero() {
+            true => self.last_sent + self.settings.window.div_f64(part),
+            false => Time::ZERO,
         }
-        let GateSettings {
-            limit,
-            window,
-            share,
-            ..
-        } = self.settings;
-        self.last_sent + window.div_f64(f64::from(limit) * share)
     }
 
     /// What became of a request.
@@ -294,12 +289,12 @@ impl Member {
         if self.question.is_some() {
             return None;
         }
-        if self.is_urgent {
-            return Some(now.max(self.retry));
+        if !self.is_urgent && self.waiting_since.is_none() {
+            return None;
         }
-        self.waiting_since?;
         let due = match (self.moments.back(), self.class) {
-            _ if self.unreachable.is_some() => self.retry,
+            _ if let Some(it) = &self.unreachable => it.retry,
+            _ if self.is_urgent => now,
             (Some(_), PriorityClass::Single) => return None,
             (last, class) => {
                 let more = last.map_or(now, |last| {
@@ -311,7 +306,7 @@ impl Member {
                 let own = self.own_share_from().saturating_sub(self.round_trip + LATE);
                 let sooner = class < self.asked_class;
                 let again = if sooner { now } else { self.again };
-                more.max(again).max(own).max(self.retry)
+                more.max(again).max(own)
             }
         };
         Some(due.max(now))
@@ -330,14 +325,14 @@ impl Member {
         let per_trip = 1.5 * self.round_trip.as_secs_f64() * self.rate / f64::from(self.members);
         let pause = self.rules.until(Endpoint::Api).saturating_sub(now);
         let ask = &mut self.next;
-        (ask.class, ask.moments) = match class {
-            PriorityClass::Single => (1, 1),
-            PriorityClass::Scan => (2, (1 + per_trip as u32).min(MAX_MOMENTS)),
-            PriorityClass::Background => (3, (1 + per_trip as u32).min(MAX_MOMENTS)),
+        ask.class = class as u8 + 1;
+        ask.moments = match class {
+            _ if !waits || !pause.is_zero() => 0,
+            PriorityClass::Single => 1,
+            PriorityClass::Scan | PriorityClass::Background => {
+                (1 + per_trip as u32).min(MAX_MOMENTS)
+            }
         };
-        if !waits || !pause.is_zero() {
-            ask.moments = 0;
-        }
         ask.lead = (self.round_trip / 2 + TIMERS).as_secs_f64();
         let knows = !self.granted.is_zero() && now < self.granted + KNOWN;
         ask.known = knows.then_some(f64::from(self.members) / self.rate);
@@ -380,7 +375,7 @@ impl Member {
         let round_trip = now.saturating_sub(sent);
         let grown = round_trip.min(2 * self.round_trip + GROWS);
         self.round_trip = self.round_trip.mul_f64(SHRINKS).max(grown);
-        (self.retry, self.unreachable) = (Time::ZERO, None);
+        self.unreachable = None;
         (self.members, self.rate) = (reply.members.max(1), reply.rate);
         // The server read its clock in the middle of the round trip, as far as is known.
         let here = |there: f64| sent + round_trip / 2 + seconds(there - reply.now);
@@ -415,13 +410,13 @@ impl Member {
     /// No reply has come, and none will, for this reason.
     pub(super) fn unanswered(&mut self, now: Time, reason: &str) {
         self.question = None;
-        self.retry = now + RETRY;
         let own = self.settings.share * f64::from(self.settings.limit);
         let rate = (self.rate / f64::from(self.members)).min(own);
         let interval = Duration::from_secs_f64(1.0 / rate.max(0.01));
         let first = (self.last_sent + interval).max(now);
         self.unreachable = Some(Unreachable {
             reason: reason.to_owned(),
+            retry: now + RETRY,
             interval,
             next: self.unreachable.as_ref().map_or(first, |it| it.next),
         });
