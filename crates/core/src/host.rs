@@ -64,6 +64,8 @@ pub(crate) struct SharedFile {
 pub(crate) struct Locked {
     file: File,
     path: PathBuf,
+    /// The newest value that was whole then, and its number.
+    newest: Option<(u64, Vec<u8>)>,
 }
 
 impl Locked {
@@ -72,9 +74,9 @@ impl Locked {
         leads_to(&self.path, &self.file)
     }
 
-    /// The newest value that is whole.
-    pub(crate) fn read(&self) -> Option<Vec<u8>> {
-        newest(&self.file).map(|(_, value)| value)
+    /// The value, if there is one that is whole.
+    pub(crate) fn value(&self) -> Option<&[u8]> {
+        self.newest.as_ref().map(|(_, value)| &value[..])
     }
 
     /// Whether nobody has written anything yet.
@@ -82,20 +84,23 @@ impl Locked {
         self.file.metadata().is_ok_and(|facts| facts.len() == 0)
     }
 
-    /// Removes all copies.
-    pub(crate) fn clear(&self) -> Result<()> {
-        self.file.set_len(0)
-    }
-
     /// Writes a value over the copy before the last.
     pub(crate) fn write(&self, value: &[u8]) -> Result<()> {
+        self.write_after(self.newest.as_ref().map(|(number, _)| *number), value)
+    }
+
+    /// Writes a value in the place of all others.
+    pub(crate) fn write_alone(&self, value: &[u8]) -> Result<()> {
+        self.write_after(None, value)
+    }
+
+    fn write_after(&self, last: Option<u64>, value: &[u8]) -> Result<()> {
         let length = value.len() as u64;
         if length > ROOM {
             return Err(Error::other("the shared value is too large"));
         }
-        let last = newest(&self.file).map(|(number, _)| number);
         if last.is_none() {
-            self.clear()?;
+            self.file.set_len(0)?;
         }
         let number = last.unwrap_or(0).wrapping_add(1);
         let head = [number, xxh3_64_with_seed(value, number), length].map(u64::to_le_bytes);
@@ -163,10 +168,12 @@ impl SharedFile {
             };
             match file.try_lock() {
                 Ok(()) => {
-                    let path = self.path.clone();
-                    let locked = Locked { file, path };
-                    if locked.is_current() {
-                        return Ok(locked);
+                    if leads_to(&self.path, &file) {
+                        return Ok(Locked {
+                            newest: newest(&file),
+                            path: self.path.clone(),
+                            file,
+                        });
                     }
                 }
                 Err(TryLockError::Error(error)) => return Err(error),

@@ -276,11 +276,11 @@ impl StateFile {
 
     /// The state in the file; where it is lost, what this process knows of it.
     fn load(&mut self, locked: &Locked, now: Time) -> SharedGate {
-        let (content, seen) = (locked.read(), self.seen.take());
+        let (content, seen) = (locked.value(), self.seen.take());
         let state = match seen {
-            Some((known, state)) if content.as_ref() == Some(&known) => Some(state),
+            Some((known, state)) if content == Some(&known) => Some(state),
             seen => content
-                .and_then(|content| self.decode(&content))
+                .and_then(|content| self.decode(content))
                 .or_else(|| {
                     self.file.sweep();
                     let seen = seen.map(|(_, state)| state);

@@ -126,7 +126,7 @@ fn a_lock_that_is_never_given_back_holds_up_nobody() {
     write(&file, b"value");
     let stopped = file.lock().unwrap();
     let next = file.lock().unwrap();
-    assert_eq!(next.read().unwrap(), b"value", "it takes the value along");
+    assert_eq!(next.value().unwrap(), b"value", "it takes the value along");
     assert!(next.is_current() && !stopped.is_current());
     assert!(open(&file.path).try_lock().is_err(), "it excludes others");
     stopped.write(b"what nobody reads").unwrap();
@@ -157,8 +157,8 @@ fn add_at_once(file: &SharedFile) -> usize {
                 moment.wait();
                 loop {
                     let locked = file.lock().unwrap();
-                    let value = locked.read().unwrap_or_default();
-                    locked.write(&[&value[..], b"x"].concat()).unwrap();
+                    let value = locked.value().unwrap_or_default();
+                    locked.write(&[value, b"x"].concat()).unwrap();
                     if locked.is_current() {
                         break;
                     }

@@ -27,9 +27,8 @@ pub(crate) static BUSY: Semaphore = Semaphore::const_new(3);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Kind {
     Scan,
+    /// At least one.
     Single,
-    /// One single call.
-    Call,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -42,7 +41,7 @@ struct Task {
 }
 
 /// What a member prints: when each page came, and how long each single call took, all in milliseconds; what a receipt
-/// says of its budget; and whether it reaches the budget at the end, where it has made more than one call.
+/// says of its budget; and whether it reaches the budget at the end, where it has time for that.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub(crate) pages: Vec<u64>,
@@ -195,15 +194,15 @@ pub(crate) async fn act_as_member() {
                 }
             }
         }
-        Kind::Single => {
-            while milliseconds() < task.until {
-                call().await;
-                tokio::time::sleep(PAUSE).await;
+        Kind::Single => loop {
+            call().await;
+            if milliseconds() >= task.until {
+                break;
             }
-        }
-        Kind::Call => call().await,
+            tokio::time::sleep(PAUSE).await;
+        },
     }
-    let has_contact = task.kind != Kind::Call && has_contact(&client).await;
+    let has_contact = task.until > 0 && has_contact(&client).await;
     let budget = serde_json::to_value(client.budget()).unwrap();
     let report = Report {
         pages,

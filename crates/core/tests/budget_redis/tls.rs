@@ -56,7 +56,7 @@ async fn called(test: &str, host: &str, trusted: &str) -> (Report, Vec<u8>, Vec<
     let before = Proxy::to(terminator(behind.port).await).await;
     let sandbox = service(Policy::TokenBucket);
     let budget = format!("rediss://:{PASSWORD}@{host}:{}", before.port);
-    let mut command = command(test, &sandbox, &budget, Kind::Call, 0);
+    let mut command = command(test, &sandbox, &budget, Kind::Single, 0);
     command
         .env("SSL_CERT_FILE", file(trusted))
         .env_remove("SSL_CERT_DIR");

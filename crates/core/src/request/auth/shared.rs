@@ -169,8 +169,7 @@ impl SharedToken {
         let content = postcard::to_stdvec(&Stored { secret, life }).map_err(io::Error::other)?;
         let code = blake3::keyed_hash(&self.key, &content);
         self.file.sweep();
-        locked.clear()?;
-        locked.write(&[code.as_bytes(), &content[..]].concat())
+        locked.write_alone(&[code.as_bytes(), &content[..]].concat())
     }
 
     fn tell(&self, error: &io::Error) {
