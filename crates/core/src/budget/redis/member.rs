@@ -9,7 +9,7 @@ use crate::gate::{
     Endpoint, Failures, GateSettings, LastMinute, Outage, Outcome, Pauses, PriorityClass,
     RateHeaders, Rules, Ticket, is_failure,
 };
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 /// A moment that has passed by this much is not used any more;
@@ -34,13 +34,6 @@ const RETRY: Duration = Duration::from_secs(1);
 const KNOWN: Duration = Duration::from_secs(10);
 /// While the service is down, those who wait look so often whether it still is.
 const LOOK: Duration = Duration::from_millis(250);
-
-/// A moment to send at.
-#[derive(Debug, Clone, Copy)]
-struct Moment {
-    at: Time,
-    number: u64,
-}
 
 /// Why the server cannot be reached, and the fixed intervals at which requests are sent meanwhile.
 #[derive(Debug)]
@@ -67,7 +60,8 @@ pub(super) struct Member {
     /// What the server knows of an outage; while it cannot be reached, what this member knows.
     failures: Failures,
     outage: Outage,
-    moments: VecDeque<Moment>,
+    /// The moments to send at, and their numbers.
+    moments: BTreeMap<Time, u64>,
     late: Duration,
     last_sent: Time,
     /// The requests in flight, and the numbers of their moments.
@@ -75,8 +69,6 @@ pub(super) struct Member {
     last_minute: LastMinute,
     class: PriorityClass,
     waiting_since: Option<Time>,
-    /// Since the last report.
-    success: Option<Time>,
     /// The others have to know at once what is to be reported.
     is_urgent: bool,
     /// When the question under way was sent.
@@ -110,14 +102,13 @@ impl Member {
             sends: 0,
             failures: Failures::default(),
             outage: Outage::new(settings.seed),
-            moments: VecDeque::new(),
+            moments: BTreeMap::new(),
             late: LATE,
             last_sent: Time::ZERO,
             in_flight: HashMap::new(),
             last_minute: LastMinute::default(),
             class: PriorityClass::Background,
             waiting_since: None,
-            success: None,
             is_urgent: false,
             question: None,
             asked_class: PriorityClass::Background,
@@ -135,12 +126,10 @@ impl Member {
     pub(super) fn take(&mut self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Take {
         self.class = class;
         self.waiting_since.get_or_insert(now);
-        let is_over = |moment: &mut Moment, late| moment.at + late < now;
-        while self
-            .moments
-            .pop_front_if(|it| is_over(it, self.late))
-            .is_some()
+        while let Some(first) = self.moments.first_entry()
+            && *first.key() + self.late < now
         {
+            first.remove();
             self.late = (2 * self.late).min(LATEST);
         }
         let until = self.rules.until(endpoint);
@@ -154,8 +143,8 @@ impl Member {
             return Take::AfterChange;
         }
         let asks = self.ask_at(now).filter(|at| *at > now);
-        let (at, number) = match (self.moments.front(), &self.unreachable) {
-            (Some(moment), _) => (moment.at, Some(moment.number)),
+        let (at, number) = match (self.moments.first_key_value(), &self.unreachable) {
+            (Some((at, number)), _) => (*at, Some(*number)),
             (None, Some(pacer)) if self.shares && !self.outage.is_probed(now) => {
                 (pacer.next.max(self.outage.probe_at()), None)
             }
@@ -187,7 +176,7 @@ impl Member {
 
     fn send(&mut self, now: Time, number: Option<u64>, endpoint: Endpoint) -> Ticket {
         if number.is_some() {
-            self.moments.pop_front();
+            self.moments.pop_first();
             self.late = self.late.mul_f64(PUNCTUAL).max(LATE);
         } else if let Some(pacer) = &mut self.unreachable {
             pacer.next = (pacer.next + pacer.interval).max(now + pacer.interval / 2);
@@ -247,7 +236,7 @@ impl Member {
             self.failed(now, ticket);
         } else {
             self.outage.succeeded(now, ticket);
-            (self.success, self.next.failed) = (Some(now), None);
+            (self.next.ok, self.next.failed) = (Some(now.as_secs_f64()), None);
             self.is_urgent |= self.failures.count > 0;
         }
         if !is_common {
@@ -286,22 +275,19 @@ impl Member {
 
     /// When to ask the server; none before something happens.
     pub(super) fn ask_at(&self, now: Time) -> Option<Time> {
-        if self.question.is_some() {
+        if self.question.is_some() || !self.is_urgent && self.waiting_since.is_none() {
             return None;
         }
-        if !self.is_urgent && self.waiting_since.is_none() {
-            return None;
-        }
-        let due = match (self.moments.back(), self.class) {
+        let due = match (self.moments.last_key_value(), self.class) {
             _ if let Some(it) = &self.unreachable => it.retry,
             _ if self.is_urgent => now,
             (Some(_), PriorityClass::Single) => return None,
             (last, class) => {
-                let more = last.map_or(now, |last| {
+                let more = last.map_or(now, |(last, _)| {
                     // So that the question arrives when the last moment has come, or in time for the one after it.
                     let turn = Duration::from_secs_f64(f64::from(self.members) / self.rate);
                     let in_time = (self.round_trip + TIMERS).saturating_sub(turn);
-                    last.at.saturating_sub(in_time.max(self.round_trip / 2))
+                    last.saturating_sub(in_time.max(self.round_trip / 2))
                 });
                 let own = self.own_share_from().saturating_sub(self.round_trip + LATE);
                 let sooner = class < self.asked_class;
@@ -343,8 +329,7 @@ impl Member {
         let waits = waits || self.class != PriorityClass::Single;
         ask.about.waiting = waits.then(|| self.class.name().to_owned());
         ask.about.sent_last_minute = self.last_minute.sent(now);
-        let success = self.success.take();
-        ask.ok = success.map(|at| now.saturating_sub(at).as_secs_f64());
+        ask.ok = ask.ok.map(|at| now.as_secs_f64() - at);
         ask.pause = (self.is_urgent && !pause.is_zero()).then_some(pause.as_secs_f64());
         self.is_urgent = false;
         self.question = Some(now);
@@ -379,21 +364,12 @@ impl Member {
         (self.members, self.rate) = (reply.members.max(1), reply.rate);
         // The server read its clock in the middle of the round trip, as far as is known.
         let here = |there: f64| sent + round_trip / 2 + seconds(there - reply.now);
-        self.again = if reply.again > 0.0 {
-            here(reply.again).saturating_sub(round_trip / 2)
-        } else {
-            Time::ZERO
-        };
+        self.again = here(reply.again).saturating_sub(round_trip / 2);
         for moment in 0..reply.moments {
             self.granted = now;
-            self.moments.push_back(Moment {
-                at: here(reply.first + f64::from(moment) * reply.gap),
-                number: reply.number + u64::from(moment),
-            });
+            let at = here(reply.first + f64::from(moment) * reply.gap);
+            self.moments.insert(at, reply.number + u64::from(moment));
         }
-        self.moments
-            .make_contiguous()
-            .sort_by_key(|moment| moment.at);
         self.failures = Failures {
             count: reply.failures,
             since: sent.saturating_sub(seconds(reply.now - reply.since)),
@@ -403,7 +379,7 @@ impl Member {
         }
         if reply.pause > reply.now {
             let until = here(reply.pause - 0.001);
-            self.moments.retain(|moment| moment.at >= until);
+            self.moments.retain(|at, _| *at >= until);
         }
     }
 

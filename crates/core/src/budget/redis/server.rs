@@ -70,7 +70,7 @@ pub(super) struct Ask {
     pub(super) resets: Option<f64>,
     /// The newest request that found nothing left, or was refused.
     pub(super) used_up: Option<u64>,
-    /// How long ago a request succeeded; how many have failed since, and how long ago the last of them was sent.
+    /// How long ago a request succeeded, or when, until it is asked; how many have failed since, and how long ago the last of them was sent.
     pub(super) ok: Option<f64>,
     pub(super) failed: Option<u32>,
     pub(super) ago: Option<f64>,
