@@ -62,16 +62,3 @@ pub(crate) fn view(one: &Setting) -> Value {
         default => default.unwrap_or_default(), of_calls => one.scope == Scope::Calls,
     }
 }
-
-/// A comment of Rust: a sentence, with addresses marked, since rustdoc warns of bare ones.
-pub(crate) fn documentation(words: &str) -> String {
-    let marked = words.split(' ').map(|word| match word.starts_with("http") {
-        true => {
-            let url = word.trim_end_matches(['.', ',', ';']);
-            word.replacen(url, &format!("`{url}`"), 1)
-        }
-        false => word.to_owned(),
-    });
-    let words = sentence(&marked.collect::<Vec<_>>().join(" "));
-    format!("{}.", words.trim_end_matches('.'))
-}
