@@ -173,7 +173,8 @@ impl Response {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::{Budget, BudgetStats, Take, Taking};
+    use crate::budget::sharing::Contact;
+    use crate::budget::{Budget, Take, Taking};
     use crate::gate::{Endpoint, PriorityClass, Ticket};
     use crate::request::queue::AdmissionQueue;
     use crate::request::retry::Endurance;
@@ -202,7 +203,7 @@ mod tests {
             });
         }
 
-        fn stats(&self) -> BudgetStats {
+        fn contact(&self) -> &Contact {
             panic!("nobody asks")
         }
     }

@@ -17,8 +17,6 @@ pub(crate) struct Token {
     pub(crate) secret: Secret,
     pub(crate) header: HeaderValue,
     pub(super) life: Life,
-    /// Where processes share their tokens: when it was issued, by the clock of the host.
-    pub(super) shared_at: Option<Duration>,
     /// Whether another client obtained it.
     pub(crate) from_another: bool,
     /// Whether it was fetched because the service had refused another.
@@ -28,24 +26,11 @@ pub(crate) struct Token {
 }
 
 /// The times in the life of a token.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Life {
     pub(super) issued_at: Time,
     pub(super) renew_at: Time,
     pub(super) expires_at: Time,
-}
-
-impl Life {
-    /// The same life by another clock, which shows `there` when this one shows `here`.
-    #[cfg(unix)]
-    pub(super) fn by_another_clock(self, here: Duration, there: Duration) -> Self {
-        let moved = |time: Duration| there.saturating_add(time).saturating_sub(here);
-        Life {
-            issued_at: moved(self.issued_at),
-            renew_at: moved(self.renew_at),
-            expires_at: moved(self.expires_at),
-        }
-    }
 }
 
 impl Token {
@@ -61,7 +46,6 @@ impl Token {
             secret,
             header,
             life,
-            shared_at: None,
             from_another: false,
             after_refusal: false,
             accepted: AtomicBool::new(false),
