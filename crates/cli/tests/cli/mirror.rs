@@ -85,20 +85,6 @@ fn deletes_that_are_too_many_to_be_believed_are_withheld_until_they_are_accepted
 }
 
 #[test]
-fn a_list_that_is_not_proven_complete_ends_with_31_and_deletes_nothing() {
-    let options = Options {
-        order: "random".parse().unwrap(),
-        ..Options::default()
-    };
-    let trial = Trial::new(&[("contacts", 250), ("pools", 5)], options);
-    for _ in 0..3 {
-        trial.run(SYNC).says(31, "deleted nothing");
-    }
-    let changes = alone(&trial, "changes contacts --from m.db");
-    assert!(!changes.quiet().contains("\"op\":\"delete\""));
-}
-
-#[test]
 fn ctrl_c_leaves_the_mirror_as_it_was() {
     let trial = trial(&[("contacts", 1_000_000_000), ("pools", 5)]);
     trial.run("sync pools --to m.db").quiet();
