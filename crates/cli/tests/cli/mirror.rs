@@ -3,7 +3,7 @@
 use crate::support::{Ended, Signal, Trial, program, run, send, trial};
 use serde_json::Value;
 use std::fs;
-use talentdata_sandbox::{Change, Options};
+use talentdata_sandbox::Change;
 
 const SYNC: &str = "sync contacts pools --to m.db";
 
