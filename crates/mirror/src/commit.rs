@@ -9,7 +9,7 @@ use crate::sync::Sync;
 use crate::views;
 use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::HashSet;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use talentdata_columns::arrow::{Columns, TableSchema};
 use talentdata_core::run::Sink;
 use talentdata_core::scan::{Basis, Batch, Completeness, Doubt, Receipt, utc};
@@ -157,7 +157,9 @@ impl Staging {
             self.prune(&utc(before))?;
         }
         self.connection.execute_batch("COMMIT")?;
-        // So that the file alone is the whole mirror; where a reader still needs the log, it stays.
+        // So that the file alone is the whole mirror; where a reader still needs the log, it stays, without waiting for
+        // the reader.
+        self.connection.busy_timeout(Duration::ZERO)?;
         let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
         let _ = self.connection.query_row(checkpoint, [], |_| Ok(()));
         Ok(receipt)
