@@ -23,7 +23,10 @@ fn path(list: &str) -> String {
 }
 
 /// A service with lists of so many records, and a runtime directory for its clients.
-struct Company(Trial);
+struct Company {
+    trial: Trial,
+    paced: &'static str,
+}
 
 /// A service that counts.
 fn budget(policy: Policy, size: u64) -> Company {
@@ -31,24 +34,29 @@ fn budget(policy: Policy, size: u64) -> Company {
         policy,
         ..Options::default()
     };
-    Company(Trial::limited(&LISTS.map(|list| (list, size)), options))
+    let trial = Trial::limited(&LISTS.map(|list| (list, size)), options);
+    let paced = "true";
+    Company { trial, paced }
 }
 
-/// A service that accepts only the newest token.
+/// A service that accepts only the newest token, without a budget that its clients would wait for.
 fn token(size: u64) -> Company {
     let options = Options {
         tokens: Tokens::Newest,
         ..Options::default()
     };
-    Company(Trial::new(&LISTS.map(|list| (list, size)), options))
+    let trial = Trial::new(&LISTS.map(|list| (list, size)), options);
+    let paced = "false";
+    Company { trial, paced }
 }
 
 impl Company {
     fn command(&self, words: &str) -> Command {
-        let mut command = self.0.command(words);
+        let mut command = self.trial.command(words);
         command
-            .env("XDG_RUNTIME_DIR", self.0.directory.path())
-            .env("TALENTDATA_TOKEN_CACHE", "host");
+            .env("XDG_RUNTIME_DIR", self.trial.directory.path())
+            .env("TALENTDATA_TOKEN_CACHE", "host")
+            .env("TALENTDATA_PACED", self.paced);
         command
     }
 
@@ -65,7 +73,7 @@ impl Company {
     /// The receipt of an export that has ended well, without a refusal.
     fn receipt(&self, list: &str, child: Child) -> Value {
         Ended::wait(child).quiet();
-        let receipt = self.0.json(&format!("{list}.json"));
+        let receipt = self.trial.json(&format!("{list}.json"));
         let of = (&receipt["completeness"], &receipt["rate_limited"]);
         assert_eq!(of, (&"proven".into(), &0.into()), "{receipt}");
         receipt
@@ -77,7 +85,7 @@ impl Company {
     }
 
     fn count(&self, path: &str) -> u64 {
-        let counts = self.0.sandbox.stats().requests_by_path;
+        let counts = self.trial.sandbox.stats().requests_by_path;
         counts.get(path).copied().unwrap_or_default()
     }
 
@@ -89,9 +97,9 @@ impl Company {
 
     /// The file of the shared token.
     fn token_file(&self) -> PathBuf {
-        let names = names(&self.0.path("talentdata"));
+        let names = names(&self.trial.path("talentdata"));
         let name = names.iter().find(|name| name.starts_with("token-"));
-        self.0.path("talentdata").join(name.unwrap())
+        self.trial.path("talentdata").join(name.unwrap())
     }
 }
 
@@ -115,7 +123,7 @@ fn four_exports_share_the_budget_fairly() {
         assert_eq!(receipt["budget"]["seconds_unreachable"], 0.0, "{receipt}");
     }
     // Fair while all four were at it: from the first page of the last to the last page of the first.
-    let requests = requests(&company.0.sandbox);
+    let requests = requests(&company.trial.sandbox);
     let paths = requests.iter().map(|request| request["path"].as_str());
     let asked: Vec<&str> = paths.filter_map(|path| path?.split('?').next()).collect();
     let begun = LISTS.map(|list| asked.iter().position(|asked| *asked == path(list)));
@@ -205,7 +213,7 @@ fn server(company: &Company) -> Server {
     let port = free.unwrap().port().to_string();
     let mut command = Command::new(&program);
     command.args(["--bind", "127.0.0.1", "--save", "", "--port", &port]);
-    let command = command.current_dir(company.0.directory.path());
+    let command = command.current_dir(company.trial.directory.path());
     let child = command.stdout(Stdio::null()).spawn().unwrap();
     let mut server = Server(child, format!("redis://127.0.0.1:{port}"));
     let budget = server.1.clone();
@@ -255,7 +263,7 @@ fn a_process_that_ends_in_order_is_not_counted_any_more() {
 
 #[test]
 fn processes_that_share_a_token_need_one_and_renew_it_once_for_all() {
-    let company = token(1_000_000);
+    let company = token(1_000_000_000);
     let scans = LISTS.map(|list| company.export(list));
     [company.call(), company.call()]
         .into_iter()
@@ -284,7 +292,7 @@ fn a_process_that_is_killed_or_stopped_while_it_renews_spoils_nothing() {
     let delayed = |time: Duration| {
         let company = token(0);
         let reply = json!({"delay_ms": time.as_millis() as u64});
-        company.0.fault(json!({"path": TOKEN, "nth": 1}), reply);
+        company.trial.fault(json!({"path": TOKEN, "nth": 1}), reply);
         let first = company.call();
         company.wait_for(TOKEN, 1);
         (company, first)
@@ -321,15 +329,15 @@ fn the_token_is_in_its_file_and_in_no_other_file_log_line_or_error() {
     let digits = runs.find(|digits| digits.len() >= 48).unwrap();
     let token = String::from_utf8(digits[digits.len() - 48..].to_vec()).unwrap();
     let echo = json!({"status": 400, "body": {"you sent": token}});
-    company.0.fault(json!({"path": PERMISSIONS}), echo);
+    company.trial.fault(json!({"path": PERMISSIONS}), echo);
     let ended = company.run("permissions -vv");
     said += ended.says(code(ErrorKind::BadRequest), "");
     said += &ended.stdout;
-    said += &Value::from(requests(&company.0.sandbox)).to_string();
-    assert!(!said.contains(&token) && !said.contains(company.0.sandbox.client_secret()));
+    said += &Value::from(requests(&company.trial.sandbox)).to_string();
+    assert!(!said.contains(&token) && !said.contains(company.trial.sandbox.client_secret()));
     let kept = fs::read_dir(file.parent().unwrap()).unwrap();
     let mut files: Vec<PathBuf> = kept.map(|entry| entry.unwrap().path()).collect();
-    files.extend(["r.json", "contacts.jsonl"].map(|name| company.0.path(name)));
+    files.extend(["r.json", "contacts.jsonl"].map(|name| company.trial.path(name)));
     assert!(files.len() >= 4, "{files:?}");
     for other in files.into_iter().filter(|path| *path != file) {
         let bytes = fs::read(&other).unwrap();
