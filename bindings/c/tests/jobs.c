@@ -189,12 +189,14 @@ static void mirrored(talentdata_client *client) {
   fixture_fails(talentdata_mirror_open(T("nowhere"), fixture_slot(0)), TALENTDATA_ERROR_KIND_IO, "not a mirror", "no mirror");
   OK(talentdata_mirror_verify(mirror, &record));
   CHECK(says(record, "\"differences\":[]"));
-  fixture_fails(talentdata_mirror_forget(mirror, TALENTDATA_LIST_CONTACTS), INVALID, "does not have contacts", "no such list");
-  OK(talentdata_mirror_forget(mirror, pools));
   /* The streams outlive it. */
   talentdata_mirror_free(mirror);
   const int64_t count = rows(&current);
   CHECK(count > 0 && rows(&changes) == count && rows(&earlier) == count);
+  OK(talentdata_mirror_open(path, &mirror));
+  fixture_fails(talentdata_mirror_forget(mirror, TALENTDATA_LIST_CONTACTS), INVALID, "does not have contacts", "no such list");
+  OK(talentdata_mirror_forget(mirror, pools));
+  talentdata_mirror_free(mirror);
 }
 
 /* A stream of a mirror whose file is lost while it is read fails, and stays failed. */
