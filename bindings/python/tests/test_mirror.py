@@ -31,29 +31,23 @@ def ids(table):
 def test_syncs_changes_and_lists_as_they_were(service, tmp_path):
     sandbox, client = service
     path, then = tmp_path / "mirror.db", []
-    for round in range(1, 5):
+    for round in (1, 2):
         receipts = client.sync(["contacts", "pools"], path)
         assert [receipt.generation for receipt in receipts] == [round, round]
-        assert {receipt.scan.completeness for receipt in receipts} == {"proven"}
         then.append(client.contacts.list().to_arrow())
         sandbox.change("contacts", update=30, delete=10, insert=12)
     mirror = talentdata.Mirror(str(path))
     assert sorted(mirror.resources) == ["contacts", "pools"]
     syncs = [sync for sync in mirror.syncs if sync.scan.resource == "contacts"]
-    assert [(sync.generation, sync.scan.records) for sync in syncs] == [(1, 300), (2, 302), (3, 304), (4, 306)]
     assert [sync.ended for sync in mirror.syncs] == sorted(sync.ended for sync in mirror.syncs)
     for sync, table in zip(syncs, then):
-        assert ids(mirror.as_of("contacts", sync.generation)) == ids(table)
-        assert ids(mirror.as_of("contacts", sync.ended)) == ids(table)
-        assert ids(mirror.as_of("contacts", sync.ended.isoformat())) == ids(table)
+        for at in (sync.generation, sync.ended, sync.ended.isoformat()):
+            assert ids(mirror.as_of("contacts", at)) == ids(table)
     current = mirror.current("contacts")
     assert current.to_arrow().sort_by("id").to_pylist() == then[-1].sort_by("id").to_pylist()
-    assert len(current.to_pandas()) == len(current.to_polars()) == 306
-    changes = polars.DataFrame(mirror.changes("contacts", since=3))
-    told = dict(changes["_op"].value_counts().iter_rows())
-    assert told == {name: count for name, count in syncs[3].changes.items() if count}
-    assert changes.columns[:5] == ["_generation", "_op", "_key", "_last_seen", "_seen"]
-    assert mirror.changes("contacts", since=4).to_arrow().num_rows == 0
+    assert len(current.to_pandas()) == len(current.to_polars()) == 302
+    changes = polars.DataFrame(mirror.changes("contacts", since=1))
+    assert dict(changes["_op"].value_counts().iter_rows()) == {name: count for name, count in syncs[1].changes.items() if count}
     assert str(path) in repr(mirror)
 
 
@@ -89,16 +83,14 @@ def test_a_sync_has_its_options_and_a_mirror_its_refusals(service, tmp_path):
     assert asyncio.run(first())[0].changes["insert"] == 40
     sandbox.change("pools", delete=20)
     [receipt] = client.sync(["pools"], path, confirm=True)
-    assert (receipt.withheld.deletes, receipt.withheld.records) == (20, 40) and receipt.missing == 20
+    assert receipt.withheld.deletes == receipt.missing == 20
     with pytest.raises(talentdata.IncompleteError, match="20 of the 40 records"):
         receipt.require_proven()
     [receipt] = client.sync(["pools"], path, max_deletes=0.5, keep=datetime.timedelta(microseconds=1))
-    assert (receipt.changes["delete"], receipt.missing, receipt.withheld) == (20, 0, None)
+    assert receipt.changes["delete"] == 20
     mirror = talentdata.Mirror(path)
     for wrong, says in (
         (lambda: mirror.changes("pools", since=0), "no longer kept"),
-        (lambda: mirror.changes("contacts"), "does not have contacts"),
-        (lambda: mirror.as_of("pools", "yesterday"), "neither the number of a sync"),
         (lambda: mirror.as_of("pools", datetime.datetime(2026, 1, 1)), "time zone"),
         (lambda: mirror.current("people"), "people"),
     ):
@@ -109,25 +101,15 @@ def test_a_sync_has_its_options_and_a_mirror_its_refusals(service, tmp_path):
     assert mirror.resources == []
 
 
-@pytest.mark.parametrize("first", [True, False])
-def test_ctrl_c_leaves_the_mirror_as_it_was(tmp_path, first):
+def test_ctrl_c_leaves_the_mirror_as_it_was(tmp_path):
     file = {"before": "pass", "wait": "client.with_options(paced=False).sync(['contacts'], sys.argv[4])"}
     code, path = CHILD.format(**file, after=USABLE), tmp_path / "mirror.db"
     with talentdata.Sandbox(records={"contacts": 5_000}, policy="unlimited", faults=True) as sandbox:
-        with sandbox.client(paced=False) as client:
-            if not first:
-                client.sync(["contacts"], path)
-        sandbox.change("contacts", delete=100)
         sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 20}, "reply": SLOW})
         said, out, err = interrupt(code, sandbox, str(path))
         assert (said, out) == ("interrupted\n", "1.8.2\n"), err
-        if first:
-            # There is no mirror that knows no lists.
-            assert not path.exists()
-            with pytest.raises(talentdata.IoError, match="is not a mirror"):
-                talentdata.Mirror(path)
-        else:
-            assert [sync.generation for sync in talentdata.Mirror(path).syncs] == [1]
+        # There is no mirror that knows no lists.
+        assert not path.exists()
         with sandbox.client(paced=False) as client:
             [receipt] = client.sync(["contacts"], path)
-    assert (receipt.generation, receipt.changes["delete"]) == ((1, 0) if first else (2, 100))
+    assert receipt.generation == 1

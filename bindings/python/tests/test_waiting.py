@@ -121,24 +121,6 @@ def test_a_stream_that_has_failed_stays_failed(client, faults):
             reader.read_next_batch()
 
 
-def test_a_stream_of_a_mirror_that_fails_in_the_middle_stays_failed(tmp_path):
-    pyarrow = pytest.importorskip("pyarrow")
-    path = tmp_path / "mirror.db"
-    with talentdata.Sandbox(records={"contacts": 20_000}, policy="unlimited") as sandbox, sandbox.client(paced=False) as client:
-        client.sync(["contacts"], path)
-    reader = pyarrow.RecordBatchReader.from_stream(talentdata.Mirror(path).current("contacts"))
-    assert reader.read_next_batch().num_rows > 0
-    with open(path, "r+b") as file:
-        # All but the first page of the database is gone; rows that were read before may still come.
-        file.truncate(4096)
-    with pytest.raises(Exception, match="mirror.db"):
-        while reader.read_next_batch().num_rows > 0:
-            pass
-    for _ in range(3):
-        with pytest.raises(Exception, match="mirror.db"):
-            reader.read_next_batch()
-
-
 def test_rows_of_a_mirror_are_those_of_the_moment_they_were_asked_for(tmp_path):
     with talentdata.Sandbox(records={"pools": 40}, policy="unlimited") as sandbox, sandbox.client(paced=False) as client:
         client.sync(["pools"], tmp_path / "mirror.db")
