@@ -39,20 +39,11 @@ static int64_t run(talentdata_job *job) {
   return records;
 }
 
-static void every_format(talentdata_client *client) {
-  static const struct {
-    talentdata_format format;
-    const char *name, *begin;
-  } formats[] = {
-      {TALENTDATA_FORMAT_OF_PATH, "contacts.jsonl", "{\"id\":"}, {TALENTDATA_FORMAT_OF_PATH, "contacts.CSV", "id,firstName"},
-      {TALENTDATA_FORMAT_OF_PATH, "contacts.parquet", "PAR1"},   {TALENTDATA_FORMAT_OF_PATH, "contacts.arrow", "ARROW1"},
-      {TALENTDATA_FORMAT_CSV, "csv.jsonl", "id,"},               {TALENTDATA_FORMAT_JSONL, "jsonl.csv", "{\"id\":"},
-  };
+/* The format is named, or that of the path. */
+static void formats(talentdata_client *client) {
   talentdata_options *options = options_with("limit", "150", "page_size", "50", NULL);
-  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-    CHECK(run(export(client, formats[i].name, formats[i].format, options)) == 150);
-    CHECK(begins(formats[i].name, formats[i].begin));
-  }
+  CHECK(run(export(client, "contacts.PARQUET", TALENTDATA_FORMAT_OF_PATH, options)) == 150 && begins("contacts.PARQUET", "PAR1"));
+  CHECK(run(export(client, "csv.jsonl", TALENTDATA_FORMAT_CSV, options)) == 150 && begins("csv.jsonl", "id,firstName"));
   talentdata_options_free(options);
 }
 
@@ -189,12 +180,14 @@ static void mirrored(talentdata_client *client) {
   fixture_fails(talentdata_mirror_open(T("nowhere"), fixture_slot(0)), TALENTDATA_ERROR_KIND_IO, "not a mirror", "no mirror");
   OK(talentdata_mirror_verify(mirror, &record));
   CHECK(says(record, "\"differences\":[]"));
-  fixture_fails(talentdata_mirror_forget(mirror, TALENTDATA_LIST_CONTACTS), INVALID, "does not have contacts", "no such list");
-  OK(talentdata_mirror_forget(mirror, pools));
   /* The streams outlive it. */
   talentdata_mirror_free(mirror);
   const int64_t count = rows(&current);
   CHECK(count > 0 && rows(&changes) == count && rows(&earlier) == count);
+  OK(talentdata_mirror_open(path, &mirror));
+  fixture_fails(talentdata_mirror_forget(mirror, TALENTDATA_LIST_CONTACTS), INVALID, "does not have contacts", "no such list");
+  OK(talentdata_mirror_forget(mirror, pools));
+  talentdata_mirror_free(mirror);
 }
 
 /* A stream of a mirror whose file is lost while it is read fails, and stays failed. */
@@ -224,7 +217,7 @@ int main(void) {
   talentdata_client *client;
   CHECK(sqlite3_open(NULL, NULL) == 77);
   OK(talentdata_client_from_environment(&client));
-  every_format(client);
+  formats(client);
   verified(client);
   cancelled_and_resumed();
   mirrored(client);

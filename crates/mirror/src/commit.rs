@@ -149,8 +149,9 @@ impl Staging {
             self.prune(&utc(before))?;
         }
         self.connection.execute_batch("COMMIT")?;
-        // So that the file alone is the whole mirror; where a reader still needs the log, it stays.
-        let _ = (self.connection).execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
+        // So that the file alone is the whole mirror; where a reader still needs the log, it stays, and nobody waits.
+        let truncate = "PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)";
+        let _ = self.connection.execute_batch(truncate);
         Ok(receipt)
     }
 
