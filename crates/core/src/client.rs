@@ -48,7 +48,6 @@ impl Client {
     pub fn new(config: Config) -> Result<Self> {
         let gate = GateSettings {
             limit: REQUESTS_PER_SECOND,
-            window: Duration::from_secs(1),
             share: config.share,
             paced: config.paced,
             seed: fastrand::u64(..),

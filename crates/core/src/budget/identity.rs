@@ -1,6 +1,6 @@
 //! Names: of the budget that clients of one company share, and of each client among them.
 
-use crate::gate::{MemberStats, SEPARATORS};
+use crate::gate::MemberStats;
 use crate::settings::Config;
 use std::path::Path;
 use std::time::SystemTime;
@@ -50,8 +50,7 @@ impl Identity {
     pub(super) fn new() -> Self {
         let program = std::env::args_os().next().unwrap_or_default();
         let program = Path::new(&program).file_name().unwrap_or_default();
-        let is_plain = |letter: &char| !SEPARATORS.contains(letter);
-        let cut = |text: &str, max: usize| text.chars().filter(is_plain).take(max).collect();
+        let cut = |text: &str, max: usize| text.chars().take(max).collect();
         let process = std::process::id();
         // Processes forked from one draw the same random numbers.
         let unique = format!("{} {process} {:?}", fastrand::u64(..), SystemTime::now());

@@ -5,10 +5,9 @@
 
 use std::time::Duration;
 
-use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{RateHeaders, Ticket, Time};
+use super::{RateHeaders, Ticket, Time, back_off};
 
 /// So many failures in a row are an outage. A single one happens to healthy services as well.
 const OUTAGE: u32 = 2;
@@ -16,8 +15,6 @@ const OUTAGE: u32 = 2;
 const FIRST: f64 = 0.5;
 /// No probe is further away, in seconds.
 const LONGEST: f64 = 8.0;
-/// Doublings after which the back-off has reached its longest anyway.
-const MAX_STEPS: u32 = 8;
 
 /// Requests that have failed, with no success between.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,7 +71,7 @@ impl Outage {
 
     /// Whether there is an outage and a probe on its way, whose outcome all others wait for; but not without end.
     pub(crate) fn is_probed(&self, now: Time) -> bool {
-        let lasts = |probe: Ticket| probe.age(now).as_secs_f64() < LONGEST;
+        let lasts = |probe: Ticket| probe.sent <= now && probe.age(now).as_secs_f64() < LONGEST;
         self.failures.is_outage() && self.probe.is_some_and(lasts)
     }
 
@@ -134,12 +131,8 @@ impl Outage {
     }
 
     fn back_off(&mut self, now: Time) {
-        let steps = self.steps.min(MAX_STEPS);
-        self.steps = steps + 1;
-        let seconds = (FIRST * 2_f64.powi(steps as i32)).min(LONGEST);
-        let mut rng = Rng::with_seed(self.seed);
-        let wait = Duration::from_secs_f64(seconds * (0.5 + 0.5 * rng.f64()));
-        self.seed = rng.get_seed();
+        let wait = back_off(FIRST, self.steps, LONGEST, &mut self.seed);
+        self.steps = self.steps.saturating_add(1);
         self.probe_at = now.saturating_add(wait);
     }
 }

@@ -21,8 +21,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const PRESENT: Duration = Duration::from_secs(10);
 /// And is forgotten after this.
 const REMEMBERED: Duration = Duration::from_secs(60);
-/// So many members are remembered at most, the latest ones.
-const MAX_MEMBERS: usize = 500;
 
 /// Who goes before whom: in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -108,12 +106,8 @@ pub(super) struct Turns(pub(super) BTreeMap<u64, Member>);
 impl Turns {
     /// Notes that a member asks for its turn in this class.
     pub(super) fn ask(&mut self, now: Time, requester: &Requester<'_>, class: PriorityClass) {
-        self.0.retain(|_, member| member.seen + REMEMBERED >= now);
-        if self.0.len() > MAX_MEMBERS {
-            let first = self.0.iter().min_by_key(|(_, member)| member.seen);
-            let first = first.map(|(id, _)| *id);
-            self.0.retain(|id, _| Some(*id) != first);
-        }
+        let since = now.saturating_sub(REMEMBERED);
+        self.0.retain(|_, member| member.seen >= since);
         let member = self.0.entry(requester.id).or_insert_with(|| Member {
             process: requester.process,
             name: requester.name.to_owned(),
@@ -136,7 +130,7 @@ impl Turns {
         let (mut ahead, mut at_once) = (0, false);
         for (other, member) in &self.0 {
             if let Some(wait) = member.waits
-                && (wait.expected + GRACE >= now && wait.allowed <= at + SOON)
+                && (wait.expected >= now.saturating_sub(GRACE) && wait.allowed <= at + SOON)
                 && place(*other, member) < own
             {
                 ahead += 1;
@@ -176,7 +170,8 @@ impl Turns {
 
     /// The members that take part.
     pub(super) fn present(&self, now: Time) -> impl Iterator<Item = &Member> {
-        let is_present = move |member: &&Member| member.seen + PRESENT >= now;
+        let since = now.saturating_sub(PRESENT);
+        let is_present = move |member: &&Member| member.seen >= since;
         self.0.values().filter(is_present)
     }
 }
@@ -197,7 +192,7 @@ impl Member {
 impl Wait {
     /// The class that it waits in by now.
     fn rank(&self, now: Time) -> PriorityClass {
-        match self.since + PATIENCE <= now {
+        match self.since <= now.saturating_sub(PATIENCE) {
             true => PriorityClass::Single,
             false => self.class,
         }
@@ -218,7 +213,9 @@ impl LastMinute {
     /// A request is sent.
     pub(crate) fn send(&mut self, now: Time) {
         match self.0.back_mut() {
-            Some((begun, count)) if now < *begun + SPAN => *count += 1,
+            Some((begun, count)) if now.saturating_sub(SPAN) < *begun => {
+                *count = count.saturating_add(1)
+            }
             _ => self.0.push_back((now, 1)),
         }
         let surplus = self.0.len().saturating_sub(SPANS);
@@ -227,8 +224,9 @@ impl LastMinute {
 
     /// How many there were.
     pub(crate) fn sent(&self, now: Time) -> u32 {
-        let minute = SPAN * SPANS as u32;
-        let recent = self.0.iter().filter(|(begun, _)| *begun + minute > now);
-        recent.map(|(_, count)| count).sum()
+        let since = now.saturating_sub(SPAN * SPANS as u32);
+        let recent = self.0.iter().filter(|(begun, _)| *begun >= since);
+        let counts = recent.map(|(_, count)| *count);
+        counts.fold(0, u32::saturating_add)
     }
 }

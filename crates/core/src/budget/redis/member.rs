@@ -7,7 +7,7 @@ use crate::budget::identity::Identity;
 use crate::clock::Time;
 use crate::gate::{
     Endpoint, Failures, GateSettings, LastMinute, MemberStats, Outage, Outcome, Pauses,
-    PriorityClass, RateHeaders, Rules, Ticket, is_failure,
+    PriorityClass, RateHeaders, Rules, Ticket, WINDOW, is_failure,
 };
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -120,7 +120,7 @@ impl Member {
             granted: Time::ZERO,
             round_trip: Duration::ZERO,
             members: 1,
-            rate: f64::from(settings.limit) / settings.window.as_secs_f64(),
+            rate: f64::from(settings.limit),
             unreachable: None,
             random: fastrand::Rng::with_seed(settings.seed),
             settings,
@@ -210,13 +210,8 @@ impl Member {
         if self.settings.share >= 1.0 || self.last_sent.is_zero() {
             return Time::ZERO;
         }
-        let GateSettings {
-            limit,
-            window,
-            share,
-            ..
-        } = self.settings;
-        self.last_sent + window.div_f64(f64::from(limit) * share)
+        let GateSettings { limit, share, .. } = self.settings;
+        self.last_sent + WINDOW.div_f64(f64::from(limit) * share)
     }
 
     /// What became of a request.
@@ -248,7 +243,7 @@ impl Member {
         status: u16,
         headers: &RateHeaders,
     ) {
-        let limit = (self.settings.limit, self.settings.window);
+        let limit = self.settings.limit;
         let (is_common, must_wait) = self.rules.response(now, ticket, status, headers, limit);
         let until = self.rules.until(Endpoint::Api);
         self.pauses.note(now, status, headers, until);
@@ -279,13 +274,12 @@ impl Member {
         if limit == 0 {
             return; // how some gateways write "no limit"
         }
-        let window = self.settings.window;
-        let theirs = headers.window.unwrap_or(window);
-        let per_second = 1.0 / theirs.min(window).as_secs_f64();
+        let theirs = headers.window.unwrap_or(WINDOW);
+        let per_second = 1.0 / theirs.min(WINDOW).as_secs_f64();
         let report = &mut self.report;
         report.shown = Some(f64::from(limit) * per_second);
         let remaining = remaining as f64 * per_second.min(1e6);
-        if theirs > window {
+        if theirs > WINDOW {
             (report.left, report.seen, report.remaining) = (Some(remaining), Some(number), None);
             report.resets = headers.reset.map(|reset| reset.as_secs_f64()).or(Some(0.0));
         } else if report.left.is_none() && report.remaining.is_none_or(|least| remaining <= least) {
@@ -367,7 +361,7 @@ impl Member {
         self.asked_class = class;
         Ask {
             member: format!("{:016x}", self.identity.id),
-            limit: f64::from(self.settings.limit) / self.settings.window.as_secs_f64(),
+            limit: f64::from(self.settings.limit),
             class: match class {
                 PriorityClass::Single => 1,
                 PriorityClass::Scan => 2,
@@ -377,11 +371,7 @@ impl Member {
             lead: (self.round_trip / 2 + TIMERS).as_secs_f64(),
             leaving: false,
             known: known.then_some(f64::from(self.members) / self.rate),
-            believes: self
-                .pauses
-                .believed(now)
-                .max(self.settings.window)
-                .as_secs_f64(),
+            believes: self.pauses.believed(now).max(WINDOW).as_secs_f64(),
             random: self.random.f64(),
             report,
             about,
