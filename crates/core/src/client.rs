@@ -50,7 +50,6 @@ impl Client {
             limit: REQUESTS_PER_SECOND,
             share: config.share,
             paced: config.paced,
-            seed: fastrand::u64(..),
         };
         let changed = Arc::new(Notify::new());
         let budget = budget::of(&config, gate, &changed);

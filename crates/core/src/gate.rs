@@ -64,8 +64,6 @@ const LOOK: Duration = Duration::from_millis(250);
 /// Members whose turn is not the next ask again a little early, in parts of the time they may expect to wait: they are
 /// notified of the exact time when they are next.
 const EARLY: f64 = 0.8;
-/// The pace of a member's share is this much denser, so that a late request does not cost its place; the share is kept.
-const CATCH_UP: f64 = 0.97;
 /// What was learned is forgotten when nothing was sent for this long.
 const FORGOTTEN: Duration = Duration::from_secs(60);
 /// No host has been up for as many seconds.
@@ -82,8 +80,6 @@ pub struct GateSettings {
     pub share: f64,
     /// Whether to keep to the limit. Without, only the rule is kept: for a service that counts nothing.
     pub paced: bool,
-    /// Seed of the jitter in the back-off.
-    pub seed: u64,
 }
 
 impl Default for GateSettings {
@@ -92,7 +88,6 @@ impl Default for GateSettings {
             limit: 40,
             share: 1.0,
             paced: true,
-            seed: 0,
         }
     }
 }
@@ -101,16 +96,12 @@ impl Default for GateSettings {
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Ticket {
-    id: u64,
-    sent: Time,
-    endpoint: Endpoint,
+    pub(crate) id: u64,
+    pub(crate) sent: Time,
+    pub(crate) endpoint: Endpoint,
 }
 
 impl Ticket {
-    pub(crate) fn new(id: u64, sent: Time, endpoint: Endpoint) -> Self {
-        Self { id, sent, endpoint }
-    }
-
     /// How long ago it was sent.
     pub(crate) fn age(&self, now: Time) -> Duration {
         now.saturating_sub(self.sent)
@@ -177,11 +168,11 @@ impl Pauses {
     pub fn note(&mut self, now: Duration, status: u16, headers: &RateHeaders, until: Duration) {
         let waits = [headers.reset, headers.retry_after, headers.window];
         let longest = waits.into_iter().flatten().max().unwrap_or_default();
-        self.believed = self.believed.max(now.saturating_add(longest));
         if headers.remaining == Some(0) || status == TOO_MANY_REQUESTS {
             self.until = self.until.max(until);
         }
-        self.believed = self.believed.max(self.until);
+        let latest = now.saturating_add(longest).max(self.until);
+        self.believed = self.believed.max(latest);
     }
 }
 
@@ -189,7 +180,7 @@ impl Pauses {
 ///
 /// A pure function of its inputs: it reads no clock and never waits. All times are those of one monotonic clock that all
 /// members share, from any epoch.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SharedGate {
     settings: GateSettings,
     ledger: Ledger,
@@ -213,16 +204,9 @@ impl SharedGate {
     pub fn new(settings: GateSettings, now: Duration) -> Self {
         Self {
             settings,
-            ledger: Ledger::default(),
-            rules: Rules::new(settings.seed),
             pace: Pace::new(settings.limit.into()),
-            limit_named: Time::ZERO,
-            left: None,
-            outage: Outage::new(settings.seed),
-            last_outcome: Time::ZERO,
-            turns: Turns::default(),
-            next_id: 0,
             used: now,
+            ..Self::default()
         }
     }
 
@@ -263,7 +247,7 @@ impl SharedGate {
         Turn::Wait {
             earliest: earliest.max(allowed),
             again,
-            outage: self.failures().filter(Failures::is_outage),
+            outage: self.outage.failures().filter(Failures::is_outage),
         }
     }
 
@@ -272,7 +256,7 @@ impl SharedGate {
         if self.outage.is_probed(now) {
             return None;
         }
-        let at = self.rules.until(endpoint).max(self.outage.probe_at());
+        let at = self.rules.until(endpoint).max(self.outage.probe_at);
         if !self.settings.paced {
             return Some(at);
         }
@@ -309,20 +293,18 @@ impl SharedGate {
         }
         // A senseless share is kept within the limit.
         let part = (self.pace.limit * requester.share).floor().max(1.0);
-        let own = self.ledger.entries.iter().rev();
-        let own = own.filter(|entry| entry.member == requester.id);
-        let mut sent = own.map(Entry::sent);
-        let even = sent
-            .clone()
-            .next()
-            .map_or(0.0, |sent| sent + CATCH_UP / part);
-        let oldest = sent.nth(part as usize - 1);
-        time(even.max(oldest.map_or(0.0, |sent| sent + 1.0)))
+        let own = |entry: &&Entry| entry.member == requester.id;
+        let last = self.ledger.entries.iter().rev().find(own);
+        time(last.map_or(0.0, |last| last.sent() + 1.0 / part))
     }
 
     fn send(&mut self, now: Time, endpoint: Endpoint, member: u64) -> Ticket {
         self.next_id = self.next_id.wrapping_add(1);
-        let ticket = Ticket::new(self.next_id, now, endpoint);
+        let ticket = Ticket {
+            id: self.next_id,
+            sent: now,
+            endpoint,
+        };
         if self.settings.paced {
             self.ledger.send(ticket, member);
             self.left = self.left.map(|left| left - 1.0);
@@ -335,7 +317,7 @@ impl SharedGate {
     /// A request of a member is not in flight any more.
     pub fn complete(&mut self, now: Duration, member: u64, ticket: Ticket, outcome: &Outcome) {
         let now = self.advance(now);
-        self.turns.saw(now, member);
+        self.turns.member(member).seen = now;
         self.lose_silent(now);
         match outcome {
             Outcome::Unsent => {
@@ -362,11 +344,6 @@ impl SharedGate {
         self.ledger.settle(ticket);
     }
 
-    /// The failures since the last success of any member, where there are any.
-    pub fn failures(&self) -> Option<Failures> {
-        self.outage.failures()
-    }
-
     fn answered(&mut self, now: Time, ticket: Ticket, status: u16, headers: &RateHeaders) {
         self.last_outcome = now;
         match is_failure(status, headers) {
@@ -381,7 +358,8 @@ impl SharedGate {
         let is_long = headers.window.is_some_and(|window| window > WINDOW);
         let shown = remaining.filter(|_| !is_long);
         // Of a request that was given up, only what the rule says counts.
-        let entry = self.ledger.answer(seconds(now), ticket, shown);
+        let is_exact = headers.reset.is_some() && !headers.reset_is_integer;
+        let entry = self.ledger.answer(seconds(now), ticket, shown, is_exact);
         let Some(entry) = entry.filter(|_| is_common) else {
             return;
         };
@@ -393,8 +371,7 @@ impl SharedGate {
         if must_wait && !(is_long && headers.remaining == Some(0)) {
             self.pace.overshoot(seconds(now), &entry);
         }
-        let is_exact = headers.reset.is_some() && !headers.reset_is_integer;
-        self.pace.seen(seconds(now), &entry, is_exact, &self.ledger);
+        self.pace.seen(seconds(now), &entry, &self.ledger);
     }
 
     /// Takes on the limit that the server names where it is lower than the configured one: so many requests as our
@@ -448,8 +425,8 @@ impl SharedGate {
         self.used.saturating_add(FORGOTTEN) < now && self.paused_until() <= now
     }
 
-    /// Whether a state that was read can be one of a gate with these settings, though each member has a share and a seed of its
-    /// own. One that was damaged or forged would go too fast, wait for ever, or not work at all.
+    /// Whether a state that was read can be one of a gate with these settings, though each member has a share of its own. One
+    /// that was damaged or forged would go too fast, wait for ever, or not work at all.
     pub fn is_valid(&self, settings: &GateSettings) -> bool {
         let (limit, used) = (settings.limit.max(1), self.used);
         (self.settings.limit, self.settings.paced) == (settings.limit, settings.paced)
@@ -481,8 +458,7 @@ impl SharedGate {
 
     /// The members that take part, those that sent most first.
     pub fn members(&self, now: Duration) -> Vec<MemberStats> {
-        let stats = self.turns.present(now).map(|member| member.stats(now));
-        let mut stats: Vec<_> = stats.collect();
+        let mut stats: Vec<_> = self.turns.present(now).collect();
         stats.sort_by_key(|member| Reverse(member.sent_last_minute));
         stats
     }
@@ -514,11 +490,9 @@ fn time(seconds: f64) -> Time {
     Duration::from_nanos((seconds * 1e9).ceil() as u64)
 }
 
-/// The next of waits that double up to the longest, all in seconds; half of each is drawn.
-fn back_off(base: f64, doublings: u32, longest: f64, seed: &mut u64) -> Duration {
-    let mut rng = Rng::with_seed(*seed);
+/// The next of waits that double up to the longest, all in seconds; half of it is drawn, from when the request was sent.
+fn back_off(base: f64, doublings: u32, longest: f64, ticket: Ticket) -> Duration {
     let seconds = (base * 2_f64.powi(doublings.min(16) as i32)).min(longest);
-    let wait = Duration::from_secs_f64(seconds * (0.5 + 0.5 * rng.f64()));
-    *seed = rng.get_seed();
-    wait
+    let drawn = Rng::with_seed(ticket.sent.as_nanos() as u64).f64();
+    Duration::from_secs_f64(seconds * (0.5 + 0.5 * drawn))
 }

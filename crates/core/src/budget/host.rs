@@ -24,7 +24,7 @@ use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 
 /// What the name of the file begins with. Processes of a version that writes another state have another file.
-const PREFIX: &str = "budget-6-";
+const PREFIX: &str = "budget-7-";
 
 /// The budget of one client.
 pub(super) struct HostBudget {

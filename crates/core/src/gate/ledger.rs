@@ -9,8 +9,8 @@ use super::Ticket;
 
 /// How long a finished request is remembered: one window for the budget, one more for responses that come late.
 const KEPT: f64 = 2.0;
-/// The least round trip is that of the current span and the one before, so that it follows a changed route.
-const FLOOR_SPAN: f64 = 15.0;
+/// So much of the way to the mean the least round trip rises with each sample, so that it follows a changed route.
+const RISE: f64 = 0.0005;
 /// Below this many samples the true floor may be far lower than the least seen: this part of it is believed.
 const FEW_SAMPLES: u32 = 30;
 const TRUST_EARLY: f64 = 0.8;
@@ -32,6 +32,8 @@ pub(super) struct Entry {
     pub(super) own: u32,
     /// How many were left after it, where the response shows it.
     pub(super) remaining: Option<f64>,
+    /// Whether it says to a part of a second when the window ends.
+    pub(super) is_exact: bool,
 }
 
 impl Entry {
@@ -45,8 +47,7 @@ impl Entry {
 pub(super) struct Ledger {
     pub(super) entries: VecDeque<Entry>,
     samples: u32,
-    span_began: f64,
-    least: [f64; 2],
+    least: f64,
     /// The usual round trip.
     pub(super) mean: f64,
 }
@@ -64,6 +65,7 @@ impl Ledger {
             counted_by: sent + MARGIN,
             own: self.sent_between(sent - 1.0, sent) as u32 + 1,
             remaining: None,
+            is_exact: false,
         });
     }
 
@@ -87,9 +89,10 @@ impl Ledger {
         now: f64,
         ticket: Ticket,
         remaining: Option<f64>,
+        is_exact: bool,
     ) -> Option<Entry> {
-        self.settle(ticket)?;
-        self.sample(now, (now - ticket.sent.as_secs_f64()).max(0.0));
+        let sent = self.settle(ticket)?.sent();
+        self.sample((now - sent).max(0.0));
         let floor = self.floor();
         let entry = self
             .entries
@@ -97,19 +100,17 @@ impl Ledger {
             .find(|entry| entry.ticket == ticket)?;
         // It was counted, at the latest, the shortest way back ago.
         entry.counted_by = entry.counted_by.min(now - floor);
-        entry.remaining = remaining;
+        (entry.remaining, entry.is_exact) = (remaining, is_exact);
         Some(*entry)
     }
 
-    fn sample(&mut self, now: f64, round_trip: f64) {
-        if self.samples == 0 {
-            (self.span_began, self.least, self.mean) = (now, [round_trip; 2], round_trip);
-        } else if now > self.span_began + FLOOR_SPAN {
-            (self.span_began, self.least) = (now, [round_trip, self.least[0]]);
-        }
+    fn sample(&mut self, round_trip: f64) {
         self.samples = self.samples.saturating_add(1);
-        self.least[0] = self.least[0].min(round_trip);
         self.mean += (round_trip - self.mean) / f64::from(self.samples).min(MEAN_OVER);
+        self.least += RISE * (self.mean - self.least);
+        if self.samples == 1 || round_trip < self.least {
+            self.least = round_trip;
+        }
     }
 
     /// Whether no response has come yet.
@@ -119,10 +120,9 @@ impl Ledger {
 
     /// A round trip is never believed to be shorter than this.
     pub(super) fn floor(&self) -> f64 {
-        let least = self.least[0].min(self.least[1]);
         match self.samples < FEW_SAMPLES {
-            true => least * TRUST_EARLY,
-            false => least,
+            true => self.least * TRUST_EARLY,
+            false => self.least,
         }
     }
 

@@ -29,13 +29,10 @@ const CATCH_UP: f64 = 0.97;
 const CATCH_UP_REFILL: f64 = 0.92;
 /// Windows that must agree before slots grow.
 const AGREEING: f64 = 4.0;
-/// The part of the room seen that is taken at a time, and the least and the most of it.
+/// The part of the room seen that is taken at a time.
 const GROWTH: f64 = 0.4;
-const GROWTH_BOUNDS: (f64, f64) = (0.5, 6.0);
-/// Where no counts are shown: the room that is supposed to be there each window without a refusal; by how much the slots
-/// stay below those that were too many, and for how long.
-const UNSHOWN_ROOM: f64 = 2.5;
-const UNSHOWN_MARGIN: f64 = 1.0;
+/// A response that shows no count is taken to leave so many; slots that were too many then are not tried again for this long.
+const UNSHOWN: f64 = 6.0;
 const UNSHOWN_HOLD: f64 = 20.0;
 /// What is left of the slots, at least, when others spend as well.
 const BACK_OFF: f64 = 0.8;
@@ -68,7 +65,7 @@ pub(super) fn unseen(others: f64, ledger: &Ledger) -> f64 {
 }
 
 /// Beliefs about one server with one limit.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Pace {
     /// Requests in each window; at least 1.
     pub(super) limit: f64,
@@ -91,14 +88,10 @@ impl Pace {
     pub(super) fn new(limit: f64) -> Self {
         let mut new = Self {
             limit: limit.max(1.0),
-            slots: 0.0,
-            last_overshoot: 0.0,
-            failed: (0.0, 0.0),
             span: (0.0, f64::INFINITY),
             others: 2.0 * NOTICED,
             high_since: f64::INFINITY,
-            refills: false,
-            windows: Windows::default(),
+            ..Self::default()
         };
         new.slots = (new.most() - CAUTION).max(1.0);
         new
@@ -107,13 +100,10 @@ impl Pace {
     /// Whether a state that was read makes sense, with this limit, and if it was used last at `used`.
     pub(super) fn is_valid(&self, limit: f64, used: f64) -> bool {
         let mut numbers = [self.slots, self.others, self.last_overshoot, self.span.0].into_iter();
+        let alignment = self.windows.alignment.as_ref();
         (1.0..=limit).contains(&self.limit)
             && numbers.all(f64::is_finite)
-            && self
-                .windows
-                .alignment
-                .as_ref()
-                .is_none_or(|it| it.is_valid(used))
+            && alignment.is_none_or(|it| it.edge.end < used + 2.0)
     }
 
     pub(super) fn mode(&self) -> &'static str {
@@ -180,7 +170,7 @@ impl Pace {
         let latest = sent + ledger.mean + 1.0;
         if let Some(begun) = self.windows.begun(sent) {
             // Nothing comes back before the end, and until then the others go on taking theirs.
-            return latest.min(begun.latest + 1.0) - (-missing).max(0.0) / self.others;
+            return latest.min(begun.end + 1.0) - (-missing).max(0.0) / self.others;
         }
         if missing <= 0.0 {
             return 0.0;
@@ -206,47 +196,39 @@ impl Pace {
             (failed - 1.0).max(alone)
         } else {
             if entry.remaining.is_none() {
-                self.failed = (self.slots - UNSHOWN_MARGIN, now + UNSHOWN_HOLD);
+                self.failed = (self.slots - 1.0, now + UNSHOWN_HOLD);
             }
             own.min(self.slots - 1.0).max(self.slots * BACK_OFF)
         };
         self.slots = self.slots.max(MIN).min(self.most());
     }
 
-    /// A response has come, which says to a part of a second when the window ends if `is_exact`.
-    pub(super) fn seen(&mut self, now: f64, entry: &Entry, is_exact: bool, ledger: &Ledger) {
+    /// A response has come.
+    pub(super) fn seen(&mut self, now: f64, entry: &Entry, ledger: &Ledger) {
         let own = f64::from(entry.own);
-        let (room, most) = match entry.remaining {
-            Some(remaining) => {
-                self.seek_refill(now, remaining, own);
-                if self
-                    .windows
-                    .seen(now, (entry, remaining), is_exact, self.limit, ledger)
-                {
-                    self.slots = self.most(); // the windows are fixed, and leave us all slots
-                }
-                self.estimate_others(entry, remaining, ledger);
-                // A window that we have not filled, as far as the margin lets, says nothing about one that we have.
-                if own >= ((self.slots - 1.0) / (1.0 + MARGIN)).floor() {
-                    self.span.1 = self.span.1.min(remaining);
-                }
-                (self.span.1 - LEFT_ALONE, self.most())
+        if let Some(remaining) = entry.remaining {
+            self.seek_refill(now, remaining, own);
+            if self.windows.seen(now, entry, self.limit, ledger) {
+                self.slots = self.most(); // the windows are fixed, and leave us all slots
             }
-            // The caution of the beginning stays, for nothing would show that it was not needed.
-            None => (UNSHOWN_ROOM, self.most() - CAUTION),
-        };
+            self.estimate_others(entry, remaining, ledger);
+        }
+        // A window that we have not filled, as far as the margin lets, says nothing about one that we have.
+        if own >= ((self.slots - 1.0) / (1.0 + MARGIN)).floor() {
+            let remaining = entry.remaining.unwrap_or(UNSHOWN);
+            self.span.1 = self.span.1.min(remaining);
+        }
         // Where others took the slots away, what they leave at once may be used.
-        let is_quick = entry.remaining.is_none() || self.slots < OWN_PART * self.limit;
-        if now < self.span.0 + if is_quick { 1.0 } else { AGREEING } {
+        let others_took = self.slots < OWN_PART * self.limit;
+        if now < self.span.0 + if others_took { 1.0 } else { AGREEING } {
             return;
         }
-        self.span = (now, f64::INFINITY);
+        let room = self.span.1 - LEFT_ALONE;
         let is_held = now < self.failed.1 && self.slots + 1.0 >= self.failed.0;
         if room >= 1.0 && room.is_finite() && !is_held {
-            let (least, greatest) = GROWTH_BOUNDS;
-            let grown = self.slots + (GROWTH * room).clamp(least, greatest);
-            self.slots = grown.min(most).max(self.slots);
+            self.slots = (self.slots + GROWTH * room).min(self.most());
         }
+        self.span = (now, f64::INFINITY);
     }
 
     /// Distinguishes a budget that refills all the time, such as a token bucket, from one that is counted in windows.
@@ -264,10 +246,7 @@ impl Pace {
     fn estimate_others(&mut self, entry: &Entry, remaining: f64, ledger: &Ledger) {
         let sent = entry.sent();
         let (own, part) = match self.windows.begun(sent) {
-            Some(edge) => (
-                ledger.sent_between(edge.earliest, sent),
-                sent - edge.earliest,
-            ),
+            Some(edge) => (ledger.sent_between(edge.start, sent), sent - edge.start),
             None => (f64::from(entry.own), 1.0),
         };
         if part >= TELLING {

@@ -24,8 +24,6 @@ const UNAVAILABLE: u16 = 503;
 pub(crate) struct Rules {
     common: Rule,
     token: Rule,
-    /// Of the jitter that is drawn next.
-    seed: u64,
 }
 
 /// When the documented rule lets the next request go.
@@ -38,13 +36,6 @@ struct Rule {
 }
 
 impl Rules {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self {
-            seed,
-            ..Self::default()
-        }
-    }
-
     /// Nothing may be sent to this endpoint before this time.
     pub(crate) fn until(&self, endpoint: Endpoint) -> Time {
         match endpoint {
@@ -102,7 +93,7 @@ impl Rules {
                 rule.refusals_in_a_row = rule.refusals_in_a_row.saturating_add(1);
             }
             let doublings = rule.refusals_in_a_row.saturating_sub(1);
-            wait = wait.max(back_off(base, doublings, longest, &mut self.seed));
+            wait = wait.max(back_off(base, doublings, longest, ticket));
             rule.refused_until = rule.refused_until.max(now.saturating_add(wait));
         } else if ticket.sent > rule.refused_until.saturating_add(DECAY) {
             rule.refusals_in_a_row = 0;

@@ -63,7 +63,7 @@ pub(super) struct Member {
     process: u32,
     name: String,
     /// When it was last seen.
-    seen: Time,
+    pub(super) seen: Time,
     waits: Option<Wait>,
     last_sent: Time,
     /// How many requests it sent lately.
@@ -108,11 +108,9 @@ impl Turns {
     pub(super) fn ask(&mut self, now: Time, requester: &Requester<'_>, class: PriorityClass) {
         let since = now.saturating_sub(REMEMBERED);
         self.0.retain(|_, member| member.seen >= since);
-        let member = self.0.entry(requester.id).or_insert_with(|| Member {
-            process: requester.process,
-            name: requester.name.to_owned(),
-            ..Member::default()
-        });
+        let member = self.member(requester.id);
+        member.process = requester.process;
+        requester.name.clone_into(&mut member.name);
         member.seen = now;
         member.waits = Some(Wait {
             class,
@@ -142,25 +140,20 @@ impl Turns {
 
     /// A member is notified to ask again at this time, and may not send before it is allowed to.
     pub(super) fn notified(&mut self, id: u64, allowed: Time, again: Time) {
-        if let Some(wait) = self.0.get_mut(&id).and_then(|member| member.waits.as_mut()) {
+        if let Some(wait) = &mut self.member(id).waits {
             (wait.allowed, wait.expected) = (allowed, again);
         }
     }
 
     /// It is a member's turn.
     pub(super) fn served(&mut self, now: Time, id: u64) {
-        if let Some(member) = self.0.get_mut(&id) {
-            member.waits = None;
-            member.last_sent = now;
-            member.last_minute.send(now);
-        }
+        let member = self.member(id);
+        (member.waits, member.last_sent) = (None, now);
+        member.last_minute.send(now);
     }
 
-    /// A member has done something.
-    pub(super) fn saw(&mut self, now: Time, id: u64) {
-        if let Some(member) = self.0.get_mut(&id) {
-            member.seen = now;
-        }
+    pub(super) fn member(&mut self, id: u64) -> &mut Member {
+        self.0.entry(id).or_default()
     }
 
     /// Whether a member was last seen before this time.
@@ -169,23 +162,17 @@ impl Turns {
     }
 
     /// The members that take part.
-    pub(super) fn present(&self, now: Time) -> impl Iterator<Item = &Member> {
+    pub(super) fn present(&self, now: Time) -> impl Iterator<Item = MemberStats> {
         let since = now.saturating_sub(PRESENT);
-        let is_present = move |member: &&Member| member.seen >= since;
-        self.0.values().filter(is_present)
-    }
-}
-
-impl Member {
-    pub(super) fn stats(&self, now: Time) -> MemberStats {
-        MemberStats {
-            process: self.process,
-            name: self.name.clone(),
+        let present = self.0.values().filter(move |member| member.seen >= since);
+        present.map(move |member| MemberStats {
+            process: member.process,
+            name: member.name.clone(),
             host: None,
-            sent_last_minute: self.last_minute.sent(now),
-            waiting: self.waits.map(|wait| wait.class.name().to_owned()),
-            seconds_since_seen: now.saturating_sub(self.seen).as_secs_f64(),
-        }
+            sent_last_minute: member.last_minute.sent(now),
+            waiting: member.waits.map(|wait| wait.class.name().to_owned()),
+            seconds_since_seen: now.saturating_sub(member.seen).as_secs_f64(),
+        })
     }
 }
 

@@ -5,6 +5,8 @@
 //! edges. Windows that open with a request are left to the even pace, which is within two points of the best on them; they
 //! betray themselves by counting a first request in the window before, which each window of a trial makes more likely.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use super::ledger::{Entry, Ledger};
@@ -22,23 +24,9 @@ const AGREEING: u32 = 3;
 /// An alignment that was wrong is not tried again for this long.
 const BARRED: f64 = 15.0;
 
-/// The times between which a window began, taken as send times: a request sent after `latest` is counted in the new
-/// window, however fast it travels, and one sent before `earliest` would, as fast, have been counted in the old one.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(super) struct Edge {
-    pub(super) earliest: f64,
-    pub(super) latest: f64,
-}
-
-impl Edge {
-    /// What both edges allow, if they are whole windows apart.
-    fn agreeing_with(self, older: Self) -> Option<Self> {
-        let windows = (self.latest - older.latest).round();
-        let earliest = self.earliest.max(older.earliest + windows);
-        let latest = self.latest.min(older.latest + windows);
-        (windows >= 1.0 && earliest <= latest).then_some(Self { earliest, latest })
-    }
-}
+/// The times between which a window began, taken as send times: a request sent after the end is counted in the new window,
+/// however fast it travels, and one sent before the start would, as fast, have been counted in the old one.
+pub(super) type Edge = Range<f64>;
 
 /// The newest edge, and what the edges so far have in common.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -52,60 +40,59 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    /// Takes in a count; whether it is the first one that jumped as only those of fixed windows do.
-    pub(super) fn seen(
-        &mut self,
-        now: f64,
-        (entry, remaining): (&Entry, f64),
-        is_exact: bool,
-        limit: f64,
-        ledger: &Ledger,
-    ) -> bool {
+    /// Takes in a response; whether its count is the first one that jumped as only those of fixed windows do.
+    pub(super) fn seen(&mut self, now: f64, entry: &Entry, limit: f64, ledger: &Ledger) -> bool {
         if let Some(alignment) = &mut self.alignment {
-            if alignment.seen(now, (entry, remaining), is_exact, limit, ledger) {
+            if alignment.seen(now, entry, limit, ledger) {
                 return false;
             }
             *self = Self {
-                last: self.last,
+                last: self.last.take(),
                 barred_until: now + BARRED,
                 ..Self::default()
             };
         }
         // One that was overtaken by a later request says nothing about an edge.
-        let mut newest = ledger.shown().filter(|(it, _)| it.ticket != entry.ticket);
-        let Some((newest, before)) = newest.next().filter(|(it, _)| it.sent() < entry.sent())
-        else {
+        let mut shown = ledger.shown();
+        let newest = shown.next().filter(|(it, _)| it.ticket == entry.ticket);
+        let (Some((_, remaining)), Some((before, left))) = (newest, shown.next()) else {
             return false;
         };
-        let (sent, floor) = (newest.sent(), ledger.floor());
-        let edge = Edge {
-            earliest: sent,
-            latest: (now - floor).max(sent),
-        };
-        let rise = remaining - before;
+        let sent = before.sent();
+        let edge = sent..(now - ledger.floor()).max(sent);
+        let rise = remaining - left;
         let has_jumped = entry.sent() <= sent + NEAR
             && rise >= JUMP * limit
             && remaining + f64::from(entry.own) >= (1.0 + BEYOND) * limit;
         let is_first = has_jumped && self.last.is_none();
+        if has_jumped {
+            let agreed = self.common.take().and_then(|older| agreed(&edge, &older));
+            self.agreeing = agreed
+                .as_ref()
+                .map_or(1, |_| self.agreeing.saturating_add(1));
+            let common = agreed.unwrap_or(edge.clone());
+            if self.agreeing >= AGREEING && now >= self.barred_until {
+                self.alignment = Some(Alignment::new(&common, ledger.floor()));
+            }
+            self.common = Some(common);
+        }
         if has_jumped || self.last.is_some() && rise >= BEYOND * limit {
             self.last = Some(edge);
-        }
-        if has_jumped {
-            let agreed = self.common.and_then(|older| edge.agreeing_with(older));
-            self.agreeing = agreed.map_or(1, |_| self.agreeing.saturating_add(1));
-            let common = agreed.unwrap_or(edge);
-            self.common = Some(common);
-            if self.agreeing >= AGREEING && now >= self.barred_until {
-                self.alignment = Some(Alignment::new(common, floor));
-            }
         }
         is_first
     }
 
     /// When the window began in which a request was sent, where that is known.
-    pub(super) fn begun(&self, sent: f64) -> Option<Edge> {
-        self.last.filter(|last| sent < last.latest + 1.0)
+    pub(super) fn begun(&self, sent: f64) -> Option<&Edge> {
+        self.last.as_ref().filter(|last| sent < last.end + 1.0)
     }
+}
+
+/// What two edges both allow, if they are whole windows apart.
+fn agreed(newer: &Edge, older: &Edge) -> Option<Edge> {
+    let windows = (newer.start - older.start).round();
+    let both = newer.start.max(older.start + windows)..newer.end.min(older.end + windows);
+    (windows >= 1.0 && both.start <= both.end).then_some(both)
 }
 
 /// How far clocks may drift before a first request falls into the window before, whereupon the edges are found anew.
@@ -140,41 +127,29 @@ pub(super) struct Alignment {
     /// caution. A window that opens with our request could follow only if that were slower by as much, each time.
     step: f64,
     /// Where the current window began.
-    edge: Edge,
+    pub(super) edge: Edge,
     /// What others take in a window.
     others: f64,
-    /// The server said the last time, to a part of a second, when the window ends.
-    is_exact: bool,
 }
 
 impl Alignment {
-    fn new(edge: Edge, floor: f64) -> Self {
+    fn new(edge: &Edge, floor: f64) -> Self {
         let caution = DRIFT + floor * SURPRISE;
         Self {
             trial: TRIAL,
             step: caution.min(0.25) / f64::from(TRIAL - 1),
-            edge: Edge {
-                earliest: edge.earliest - DRIFT,
-                latest: edge.latest + caution,
-            },
+            edge: edge.start - DRIFT..edge.end + caution,
             others: 0.0,
-            is_exact: false,
         }
-    }
-
-    /// Whether it can be that of a state that was used last at `used`.
-    pub(super) fn is_valid(&self, used: f64) -> bool {
-        let Edge { earliest, latest } = self.edge;
-        (0.0..used + 2.0).contains(&latest) && earliest <= latest && self.step.abs() < 1.0
     }
 
     /// Our requests of this window.
     fn own<'a>(&self, ledger: &'a Ledger) -> impl Iterator<Item = &'a Entry> {
-        let latest = self.edge.latest;
+        let begun = self.edge.end;
         ledger
             .entries
             .iter()
-            .filter(move |entry| entry.sent() >= latest)
+            .filter(move |entry| entry.sent() >= begun)
     }
 
     /// The least count of this window.
@@ -197,13 +172,12 @@ impl Alignment {
             self.others += WEIGHT * (others - self.others);
         }
         let begin = next + (now - next).floor();
-        self.edge.earliest += begin - self.edge.latest;
-        self.edge.latest = begin;
+        self.edge = self.edge.start + begin - self.edge.end..begin;
     }
 
     /// When the next window begins, or is entered. Where nothing was seen in one of the trial, it is tried again.
     fn next_window(&self, ledger: &Ledger) -> f64 {
-        let next = self.edge.latest + 1.0;
+        let next = self.edge.end + 1.0;
         match self.trial {
             0 => next,
             _ if self.least(ledger).is_none() => next,
@@ -213,31 +187,21 @@ impl Alignment {
     }
 
     /// Takes in a count; false when there can be no such count in this window, so that the alignment is wrong.
-    fn seen(
-        &mut self,
-        now: f64,
-        (entry, remaining): (&Entry, f64),
-        is_exact: bool,
-        limit: f64,
-        ledger: &Ledger,
-    ) -> bool {
+    fn seen(&mut self, now: f64, entry: &Entry, limit: f64, ledger: &Ledger) -> bool {
         self.roll(now, limit, ledger);
-        let sent = entry.sent();
-        if sent < self.edge.latest {
-            return true;
-        }
-        self.is_exact = is_exact;
-        let before = |other: &&Entry| other.sent() <= sent;
-        remaining > LOW || self.own(ledger).filter(before).count() > FIRST
+        let before = |other: &&Entry| other.sent() <= entry.sent();
+        entry.sent() < self.edge.end
+            || entry.remaining > Some(LOW)
+            || self.own(ledger).filter(before).count() > FIRST
     }
 
     /// When the next request may go.
     pub(super) fn next(&mut self, now: f64, limit: f64, ledger: &Ledger) -> f64 {
         self.roll(now, limit, ledger);
-        let Edge { earliest, latest } = self.edge;
+        let begun = self.edge.end;
         let last = ledger.last_sent();
-        if last < latest {
-            return latest; // one request a window goes whatever the others do, to see what is left
+        if last < begun {
+            return begun; // one request a window goes whatever the others do, to see what is left
         }
         let next_window = self.next_window(ledger);
         let on_trial = self.trial > 0;
@@ -247,7 +211,11 @@ impl Alignment {
             self.others
         };
         // A request that finds the budget used up makes us wait, but here perhaps no longer than the window lasts anyway.
-        let is_harmless = others == 0.0 && self.is_exact;
+        let is_exact = ledger
+            .shown()
+            .next()
+            .is_some_and(|(newest, _)| newest.is_exact);
+        let is_harmless = others == 0.0 && is_exact;
         let spared = if is_harmless { 0.0 } else { LEFT_ALONE };
         let reserve = spared + f64::from(u8::from(on_trial));
         let unseen = (FOR_SURE * unseen(others, ledger)).min(MAX_UNSEEN);
@@ -258,7 +226,7 @@ impl Alignment {
             return next_window;
         }
         let late = LATE * (ledger.mean - ledger.floor()).max(0.0);
-        let end = (earliest + latest) / 2.0 + 1.0 - late;
+        let end = (self.edge.start + begun) / 2.0 + 1.0 - late;
         let even = (end - last).max(0.0) / (ours + SPARE);
         (last + even.max(CLOSEST / limit)).min(next_window)
     }

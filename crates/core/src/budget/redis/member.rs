@@ -96,12 +96,13 @@ impl Member {
     /// A member that has asked nothing yet.
     pub(super) fn new(identity: Identity, settings: GateSettings) -> Self {
         Member {
+            random: fastrand::Rng::with_seed(identity.id),
             identity,
-            rules: Rules::new(settings.seed),
+            rules: Rules::default(),
             pauses: Pauses::default(),
             sends: 0,
             failures: Failures::default(),
-            outage: Outage::new(settings.seed),
+            outage: Outage::default(),
             moments: VecDeque::new(),
             late: LATE,
             last_sent: Time::ZERO,
@@ -122,7 +123,6 @@ impl Member {
             members: 1,
             rate: f64::from(settings.limit),
             unreachable: None,
-            random: fastrand::Rng::with_seed(settings.seed),
             settings,
         }
     }
@@ -163,7 +163,7 @@ impl Member {
         let (at, number) = match (self.moments.front(), &self.unreachable) {
             (Some(moment), _) => (moment.at, Some(moment.number)),
             (None, Some(pacer)) if shares && !self.outage.is_probed(now) => {
-                (pacer.next.max(self.outage.probe_at()), None)
+                (pacer.next.max(self.outage.probe_at), None)
             }
             _ if self.failures.is_outage() => {
                 return Take::Outage {
@@ -199,7 +199,11 @@ impl Member {
         self.last_sent = now;
         self.last_minute.send(now);
         self.sends += 1;
-        let ticket = Ticket::new(self.sends, now, endpoint);
+        let ticket = Ticket {
+            id: self.sends,
+            sent: now,
+            endpoint,
+        };
         self.outage.sent(ticket);
         self.in_flight.insert(ticket, number);
         ticket

@@ -266,7 +266,6 @@ impl World {
     fn join(&mut self, class: PriorityClass, after: Duration) {
         let index = self.actors.len();
         let settings = GateSettings {
-            seed: self.rng.u64(..),
             share: self.scenario.share,
             ..GateSettings::default()
         };
