@@ -4,7 +4,6 @@ Usage: bench.py [SECTION] [--quick]. A section can be measured alone: it replace
 run measures less, prints its tables, and leaves the file alone.
 """
 
-import contextlib
 import json
 import os
 import pathlib
@@ -17,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from statistics import median
 
-from tools import BENCH, Failure, Hosts, Sandbox, Tools, Usage, Valkey, run
+from tools import BENCH, Failure, Sandbox, Tools, Usage, Valkey, run
 
 RESULTS = BENCH / "RESULTS.md"
 #: The documented limit in requests per second, and what the neighbour takes of it.
@@ -88,9 +87,9 @@ GROUPS = [
         "talentdata, Rust": lambda tools, _: [tools.scan, "lines"],
     },
     {
-        "serial by the documented rule, httpx": lambda tools, _: tools.python("peers/serial.py"),
-        "asyncio with a limiter of 40/s, aiohttp": lambda tools, _: tools.python("peers/limited.py"),
-        "openapi-python-client, serial": lambda tools, _: tools.python("peers/generated.py"),
+        "serial by the documented rule, httpx": lambda tools, _: tools.peer("serial"),
+        "asyncio with a limiter of 40/s, aiohttp": lambda tools, _: tools.peer("limited"),
+        "openapi-python-client, serial": lambda tools, _: tools.peer("generated"),
     },
 ]
 
@@ -105,7 +104,7 @@ def meet(tools, policy, latency, records, drift=None, neighbour=False):
         with Sandbox(tools, "--faults", "--rounding=up", **options) as sandbox:
             other = None
             if neighbour:
-                command = [str(part) for part in tools.python("peers/neighbour.py")]
+                command = [str(part) for part in tools.peer("neighbour")]
                 pipe = subprocess.PIPE
                 other = subprocess.Popen(command, env=sandbox.variables, stdin=pipe, stdout=pipe)
                 time.sleep(2)
@@ -183,18 +182,14 @@ def shared(tools, size):
     processes, latency, pages = 10, 20, size.pages // 8
 
     def ours(number):
-        ways = [[tools.talentdata, "export", "contacts", "--out", "-"], [tools.c_scan], tools.python("python/shared.py")]
+        ways = [[tools.talentdata, "export", "contacts", "--out", "-"], [tools.c_scan], tools.python("read.py", "records")]
         return ways[number % len(ways)]
 
-    def trial(name, program, variables, hosts, policy):
+    def trial(name, program, store, policy):
         options = {"policy": policy, "latency_ms": latency, "records": f"contacts={100 * pages}"}
         with Sandbox(tools, "--faults", "--rounding=up", **options) as sandbox:
-
-            def read(number):
-                # Each kind of program on each host.
-                command = hosts.on(number // 3, program(number)) if hosts else program(number)
-                return run(command, env={**sandbox.variables, **variables}, stdout=subprocess.DEVNULL)
-
+            variables = {**sandbox.variables, "TALENTDATA_BUDGET": store}
+            read = lambda number: run(program(number), env=variables, stdout=subprocess.DEVNULL)
             done = at_once(read, range(processes))
             refused = sandbox.get("/__stats")["limited"]
             times = sandbox.arrivals()
@@ -205,25 +200,15 @@ def shared(tools, size):
         print(policy, name, *told, sep=", ", file=sys.stderr)
         return *told, median(one.cpu for one in done)
 
-    with Valkey(tools.valkey) as server, contextlib.ExitStack() as stack:
-        try:
-            hosts = stack.enter_context(contextlib.closing(Hosts()))
-        except (OSError, Failure) as error:
-            print(f"No row for network namespaces: {error}", file=sys.stderr)
-            hosts = None
-        on_server = {"TALENTDATA_BUDGET": server.url}
-        limited = {"REQUESTS_PER_SECOND": "4"}
+    with Valkey(tools.valkey) as server:
         ways = [
-            ("talentdata, budget = host", ours, {"TALENTDATA_BUDGET": "host"}, None),
-            ("talentdata, budget on Valkey", ours, on_server, None),
-            ("the same, from three network namespaces", ours, on_server, hosts),
-            ("talentdata, budget = process", ours, {"TALENTDATA_BUDGET": "process"}, None),
-            ("serial by the documented rule, httpx", lambda _: tools.python("peers/serial.py"), {}, None),
-            ("asyncio, each with a limiter of 4/s, aiohttp", lambda _: tools.python("peers/limited.py"), limited, None),
+            ("talentdata, budget = host", ours, "host"),
+            ("talentdata, budget on Valkey", ours, server.url),
+            ("talentdata, budget = process", ours, "process"),
+            ("serial by the documented rule, httpx", lambda _: tools.peer("serial"), ""),
+            ("asyncio, each with a limiter of 4/s, aiohttp", lambda _: tools.peer("limited", 4), ""),
         ]
-        ways = [way for way in ways if hosts or "namespaces" not in way[0]]
         told = {way[0]: [trial(*way, policy) for policy in POLICIES] for way in ways}
-        begun = starts(tools, server.url)
     figures = lambda place: [[name, *(one[place] for one in trials)] for name, trials in told.items()]
     costs = [[name, f"{median(one[2] for one in trials):.2f}"] for name, trials in told.items()]
     return (
@@ -231,25 +216,8 @@ def shared(tools, size):
         f"and Python in turn); round trip {latency} ms, resets are rounded up.\n"
         f"\n### Share of the limit, all together\n\n{table(['Way', *POLICIES], figures(0))}"
         f"\n### The pace of the slowest and of the fastest, in parts of the mean\n\n{table(['Way', *POLICIES], figures(1))}"
-        f"\n### Costs\n\n{table(['Way', 'CPU seconds per process, median'], costs)}\n{begun}"
+        f"\n### Costs\n\n{table(['Way', 'CPU seconds per process, median'], costs)}"
     )
-
-
-def starts(tools, server):
-    """What it costs to begin: a command that reads one page, with each store of the budget in turn."""
-    stores = {"process": "process", "host": "host", "Valkey": server}
-    times = {name: [] for name in stores}
-    with Sandbox(tools, policy="unlimited", records="pools=1") as sandbox:
-        for _ in range(40):
-            for name, store in stores.items():
-                # None waits for what the one before has sent.
-                time.sleep(0.06)
-                variables = {**sandbox.variables, "TALENTDATA_BUDGET": store}
-                command = [tools.talentdata, "page", "pools", "--limit", "1"]
-                times[name].append(run(command, env=variables, stdout=subprocess.DEVNULL).wall * 1000)
-    medians = {name: median(all) for name, all in times.items()}
-    rows = [[name, f"{one:.1f}", f"{one - medians['process']:.1f}"] for name, one in medians.items()]
-    return table(["Budget", "Milliseconds, median", "More than with process"], rows)
 
 
 # Without a rate limit: what reading costs in each form. A way is a program, and whether it prints how many records it had.
@@ -318,11 +286,11 @@ def throughput(tools, size):
     )
 
 
-# From Python: what reading costs beside the command line and beside an ordinary loop, and how soon Ctrl-C is heard.
+# From Python: what reading costs beside the command line and beside an ordinary loop.
 
 
 def python(tools, size):
-    read = lambda way: (lambda _, out: tools.python("python/read.py", way, out), True)
+    read = lambda way: (lambda _, out: tools.python("read.py", way, out), True)
     ours, peer = "command line, Arrow IPC", "httpx and pydantic, one request after another"
     ways = {
         ours: (lambda _, out: tools.export("arrow", out), False),
@@ -330,13 +298,8 @@ def python(tools, size):
         "the scan as a stream of record batches": read("batches"),
         "`export(path)`": read("parquet"),
         "records as Python objects": read("records"),
-        peer: (lambda *_: tools.python("peers/modelled.py"), True),
+        peer: (lambda *_: tools.peer("modelled"), True),
     }
-    times = 10 * size.rounds
-    with (tools.scratch / "said").open("w+") as said:
-        run(tools.python("python/interrupt.py", times), env=tools.variables, stdout=said)
-        said.seek(0)
-        states = json.load(said)
     rounds = take_turns(tools, size, ways, size.records)
     titles = [
         "Way",
@@ -355,13 +318,10 @@ def python(tools, size):
         ]
         for name in ways
     ]
-    signals = [[state, f"{1000 * median(all):.0f} ms", f"{1000 * max(all):.0f} ms"] for state, all in states]
     return (
         f"{size.records:,} contacts from a service that counts nothing, by the wheel as `cargo build --release` makes it; medians "
         f"of {size.rounds} rounds, in each of which every way had its turn. Processor time and memory are those of the whole "
         f"process, the start of the interpreter and its imports included.\n\n{table(titles, rows)}"
-        f"\n### From Ctrl-C to KeyboardInterrupt\n\nSIGINT comes 200 to 400 ms after the call, at random, {times} times in each "
-        f"state.\n\n{table(['While', 'Median', 'Longest'], signals)}"
     )
 
 
@@ -390,7 +350,7 @@ def deletes_by_sync(tools, variables, kept, number):
 
 def deletes_by_difference(tools, variables, kept, _):
     with (kept / "said").open("w+") as said:
-        used = run(tools.python("peers/difference.py", kept / "ids"), env=variables, stdout=said)
+        used = run(tools.peer("difference", kept / "ids"), env=variables, stdout=said)
         said.seek(0)
         return [json.loads(line) for line in said], used.cpu
 

@@ -96,6 +96,9 @@ class Tools:
         """A program in Python, by its path below tests/bench."""
         return [self.bin / "python", BENCH / program, *arguments]
 
+    def peer(self, way, *arguments):
+        return self.python("peers.py", way, *arguments)
+
     def export(self, form, out):
         return [self.talentdata, "export", "contacts", "--paced", "false", "--format", form, "--out", out]
 
@@ -119,49 +122,3 @@ class Sandbox(commands.Sandbox):
             raise Failure("the log of requests is not complete")
         own = [one for one in log["requests"] if one["headers"].get("user-agent") != "neighbour"]
         return [one["at_ms"] / 1000 for one in own]
-
-
-class Hosts:
-    """Network namespaces, from each of which 127.0.0.1 is this machine: the client sends its secret without TLS to nowhere else."""
-
-    COUNT = 3
-    SCRIPT = """set -e
-ip link add {near} type veth peer name {far} netns {process}
-echo 1 > /proc/sys/net/ipv4/conf/{near}/route_localnet
-ip addr add {here}/24 dev {near}
-ip link set {near} up
-nsenter --target {process} --net -- sh -ec '
-ip addr add {there}/24 dev {far}
-echo 1 > /proc/sys/net/ipv4/conf/{far}/route_localnet
-ip link set {far} up
-ip route add 127.0.0.1/32 via {here} dev {far} src {there}'"""
-
-    def __init__(self):
-        self.holders = []
-        try:
-            for number in range(self.COUNT):
-                self.holders.append(subprocess.Popen(["unshare", "--net", "cat"], stdin=subprocess.PIPE))
-                self.connect(number, self.holders[-1].pid)
-        except BaseException:
-            self.close()
-            raise
-
-    def connect(self, number, process):
-        here = os.readlink("/proc/self/ns/net")
-        for _ in range(200):
-            if os.readlink(f"/proc/{process}/ns/net") != here:
-                break
-            time.sleep(0.01)
-        near, net = f"tdbench{number}", f"198.18.{number}"
-        script = self.SCRIPT.format(near=near, far=near + "c", process=process, here=f"{net}.1", there=f"{net}.2")
-        succeed("sh", "-c", script)
-
-    def on(self, number, command):
-        """The command on the host of this number, counted around."""
-        process = self.holders[number % self.COUNT].pid
-        return ["nsenter", "--target", process, "--net", "--", *command]
-
-    def close(self):
-        for holder in self.holders:
-            holder.kill()
-            holder.wait()

@@ -2,7 +2,7 @@
 //!
 //! The exported functions do not depend on the spec, and neither does anything here but the names of lists.
 
-use crate::render::render_with;
+use crate::render::render;
 use crate::spec::Spec;
 use cbindgen::{Builder, Config};
 use minijinja::context;
@@ -33,59 +33,56 @@ TALENTDATA_NODISCARD static inline talentdata_error *talentdata_client_from_envi
 /// What the library exports, so that a change of it shows in review, and the lists that it ever had.
 const LEDGER: &str = "bindings/c/symbols.txt";
 
-/// A header of exported functions.
+/// What cbindgen makes of the sources of a header, as crates/ffi-c/cbindgen.toml says.
 pub(crate) fn header(spec: &Spec, path: &str) -> Result<String, String> {
-    let text = exported(spec, path)?;
+    let own = |name: &str| path.ends_with(&format!("/{name}.h"));
+    let header = HEADERS.iter().find(|(name, ..)| own(name));
+    let (name, includes, sources) = header.ok_or_else(|| format!("{path} has no sources"))?;
+    let crates = spec.root.join("crates");
+    let mut config = Config::from_file(crates.join("ffi-c/cbindgen.toml"))?;
+    config.include_guard = Some(format!("TALENTDATA_{}_H", name.to_uppercase()));
+    let includes = includes.iter().map(|one| format!("talentdata/{one}.h"));
+    config.includes = includes.collect();
+    config.after_includes = own("client").then(version);
+    let builder = Builder::new().with_config(config);
+    let sources = sources.iter().map(|source| crates.join(source));
+    let builder = sources.fold(builder, |builder, source| builder.with_src(source));
+    let bindings = builder
+        .generate()
+        .map_err(|error| format!("cbindgen: {error}"))?;
+    let mut text = Vec::new();
+    bindings.write(&mut text);
+    let text = String::from_utf8(text).map_err(|error| error.to_string())?;
     let end = "#ifdef __cplusplus\n}";
-    Ok(match path.ends_with("/client.h") {
+    Ok(match own("client") {
         true => text.replacen(end, &format!("{FROM_ENVIRONMENT}{end}"), 1),
         false => text,
     })
 }
 
-/// What cbindgen makes of the sources of a header, as crates/ffi-c/cbindgen.toml says.
-fn exported(spec: &Spec, path: &str) -> Result<String, String> {
-    let header = HEADERS
-        .iter()
-        .find(|(name, ..)| path.ends_with(&format!("/{name}.h")));
-    let (name, includes, sources) = header.ok_or_else(|| format!("{path} has no sources"))?;
-    let crates = spec.root.join("crates");
-    let mut config = Config::from_file(crates.join("ffi-c/cbindgen.toml"))?;
-    let mut version = format!(
-        "\n/** The version of this header; talentdata_library_version returns that of the library. */\n\
-         #define TALENTDATA_VERSION \"{}\"\n",
-        env!("CARGO_PKG_VERSION")
-    );
-    for (part, number) in [
-        ("MAJOR", env!("CARGO_PKG_VERSION_MAJOR")),
-        ("MINOR", env!("CARGO_PKG_VERSION_MINOR")),
-        ("PATCH", env!("CARGO_PKG_VERSION_PATCH")),
-    ] {
-        version += &format!("#define TALENTDATA_VERSION_{part} {number}\n");
-    }
-    config.include_guard = Some(format!("TALENTDATA_{}_H", name.to_uppercase()));
-    let includes = includes.iter().map(|one| format!("talentdata/{one}.h"));
-    config.includes = includes.collect();
-    config.after_includes = Some(version).filter(|_| *name == "client");
-    let builder = Builder::new().with_config(config);
-    let sources = sources.iter().map(|source| crates.join(source));
-    let builder = sources.fold(builder, |builder, source| builder.with_src(source));
-    let bindings = builder.generate();
-    let bindings = bindings.map_err(|error| format!("cbindgen: {error}"))?;
-    let mut text = Vec::new();
-    bindings.write(&mut text);
-    String::from_utf8(text).map_err(|error| error.to_string())
+/// The version of the header, whole and in its parts.
+fn version() -> String {
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+    let what =
+        "The version of this header; talentdata_library_version returns that of the library.";
+    let parts = ["MAJOR", "MINOR", "PATCH"]
+        .into_iter()
+        .zip(VERSION.split('.'));
+    let parts = parts.map(|(part, number)| format!("#define TALENTDATA_VERSION_{part} {number}\n"));
+    format!("\n/** {what} */\n#define TALENTDATA_VERSION \"{VERSION}\"\n")
+        + &parts.collect::<String>()
 }
 
 /// `bindings/c/symbols.txt`: what the header declares, and the lists.
-pub(crate) fn symbols(spec: &Spec) -> Result<String, String> {
+pub(crate) fn symbols(spec: &Spec, path: &str) -> Result<String, String> {
     let headers = HEADERS
         .iter()
-        .map(|(name, ..)| exported(spec, &format!("/{name}.h")));
+        .map(|(name, ..)| header(spec, &format!("/{name}.h")));
     let text = headers.collect::<Result<String, String>>()?;
     let before = ledger(&spec.root)?;
     let lines = text.lines().map(str::trim);
-    let lines = lines.filter(|line| !line.starts_with('*') && !line.starts_with("/*"));
+    let is_code = |line: &&str| !line.starts_with(['*', '/']) && !line.contains(" inline ");
+    let lines = lines.filter(is_code);
     let (mut functions, mut constants) = (Vec::new(), Vec::new());
     for line in lines {
         let declared = line.split_once('(').map(|(declared, _)| declared);
@@ -101,11 +98,16 @@ pub(crate) fn symbols(spec: &Spec) -> Result<String, String> {
         }
     }
     functions.sort_unstable();
+    functions.dedup();
     let mut lists = lists(&spec.root)?;
     lists.extend(spec.api.lists().map(|(_, list)| list.name.clone()));
     lists.sort();
     lists.dedup();
-    render_with("symbols.txt.j2", context! { functions, constants, lists })
+    render(
+        path,
+        include_str!("templates/symbols.txt.j2"),
+        context! { functions, constants, lists },
+    )
 }
 
 /// The names of all lists that the library ever had.

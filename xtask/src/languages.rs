@@ -2,16 +2,40 @@
 
 use crate::names;
 use crate::spec::api::{Api, Type};
+use std::collections::BTreeSet;
+
+/// A text, a number or a truth value in each language.
+struct Scalar {
+    of: Type,
+    rust: &'static str,
+    /// In the table of operations.
+    table: &'static str,
+    python: &'static str,
+    /// How records are read.
+    read: &'static str,
+    cpp: &'static str,
+    /// None where C takes a value apart like any JSON.
+    c: Option<&'static str>,
+}
+
+#[rustfmt::skip]
+static SCALARS: [Scalar; 6] = [
+    Scalar { of: Type::Text, rust: "::std::string::String", table: "Text", python: "str", read: "text", cpp: "std::string", c: Some("talentdata_text") },
+    Scalar { of: Type::Secret, rust: "", table: "Text", python: "str", read: "text", cpp: "std::string", c: None },
+    Scalar { of: Type::Integer, rust: "i64", table: "Integer", python: "int", read: "integer", cpp: "std::int64_t", c: Some("int64_t") },
+    Scalar { of: Type::Unsigned, rust: "u64", table: "Integer", python: "int", read: "integer", cpp: "std::uint64_t", c: None },
+    Scalar { of: Type::Number, rust: "f64", table: "Number", python: "float", read: "number", cpp: "double", c: Some("double") },
+    Scalar { of: Type::Boolean, rust: "bool", table: "Boolean", python: "bool", read: "boolean", cpp: "bool", c: Some("bool") },
+];
+
+fn scalar(of: &Type) -> Option<&'static Scalar> {
+    SCALARS.iter().find(|one| one.of == *of)
+}
 
 /// A type of Rust; `path` leads to the crate of the types.
 pub(crate) fn rust(of: &Type, path: &str) -> String {
     match of {
-        Type::Text => "::std::string::String".to_owned(),
         Type::Secret => format!("{path}Secret"),
-        Type::Integer => "i64".to_owned(),
-        Type::Unsigned => "u64".to_owned(),
-        Type::Number => "f64".to_owned(),
-        Type::Boolean => "bool".to_owned(),
         Type::Enum(name) | Type::Model(name) => format!("{path}{name}"),
         Type::Array(held) => format!("::std::vec::Vec<{}>", rust(held, path)),
         Type::Map(held) => {
@@ -19,8 +43,10 @@ pub(crate) fn rust(of: &Type, path: &str) -> String {
             format!("::std::collections::BTreeMap<::std::string::String, {held}>")
         }
         Type::Object => "::serde_json::Map<::std::string::String, ::serde_json::Value>".to_owned(),
-        Type::Json => "::serde_json::Value".to_owned(),
         Type::Nullable(held) => format!("::std::option::Option<{}>", rust(held, path)),
+        other => scalar(other)
+            .map_or("::serde_json::Value", |one| one.rust)
+            .to_owned(),
     }
 }
 
@@ -37,69 +63,98 @@ pub(crate) fn borrowed(of: &Type) -> String {
 /// The type of a field in the table of operations.
 pub(crate) fn table(of: &Type) -> &'static str {
     match of {
-        Type::Text | Type::Secret | Type::Enum(_) => "Text",
-        Type::Integer | Type::Unsigned => "Integer",
-        Type::Number => "Number",
-        Type::Boolean => "Boolean",
-        _ => "Json",
+        Type::Enum(_) => "Text",
+        other => scalar(other).map_or("Json", |one| one.table),
     }
 }
 
 /// A value that Python sends.
 pub(crate) fn annotation(of: &Type) -> String {
     match of {
-        Type::Text | Type::Secret | Type::Enum(_) => "str".to_owned(),
-        Type::Integer | Type::Unsigned => "int".to_owned(),
-        Type::Number => "float".to_owned(),
-        Type::Boolean => "bool".to_owned(),
+        Type::Enum(_) => "str".to_owned(),
         Type::Array(held) => format!("Sequence[{}]", annotation(held.present())),
         Type::Map(held) => format!("Mapping[str, {}]", annotation(held.present())),
         Type::Model(_) | Type::Object => "Mapping[str, Any]".to_owned(),
-        Type::Json | Type::Nullable(_) => "Any".to_owned(),
+        other => scalar(other).map_or("Any", |one| one.python).to_owned(),
     }
 }
 
-/// How Python reads a field: the kind for the native class, the annotation, and the class that wraps it.
-pub(crate) fn read_by_python(api: &Api, of: &Type) -> (&'static str, String, Option<String>) {
-    let plain = |kind, annotation: &str| (kind, annotation.to_owned(), None);
-    let wrapped = |kind, annotation, name: &str| (kind, annotation, Some(name.to_owned()));
-    let seen = |held: &Type| {
-        let model = api.model_of(held).filter(|one| one.has_class());
-        model.map(|one| one.name.clone())
+/// How Python reads a field: the kind for the native class, the annotation, and the class that wraps it; models that have none
+/// are objects.
+pub(crate) fn read_by_python(
+    of: &Type,
+    has_class: impl Fn(&str) -> bool,
+) -> (&'static str, String, Option<String>) {
+    let class = |of: &Type| match of {
+        Type::Model(name) if has_class(name) => Some(name.clone()),
+        _ => None,
     };
+    let plain = |kind, annotation: &str| (kind, annotation.to_owned(), None);
     match of {
-        Type::Text | Type::Secret => plain("text", "str"),
-        Type::Integer | Type::Unsigned => plain("integer", "int"),
-        Type::Number => plain("number", "float"),
-        Type::Boolean => plain("boolean", "bool"),
-        Type::Enum(name) => wrapped("text", name.clone(), name),
-        Type::Model(_) => match seen(of) {
-            Some(name) => wrapped("model", name.clone(), &name),
-            None => plain("object", "dict[str, Any]"),
-        },
-        Type::Array(held) => match seen(held) {
-            Some(name) => wrapped("models", format!("list[{name}]"), &name),
+        Type::Enum(name) => ("text", name.clone(), Some(name.clone())),
+        Type::Array(held) => match class(held) {
+            Some(name) => ("models", format!("list[{name}]"), Some(name)),
             None if matches!(**held, Type::Text | Type::Enum(_)) => plain("array", "list[str]"),
             None => plain("array", "list[Any]"),
         },
-        Type::Map(held) => match seen(held) {
-            Some(name) => wrapped("model by name", format!("dict[str, {name}]"), &name),
-            None => plain("object", "dict[str, Any]"),
+        Type::Map(held) if let Some(name) = class(held) => {
+            ("model by name", format!("dict[str, {name}]"), Some(name))
+        }
+        Type::Model(_) if let Some(name) = class(of) => ("model", name.clone(), Some(name)),
+        Type::Model(_) | Type::Map(_) | Type::Object => plain("object", "dict[str, Any]"),
+        other => scalar(other).map_or(plain("json", "Any"), |one| plain(one.read, one.python)),
+    }
+}
+
+/// How C reads a field, and the type of its value, or of each of its elements; `exposed` are the models that it has types for.
+pub(crate) fn read_by_c(of: &Type, exposed: &BTreeSet<String>) -> (&'static str, String) {
+    let own = |of: &Type| match of {
+        Type::Model(name) if exposed.contains(name) => {
+            Some(format!("const {} *", names::c_type(name)))
+        }
+        _ => None,
+    };
+    let plain = |read, kind: &str| (read, kind.to_owned());
+    match of {
+        Type::Enum(name) => ("enum", names::c_type(name)),
+        Type::Array(held) if let Some(kind) = own(held) => ("models", kind),
+        Type::Array(held) if **held == Type::Text => plain("texts", "talentdata_text"),
+        Type::Array(_) => plain("items", "talentdata_text"),
+        Type::Map(held) if let Some(kind) = own(held) => ("map", kind),
+        Type::Model(_) if let Some(kind) = own(of) => ("value", kind),
+        other => match scalar(other).and_then(|one| one.c.zip(Some(one.read))) {
+            Some((kind, read)) => plain(read, kind),
+            // Taken apart like any JSON.
+            None => plain("value", "const talentdata_record *"),
         },
-        Type::Object => plain("object", "dict[str, Any]"),
-        Type::Json | Type::Nullable(_) => plain("json", "Any"),
+    }
+}
+
+/// What C++ makes of a value. Without a type of its own it is a record, and so are integers that an int64_t cannot hold.
+pub(crate) fn read_by_cpp(of: &Type, exposed: &BTreeSet<String>) -> String {
+    let held = |of: &Type| match of {
+        // Only the enums of fields have a type.
+        Type::Enum(_) => "std::string".to_owned(),
+        of => read_by_cpp(of, exposed),
+    };
+    match of {
+        Type::Enum(name) => names::c_type(name),
+        Type::Model(name) if exposed.contains(name) => {
+            format!("talentdata::{}", names::cpp_class(name))
+        }
+        Type::Array(of) => format!("std::vector<{}>", held(of)),
+        Type::Map(of) => format!("std::map<std::string, {}>", held(of)),
+        other => scalar(other)
+            .filter(|one| one.c.is_some())
+            .map_or("talentdata::record", |one| one.cpp)
+            .to_owned(),
     }
 }
 
 /// A number, a truth value or a text of C++.
 pub(crate) fn cpp_scalar<'a>(of: &Type, text: &'a str) -> &'a str {
-    match of {
-        Type::Integer => "std::int64_t",
-        Type::Unsigned => "std::uint64_t",
-        Type::Number => "double",
-        Type::Boolean => "bool",
-        _ => text,
-    }
+    let number = scalar(of).filter(|one| one.read != "text");
+    number.map_or(text, |one| one.cpp)
 }
 
 /// A value that C++ sends.

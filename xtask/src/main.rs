@@ -67,7 +67,9 @@ fn main() -> ExitCode {
             outputs::dry_run(&root(), Path::new(file)).map(done)
         }
         ["generate", "--spec", file, "--headers", directory] => {
-            outputs::headers(&root(), Path::new(file), Path::new(directory)).map(done)
+            let spec = spec::Spec::load_file(&root(), Path::new(file), file);
+            spec.and_then(|spec| outputs::headers(&spec, Path::new(directory)))
+                .map(done)
         }
         ["generate", "--spec", file] => outputs::adopt(&root(), Path::new(file)).map(done),
         ["spec-diff", rest @ ..] => spec_diff::run(&root(), rest),

@@ -27,9 +27,10 @@ pub(crate) fn snake(text: &str) -> String {
     numbered(text.to_snake_case(), "n")
 }
 
-/// Rules 1 and 2 as a type.
+/// Rules 1 and 2 as a type; the second time brings single letters that follow each other to what typify makes of them.
 pub(crate) fn camel(text: &str) -> String {
-    numbered(text.to_upper_camel_case(), "N")
+    let once = text.to_upper_camel_case();
+    numbered(once.to_upper_camel_case(), "N")
 }
 
 /// The words with a capital first letter.
@@ -83,10 +84,9 @@ fn is_kept(name: &str, kept: &[&str]) -> bool {
 pub(crate) fn model(schema: &str) -> String {
     let name = camel(schema);
     let class = cpp_class(&name);
-    let is_error = |kind: &ErrorKind| name == format!("{}Error", kind.name());
     let kept = is_kept(&name, &[TYPES, PYTHON_PACKAGE])
         || is_kept(&class, &[CPP, CPP_NAMESPACE])
-        || ErrorKind::ALL.iter().any(is_error);
+        || is_error(&class);
     match kept {
         true => name + "Model",
         false => name,
@@ -110,11 +110,8 @@ pub(crate) fn value_variant(value: &str) -> String {
 
 fn variant(text: &str, taken: &[&str]) -> String {
     let name = camel(text);
-    if taken.contains(&name.as_str()) {
-        name + "Value"
-    } else {
-        name
-    }
+    let kept = taken.contains(&name.as_str());
+    if kept { name + "Value" } else { name }
 }
 
 /// A constant, from the name of a variant as cbindgen does it, so that both agree.
@@ -166,13 +163,13 @@ pub(crate) fn cpp_member(model: &str, wire: &str, suffix: &str) -> String {
 /// The tag of a list in C++.
 pub(crate) fn cpp_list(list: &str) -> String {
     let name = free(list.to_owned(), &[CPP, CPP_NAMESPACE]);
-    match ErrorKind::ALL
-        .iter()
-        .any(|kind| name == format!("{}_error", snake(kind.name())))
-    {
-        true => name + "_",
-        false => name,
-    }
+    if is_error(&name) { name + "_" } else { name }
+}
+
+/// Whether a class of C++ stands for a kind of error.
+fn is_error(class: &str) -> bool {
+    let kinds = &mut ErrorKind::ALL.iter();
+    kinds.any(|kind| class == snake(kind.name()) + "_error")
 }
 
 /// The attribute of a Python enum.

@@ -1,6 +1,6 @@
 //! The one table of generated files, and the two things done with it: write and check.
 
-use crate::render::{render, rust, settings_page};
+use crate::render::{render, rust};
 use crate::spec::{FILE, Spec};
 use crate::{Outcome, c, models, python};
 use std::path::Path;
@@ -9,52 +9,49 @@ use std::path::Path;
 enum Source {
     /// A template; Rust is formatted.
     Template(&'static str),
-    /// A function that is given the spec.
-    By(fn(&Spec) -> Result<String, String>),
-    /// The exported functions of the C library.
-    Header,
+    /// A function that is given the spec, and the path.
+    By(fn(&Spec, &str) -> Result<String, String>),
 }
 
-use Source::{By, Header, Template};
+use Source::{By, Template};
 
 /// Every generated file of the repository.
 #[rustfmt::skip]
 const OUTPUTS: [(&str, Source); 26] = [
     ("crates/types/src/generated/models.rs", By(models::models)),
-    ("crates/types/src/generated/operations.rs", Template("operations.rs.j2")),
-    ("crates/core/src/generated/calls.rs", Template("calls.rs.j2")),
-    ("crates/core/src/generated/settings.rs", Template("settings.rs.j2")),
-    ("bindings/python/talentdata/_errors.py", Template("_errors.py.j2")),
-    ("bindings/python/talentdata/_models.py", Template("_models.py.j2")),
-    ("bindings/python/talentdata/_lists.py", Template("_lists.py.j2")),
-    ("bindings/python/talentdata/_calls.py", Template("_calls.py.j2")),
-    ("bindings/python/talentdata/_settings.py", Template("_settings.py.j2")),
+    ("crates/types/src/generated/operations.rs", Template(include_str!("templates/operations.rs.j2"))),
+    ("crates/core/src/generated/calls.rs", Template(include_str!("templates/calls.rs.j2"))),
+    ("crates/core/src/generated/settings.rs", Template(include_str!("templates/settings.rs.j2"))),
+    ("bindings/python/talentdata/_errors.py", Template(include_str!("templates/_errors.py.j2"))),
+    ("bindings/python/talentdata/_models.py", Template(include_str!("templates/_models.py.j2"))),
+    ("bindings/python/talentdata/_lists.py", Template(include_str!("templates/_lists.py.j2"))),
+    ("bindings/python/talentdata/_calls.py", Template(include_str!("templates/_calls.py.j2"))),
+    ("bindings/python/talentdata/_settings.py", Template(include_str!("templates/_settings.py.j2"))),
     ("bindings/python/talentdata/_results.py", By(python::results)),
-    ("bindings/python/talentdata/_list.py", By(python::list)),
-    ("bindings/python/talentdata/_client.py", By(python::client)),
-    ("bindings/c/include/talentdata/error.h", Header),
-    ("bindings/c/include/talentdata/record.h", Header),
-    ("bindings/c/include/talentdata/log.h", Header),
-    ("bindings/c/include/talentdata/client.h", Header),
-    ("bindings/c/include/talentdata/scan.h", Header),
-    ("bindings/c/include/talentdata/job.h", Header),
-    ("bindings/c/include/talentdata/mirror.h", Header),
-    ("bindings/c/include/talentdata/models.h", Template("models.h.j2")),
-    ("bindings/c/include/talentdata/operations.h", Template("operations.h.j2")),
-    ("bindings/c/include/talentdata/errors.hpp", Template("errors.hpp.j2")),
-    ("bindings/c/include/talentdata/models.hpp", Template("models.hpp.j2")),
-    ("bindings/c/include/talentdata/operations.hpp", Template("operations.hpp.j2")),
+    ("bindings/python/talentdata/_list.py", By(python::blocking)),
+    ("bindings/python/talentdata/_client.py", By(python::blocking)),
+    ("bindings/c/include/talentdata/error.h", By(c::header)),
+    ("bindings/c/include/talentdata/record.h", By(c::header)),
+    ("bindings/c/include/talentdata/log.h", By(c::header)),
+    ("bindings/c/include/talentdata/client.h", By(c::header)),
+    ("bindings/c/include/talentdata/scan.h", By(c::header)),
+    ("bindings/c/include/talentdata/job.h", By(c::header)),
+    ("bindings/c/include/talentdata/mirror.h", By(c::header)),
+    ("bindings/c/include/talentdata/models.h", Template(include_str!("templates/models.h.j2"))),
+    ("bindings/c/include/talentdata/operations.h", Template(include_str!("templates/operations.h.j2"))),
+    ("bindings/c/include/talentdata/errors.hpp", Template(include_str!("templates/errors.hpp.j2"))),
+    ("bindings/c/include/talentdata/models.hpp", Template(include_str!("templates/models.hpp.j2"))),
+    ("bindings/c/include/talentdata/operations.hpp", Template(include_str!("templates/operations.hpp.j2"))),
     ("bindings/c/symbols.txt", By(c::symbols)),
-    ("docs/settings.md", By(settings_page)),
+    ("docs/settings.md", Template(include_str!("templates/settings.md"))),
 ];
 
 impl Source {
     fn text(&self, path: &str, spec: &Spec) -> Result<String, String> {
         match self {
-            Header => c::header(spec, path),
-            Template(name) if name.contains(".rs.") => rust(name, spec),
-            Template(name) => render(name, spec),
-            By(make) => make(spec),
+            Template(text) if path.ends_with(".rs") => rust(path, text, spec.data()),
+            Template(text) => render(path, text, spec.data()),
+            By(make) => make(spec, path),
         }
     }
 }
@@ -63,12 +60,7 @@ impl Source {
 pub(crate) fn write(root: &Path) -> Outcome {
     let spec = Spec::load(root)?;
     for (path, text) in differing(&spec)? {
-        let target = spec.root.join(path);
-        let directory = target.parent().ok_or(format!("{path} has no directory"))?;
-        std::fs::create_dir_all(directory)
-            .and_then(|()| std::fs::write(&target, text))
-            .map_err(|error| format!("cannot write {path}: {error}"))?;
-        println!("wrote {path}");
+        save(root, path, &text)?;
     }
     print!("{}", spec.summary);
     Ok(())
@@ -77,11 +69,15 @@ pub(crate) fn write(root: &Path) -> Outcome {
 /// Takes a file from elsewhere as the spec of the workspace, and generates from it.
 pub(crate) fn adopt(root: &Path, file: &Path) -> Outcome {
     let spec = Spec::load_file(root, file, &file.display().to_string())?;
-    let text = format!("{:#}\n", spec.document.value);
-    std::fs::write(root.join(FILE), text)
-        .map_err(|error| format!("cannot write {FILE}: {error}"))?;
-    println!("wrote {FILE}");
+    save(root, FILE, &format!("{:#}\n", spec.document.value))?;
     write(root)
+}
+
+fn save(root: &Path, path: &str, text: &str) -> Outcome {
+    std::fs::write(root.join(path), text)
+        .map_err(|error| format!("cannot write {path}: {error}"))?;
+    println!("wrote {path}");
+    Ok(())
 }
 
 /// Says what a spec would yield, from a file anywhere; writes nothing.
@@ -91,51 +87,45 @@ pub(crate) fn dry_run(root: &Path, file: &Path) -> Outcome {
         println!("would write {path}");
     }
     print!("{}", spec.summary);
-    let api = &spec.api;
+    let (api, lists) = (&spec.api, spec.api.lists().count());
+    let [operations, models, enums] = [api.operations.len(), api.models.len(), api.enums.len()];
     println!(
-        "{} operations, {} of them lists; {} models, {} enums; nothing was written",
-        api.operations.len(),
-        api.lists().count(),
-        api.models.len(),
-        api.enums.len()
+        "{operations} operations, {lists} of them lists; {models} models, {enums} enums; nothing was written"
     );
     Ok(())
 }
 
 /// Fails, naming the files, when any differs from what the spec yields.
 pub(crate) fn check(root: &Path) -> Outcome {
-    let differing = differing(&Spec::load(root)?)?;
-    let stale: Vec<&str> = differing.into_iter().map(|(path, _)| path).collect();
-    if stale.is_empty() {
-        return Ok(());
+    let stale = differing(&Spec::load(root)?)?;
+    let stale: Vec<&str> = stale.into_iter().map(|(path, _)| path).collect();
+    match stale.is_empty() {
+        true => Ok(()),
+        false => Err(format!(
+            "out of date: {}; run `cargo xtask generate`",
+            stale.join(", ")
+        )),
     }
-    Err(format!(
-        "out of date: {}; run `cargo xtask generate`",
-        stale.join(", ")
-    ))
 }
 
-/// Writes the C headers that depend on the spec into a directory, for a spec from elsewhere.
-pub(crate) fn headers(root: &Path, file: &Path, directory: &Path) -> Outcome {
-    let spec = Spec::load_file(root, file, &file.display().to_string())?;
-    for name in ["models.h", "operations.h"] {
-        let text = render(&format!("{name}.j2"), &spec)?;
-        std::fs::write(directory.join(name), text)
-            .map_err(|error| format!("cannot write {name}: {error}"))?;
+/// Writes the C headers that depend on a spec into a directory.
+pub(crate) fn headers(spec: &Spec, directory: &Path) -> Outcome {
+    let of_c = |path: &str| path.ends_with("/models.h") || path.ends_with("/operations.h");
+    for (path, source) in OUTPUTS.iter().filter(|(path, _)| of_c(path)) {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        save(directory, name, &source.text(path, spec)?)?;
     }
     Ok(())
 }
 
 fn differing(spec: &Spec) -> Result<Vec<(&'static str, String)>, String> {
-    let mut out = Vec::new();
-    for (path, source) in &OUTPUTS {
-        let text = source.text(path, spec)?;
-        let present = std::fs::read_to_string(spec.root.join(path)).unwrap_or_default();
-        if present != text {
-            out.push((*path, text));
-        }
-    }
-    Ok(out)
+    let texts = OUTPUTS
+        .iter()
+        .map(|(path, source)| Ok((*path, source.text(path, spec)?)));
+    let mut texts = texts.collect::<Result<Vec<(&str, String)>, String>>()?;
+    let present = |path: &str| std::fs::read_to_string(spec.root.join(path)).unwrap_or_default();
+    texts.retain(|(path, text)| present(path) != *text);
+    Ok(texts)
 }
 
 #[cfg(test)]

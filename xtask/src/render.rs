@@ -1,35 +1,14 @@
 //! Generated text: a template per file, which looks like the file that it makes.
 
-use crate::spec::{FILE, Spec};
-use crate::{names, settings};
+use crate::names;
+use crate::spec::FILE;
 use minijinja::{Environment, Value};
-
-/// Includes templates by their names.
-macro_rules! templates {
-    ($($name:literal)*) => {
-        [$(($name, include_str!(concat!("templates/", $name)))),*]
-    };
-}
-
-const TEMPLATES: [(&str, &str); 16] = templates![
-    "operations.rs.j2" "calls.rs.j2" "settings.rs.j2"
-    "_errors.py.j2" "_models.py.j2" "_lists.py.j2" "_calls.py.j2" "_settings.py.j2" "signature.j2"
-    "models.h.j2" "operations.h.j2"
-    "errors.hpp.j2" "models.hpp.j2" "operations.hpp.j2"
-    "settings.md.j2" "symbols.txt.j2"
-];
 
 /// Where the table of settings is.
 const SETTINGS: &str = "crates/core/src/settings/table.rs";
 
-/// Fills a template with what a spec says.
-pub(crate) fn render(template: &str, spec: &Spec) -> Result<String, String> {
-    render_with(template, spec.data())
-}
-
-/// Fills a template with other data.
-pub(crate) fn render_with(template: &str, data: Value) -> Result<String, String> {
-    let failed = |error: minijinja::Error| format!("{template}: {error:#}");
+/// Fills a template; `path` is that of the file it makes.
+pub(crate) fn render(path: &str, template: &str, data: Value) -> Result<String, String> {
     let mut environment = Environment::new();
     environment.set_trim_blocks(true);
     environment.set_lstrip_blocks(true);
@@ -43,13 +22,13 @@ pub(crate) fn render_with(template: &str, data: Value) -> Result<String, String>
     environment.add_filter("sentence", |text: String| names::sentence(&text));
     environment.add_filter("snake", |text: String| names::snake(&text));
     environment.add_filter("wrap", |text: String, width: usize| wrap(&text, width));
-    environment.add_filter("rustdoc", |text: String| settings::documentation(&text));
-    for (name, source) in TEMPLATES {
-        environment.add_template(name, source).map_err(failed)?;
-    }
-    let filled = environment.get_template(template);
-    let text = filled.and_then(|one| one.render(data)).map_err(failed)?;
-    Ok(without_sections(&text))
+    let signature = include_str!("templates/signature.j2");
+    let text = environment
+        .add_template("signature.j2", signature)
+        .and_then(|()| environment.render_named_str(path, template, data));
+    Ok(without_sections(
+        &text.map_err(|error| format!("{path}: {error:#}"))?,
+    ))
 }
 
 /// The text without references to sections, such as ` (sections 4 and 9)`: they are of a document that its readers do not have.
@@ -65,19 +44,19 @@ fn without_sections(text: &str) -> String {
     out
 }
 
-/// A file of Rust that the spec yields.
-pub(crate) fn rust(template: &str, spec: &Spec) -> Result<String, String> {
-    let source = if template.contains("settings") {
+/// A file of Rust, formatted.
+pub(crate) fn rust(path: &str, template: &str, data: Value) -> Result<String, String> {
+    let text = render(path, template, data)?;
+    let file = syn::parse_file(&text).map_err(|error| {
+        let at = error.span().start().line;
+        let line = text.lines().nth(at.saturating_sub(1)).unwrap_or_default();
+        format!("{path}: {error} in {line:?}")
+    })?;
+    let source = if path.contains("settings") {
         SETTINGS
     } else {
         FILE
     };
-    let text = render(template, spec)?;
-    let file = syn::parse_file(&text).map_err(|error| {
-        let at = error.span().start().line;
-        let line = text.lines().nth(at.saturating_sub(1)).unwrap_or_default();
-        format!("{template}: {error} in {line:?}")
-    })?;
     Ok(print(source, &file))
 }
 
@@ -99,19 +78,4 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
-}
-
-/// The part of a file between two marks, as the template fills it; the rest stays as it is.
-pub(crate) fn settings_page(spec: &Spec) -> Result<String, String> {
-    const FILE: &str = "docs/settings.md";
-    let text = std::fs::read_to_string(spec.root.join(FILE))
-        .map_err(|error| format!("{FILE}: {error}"))?;
-    let begin =
-        format!("<!-- written by `cargo xtask generate` from {SETTINGS}; do not edit -->\n");
-    let end = "<!-- end of settings -->";
-    let parts = text.split_once(&begin);
-    let parts = parts.and_then(|(before, rest)| Some((before, rest.split_once(end)?.1)));
-    let (before, after) = parts.ok_or(format!("{FILE} does not say where the settings go"))?;
-    let rows = render("settings.md.j2", spec)?;
-    Ok(format!("{before}{begin}{rows}{end}{after}"))
 }

@@ -59,19 +59,6 @@ pub(crate) fn view(one: &Setting) -> Value {
         name, description, rust, rust_kept, python, python_doc, selects_profile,
         camel => &camel, kind => shown.split('(').next(), what => one.what,
         variable => one.variable(), flag => one.flag(), values => one.values(),
-        default => default.unwrap_or_default(), of_calls => one.scope == Scope::Calls,
+        default => default.unwrap_or_default(), of_calls => one.scope() == Scope::Calls,
     }
-}
-
-/// A comment of Rust: a sentence, with addresses marked, since rustdoc warns of bare ones.
-pub(crate) fn documentation(words: &str) -> String {
-    let marked = words.split(' ').map(|word| match word.starts_with("http") {
-        true => {
-            let url = word.trim_end_matches(['.', ',', ';']);
-            word.replacen(url, &format!("`{url}`"), 1)
-        }
-        false => word.to_owned(),
-    });
-    let words = sentence(&marked.collect::<Vec<_>>().join(" "));
-    format!("{}.", words.trim_end_matches('.'))
 }

@@ -7,11 +7,11 @@ mod operations;
 
 use crate::names;
 use crate::names::registry::{Registry, Thing};
-use crate::spec::api::{Api, Model, Type};
+use crate::spec::api::{Api, Model, Operation, Type};
 use crate::spec::reachable;
 use minijinja::{Value, context};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::ops::{Deref, DerefMut};
 
 struct View<'a> {
     api: &'a Api,
@@ -24,21 +24,7 @@ struct View<'a> {
     exposed: BTreeSet<String>,
     /// The names in C of all models and enums, and of what each has of its own.
     types: BTreeSet<String>,
-    names: Registry,
-}
-
-impl Deref for View<'_> {
-    type Target = Registry;
-
-    fn deref(&self) -> &Registry {
-        &self.names
-    }
-}
-
-impl DerefMut for View<'_> {
-    fn deref_mut(&mut self) -> &mut Registry {
-        &mut self.names
-    }
+    names: RefCell<Registry>,
 }
 
 /// The data for every template, and the names in it.
@@ -46,57 +32,67 @@ pub(crate) fn view(api: &Api) -> (Value, Registry) {
     let models = api.models.iter().map(|model| &model.name);
     let types = models.chain(api.enums.iter().map(|known| &known.name));
     let own = |name: &str| ["", "_json", "_free"].map(|own| names::c_type(name) + own);
-    let given = reachable(api, responses(api));
-    let exposed = api
-        .models
-        .iter()
-        .filter(|one| one.has_class() && (api.is_record(&one.name) || given.contains(&one.name)));
-    let mut view = View {
+    let calls = || api.operations.iter().filter(|one| one.is_call());
+    let bodies = calls().filter_map(|one| Some(one.body.as_ref()?.kind.named()?.to_owned()));
+    // Pages have a handle of their own, and a function that gives their pagination.
+    let responses = calls().filter_map(|one| api.model_of(one.response.as_ref()?));
+    let responses = responses
+        .filter(|one| !one.is_page())
+        .map(|one| one.name.clone());
+    let given = reachable(api, responses.chain(["Pagination".to_owned()]).collect());
+    let exposed =
+        |one: &&Model| one.has_class() && (api.is_record(&one.name) || given.contains(&one.name));
+    let exposed = api.models.iter().filter(exposed);
+    let view = View {
         api,
-        sent: reachable(api, bodies(api)),
+        sent: reachable(api, bodies.collect()),
         exposed: exposed.map(|one| one.name.clone()).collect(),
-        given,
         types: types.flat_map(|name| own(name)).collect(),
-        names: Registry::default(),
+        given,
+        names: RefCell::default(),
     };
     if api.lists().next().is_none() {
         let way = "name limit and offset as parameters and pagination in the response of each list";
-        let own = Thing::new("lists", "", "/paths", way);
-        view.refuse(&own, "no operation is a paginated list".to_owned());
+        let own = view.thing("lists", "", "/paths", way);
+        own.refuse("no operation is a paginated list".to_owned());
     }
-    let operations = api.operations.iter().map(|one| view.operation(one));
-    let (operations, lists): (Vec<Value>, Vec<Option<Value>>) = operations.unzip();
-    let lists: Vec<Value> = lists.into_iter().flatten().collect();
+    let mut lists = Vec::new();
+    let named = |one: &Operation| {
+        let (value, list) = view.operation(one);
+        lists.extend(list);
+        value
+    };
+    let operations: Vec<Value> = api.operations.iter().map(named).collect();
     let models: Vec<Value> = api.models.iter().map(|one| view.model(one)).collect();
     let enums: Vec<Value> = api.enums.iter().map(|one| view.enumeration(one)).collect();
     let is_call = |value: &&Value| value.get_attr("callable").is_ok_and(|one| one.is_true());
     let calls: Vec<Value> = operations.iter().filter(is_call).cloned().collect();
-    (
-        context! { calls, operations, lists, enums, models },
-        view.names,
-    )
+    let data = context! { calls, operations, lists, enums, models };
+    (data, view.names.into_inner())
 }
 
-/// The models of request bodies.
-fn bodies(api: &Api) -> BTreeSet<String> {
-    let calls = api.operations.iter().filter(|one| one.is_call());
-    let bodies = calls.filter_map(|one| one.body.as_ref()?.kind.named());
-    bodies.map(str::to_owned).collect()
-}
+impl View<'_> {
+    /// A thing of the spec: what it is, what the spec calls it, where it stands, and what to do where it cannot be named.
+    fn thing(&self, key: &str, written: &str, at: &str, way: &'static str) -> Thing<'_> {
+        let [key, written, at] = [key, written, at].map(str::to_owned);
+        Thing {
+            names: &self.names,
+            key,
+            written,
+            at,
+            way,
+        }
+    }
 
-/// The models that C functions give; pages have a handle of their own, and a function that gives their pagination.
-fn responses(api: &Api) -> BTreeSet<String> {
-    let calls = api.operations.iter().filter(|one| one.is_call());
-    let models = calls.filter_map(|one| api.model_of(one.response.as_ref()?));
-    let models = models.filter(|one| !one.is_page());
-    let names = models.map(|one| one.name.clone());
-    names.chain(["Pagination".to_owned()]).collect()
-}
-
-impl<'a> View<'a> {
     /// The model that C sees of a type.
-    fn exposed(&self, kind: Option<&Type>) -> Option<&'a Model> {
+    fn exposed(&self, kind: Option<&Type>) -> Option<&Model> {
         let model = self.api.model_of(kind?);
         model.filter(|one| self.exposed.contains(&one.name))
     }
+}
+
+/// What these say, parted by commas.
+fn joined(all: impl IntoIterator<Item: ToString>) -> String {
+    let all = all.into_iter().map(|one| one.to_string());
+    all.collect::<Vec<String>>().join(", ")
 }

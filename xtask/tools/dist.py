@@ -3,39 +3,32 @@
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
+import zipfile
 from os import environ
 from pathlib import Path
 
-from commands import PYTHON_PROJECT, PYTHON_TESTS, ROOT, VERSION, Failure, build, environment, only, output, pip, succeed, target, tool, wheel, within
+from commands import PYTHON_PROJECT, PYTHON_TESTS, ROOT, VERSION, Failure, build, environment, only, pip, succeed, target, tool, wheel, within
 
 #: The number of the library's interface.
 SONAME = f"libtalentdata.so.{(ROOT / 'crates/ffi-c/abi').read_text().strip()}"
-#: Licences, and what valgrind need not report.
-SHARED = {
+#: What is installed beside the library and its headers; `.in` files have places for the version and for what a static link needs.
+FILES = {
     "LICENSE-MIT": "share/doc/talentdata",
     "LICENSE-APACHE": "share/doc/talentdata",
     "bindings/c/share/talentdata.supp": "share/talentdata",
+    "bindings/c/cmake/talentdata-config.cmake.in": "lib/cmake/talentdata",
+    "bindings/c/cmake/talentdata-config-version.cmake.in": "lib/cmake/talentdata",
+    "bindings/c/cmake/talentdata.pc.in": "lib/pkgconfig",
+    "bindings/c/cmake/talentdata-static.pc.in": "lib/pkgconfig",
 }
-#: Files with places for the version and the libraries that a static link needs.
-TEMPLATES = {
-    "talentdata-config.cmake": "lib/cmake/talentdata",
-    "talentdata-config-version.cmake": "lib/cmake/talentdata",
-    "talentdata.pc": "lib/pkgconfig",
-    "talentdata-static.pc": "lib/pkgconfig",
-}
-#: What the wheel has to hold, by the ends of names.
-WHEEL = [
-    *["talentdata/__init__.py", "talentdata/_talentdata.abi3.so", "talentdata/_talentdata.pyi", "talentdata/py.typed"],
-    *["talentdata/pytest_plugin.py", ".dist-info/entry_points.txt", ".dist-info/licenses/LICENSE-APACHE"],
-    *[".dist-info/licenses/LICENSE-MIT", ".dist-info/sboms/talentdata-py.cyclonedx.json"],
-]
-#: What the source package has to hold.
-SOURCES = [
-    *["/crates/py/src/lib.rs", "/crates/core/src/lib.rs", "/crates/sandbox/README.md", "/crates/sandbox/openapi.json"],
-    *["/talentdata/py.typed", "/Cargo.lock", "/pyproject.toml", "/LICENSE-MIT"],
-]
-#: What only the makers of the package need.
+#: What the wheel and the source package have to hold, by the ends of names, and what only the makers of the package need.
+WHEEL = """talentdata/__init__.py talentdata/_talentdata.abi3.so talentdata/_talentdata.pyi talentdata/py.typed
+    talentdata/pytest_plugin.py .dist-info/entry_points.txt .dist-info/licenses/LICENSE-APACHE
+    .dist-info/licenses/LICENSE-MIT .dist-info/sboms/talentdata-py.cyclonedx.json"""
+SOURCES = """/crates/py/src/lib.rs /crates/core/src/lib.rs /crates/sandbox/README.md /crates/sandbox/openapi.json
+    /talentdata/py.typed /Cargo.lock /pyproject.toml /LICENSE-MIT"""
 OURS = ["bindings/python/tests/", "talentdata/tests/", ".ipynb"]
 
 
@@ -55,9 +48,6 @@ def install(made, prefix):
         (directory / name).unlink(missing_ok=True)
         (directory / name).symlink_to(leads_to)
     shutil.copytree(ROOT / "bindings/c/include", prefix / "include", dirs_exist_ok=True)
-    for name, place in SHARED.items():
-        (prefix / place).mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, prefix / place)
     # Versions of one series work with what was built against any of them.
     parts = VERSION.split(".")
     marks = {
@@ -67,12 +57,12 @@ def install(made, prefix):
         "STATIC_LIBS": ";".join(flag[2:] for flag in libraries),
         "STATIC_FLAGS": " ".join(libraries),
     }
-    for name, place in TEMPLATES.items():
-        text = (ROOT / f"bindings/c/cmake/{name}.in").read_text()
+    for name, place in FILES.items():
+        text = (ROOT / name).read_text()
         for mark, value in marks.items():
             text = text.replace(f"@{mark}@", value)
         (prefix / place).mkdir(parents=True, exist_ok=True)
-        (prefix / place / name).write_text(text)
+        (prefix / place / Path(name).name.removesuffix(".in")).write_text(text)
     print(f"installed libtalentdata {VERSION} into {prefix}", flush=True)
 
 
@@ -119,15 +109,12 @@ def python():
         raise Failure(f"{made.name}: the tags are not cp310-abi3 of version {VERSION}")
     if made.name.startswith(f"{start}linux"):
         raise Failure(f"{made.name}: no package index takes a wheel of plain linux; it links what not every system has")
-    for reader, package, wanted in (("zipfile", made, WHEEL), ("tarfile", sources, SOURCES)):
-        listed = output(programs / "python", "-m", reader, "-l", package, env=within(programs))
-        names = [line.split()[0] for line in listed.splitlines() if line.strip()]
-        missing = [one for one in wanted if not any(name.endswith(one) for name in names)]
-        if missing:
-            raise Failure(f"{package} lacks {', '.join(missing)}")
-        for name in names:
-            if any(ours in name for ours in OURS):
-                raise Failure(f"{package} holds what only its makers need: {name}")
+    held = {made: zipfile.ZipFile(made).namelist(), sources: tarfile.open(sources).getnames()}
+    for (package, names), wanted in zip(held.items(), (WHEEL, SOURCES)):
+        missing = [one for one in wanted.split() if not any(name.endswith(one) for name in names)]
+        foreign = [name for name in names if any(ours in name for ours in OURS)]
+        if missing or foreign:
+            raise Failure(f"{package} lacks {missing}, and holds {foreign}, which only its makers need")
     # As an installer does before it builds; nothing is installed.
     pip(programs, "--dry-run", "--force-reinstall", "--no-deps", "--no-index", "--no-build-isolation", sources)
     print(f"{made}\n{sources}")

@@ -116,7 +116,7 @@ class Receipt(ScanReceipt):
         "What \"proven\" assumes, because it cannot be checked from outside; `None` where completeness is not proven.",
     )
     """What \"proven\" assumes, because it cannot be checked from outside; `None` where completeness is not proven."""
-    doubts: Field[list[Any]] = Field(
+    doubts: Field[list[str]] = Field(
         "doubts",
         "array",
         "Why completeness is not proven.",

@@ -1,116 +1,102 @@
 //! The reserved names of our own code are those of the sources: each list must contain what is found there.
 
 use super::reserved::*;
-use std::path::{Path, PathBuf};
-use syn::{ImplItem, Item, Type};
+use std::path::Path;
 
-/// The hand-written files below a directory.
-fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
-    let mut out = Vec::new();
-    for entry in std::fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() && !path.ends_with("generated") {
-            out.extend(files(&path, extension));
-        } else if path.extension().is_some_and(|own| own == extension) {
-            out.push(path);
-        }
-    }
-    out
+const MODIFIERS: &str = " pub crate super async unsafe extern C nodiscard";
+
+/// The hand-written sources below a directory, one behind the other.
+fn sources(directory: &Path, extension: &str) -> String {
+    let paths = std::fs::read_dir(directory).unwrap();
+    let texts = paths.map(|entry| match entry.unwrap().path() {
+        path if path.is_dir() => sources(&path, extension),
+        path if path.extension().is_none_or(|own| own != extension) => String::new(),
+        path => std::fs::read_to_string(path).unwrap(),
+    });
+    texts
+        .filter(|text| !text.starts_with("//! Gen") && !text.starts_with("// Gen"))
+        .collect()
 }
 
-/// The word behind the first of these beginnings that a line has.
-fn word<'a>(line: &'a str, beginnings: &[&str]) -> Option<&'a str> {
-    let rest = beginnings.iter().find_map(|one| line.strip_prefix(one))?;
-    let rest = rest.trim_start_matches("[[nodiscard]] ");
-    let end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
-    Some(&rest[..end.unwrap_or(rest.len())])
+/// The names behind these keywords, on lines indented by so many spaces.
+fn declared<'a>(text: &'a str, indent: usize, keywords: &str) -> Vec<&'a str> {
+    let name = |line: &'a str| {
+        let (spaces, line) = line.split_at_checked(indent)?;
+        let mut words = line.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        let mut words = words
+            .by_ref()
+            .filter(|word| !MODIFIERS.split(' ').any(|one| one == *word));
+        let keyword = words.next()?;
+        let is_code = spaces.trim().is_empty() && !line.starts_with(['/', '#', ' ']);
+        words
+            .next()
+            .filter(|_| is_code && keywords.split(' ').any(|one| one == keyword))
+    };
+    text.lines().filter_map(name).collect()
 }
 
-fn is_client(of: &Type) -> bool {
-    matches!(of, Type::Path(of) if of.path.is_ident("Client"))
+/// The parts of a text that begin so, each up to its end.
+fn parts(text: &str, begin: &str, end: &str) -> String {
+    let parts = text.split(begin).skip(1);
+    parts.map(|part| part.split(end).next().unwrap()).collect()
 }
 
-fn are_reserved(list: &str, reserved: &str, names: &[String]) {
-    assert!(!names.is_empty(), "{list}: none found");
-    let missing = |name: &&String| !reserved.split_whitespace().any(|one| one == name.as_str());
-    let missing: Vec<&String> = names.iter().filter(missing).collect();
-    assert!(missing.is_empty(), "add to {list}: {missing:?}");
+fn are_reserved(list: &str, reserved: &str, mut names: Vec<&str>) {
+    assert!(names.len() > 5, "{list}: {names:?}");
+    names.retain(|name| !reserved.split_whitespace().any(|one| one == *name));
+    assert!(names.is_empty(), "add to {list}: {names:?}");
 }
 
 #[test]
 fn names_of_hand_written_code_are_reserved() {
     let root = crate::root();
-    let (mut types, mut client, mut c_client) = (Vec::new(), Vec::new(), Vec::new());
-    let mut exported = Vec::new();
-    for directory in ["crates/types/src", "crates/ffi-c/src", "crates/core/src"] {
-        for file in files(&root.join(directory), "rs") {
-            let text = std::fs::read_to_string(file).unwrap();
-            for item in syn::parse_file(&text).unwrap().items {
-                match item {
-                    Item::Impl(item) if item.trait_.is_none() && is_client(&item.self_ty) => {
-                        client.extend(item.items.iter().filter_map(|one| match one {
-                            ImplItem::Fn(method) => Some(method.sig.ident.to_string()),
-                            _ => None,
-                        }));
-                    }
-                    Item::Fn(item) => {
-                        let name = item.sig.ident.to_string();
-                        c_client.extend(name.strip_prefix("talentdata_client_").map(str::to_owned));
-                        exported.extend(name.starts_with("talentdata_").then_some(name));
-                    }
-                    // Those of the core stand in no scope of generated code.
-                    _ if directory == "crates/core/src" => {}
-                    Item::Struct(item) => types.push(item.ident.to_string()),
-                    Item::Enum(item) => types.push(item.ident.to_string()),
-                    Item::Type(item) => types.push(item.ident.to_string()),
-                    _ => {}
-                }
-            }
-        }
-    }
-    are_reserved("TYPES", TYPES, &types);
-    are_reserved("RUST_CLIENT", RUST_CLIENT, &client);
-    are_reserved("C_CLIENT", C_CLIENT, &c_client);
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+    let [types, core, library] = ["types", "core", "ffi-c"]
+        .map(|name| sources(&root.join("crates").join(name).join("src"), "rs"));
+    let clients = parts(&(core + &library), "\nimpl Client {\n", "\n}\n");
+    are_reserved("RUST_CLIENT", RUST_CLIENT, declared(&clients, 4, "fn"));
+    let mut exported = declared(&library, 0, "fn");
+    exported.retain(|name| name.starts_with("talentdata_"));
     // Of the sources that headers are made of none is missing.
-    let symbols = std::fs::read_to_string(root.join("bindings/c/symbols.txt")).unwrap();
-    are_reserved("bindings/c/symbols.txt, by SOURCES", &symbols, &exported);
-
-    let mut headers = files(&root.join("bindings/c/include"), "hpp");
-    headers.retain(|path| !path.ends_with("errors.hpp") && !path.ends_with("models.hpp"));
-    headers.retain(|path| !path.ends_with("operations.hpp"));
-    let texts = headers.iter().map(std::fs::read_to_string);
-    let headers: String = texts.map(Result::unwrap).collect();
-    let declared = headers.lines().filter_map(|line| {
-        let function = line
-            .strip_prefix("inline ")
-            .filter(|rest| rest.contains('('));
-        let function =
-            function.and_then(|rest| rest.split('(').next()?.rsplit([' ', '*', '&']).next());
-        function.or_else(|| word(line, &["class ", "struct ", "using ", "namespace "]))
-    });
-    let declared =
-        declared.filter(|name| *name != "namespace" && !name.is_empty() && !name.contains("::"));
-    let declared: Vec<String> = declared.map(str::to_owned).collect();
-    are_reserved("CPP_NAMESPACE", CPP_NAMESPACE, &declared);
-
-    let package = root.join("bindings/python/talentdata");
-    let read = |name: &str| std::fs::read_to_string(package.join(name)).unwrap();
-    let native = read("_talentdata.pyi");
-    let base = native.split("\nclass BaseClient").nth(1).unwrap();
-    let methods = format!(
-        "{}{}",
-        base.split("\nclass ").next().unwrap(),
-        read("_client.py")
+    are_reserved(
+        "HEADERS in c.rs",
+        &read("bindings/c/symbols.txt"),
+        exported.clone(),
     );
-    let methods = methods
+    let of_client = exported
+        .iter()
+        .filter_map(|name| name.strip_prefix("talentdata_client_"));
+    are_reserved("C_CLIENT", C_CLIENT, of_client.collect());
+    are_reserved(
+        "TYPES",
+        TYPES,
+        declared(&(types + &library), 0, "struct enum type"),
+    );
+
+    let cpp = sources(&root.join("bindings/c/include"), "hpp");
+    let functions = cpp
         .lines()
-        .filter_map(|line| word(line, &["    def ", "    async def "]));
-    let methods: Vec<String> = methods.map(str::to_owned).collect();
-    are_reserved("PYTHON_CLIENT", PYTHON_CLIENT, &methods);
-    let package = read("__init__.py");
-    let listed = package
+        .filter_map(|line| line.strip_prefix("inline ")?.split_once('('));
+    let functions = functions.filter_map(|(start, _)| start.rsplit([' ', '*', '&']).next());
+    let mut names = declared(&cpp, 0, "class struct using namespace");
+    names.extend(functions.filter(|name| !name.contains("::")));
+    names.retain(|name| *name != "namespace");
+    are_reserved("CPP_NAMESPACE", CPP_NAMESPACE, names);
+
+    let package = |name: &str| read(&format!("bindings/python/talentdata/{name}"));
+    let base = parts(
+        &package("_talentdata.pyi"),
+        "\nclass BaseClient",
+        "\nclass ",
+    );
+    are_reserved(
+        "PYTHON_CLIENT",
+        PYTHON_CLIENT,
+        declared(&(base + &package("_client.py")), 4, "def"),
+    );
+    let listed = package("__init__.py");
+    let listed = listed
         .lines()
         .filter_map(|line| line.trim().strip_prefix('"')?.strip_suffix("\","));
-    let listed: Vec<String> = listed.map(str::to_owned).collect();
-    are_reserved("PYTHON_PACKAGE", PYTHON_PACKAGE, &listed);
+    are_reserved("PYTHON_PACKAGE", PYTHON_PACKAGE, listed.collect());
 }

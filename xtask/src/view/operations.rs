@@ -1,8 +1,8 @@
 //! Operations and lists, with their parameters and bodies, in every language.
 
-use super::View;
+use super::{View, joined};
 use crate::languages::{annotation, borrowed, cpp_body, cpp_scalar, rust, table};
-use crate::names::registry::{Surface, Surface::*, Thing};
+use crate::names::registry::{Surface, Surface::*};
 use crate::names::{self, ARGUMENT, COMMAND, CPP_METHOD, PYTHON_METHOD, RUST_METHOD, sentence};
 use crate::spec::api::{Api, Body, List, Model, Operation, Parameter, TokenUse, Type};
 use heck::ToUpperCamelCase;
@@ -17,10 +17,15 @@ const RENAME_OPERATION: &str = "change the operationId; it is never sent";
 
 impl View<'_> {
     /// The operation, and the list that it is, if it is one.
-    pub(super) fn operation(&mut self, operation: &Operation) -> (Value, Option<Value>) {
-        let (id, at, path) = (&operation.id, operation.place(), &operation.path);
+    pub(super) fn operation(&self, operation: &Operation) -> (Value, Option<Value>) {
+        let (id, at, path, name) = (
+            &operation.id,
+            operation.place(),
+            &operation.path,
+            &operation.name,
+        );
         let key = format!("operation {id}");
-        let own = Thing::new(&key, id, &at, RENAME_OPERATION);
+        let own = self.thing(&key, id, &at, RENAME_OPERATION);
         let constant = names::operation(id);
         let (demand, token) = match operation.token {
             TokenUse::Never => (0, "without a token"),
@@ -34,20 +39,16 @@ impl View<'_> {
             (false, true) => ", not idempotent",
             _ => "",
         };
-        let deprecated = if operation.deprecated {
-            ", deprecated"
-        } else {
-            ""
-        };
+        let deprecated = ["", ", deprecated"][usize::from(operation.deprecated)];
         let shown = format!("{method} {path}, {token}{deprecated}{repeated}");
         let (group, summary) = (&operation.group, &operation.summary);
         let prose = format!("{group} {summary} {}", operation.description);
-        self.describe(&key, &shown, &prose, None);
-        self.check(&own, id);
+        own.describe(&shown, &prose, None);
+        own.check(id);
         if constant == "OPERATIONS" {
-            self.refuse(&own, "OPERATIONS is taken in Rust".to_owned());
+            own.refuse("OPERATIONS is taken in Rust".to_owned());
         }
-        self.declare(&own, Rust, "in Rust", &constant, "");
+        own.declare(Rust, "in Rust", &constant, "");
         let (mut required, mut optional) = (Vec::new(), Vec::new());
         for one in &operation.parameters {
             let value = self.parameter(operation, one, &key);
@@ -59,52 +60,45 @@ impl View<'_> {
         }
         let parameters = [required.clone(), optional.clone()].concat();
         let body = operation.body.as_ref();
-        let body = body.map(|body| self.body(operation, body, &key));
+        let (body, fields) = body.map(|body| self.body(operation, body, &key)).unzip();
         let response = operation.response.as_ref();
         if let Some(response) = response {
-            let part = format!("response of {id}");
-            self.describe(&part, &response.to_string(), "", Some(&key));
+            let own = self.thing(&format!("response of {id}"), "", "", "");
+            own.describe(&response.to_string(), "", Some(&key));
         }
-        let name = &operation.name;
         let [rust_name, cpp, python] =
             [RUST_METHOD, CPP_METHOD, PYTHON_METHOD].map(|kept| names::name(name, kept));
-        let (c, command) = (
-            names::c_call(name),
-            names::name(&operation.command, COMMAND),
-        );
-        let command = command.replace('_', "-");
+        let c = names::c_call(name);
+        let command = names::name(&operation.command, COMMAND).replace('_', "-");
         let options = format!("{}Options", names::camel(name));
         let cpp_options = names::snake(&options);
-        let call = Thing::new(&key, id, &at, RENAME_CALL);
+        let call = self.thing(&key, id, &at, RENAME_CALL);
         let has_optional = !optional.is_empty();
         if operation.is_call() {
-            self.check(&call, name);
-            self.check(&call, &operation.command);
+            call.check(name);
+            call.check(&operation.command);
             let signature = signature(operation);
             let with_options = format!("{signature}, options: {has_optional}");
             let line = format!("{signature}, {:?}", operation.positional);
-            self.declare(&call, Rust, "in the Rust client", &rust_name, &with_options);
-            self.declare(&call, C, "in C", &c, &with_options);
-            self.declare(&call, Cpp, "in the C++ client", &cpp, &signature);
-            self.declare(&call, Python, "in the Python client", &python, &signature);
-            self.declare(&call, CommandLine, "among the commands", &command, &line);
-            self.demand(&call, "token", demand);
-            self.claim(&call, "in the C++ client", &format!("try_{cpp}"));
+            call.declare(Rust, "in the Rust client", &rust_name, &with_options);
+            call.declare(C, "in C", &c, &with_options);
+            call.declare(Cpp, "in the C++ client", &cpp, &signature);
+            call.declare(Python, "in the Python client", &python, &signature);
+            call.declare(CommandLine, "among the commands", &command, &line);
+            call.demand("token", demand);
+            call.claim("in the C++ client", &format!("try_{cpp}"));
         }
         // In C++ those that a list requires are among them.
         let of_list = operation.list.is_some() && !parameters.is_empty();
         if operation.is_generated() && (has_optional || of_list) {
-            self.claim(&call, "in Rust", &options);
-            self.claim(&call, "in C++", &cpp_options);
+            call.claim("in Rust", &options);
+            call.claim("in C++", &cpp_options);
         }
-        let (body, fields) = body.unzip();
         let arguments = [parameters.clone(), fields.unwrap_or_default()].concat();
         let exposed = self.exposed(response);
         let cpp_class = exposed.map_or("record".to_owned(), |one| names::cpp_class(&one.name));
         let model = exposed.filter(|one| !self.api.is_record(&one.name));
-        let c_response = model.map_or("talentdata_record".to_owned(), |one| {
-            names::c_type(&one.name)
-        });
+        let c_response = names::c_type(model.map_or("record", |one| &one.name));
         let class = response.and_then(|kind| self.api.model_of(kind));
         let class = class.filter(|one| one.has_class()).map(|one| &one.name);
         let value = context! {
@@ -122,7 +116,7 @@ impl View<'_> {
     }
 
     fn list(
-        &mut self,
+        &self,
         operation: &Operation,
         list: &List,
         of: &Value,
@@ -130,50 +124,44 @@ impl View<'_> {
     ) -> Value {
         let (api, path, name) = (self.api, &operation.path, &list.name);
         let key = format!("list {name}");
-        let own = Thing::new(&key, path, &operation.place(), LEAVE_LIST);
-        self.check_as(&own, path, name);
+        let own = self.thing(&key, path, &operation.place(), LEAVE_LIST);
+        own.check_as(path, name);
         let variant = names::list_variant(name);
         let [rust_name, python] = [RUST_METHOD, PYTHON_METHOD].map(|kept| names::name(name, kept));
         let rust_with = names::name(&format!("{name}_with"), RUST_METHOD);
         let cpp = names::cpp_list(name);
         let c = format!("TALENTDATA_LIST_{}", names::constant(&variant));
-        self.describe(&key, &format!("{path}, {token}"), "", None);
-        self.declare(&own, CommandLine, "on the command line", name, "");
-        self.declare(&own, Rust, "in the Rust enum Resource", &variant, "");
-        self.declare(&own, C, "in C", &c, "");
-        self.declare(&own, Rust, "in the Rust client", &rust_name, "");
-        self.declare(&own, Cpp, "in C++", &cpp, "");
-        self.declare(&own, Python, "in the Python client", &python, "");
-        self.demand(&own, "token", demand);
+        own.describe(&format!("{path}, {token}"), "", None);
+        own.declare(CommandLine, "on the command line", name, "");
+        own.declare(Rust, "in the Rust enum Resource", &variant, "");
+        own.declare(C, "in C", &c, "");
+        own.declare(Rust, "in the Rust client", &rust_name, "");
+        own.declare(Cpp, "in C++", &cpp, "");
+        own.declare(Python, "in the Python client", &python, "");
+        own.demand("token", demand);
         if operation.optional().next().is_some() {
-            self.declare(&own, Rust, "in the Rust client", &rust_with, "");
+            own.declare(Rust, "in the Rust client", &rust_with, "");
         }
-        let mut part = |what: &str, shown: &str| {
-            let own = Thing::new(&format!("{what} of {key}"), "", "", LEAVE_LIST);
-            self.describe(&own.key, shown, "", Some(&key));
+        let part = |what: &str, shown: &str| {
+            let own = self.thing(&format!("{what} of {key}"), "", "", LEAVE_LIST);
+            own.describe(shown, "", Some(&key));
             own
         };
-        part(
-            "record key",
-            list.key.as_deref().unwrap_or("found at run time"),
-        );
+        let found = "found at run time";
+        part("record key", list.key.as_deref().unwrap_or(found));
         let record = list.model.as_deref().unwrap_or("Record");
         let kind = part("record type", record);
-        let max = list.max_limit;
-        let largest = max.map_or("not shown".to_owned(), |max| max.to_string());
-        let limit = part("largest limit", &largest);
-        let needed = required(operation);
-        let takes = part(
-            "required parameters",
-            if needed.is_empty() { "none" } else { &needed },
-        );
-        self.facts(&kind, &[Rust, Cpp], "", "", record);
+        kind.facts(&[Rust, Cpp], "", "", record);
         // To say more than nothing breaks nothing where records keep what they have.
         if list.model.is_some() {
-            self.facts(&kind, &[C, Python], "", record, "");
+            kind.facts(&[C, Python], "", record, "");
         }
-        self.facts(&takes, &Surface::ALL, "", "", &needed);
-        self.demand(&limit, "", u64::MAX - max.unwrap_or(u64::MAX));
+        let max = list.max_limit;
+        let largest = max.map_or("not shown".to_owned(), |max| max.to_string());
+        part("largest limit", &largest).demand("", u64::MAX - max.unwrap_or(u64::MAX));
+        let needed = required(operation);
+        let shown = if needed.is_empty() { "none" } else { &needed };
+        part("required parameters", shown).facts(&Surface::ALL, "", "", &needed);
         let model = list.model.as_ref().and_then(|model| api.model(model));
         let fields = model.into_iter().flat_map(|model| &model.fields);
         let fields = fields.map(|field| {
@@ -182,46 +170,40 @@ impl View<'_> {
                 ..Value::from_serialize(field)
             }
         });
-        let fields: Vec<Value> = fields.collect();
-        let class = self.exposed(model.map(|one| Type::Model(one.name.clone())).as_ref());
+        let class = model.filter(|one| self.exposed.contains(&one.name));
         context! {
-            name, variant, record, cpp, python, max, rust_with, fields, c, key => list.key, model => list.model,
-            rust => rust_name, class => names::camel(name),
+            name, variant, record, cpp, python, max, rust_with, c, key => list.key, model => list.model,
+            fields => fields.collect::<Vec<_>>(), rust => rust_name, class => names::camel(name),
             cpp_record => class.map_or("record".to_owned(), |one| names::cpp_class(&one.name)),
             ..of.clone()
         }
     }
 
     /// A parameter; those that no call takes are described for the diff alone.
-    fn parameter(&mut self, operation: &Operation, one: &Parameter, whole: &str) -> Value {
+    fn parameter(&self, operation: &Operation, one: &Parameter, whole: &str) -> Value {
         let key = format!(
             "{} parameter {} of {}",
             one.location, one.name, operation.id
         );
-        let needed = if one.required { "" } else { ", optional" };
-        self.describe(
-            &key,
-            &format!("{}{needed}", one.kind),
-            &one.description,
-            Some(whole),
-        );
+        let own = self.thing(&key, &one.name, &one.place, RENAME_PARAMETER);
+        let shown = one.kind.to_string() + unless(one.required);
+        own.describe(&shown, &one.description, Some(whole));
         let (name, kind) = (names::name(&one.name, ARGUMENT), one.kind.present());
         let is_taken = operation.taken().any(|other| other.place == one.place);
         if operation.is_generated() && is_taken {
-            let own = Thing::new(&key, &one.name, &one.place, RENAME_PARAMETER);
-            self.check(&own, &one.name);
+            own.check(&one.name);
             let scope = format!("as an argument of {}", operation.name);
             let flags = format!("among the flags of {}", operation.command);
-            self.claim(&own, &scope, &name);
-            self.claim(&own, &flags, &names::flag(&one.name));
+            own.claim(&scope, &name);
+            own.claim(&flags, &names::flag(&one.name));
             if !one.required {
-                self.facts(&own, &Surface::ALL, &scope, &name, &one.kind.to_string());
+                own.facts(&Surface::ALL, &scope, &name, &one.kind.to_string());
             } else if operation.is_call() {
                 let scope = format!("{scope} in C");
                 if matches!(kind, Type::Array(_)) {
-                    self.claim(&own, &scope, &format!("{name}_count"));
+                    own.claim(&scope, &format!("{name}_count"));
                 }
-                self.claim(&own, &scope, &name);
+                own.claim(&scope, &name);
             }
         }
         let own = context! {
@@ -232,19 +214,14 @@ impl View<'_> {
     }
 
     /// The body of a request, and its arguments in Python.
-    fn body(&mut self, operation: &Operation, body: &Body, whole: &str) -> (Value, Vec<Value>) {
+    fn body(&self, operation: &Operation, body: &Body, whole: &str) -> (Value, Vec<Value>) {
         let (api, required) = (self.api, body.required);
-        let needed = if required { "" } else { ", optional" };
-        let key = format!("request of {}", operation.id);
-        self.describe(&key, &format!("{}{needed}", body.kind), "", Some(whole));
+        let own = self.thing(&format!("request of {}", operation.id), "", "", "");
+        own.describe(&(body.kind.to_string() + unless(required)), "", Some(whole));
         let model = body_model(api, operation, body);
         let fields = model.into_iter().flat_map(|model| &model.fields);
         let fields = fields.map(|one| {
-            let null = if one.nullable && one.required {
-                " | None"
-            } else {
-                ""
-            };
+            let null = ["", " | None"][usize::from(one.nullable && one.required)];
             let kind = one.kind.present();
             let own = context! {
                 location => "Body", annotation => annotation(kind) + null,
@@ -269,11 +246,15 @@ impl View<'_> {
     }
 }
 
+/// What is said of what need not be given.
+fn unless(required: bool) -> &'static str {
+    if required { "" } else { ", optional" }
+}
+
 /// The parameters that an operation cannot do without.
 fn required(operation: &Operation) -> String {
     let takes = operation.required();
-    let takes = takes.map(|one| format!("{}: {}", names::name(&one.name, ARGUMENT), one.kind));
-    takes.collect::<Vec<_>>().join(", ")
+    joined(takes.map(|one| format!("{}: {}", names::name(&one.name, ARGUMENT), one.kind)))
 }
 
 /// What a call cannot do without, and what it gives.
@@ -284,22 +265,21 @@ fn signature(operation: &Operation) -> String {
         let needed = if body.required { "" } else { " or none" };
         takes.push(format!("body: {}{needed}", body.kind));
     }
-    let gives = operation.response.as_ref().map(ToString::to_string);
-    let (takes, gives) = (takes.join(", "), gives.unwrap_or_default());
-    let nonblank = operation.nonblank.join(", ");
-    format!("({takes}) -> {gives}, nonblank: {nonblank}")
+    let (takes, gives) = (joined(takes), joined(&operation.response));
+    format!(
+        "({takes}) -> {gives}, nonblank: {}",
+        joined(&operation.nonblank)
+    )
 }
 
 /// The model of a body whose fields are arguments of their own: each has a name that nothing else has.
 fn body_model<'a>(api: &'a Api, operation: &Operation, body: &Body) -> Option<&'a Model> {
     let model = api.model_of(&body.kind)?;
-    let mut names: BTreeSet<String> = operation
-        .taken()
-        .map(|one| names::name(&one.name, ARGUMENT))
-        .collect();
-    let mut fields = model.fields.iter();
-    let distinct = fields.all(|one| names.insert(names::name(&one.wire, ARGUMENT)));
-    distinct.then_some(model)
+    let parameters = operation.taken().map(|one| &one.name);
+    let arguments = parameters.chain(model.fields.iter().map(|one| &one.wire));
+    let mut names = BTreeSet::new();
+    let mut fresh = arguments.map(|one| names.insert(names::name(one, ARGUMENT)));
+    fresh.all(|fresh| fresh).then_some(model)
 }
 
 /// A parameter, or a field of a body, in every language; `own` is what only one of the two has.
@@ -310,40 +290,26 @@ fn argument(api: &Api, operation: &Operation, wire: &str, kind: &Type, own: Valu
         _ => None,
     };
     let scalar = held.unwrap_or(kind);
-    let (view, owned) = (
-        cpp_scalar(scalar, "std::string_view"),
-        cpp_scalar(scalar, "std::string"),
-    );
-    let (cpp_argument, cpp_member) = match held {
+    let [view, owned] = ["std::string_view", "std::string"].map(|text| cpp_scalar(scalar, text));
+    let rust_kind = rust(kind, "crate::");
+    let (cpp_argument, cpp_member, rust_member) = match held {
         Some(_) => (
             format!("const std::vector<{view}> &"),
             format!("std::vector<{owned}>"),
+            rust_kind,
         ),
-        None => (view.to_owned(), format!("std::optional<{owned}>")),
+        None => (
+            view.to_owned(),
+            format!("std::optional<{owned}>"),
+            format!("::std::option::Option<{rust_kind}>"),
+        ),
     };
-    let value = |from: &str| match kind {
-        Type::Enum(_) => format!("{from}.as_str()"),
-        Type::Array(_) if matches!(held, Some(Type::Enum(_))) => {
-            format!("{from}.iter().map(|one| one.as_str().to_owned()).collect::<Vec<String>>()")
-        }
-        Type::Array(_) => format!("{from}.to_vec()"),
-        _ => from.to_owned(),
-    };
-    let member = format!("options.{name}");
-    let option_value = match kind {
-        Type::Array(_) => value(&member),
-        Type::Enum(_) => format!("{member}.as_ref().map(|one| one.as_str())"),
-        Type::Text => format!("{member}.as_deref()"),
-        _ => member,
-    };
-    let rust_kind = rust(kind, "crate::");
     context! {
-        wire, option_value, cpp_argument, cpp_member,
+        wire, name, cpp_argument, cpp_member, rust_member, borrowed => borrowed(kind),
         flag => names::flag(wire), repeated => held.is_some(),
         positional => operation.positional.as_deref() == Some(wire),
         nonblank => operation.nonblank.iter().any(|one| one == wire),
         table => table(scalar), known => api.known_values(scalar), secret => *kind == Type::Secret,
-        rust_member => match held { Some(_) => rust_kind, None => format!("::std::option::Option<{rust_kind}>") },
-        borrowed => borrowed(kind), value => value(&name), name, ..own
+        ..own
     }
 }

@@ -1,7 +1,6 @@
 //! Calls each new operation from Rust.
 
 use talentdata_columns::arrow::TableOptions;
-use talentdata_columns::blocking::Scan;
 use talentdata_columns::export::{Export, Format, Target};
 use talentdata_core::types::{
     ContactSearch, GetContactOptions, ListContactsOptions, ListProjectsOptions, Place, Resource,
@@ -54,25 +53,6 @@ async fn main() -> Result<()> {
         let client = blocking::Client::new(&blocking::Client::builder())?;
         let found = client.search_contacts(&search)?;
         client.delete_pool("one")?;
-        let arguments = Arguments::from(&projects()).with("region", "us");
-        assert_eq!(
-            client
-                .page_with(Resource::Projects, arguments.clone(), Some(5), 0)?
-                .records
-                .len(),
-            5
-        );
-        let options = ScanOptions {
-            arguments,
-            ..ScanOptions::default()
-        };
-        let projects = Scan::new(
-            &client,
-            Resource::Projects,
-            options,
-            TableOptions::default(),
-        )?;
-        assert_eq!(projects.count(), 600);
         Ok(found.contacts.len())
     });
     assert_eq!(waits.join().unwrap()?, found.contacts.len());

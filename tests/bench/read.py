@@ -7,14 +7,15 @@ import talentdata
 
 def arrow(contacts):
     """A table of pyarrow."""
-    return contacts.to_arrow().num_rows
+    return contacts.list(progress=False).to_arrow().num_rows
 
 
 def batches(contacts):
     """Record batches, one after the other; none is kept."""
     import pyarrow
 
-    return sum(batch.num_rows for batch in pyarrow.RecordBatchReader.from_stream(contacts))
+    scan = contacts.list(progress=False)
+    return sum(batch.num_rows for batch in pyarrow.RecordBatchReader.from_stream(scan))
 
 
 def parquet(contacts):
@@ -25,17 +26,11 @@ def parquet(contacts):
 def records(contacts):
     """Python objects, two fields of which are looked at."""
     count = letters = 0
-    for contact in contacts:
+    for contact in contacts.list(progress=False):
         letters += len(contact.first_name) + len(contact.email)
         count += 1
     return count if letters else 0
 
 
-def main():
-    way = {"arrow": arrow, "batches": batches, "parquet": parquet, "records": records}[sys.argv[1]]
-    with talentdata.Client(paced=False) as client:
-        contacts = client.contacts
-        print(way(contacts if way is parquet else contacts.list(progress=False)))
-
-
-main()
+with talentdata.Client() as client:
+    print(globals()[sys.argv[1]](client.contacts))

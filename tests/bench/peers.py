@@ -1,0 +1,206 @@
+"""Contacts in the ways of others: `peers.py WAY [ARGUMENT]`. Each way imports only what it needs, since its memory and processor
+time are measured. All but `limited`, `neighbour` and `generated` use httpx, one request after another."""
+
+import contextlib
+import json
+import os
+import random
+import sys
+import time
+
+PAGE = 100
+BASE_URL = os.environ["TALENTDATA_BASE_URL"]
+CREDENTIALS = {
+    "clientId": os.environ["TALENTDATA_CLIENT_ID"],
+    "clientSecret": os.environ["TALENTDATA_CLIENT_SECRET"],
+}
+
+
+class Rule:
+    """The documented client rule (section 8, rate limit, 3 and 4)."""
+
+    def __init__(self):
+        self.refused = 0
+
+    def answered(self, status, headers):
+        """Waits where it has to be; tells whether the request has to be sent again."""
+        if status != 429:
+            self.refused = 0
+            if float(headers["x-ratelimit-remaining"]) < 1:
+                time.sleep(float(headers["x-ratelimit-reset"]))
+            return False
+        back_off = min(16.0, 0.1 * 2**self.refused) * random.uniform(0.5, 1.0)
+        self.refused += 1
+        time.sleep(max(float(headers["x-ratelimit-reset"]), back_off))
+        return True
+
+
+@contextlib.contextmanager
+def service(rule=None):
+    """Sends requests and gives responses, by the rule if there is one; it has logged in."""
+    import httpx
+
+    with httpx.Client(base_url=BASE_URL, timeout=60) as client:
+
+        def send(*request, **parts):
+            while True:
+                answer = client.request(*request, **parts)
+                if not rule or not rule.answered(answer.status_code, answer.headers):
+                    return answer.raise_for_status()
+
+        token = send("POST", "/v1/oauth/token", json=CREDENTIALS).json()["access_token"]
+        client.headers["authorization"] = f"Bearer {token}"
+        yield send
+
+
+def pages(send, parse=lambda answer: answer.json(), more=lambda page: page["pagination"]["hasMore"]):
+    """Each page of the contacts."""
+    offset, goes_on = 0, True
+    while goes_on:
+        page = parse(send("GET", "/v1/contacts", params={"limit": PAGE, "offset": offset}))
+        yield page
+        offset += PAGE
+        goes_on = more(page)
+
+
+def write(contacts):
+    for contact in contacts:
+        sys.stdout.write(json.dumps(contact, ensure_ascii=False) + "\n")
+
+
+def serial():
+    """JSON Lines, written by hand by the documented rule."""
+    with service(Rule()) as send:
+        for page in pages(send):
+            write(page["contacts"])
+
+
+def difference(path):
+    """Deletes by the plain way, as JSON, one a line: the ids of the list that was read before, kept in a file, and are no longer in it."""
+    with service() as send:
+        ids = {contact["id"] for page in pages(send) for contact in page["contacts"]}
+    if os.path.exists(path):
+        with open(path) as file:
+            for gone in sorted(set(json.load(file)) - ids):
+                print(json.dumps(gone))
+    with open(path, "w") as file:
+        json.dump(sorted(ids), file)
+
+
+def modelled():
+    """Objects of pydantic; prints how many. It keeps no rule of the service: it is for one that counts nothing."""
+    import pydantic
+
+    class Contact(pydantic.BaseModel):
+        model_config = pydantic.ConfigDict(extra="allow")
+        id: str
+        firstName: str
+        lastName: str
+        email: str
+
+    class Pagination(pydantic.BaseModel):
+        total: int
+        limit: int
+        offset: int
+        hasMore: bool
+
+    class Contacts(pydantic.BaseModel):
+        contacts: list[Contact]
+        pagination: Pagination
+
+    count = letters = 0
+    parse = lambda answer: Contacts.model_validate_json(answer.content)
+    with service() as send:
+        for page in pages(send, parse, lambda page: page.pagination.hasMore):
+            letters += sum(len(contact.firstName) + len(contact.email) for contact in page.contacts)
+            count += len(page.contacts)
+    print(count if letters else 0)
+
+
+def generated():
+    """JSON Lines through the client that openapi-python-client generates from the spec, by the documented rule."""
+    from generated_client import AuthenticatedClient, Client
+    from generated_client.api.authentication import create_token
+    from generated_client.api.core_crm import list_contacts
+    from generated_client.models import TokenRequest
+
+    rule = Rule()
+
+    def send(call, **parts):
+        while True:
+            # Only this form of a call shows the headers; it does not raise for a status.
+            answer = call.sync_detailed(**parts)
+            if not rule.answered(answer.status_code, answer.headers):
+                if answer.status_code != 200:
+                    raise RuntimeError(f"status {answer.status_code}")
+                return answer.parsed
+
+    with Client(base_url=BASE_URL) as client:
+        token = send(create_token, client=client, body=TokenRequest.from_dict(CREDENTIALS)).access_token
+    with AuthenticatedClient(base_url=BASE_URL, token=token) as client:
+        get = lambda *_, params: send(list_contacts, client=client, **params)
+        for page in pages(get, lambda page: page, lambda page: page.pagination.has_more):
+            write(contact.to_dict() for contact in page.contacts)
+
+
+async def limited(per_second="40", at_once=16, attempts=12):
+    """JSON Lines by aiohttp with a limiter, so many requests at once, and back-off after a 429."""
+    import aiohttp
+    from aiolimiter import AsyncLimiter
+
+    limiter, room = AsyncLimiter(int(per_second), 1), asyncio.Semaphore(at_once)
+    async with aiohttp.ClientSession(BASE_URL) as session:
+
+        async def send(*request, **parts):
+            for attempt in range(attempts):
+                async with room, limiter, session.request(*request, **parts) as answer:
+                    if answer.status != 429:
+                        answer.raise_for_status()
+                        return await answer.json()
+                await asyncio.sleep(min(16.0, 0.25 * 2**attempt) * random.uniform(0.5, 1.0))
+            raise RuntimeError(f"refused {attempts} times")
+
+        async def page(offset):
+            return await send("GET", "/v1/contacts", params={"limit": PAGE, "offset": offset})
+
+        token = (await send("POST", "/v1/oauth/token", json=CREDENTIALS))["access_token"]
+        session.headers["authorization"] = f"Bearer {token}"
+        first = await page(0)
+        write(first["contacts"])
+        offsets = range(PAGE, first["pagination"]["total"], PAGE)
+        for arrived in [asyncio.create_task(page(offset)) for offset in offsets]:
+            write((await arrived)["contacts"])
+
+
+async def neighbour(per_second=10, at_most=3000):
+    """Someone else of the same company: so many requests a second, evenly, until standard input ends.
+
+    Never stops for a response, and keeps no rule, so that what is left for the others is always the same. Prints the
+    number of requests and how many of them were refused.
+    """
+    import aiohttp
+
+    loop = asyncio.get_running_loop()
+    stopped = loop.run_in_executor(None, sys.stdin.read)
+    async with aiohttp.ClientSession(BASE_URL, headers={"user-agent": "neighbour"}) as session:
+
+        async def ask():
+            async with session.get("/v1/version") as answer:
+                await answer.read()
+                return answer.status
+
+        begun, asked = loop.time(), []
+        while not stopped.done() and len(asked) < at_most:
+            asked.append(asyncio.create_task(ask()))
+            await asyncio.sleep(begun + len(asked) / per_second - loop.time())
+        statuses = [await answer for answer in asked]
+    print(json.dumps({"requests": len(statuses), "refused": statuses.count(429)}))
+
+
+way, *arguments = sys.argv[1:]
+if way in ("limited", "neighbour"):
+    import asyncio
+
+    asyncio.run(globals()[way](*arguments))
+else:
+    globals()[way](*arguments)
