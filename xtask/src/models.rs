@@ -5,12 +5,11 @@ use crate::names;
 use crate::render::print;
 use crate::spec::Spec;
 use crate::spec::api::{Enum, Field, Model, Type};
-use heck::ToUpperCamelCase;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use serde_json::{Map, Value, json};
 use syn::{Attribute, Item, parse_quote};
-use typify::{TypeSpace, TypeSpaceImpl, TypeSpacePatch, TypeSpaceSettings};
+use typify::{TypeSpace, TypeSpaceImpl, TypeSpaceSettings};
 
 /// `crates/types`: a struct per model, an open enum per enum, and the schemas of both.
 pub(crate) fn models(spec: &Spec, _: &str) -> Result<String, String> {
@@ -59,7 +58,7 @@ fn typified(models: &[Model], enums: &[Enum]) -> Result<syn::File, String> {
         let name = known_name(known);
         let open = format!("crate::Open<{name}>");
         let open_impls = [TypeSpaceImpl::Display, TypeSpaceImpl::FromStr];
-        settings.with_replacement(plain_camel(&known.name), open, open_impls.into_iter());
+        settings.with_replacement(&known.name, open, open_impls.into_iter());
         definitions.insert(known.name.clone(), json!({"type": "string"}));
         // Its own names of variants would differ: they are given afterwards.
         let values: Vec<String> = (0..known.values.len()).map(numbered).collect();
@@ -70,13 +69,6 @@ fn typified(models: &[Model], enums: &[Enum]) -> Result<syn::File, String> {
             .iter()
             .map(|model| (model.name.clone(), object(model))),
     );
-    for name in definitions
-        .keys()
-        .filter(|name| plain_camel(name) != **name)
-    {
-        let mut own = TypeSpacePatch::default();
-        settings.with_patch(plain_camel(name), own.with_rename(name));
-    }
     let failed = |error: &dyn std::fmt::Display| format!("typify: {error}");
     let definitions: schemars08::Map<String, schemars08::schema::Schema> =
         serde_json::from_value(Value::Object(definitions)).map_err(|error| failed(&error))?;
@@ -173,11 +165,6 @@ fn named_enum(item: &mut syn::ItemEnum, known: &Enum) {
 /// The name of a field or a variant until it is given its own.
 fn numbered(index: usize) -> String {
     format!("a{index:06}")
-}
-
-/// A name as typify makes it, which differs where single letters follow each other.
-fn plain_camel(name: &str) -> String {
-    name.to_upper_camel_case()
 }
 
 /// The open enum: its known values, and the rest as text.

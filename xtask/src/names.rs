@@ -27,9 +27,10 @@ pub(crate) fn snake(text: &str) -> String {
     numbered(text.to_snake_case(), "n")
 }
 
-/// Rules 1 and 2 as a type.
+/// Rules 1 and 2 as a type; the second time brings single letters that follow each other to what typify makes of them.
 pub(crate) fn camel(text: &str) -> String {
-    numbered(text.to_upper_camel_case(), "N")
+    let once = text.to_upper_camel_case();
+    numbered(once.to_upper_camel_case(), "N")
 }
 
 /// The words with a capital first letter.

@@ -3,7 +3,6 @@
 pub(crate) mod api;
 mod cursor;
 mod document;
-mod findings;
 mod lists;
 mod operations;
 mod schema;
@@ -12,7 +11,6 @@ mod shape;
 pub(crate) mod tests;
 mod types;
 
-pub(crate) use api::Operation;
 pub(crate) use cursor::{Document, pointer};
 
 use crate::c;
@@ -22,10 +20,9 @@ use crate::names::registry::Registry;
 use crate::settings::{self, SETTINGS};
 use crate::view::view;
 use api::Api;
-use findings::{LIST_GONE, SERVER};
+use cursor::{LIST_GONE, SERVER};
 use minijinja::{Value, context};
 pub(crate) use shape::reachable;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use types::Types;
 
@@ -66,10 +63,10 @@ impl Spec {
         let document = Document::new(value);
         let api = interface(&document);
         let (view, names) = examined(&api, &document, &c::lists(root)?);
-        if let Some(refusals) = document.findings().refusals(label) {
+        if let Some(refusals) = document.refusals(label) {
             return Err(refusals);
         }
-        let summary = document.findings().summary(&document, label);
+        let summary = document.summary(label);
         Ok(Spec {
             root: root.to_owned(),
             document,
@@ -111,16 +108,8 @@ fn examined(api: &Api, document: &Document, before: &[String]) -> (Value, Regist
 /// The typed model of a document.
 pub(crate) fn interface(document: &Document) -> Api {
     let mut types = Types::new(document);
-    let written = operations::written(document);
-    lists::record_names(&mut types, &written);
-    types.components();
-    let mut answered = BTreeSet::new();
-    let read = written.iter();
-    let operations = read.map(|one| operations::read(&mut types, one, &mut answered));
-    let operations: Vec<Operation> = operations.collect();
-    let mut api = types.finish();
-    api.operations = operations;
-    shape::open_cycles(&mut api, document);
+    operations::read(&mut types);
+    let (mut api, answered) = (types.api, types.answered);
     shape::mark_answered(&mut api, answered);
     shape::leave_out(&mut api, document);
     let servers = document.value["servers"].as_array().into_iter().flatten();
@@ -145,8 +134,8 @@ fn said(text: Option<&str>) -> Option<String> {
 }
 
 /// The same, or that nothing is said.
-fn described(text: Option<&str>) -> String {
-    said(text).unwrap_or_else(|| "Not described.".to_owned())
+fn described(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "Not described.".to_owned())
 }
 
 /// Prose on one line without hidden characters; a comment of C ends at `*/`, and one of C++ goes on

@@ -3,12 +3,10 @@
 mod compare;
 #[cfg(test)]
 mod tests;
-mod unread;
 
-use crate::names::registry::Surface;
 use crate::spec::{FILE, Spec};
-use compare::{Change, Level, compare};
-use serde_json::json;
+use compare::{Change, Level, changes};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -21,18 +19,12 @@ const CHANGELOG: &str = "CHANGELOG.md";
 
 /// Prints every change between two specs; each is a file or a git revision.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<ExitCode, String> {
-    let (options, names): (Vec<&str>, Vec<&str>) = arguments
-        .iter()
-        .partition(|argument| argument.starts_with("--"));
-    let (as_json, old, new) = match (options.as_slice(), names.as_slice()) {
-        ([], [old, rest @ ..]) if rest.len() < 2 => (false, old, rest.first()),
-        (["--json"], [old, rest @ ..]) if rest.len() < 2 => (true, old, rest.first()),
+    let (options, names): (Vec<&str>, Vec<&str>) =
+        arguments.iter().partition(|one| **one == "--json");
+    let (old, new) = match names.as_slice() {
+        [old] => (load(root, old)?, Spec::load(root)?),
+        [old, new] => (load(root, old)?, load(root, new)?),
         _ => return Err("usage: cargo xtask spec-diff OLD [NEW] [--json]".to_owned()),
-    };
-    let old = load(root, old)?;
-    let new = match new {
-        Some(new) => load(root, new)?,
-        None => Spec::load(root)?,
     };
     let changes = changes(&old, &new);
     let level = changes.iter().map(Change::level).max();
@@ -43,21 +35,14 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<ExitCode, String> {
         || env!("CARGO_PKG_VERSION").to_owned(),
         |released| next_version(released, level),
     );
-    match as_json {
-        true => println!("{:#}", document(&changes, &version)),
-        false => print!("{}", text(&changes, &version)),
+    match options.is_empty() {
+        true => print!("{}", text(&changes, &version)),
+        false => println!("{:#}", document(&changes, &version)),
     }
     Ok(match level {
         Some(Level::Breaking) => ExitCode::from(BREAKING),
         _ => ExitCode::SUCCESS,
     })
-}
-
-/// Every change between two specs, the gravest first.
-fn changes(old: &Spec, new: &Spec) -> Vec<Change> {
-    let mut changes = compare(&old.names, &new.names);
-    changes.extend(unread::changes(&old.document, &new.document));
-    changes
 }
 
 /// The spec in a file, or that of a git revision.
@@ -82,46 +67,38 @@ fn load(root: &Path, name: &str) -> Result<Spec, String> {
 
 /// The version that was released last, if any was.
 fn last_release(changelog: &str) -> Option<&str> {
-    let headings = changelog
-        .lines()
-        .filter_map(|line| line.strip_prefix("## "));
-    let released = headings.filter_map(|heading| heading.split_once(", "));
-    let mut released = released.filter(|(_, when)| *when != "not yet released");
+    let headings = changelog.lines();
+    let headings = headings.filter_map(|line| line.strip_prefix("## ")?.split_once(", "));
+    let mut released = headings.filter(|(_, when)| *when != "not yet released");
     released.next().map(|(version, _)| version)
 }
 
 /// The smallest version that may follow; before 1.0 the second number says what breaks.
 fn next_version(now: &str, level: Option<Level>) -> String {
-    let numbers = now.split('.').map(|number| number.parse().unwrap_or(0));
-    let numbers: Vec<u64> = numbers.collect();
-    let (major, minor, patch) = match numbers.as_slice() {
-        [major, minor, patch, ..] => (*major, *minor, *patch),
-        _ => return now.to_owned(),
+    let Some(level) = level else {
+        return now.to_owned();
     };
-    match (level, major) {
-        (None, _) => now.to_owned(),
-        (Some(Level::Breaking), 0) => format!("0.{}.0", minor + 1),
-        (Some(Level::Breaking), _) => format!("{}.0.0", major + 1),
-        (Some(Level::Additive), 1..) => format!("{major}.{}.0", minor + 1),
-        (Some(_), _) => format!("{major}.{minor}.{}", patch + 1),
+    let mut numbers = [0_u64; 3];
+    for (number, text) in numbers.iter_mut().zip(now.split('.')) {
+        *number = text.parse().unwrap_or(0);
     }
+    let place = 2 - level as usize + usize::from(numbers[0] == 0);
+    let (kept, raised) = numbers.split_at_mut(place.min(2));
+    raised[0] += 1;
+    raised[1..].fill(0);
+    let numbers = kept.iter().chain(raised.iter());
+    numbers.map(u64::to_string).collect::<Vec<_>>().join(".")
 }
 
 fn text(changes: &[Change], version: &str) -> String {
     let mut out = String::new();
-    for level in [Level::Breaking, Level::Additive, Level::Documentation] {
-        let of_level = || changes.iter().filter(|change| change.level() == level);
-        if of_level().next().is_some() {
-            out += &format!("{} ({}):\n", level.title(), of_level().count());
-        }
-        for change in of_level() {
-            out += &format!("  {}\n", change.text);
-            let levels = change.levels.iter();
-            let levels = levels.map(|(on, level)| format!("{}: {}", on.title(), level.title()));
-            match levels.collect::<Vec<_>>().join(", ").as_str() {
-                "" => {}
-                levels => out += &format!("    {levels}\n"),
-            }
+    for change in changes {
+        out += &format!("{}: {}\n", change.level().title(), change.text);
+        let levels = change.levels.iter();
+        let levels = levels.map(|(on, level)| format!("{}: {}", on.title(), level.title()));
+        let levels: Vec<String> = levels.collect();
+        if !levels.is_empty() {
+            out += &format!("    {}\n", levels.join(", "));
         }
     }
     match changes {
@@ -130,11 +107,11 @@ fn text(changes: &[Change], version: &str) -> String {
     }
 }
 
-fn document(changes: &[Change], version: &str) -> serde_json::Value {
+fn document(changes: &[Change], version: &str) -> Value {
     let changes = changes.iter().map(|change| {
-        let level = |one: &Level| one.title();
-        let surfaces = Surface::ALL.map(|one| (one.title(), change.levels.get(&one).map(level)));
-        let surfaces = BTreeMap::from(surfaces);
+        let levels = change.levels.iter();
+        let levels = levels.map(|(surface, level)| (surface.title(), level.title()));
+        let surfaces = levels.collect::<BTreeMap<_, _>>();
         json!({"change": change.text, "level": change.level().title(), "surfaces": surfaces})
     });
     json!({"changes": changes.collect::<Vec<_>>(), "next_version": version})

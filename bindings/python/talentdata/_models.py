@@ -48,26 +48,40 @@ class CategoryName(OpenEnum):
     CORECRM = "corecrm"
 
 
-class TokenPermissions(Record):
-    """What the presented token may do."""
+class Contact(Record):
+    """A contact. It carries at least these fields; further fields are not shown."""
 
     __slots__ = ()
-    _documented = ("roles", "permissions",)
+    _documented = ("id", "firstName", "lastName", "email",)
 
-    roles: Field[list[Any]] = Field(
-        "roles",
-        "array",
-        "Roles associated with the token. The form of a role is not shown.",
+    id: Field[str] = Field(
+        "id",
+        "text",
+        "Identifier.",
         required=True,
     )
-    """Roles associated with the token. The form of a role is not shown."""
-    permissions: Field[list[str]] = Field(
-        "permissions",
-        "array",
-        "Permissions granted to the token.",
+    """Identifier."""
+    first_name: Field[str] = Field(
+        "firstName",
+        "text",
+        "First name.",
         required=True,
     )
-    """Permissions granted to the token."""
+    """First name."""
+    last_name: Field[str] = Field(
+        "lastName",
+        "text",
+        "Last name.",
+        required=True,
+    )
+    """Last name."""
+    email: Field[str] = Field(
+        "email",
+        "text",
+        "E-mail address.",
+        required=True,
+    )
+    """E-mail address."""
 
 
 class Pagination(Record):
@@ -106,40 +120,26 @@ class Pagination(Record):
     """True when more records exist beyond this page."""
 
 
-class Contact(Record):
-    """A contact. It carries at least these fields; further fields are not shown."""
+class TokenPermissions(Record):
+    """What the presented token may do."""
 
     __slots__ = ()
-    _documented = ("id", "firstName", "lastName", "email",)
+    _documented = ("roles", "permissions",)
 
-    id: Field[str] = Field(
-        "id",
-        "text",
-        "Identifier.",
+    roles: Field[list[Any]] = Field(
+        "roles",
+        "array",
+        "Roles associated with the token. The form of a role is not shown.",
         required=True,
     )
-    """Identifier."""
-    first_name: Field[str] = Field(
-        "firstName",
-        "text",
-        "First name.",
+    """Roles associated with the token. The form of a role is not shown."""
+    permissions: Field[list[str]] = Field(
+        "permissions",
+        "array",
+        "Permissions granted to the token.",
         required=True,
     )
-    """First name."""
-    last_name: Field[str] = Field(
-        "lastName",
-        "text",
-        "Last name.",
-        required=True,
-    )
-    """Last name."""
-    email: Field[str] = Field(
-        "email",
-        "text",
-        "E-mail address.",
-        required=True,
-    )
-    """E-mail address."""
+    """Permissions granted to the token."""
 
 
 class CategoryEntry(Record):
@@ -276,9 +276,9 @@ __all__ = [
     "ApiStatus",
     "CategoryStatus",
     "CategoryName",
-    "TokenPermissions",
-    "Pagination",
     "Contact",
+    "Pagination",
+    "TokenPermissions",
     "CategoryEntry",
     "VersionResponse",
     "CompatibilityEntry",

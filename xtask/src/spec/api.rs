@@ -185,6 +185,12 @@ impl Operation {
         self.list.is_some() || self.is_call()
     }
 
+    /// A parameter of the query.
+    pub(crate) fn query(&self, name: &str) -> Option<&Parameter> {
+        let mut parameters = self.parameters.iter();
+        parameters.find(|one| one.location == "query" && one.name == name)
+    }
+
     /// The parameters that a call takes; of a list, those that do not page.
     pub(crate) fn taken(&self) -> impl Iterator<Item = &Parameter> {
         let pages = |one: &Parameter| {
@@ -310,17 +316,6 @@ impl Type {
                 | Type::Boolean
                 | Type::Enum(_)
         )
-    }
-
-    /// The type with this one in place of the model or enum that it refers to.
-    pub(crate) fn with_named(&self, other: &Type) -> Type {
-        match self {
-            Type::Enum(_) | Type::Model(_) => other.clone(),
-            Type::Array(held) => Type::Array(held.with_named(other).into()),
-            Type::Map(held) => Type::Map(held.with_named(other).into()),
-            Type::Nullable(held) => held.with_named(other),
-            plain => plain.clone(),
-        }
     }
 }
 

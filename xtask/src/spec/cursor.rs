@@ -1,16 +1,42 @@
-//! Reading a document: a cursor is a value and its pointer; what no cursor has read is what is not generated.
+//! A document, what was found in it, and cursors, which record what was read; what no cursor has read is not generated.
 
-use super::findings::{Findings, Topic};
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
-use std::cell::{RefCell, RefMut};
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a note is about: its place in the summary, and its title there.
+pub(crate) type Topic = (u8, &'static str);
+
+pub(crate) const LIST_GONE: Topic = (0, "lists of earlier versions that are gone");
+pub(crate) const NO_LIST: Topic = (
+    1,
+    "operations that look like a list and are not generated as one",
+);
+pub(crate) const OPERATION: Topic = (2, "operations without a method of a client");
+pub(crate) const PARAMETER: Topic = (3, "parameters that no method takes");
+pub(crate) const SECURITY: Topic = (4, "security schemes that the client does not send");
+pub(crate) const SERVER: Topic = (
+    5,
+    "servers whose path belongs to the base URL, which users give",
+);
+pub(crate) const RAW: Topic = (6, "values kept as raw JSON");
+pub(crate) const UNNAMED: Topic = (
+    7,
+    "fields and values that no language can name; they are delivered like undocumented ones",
+);
+
+/// How many places of a keyword the summary shows.
+const SHOWN: usize = 4;
 
 /// A document, the places of it that were read, and what was found there.
 #[derive(Default)]
 pub(crate) struct Document {
     pub(crate) value: Value,
     read: RefCell<BTreeSet<String>>,
-    findings: RefCell<Findings>,
+    /// Sentences with the place (a JSON pointer), the reason and the way out.
+    refusals: RefCell<Vec<String>>,
+    notes: RefCell<BTreeMap<Topic, BTreeSet<String>>>,
 }
 
 /// A place in a document.
@@ -30,16 +56,67 @@ impl Document {
         }
     }
 
-    pub(crate) fn findings(&self) -> RefMut<'_, Findings> {
-        self.findings.borrow_mut()
-    }
-
+    /// Stops generation once everything is read; a shared schema is met once per reference to it.
     pub(crate) fn refuse(&self, at: &str, reason: &str, way_out: &str) {
-        self.findings().refuse(at, reason, way_out);
+        let refusal = format!("{at}: {reason}; {way_out}");
+        let mut refusals = self.refusals.borrow_mut();
+        if !refusals.contains(&refusal) {
+            refusals.push(refusal);
+        }
     }
 
+    /// Tells the person who generates what is not generated.
     pub(crate) fn note(&self, topic: Topic, text: impl Into<String>) {
-        self.findings().note(topic, text);
+        let mut notes = self.notes.borrow_mut();
+        notes.entry(topic).or_default().insert(text.into());
+    }
+
+    /// All refusals; none where the spec can be generated.
+    pub(crate) fn refusals(&self, file: &str) -> Option<String> {
+        let refusals = self.refusals.borrow();
+        let lines = refusals.iter().map(|one| format!("{file}{one}"));
+        let lines = lines.collect::<Vec<_>>().join("\n");
+        match refusals.len() {
+            0 => None,
+            1 => Some(lines),
+            count => Some(format!("{lines}\n{count} problems; nothing was written")),
+        }
+    }
+
+    /// What is not generated: the notes, and what was not read, by keyword.
+    pub(crate) fn summary(&self, file: &str) -> String {
+        let mut text = format!("Not generated from {file}:\n");
+        for ((_, title), notes) in self.notes.borrow().iter() {
+            text += &format!("  {title} ({}):\n", notes.len());
+            text.extend(notes.iter().map(|note| format!("    {note}\n")));
+        }
+        let mut unread: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for Cursor { at, .. } in self.unread() {
+            let key = at.rsplit('/').next().unwrap_or_default().to_owned();
+            unread.entry(key).or_default().push(at);
+        }
+        for (key, places) in &unread {
+            let shown = places[..places.len().min(SHOWN)].join(" ");
+            let more = match places.len().saturating_sub(SHOWN) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            text += &format!("  {key} ({}): {shown}{more}\n", places.len());
+        }
+        text
+    }
+
+    /// Every value that was not read; of one that was not read at all, nothing below it.
+    pub(crate) fn unread(&self) -> Vec<Cursor<'_>> {
+        let mut waiting: Vec<Cursor> = self.at("").into_iter().collect();
+        let mut out = Vec::new();
+        while let Some(one) = waiting.pop() {
+            match self.read.borrow().contains(&one.at) {
+                true => waiting.extend(one.children().into_iter().rev().map(|(_, child)| child)),
+                false => out.push(one),
+            }
+        }
+        out
     }
 
     /// What is at a pointer.
@@ -53,46 +130,10 @@ impl Document {
         Some(cursor)
     }
 
-    /// Every value that was not read, by its pointer; of one that was not read at all, nothing below it.
-    pub(crate) fn unread(&self) -> Vec<(String, &Value)> {
-        let read = self.read.borrow();
-        let mut waiting = vec![(String::new(), &self.value)];
-        let mut out = Vec::new();
-        while let Some((at, value)) = waiting.pop() {
-            if at.is_empty() || read.contains(&at) {
-                let below = children(value).into_iter();
-                let below = below.map(|(key, child)| (at.clone() + &pointer(&[&key]), child));
-                waiting.extend(below.rev());
-            } else {
-                out.push((at, value));
-            }
-        }
-        out
-    }
-
-    /// The place that following a reference ends at, one step; nothing where it, or a later one, leads nowhere.
-    fn target(&self, reference: &str) -> Option<String> {
-        let first = target(reference)?;
-        let mut next = self.value.pointer(&first)?;
-        for _ in 0..100 {
-            let Some(reference) = next.get("$ref").and_then(Value::as_str) else {
-                return Some(first);
-            };
-            next = self.value.pointer(&target(reference)?)?;
-        }
-        None
-    }
-}
-
-/// The members of an object, or the items of an array.
-fn children(value: &Value) -> Vec<(String, &Value)> {
-    match value {
-        Value::Object(map) => map.iter().map(|(key, one)| (key.clone(), one)).collect(),
-        Value::Array(items) => {
-            let items = items.iter().enumerate();
-            items.map(|(key, one)| (key.to_string(), one)).collect()
-        }
-        _ => Vec::new(),
+    /// What a reference leads to, in one step.
+    fn follow(&self, reference: &str) -> Option<Cursor<'_>> {
+        let fragment = percent_decode_str(reference.strip_prefix('#')?);
+        self.at(&fragment.decode_utf8().ok()?)
     }
 }
 
@@ -116,13 +157,17 @@ impl<'a> Cursor<'a> {
         self.items().iter().for_each(Cursor::mark_all);
     }
 
+    fn child(&self, key: &str, value: &'a Value) -> Cursor<'a> {
+        Cursor {
+            document: self.document,
+            value,
+            at: self.at.clone() + &pointer(&[key]),
+        }
+    }
+
     /// A member, without reading it yet.
     pub(crate) fn peek(&self, key: &str) -> Option<Cursor<'a>> {
-        Some(Cursor {
-            value: self.value.get(key)?,
-            at: self.at.clone() + &pointer(&[key]),
-            ..self.clone()
-        })
+        Some(self.child(key, self.value.get(key)?))
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<Cursor<'a>> {
@@ -146,26 +191,30 @@ impl<'a> Cursor<'a> {
     }
 
     /// The texts of an array.
-    pub(crate) fn texts(&self, key: &str) -> Vec<&'a str> {
-        let items = self.get(key).map(|array| array.items());
-        let items = items.into_iter().flatten();
-        items.filter_map(|one| one.value.as_str()).collect()
+    pub(crate) fn texts(&self, key: &str) -> Vec<String> {
+        let array = self.get(key);
+        let items = array.iter().flat_map(Cursor::items);
+        items
+            .filter_map(|one| one.value.as_str().map(str::to_owned))
+            .collect()
     }
 
     /// The members of an object, or the items of an array, without reading them yet.
     pub(crate) fn children(&self) -> Vec<(String, Cursor<'a>)> {
-        let child = |(key, value): (String, &'a Value)| {
-            let at = self.at.clone() + &pointer(&[&key]);
-            (
-                key,
-                Cursor {
-                    value,
-                    at,
-                    ..self.clone()
-                },
-            )
-        };
-        children(self.value).into_iter().map(child).collect()
+        let child = |key: String, value| (key.clone(), self.child(&key, value));
+        match self.value {
+            Value::Object(map) => map
+                .iter()
+                .map(|(key, one)| child(key.clone(), one))
+                .collect(),
+            Value::Array(items) => {
+                let items = items.iter().enumerate();
+                items
+                    .map(|(key, one)| child(key.to_string(), one))
+                    .collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// The members of an object, or the items of an array.
@@ -180,22 +229,20 @@ impl<'a> Cursor<'a> {
         self.entries().into_iter().map(|(_, child)| child).collect()
     }
 
-    pub(crate) fn keys(&self) -> Vec<&'a str> {
-        let members = self.value.as_object().into_iter().flatten();
-        members.map(|(key, _)| key.as_str()).collect()
-    }
-
     /// Where the reference at this place leads, one step; nothing where it is none. One that leads nowhere is refused.
     pub(crate) fn target(&self) -> Option<Cursor<'a>> {
         let reference = self.text("$ref")?;
-        let found = self.document.target(reference);
-        if found.is_none() {
+        let first = self.document.follow(reference);
+        let next = |one: &Cursor<'a>| self.document.follow(one.value.get("$ref")?.as_str()?);
+        let mut steps = std::iter::successors(first.clone(), next).take(100);
+        if steps.all(|one| one.has("$ref")) {
             let reason = format!("there is nothing at {reference}");
             let way = "add it to /components, or correct the reference";
             self.document
                 .refuse(&format!("{}/$ref", self.at), &reason, way);
+            return None;
         }
-        self.document.at(&found?)
+        first
     }
 
     /// Follows references; what is none is itself.
@@ -213,48 +260,4 @@ pub(crate) fn pointer(steps: &[&str]) -> String {
         .iter()
         .map(|step| step.replace('~', "~0").replace('/', "~1"));
     escaped.map(|step| format!("/{step}")).collect()
-}
-
-/// The JSON pointer of a reference within the document, whose bytes may be percent-encoded.
-fn target(reference: &str) -> Option<String> {
-    let mut rest = reference.strip_prefix('#')?.as_bytes();
-    let mut bytes = Vec::new();
-    while let [first, behind @ ..] = rest {
-        let code = behind.get(..2).filter(|_| *first == b'%');
-        let code = code.filter(|code| code.iter().all(u8::is_ascii_hexdigit));
-        let code = code.and_then(|code| std::str::from_utf8(code).ok());
-        let code = code.and_then(|code| u8::from_str_radix(code, 16).ok());
-        bytes.push(code.unwrap_or(*first));
-        rest = if code.is_some() { &behind[2..] } else { behind };
-    }
-    String::from_utf8(bytes).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn any_byte_of_a_reference_can_be_percent_encoded() {
-        for (reference, at) in [
-            ("#/a/b", "/a/b"),
-            ("#/a%20b%7Bc%7d", "/a b{c}"),
-            ("#/%C3%A9%2F~1", "/é/~1"),
-            ("#/100%", "/100%"),
-            ("#/%+1", "/%+1"),
-        ] {
-            assert_eq!(target(reference).as_deref(), Some(at), "{reference}");
-        }
-    }
-
-    #[test]
-    fn the_report_is_what_no_cursor_has_read() {
-        let document = Document::new(json!({"a": {"b": 1, "c": [2, {"d": 3}]}, "e": 4}));
-        let root = document.at("").unwrap();
-        root.get("a").unwrap().get("c").unwrap().items()[1].get("d");
-        let unread = document.unread();
-        let places: Vec<&str> = unread.iter().map(|(at, _)| at.as_str()).collect();
-        assert_eq!(places, ["/a/b", "/e"]);
-    }
 }

@@ -18,18 +18,14 @@ pub(crate) fn read(text: &str) -> Result<Value, String> {
     }
     let document = match serde_json::from_str(text) {
         Ok(document) => document,
-        Err(error) if text.trim_start().starts_with('{') => return Err(not_json(&error)),
+        Err(error) if error.to_string().starts_with("recursion limit") => return Err(too_deep()),
+        Err(error) if text.trim_start().starts_with('{') => {
+            return Err(format!("not valid JSON: {error}"));
+        }
         Err(_) => yaml(text)?,
     };
     check_version(&document)?;
     Ok(document)
-}
-
-fn not_json(error: &serde_json::Error) -> String {
-    match error.to_string() {
-        text if text.starts_with("recursion limit") => too_deep(),
-        text => format!("not valid JSON: {text}"),
-    }
 }
 
 fn too_deep() -> String {
@@ -82,20 +78,18 @@ fn value(node: &Yaml, depth: usize) -> Result<Value, String> {
 }
 
 fn check_version(document: &Value) -> Result<(), String> {
-    let written = |key: &str| match document.get(key)? {
+    let version = |key: &str| match document.get(key)? {
         Value::String(text) => Some(text.clone()),
         other => Some(other.to_string()),
     };
-    if let Some(version) = written("swagger") {
-        return Err(format!(
+    match (version("swagger"), version("openapi")) {
+        (Some(version), _) => Err(format!(
             "this is Swagger {version}; convert it to OpenAPI 3, for example with swagger2openapi"
-        ));
-    }
-    match written("openapi") {
-        Some(version) if version.starts_with("3.0") || version.starts_with("3.1") => Ok(()),
-        Some(version) => Err(format!(
+        )),
+        (_, Some(one)) if one.starts_with("3.0") || one.starts_with("3.1") => Ok(()),
+        (_, Some(version)) => Err(format!(
             "OpenAPI {version} is not supported; give OpenAPI 3.0 or 3.1"
         )),
-        None => Err("no field `openapi`: this is not an OpenAPI document".into()),
+        _ => Err("no field `openapi`: this is not an OpenAPI document".to_owned()),
     }
 }

@@ -1,56 +1,20 @@
 //! Which operations are paginated lists, and why others that look like one are not.
 
 use super::api::{Api, List, Model, Operation, PAGING, Type};
-use super::findings::NO_LIST;
-use super::operations::{Written, json};
-use super::schema::schema;
-use super::types::Types;
+use super::cursor::{Document, NO_LIST};
 use crate::names;
 
 /// What every page says of itself.
-const PAGINATION: [(&str, &str); 4] = [
-    ("total", "integer"),
-    ("limit", "integer"),
-    ("offset", "integer"),
-    ("hasMore", "boolean"),
-];
+const PAGINATION: &str = "total: integer, limit: integer, offset: integer, hasMore: boolean";
 
 /// Parameters by which services page, in lower case and without separators.
 const PAGES: &str = "limit offset skip top page pagesize pagenumber perpage size count cursor after before startingafter \
                      endingbefore pagetoken nexttoken marker start take";
 
-/// Names for records that are written within the response of a list: they are named by the list.
-pub(super) fn record_names<'a>(types: &mut Types<'a>, written: &[Written<'a>]) {
-    for one in written {
-        let has = |name: &str| one.parameters.iter().any(|one| one.value["name"] == name);
-        let response = one
-            .success
-            .as_ref()
-            .filter(|_| has("limit") && has("offset"));
-        let Some(envelope) = response.and_then(json) else {
-            continue;
-        };
-        let mut envelope = schema(vec![envelope]);
-        while let Some(target) = envelope.reference {
-            envelope = schema(vec![target]);
-        }
-        for property in envelope.properties.into_iter().flat_map(|(_, all)| all) {
-            if let Some(items) = property.followed().peek("items") {
-                let list = names::camel(&names::list(&one.path));
-                let name = names::camel(&format!("{list}Record"));
-                types.names.entry(items.at).or_insert(name);
-            }
-        }
-    }
-}
-
 /// An operation with `limit` and `offset` whose response holds the pagination object is a list.
-pub(super) fn list(types: &mut Types<'_>, operation: &Operation) -> Option<List> {
-    let (api, document) = (&types.api, types.document);
-    let page = operation
-        .response
-        .as_ref()
-        .and_then(|kind| api.model_of(kind));
+pub(super) fn list(api: &Api, document: &Document, operation: &Operation) -> Option<List> {
+    let response = operation.response.as_ref();
+    let page = response.and_then(|kind| api.model_of(kind));
     let reasons = reasons(api, operation, page);
     if !reasons.is_empty() {
         if resembles_list(api, operation, page) {
@@ -68,12 +32,11 @@ pub(super) fn list(types: &mut Types<'_>, operation: &Operation) -> Option<List>
         let way = "write items: {} for the one that is not the records";
         document.refuse(&page.place_of(&second.wire), &reason, way);
     }
-    let mut parameters = operation.parameters.iter();
     Some(List {
         name: names::list(&operation.path),
         key: records.map(|field| field.wire.clone()),
         model: records.and_then(|field| field.kind.named().map(str::to_owned)),
-        max_limit: parameters.find(|one| one.name == "limit")?.maximum,
+        max_limit: operation.query("limit")?.maximum,
     })
 }
 
@@ -91,10 +54,8 @@ fn reasons(api: &Api, operation: &Operation, page: Option<&Model>) -> Vec<String
     if operation.path.contains('{') {
         out.push("its path has parameters".to_owned());
     }
-    let parameters = operation.parameters.iter();
     for name in PAGING {
-        let mut queries = parameters.clone().filter(|one| one.location == "query");
-        match queries.find(|one| one.name == name) {
+        match operation.query(name) {
             Some(one) if one.kind == Type::Integer && one.maximum != Some(0) => {}
             Some(_) => out.push(format!(
                 "the query parameter {name} is not an integer above 0"
@@ -102,53 +63,38 @@ fn reasons(api: &Api, operation: &Operation, page: Option<&Model>) -> Vec<String
             None => out.push(format!("it has no query parameter {name}")),
         }
     }
-    for one in parameters.filter(|one| one.required && !one.is_taken() && !one.is_of_client()) {
-        let (name, location, kind) = (&one.name, &one.location, &one.kind);
-        let text =
-            format!("it requires the {location} parameter {name} ({kind}), which cannot be sent");
-        out.push(text);
-    }
-    let Some(page) = page else {
+    out.extend(operation.obstacle.clone());
+    let pagination = page.and_then(|page| page.field("pagination"));
+    let pagination = pagination.and_then(|field| api.model_of(&field.kind));
+    let Some((page, pagination)) = page.zip(pagination) else {
         out.push("its response is not an object with a pagination object".to_owned());
         return out;
     };
-    let pagination = page.field("pagination");
-    let Some(pagination) = pagination.and_then(|field| api.model_of(&field.kind)) else {
-        out.push("its response has no pagination object".to_owned());
-        return out;
-    };
-    for (name, kind) in PAGINATION {
-        let shown = pagination.field(name).map(ToString::to_string);
-        if shown != Some(format!("{name}: {kind}")) {
-            out.push(format!("its pagination has no required {kind} {name}"));
+    for needed in PAGINATION.split(", ") {
+        let mut fields = pagination.fields.iter();
+        if !fields.any(|field| field.to_string() == needed) {
+            out.push(format!("its pagination has no required {needed}"));
         }
     }
     let is_map = |kind: &Type| matches!(kind, Type::Map(held) if matches!(**held, Type::Model(_)));
     if let Some(map) = page.fields.iter().find(|field| is_map(&field.kind)) {
-        out.push(format!(
-            "its records ({}) are a map, not an array",
-            map.wire
-        ));
+        let wire = &map.wire;
+        out.push(format!("its records ({wire}) are a map, not an array"));
     }
     out
 }
 
 /// Whether people would take it for a list: it reads, and pages or gives several objects.
 fn resembles_list(api: &Api, operation: &Operation, page: Option<&Model>) -> bool {
-    let mut queries = operation
-        .parameters
-        .iter()
-        .filter(|one| one.location == "query");
-    let pages = queries.any(|one| {
+    let pages = operation.parameters.iter().any(|one| {
         let name = one.name.to_ascii_lowercase();
         let name = name.replace(['-', '_', '.', '[', ']', '$'], "");
-        PAGES.split(' ').any(|page| page == name)
+        one.location == "query" && PAGES.split(' ').any(|page| page == name)
     });
     let is_page = |kind: &Type| api.model_of(kind).is_some_and(Model::is_page);
-    let mut fields = page.iter().flat_map(|model| &model.fields);
-    let response = operation.response.as_ref();
-    let gives = response.is_some_and(|kind| of_objects(kind) || is_page(kind))
-        || fields.any(|field| of_objects(&field.kind) || is_page(&field.kind));
+    let fields = page.iter().flat_map(|model| &model.fields);
+    let mut given = fields.map(|field| &field.kind).chain(&operation.response);
+    let gives = given.any(|kind| of_objects(kind) || is_page(kind));
     match operation.method.as_str() {
         "get" => pages || gives,
         "post" => pages && gives || page.is_some_and(Model::is_page),

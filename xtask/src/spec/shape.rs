@@ -1,11 +1,13 @@
-//! What is decided when all types are known: what occurs in responses, what closes a cycle, what no language can name, what
-//! the client needs.
+//! What is decided when all types are known: what occurs in responses, what no language can name, what the client
+//! needs.
 
-use super::api::{Api, Model, TOKEN, Type};
-use super::cursor::{Document, pointer};
-use super::findings::{RAW, UNNAMED};
+use super::api::{Api, TOKEN};
+use super::cursor::{Document, UNNAMED};
 use crate::names;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+
+/// The fields of the request for a token, which the client writes out by hand.
+const REQUEST: &str = "clientId: text, clientSecret: secret text";
 
 /// Marks what the responses hold, directly or through others; there null counts as absent.
 pub(super) fn mark_answered(api: &mut Api, roots: BTreeSet<String>) {
@@ -23,12 +25,10 @@ pub(super) fn mark_answered(api: &mut Api, roots: BTreeSet<String>) {
 
 /// These models and enums, and all that they hold.
 pub(crate) fn reachable(api: &Api, roots: BTreeSet<String>) -> BTreeSet<String> {
-    let models = api.models.iter().map(|model| (model.name.as_str(), model));
-    let models: BTreeMap<&str, &Model> = models.collect();
     let mut waiting: Vec<String> = roots.into_iter().collect();
     let mut seen = BTreeSet::new();
     while let Some(name) = waiting.pop() {
-        let fields = models.get(name.as_str()).map(|model| &model.fields);
+        let fields = api.model(&name).map(|model| &model.fields);
         if seen.insert(name) {
             let fields = fields.into_iter().flatten();
             let held =
@@ -37,52 +37,6 @@ pub(crate) fn reachable(api: &Api, roots: BTreeSet<String>) -> BTreeSet<String> 
         }
     }
     seen
-}
-
-/// Makes any value of a field that would close a cycle: neither a C handle nor a Python class can hold itself. Then each model
-/// comes before those that hold it.
-pub(super) fn open_cycles(api: &mut Api, document: &Document) {
-    let names = api.models.iter().enumerate();
-    let names = names.map(|(index, model)| (model.name.clone(), index));
-    let names: BTreeMap<String, usize> = names.collect();
-    let mut done = Vec::new();
-    for index in 0..api.models.len() {
-        visit(api, &names, index, &mut Vec::new(), &mut done, document);
-    }
-    let models = std::mem::take(&mut api.models).into_iter();
-    let mut models: Vec<Option<Model>> = models.map(Some).collect();
-    let ordered = done.iter().filter_map(|index| models[*index].take());
-    api.models = ordered.collect();
-}
-
-fn visit(
-    api: &mut Api,
-    names: &BTreeMap<String, usize>,
-    index: usize,
-    above: &mut Vec<usize>,
-    done: &mut Vec<usize>,
-    document: &Document,
-) {
-    if done.contains(&index) {
-        return;
-    }
-    above.push(index);
-    for position in 0..api.models[index].fields.len() {
-        let field = &api.models[index].fields[position];
-        let target = field.kind.named().and_then(|name| names.get(name));
-        let Some(&target) = target else { continue };
-        if above.contains(&target) {
-            let model = &mut api.models[index];
-            let at = model.place_of(&model.fields[position].wire);
-            document.note(RAW, format!("{at}: it leads back to a model that holds it"));
-            let kind = &mut model.fields[position].kind;
-            *kind = kind.with_named(&Type::Json);
-        } else {
-            visit(api, names, target, above, done, document);
-        }
-    }
-    above.pop();
-    done.push(index);
 }
 
 /// Leaves out fields that no language can name and nobody has to send: they are delivered like what the document does not show.
@@ -96,57 +50,45 @@ pub(super) fn leave_out(api: &mut Api, document: &Document) {
         if model.field("extra").is_some() {
             taken.insert(("Rust", "unknown_fields".to_owned()));
         }
-        let place = model.place.clone();
-        model.fields.retain(|field| {
-            let wire = &field.wire;
-            let kept = [("Rust", names::RUST_FIELD), ("Python", names::PYTHON_FIELD)];
-            let own = kept.map(|(language, kept)| (language, names::name(wire, kept)));
-            let fits = names::is_a_name(wire) && own.iter().all(|name| !taken.contains(name));
-            let is_kept = fits || (sent && field.required);
-            match is_kept {
-                true => taken.extend(own),
-                false => document.note(UNNAMED, place.clone() + &pointer(&["properties", wire])),
+        let mut kept = Vec::new();
+        for field in std::mem::take(&mut model.fields) {
+            let names = [("Rust", names::RUST_FIELD), ("Python", names::PYTHON_FIELD)];
+            let own = names.map(|(language, kept)| (language, names::name(&field.wire, kept)));
+            let is_free = own.iter().all(|name| !taken.contains(name));
+            if names::is_a_name(&field.wire) && is_free || sent && field.required {
+                taken.extend(own);
+                kept.push(field);
+            } else {
+                document.note(UNNAMED, model.place_of(&field.wire));
             }
-            is_kept
-        });
+        }
+        model.fields = kept;
     }
 }
 
-/// The fields of the request for a token, which the client writes out by hand.
-const REQUEST: [(&str, &str); 2] = [
-    ("clientId", "clientId: text"),
-    ("clientSecret", "clientSecret: secret text"),
-];
-
 /// Refuses a spec that lacks what the hand-written code takes from it.
 pub(super) fn check_needed(api: &Api, document: &Document) {
-    let way = "keep it as it was, or change the hand-written code in crates/ with it";
-    let refuse = |at: &str, reason: &str| document.refuse(at, reason, way);
-    let request = Type::Model("TokenRequest".to_owned());
-    match api.operations.iter().find(|one| one.id == TOKEN) {
-        None => refuse(
+    let refuse = |at: &str, reason: &str| {
+        let way = "keep it as it was, or change the hand-written code in crates/ with it";
+        document.refuse(at, reason, way);
+    };
+    let token = api.operations.iter().find(|one| one.id == TOKEN);
+    let request = token.and_then(|one| api.model_of(&one.body.as_ref()?.kind));
+    match (token, request.filter(|one| one.name == "TokenRequest")) {
+        (None, _) => refuse(
             "/paths",
             "there is no operation createToken, with which the client gets its token",
         ),
-        Some(operation) => match operation.body.as_ref().map(|body| &body.kind) {
-            Some(kind) if *kind == request => {}
-            _ => refuse(
-                &operation.place(),
-                "the request of createToken is not the schema TokenRequest",
-            ),
-        },
-    }
-    if let Some(model) = api.model("TokenRequest") {
-        for (wire, shown) in REQUEST {
-            if !model.fields.iter().any(|one| one.to_string() == shown) {
-                let reason = "the client sends this field, as it was documented";
-                refuse(&model.place_of(wire), reason);
-            }
-        }
-        for field in &model.fields {
-            if REQUEST.iter().all(|(wire, _)| field.wire != *wire) {
-                let reason = "the client does not send this field";
-                refuse(&model.place_of(&field.wire), reason);
+        (Some(token), None) => refuse(
+            &token.place(),
+            "the request of createToken is not the schema TokenRequest",
+        ),
+        (_, Some(request)) => {
+            let fields = request.fields.iter().map(ToString::to_string);
+            let fields = fields.collect::<Vec<_>>().join(", ");
+            if fields != REQUEST {
+                let reason = format!("the client sends {REQUEST}, which are not the fields of it");
+                refuse(&request.place, &reason);
             }
         }
     }

@@ -71,7 +71,7 @@ pub(crate) fn table() -> Vec<Change> {
 }
 
 /// Everything that comes of a spec: refusals, summary, outline, and the whole model.
-type Said = (String, String, Vec<String>, String);
+type Said = [String; 4];
 
 fn said(document: &Value, whole: bool) -> Said {
     let document = Document::new(document.clone());
@@ -79,61 +79,39 @@ fn said(document: &Value, whole: bool) -> Said {
     if whole {
         examined(&api, &document, &c::lists(&crate::root()).unwrap());
     }
-    let refusals = document.findings().refusals("SPEC").unwrap_or_default();
-    let whole = format!("{:?}", api);
-    (
-        refusals,
-        document.findings().summary(&document, "SPEC"),
-        outline(&api),
-        whole,
-    )
+    let refusals = document.refusals("SPEC").unwrap_or_default();
+    let summary = document.summary("SPEC");
+    [refusals, summary, outline(&api), format!("{api:?}")]
 }
 
 /// Whether every row of a table comes out as it says.
 fn check(table: &str, said: impl Fn(Change) -> Said) {
-    let mut failures = Vec::new();
+    let mut failures = String::new();
     let unchanged = self::said(&ours(), true);
     for row in serde_json::from_str::<Vec<Value>>(table).unwrap() {
-        let read = || serde_json::from_value::<Change>(row.clone()).unwrap();
-        let (change, after) = (read(), said(read()));
-        let (refusals, summary, outline, _) = &after;
-        let mut fail = |what: &str, instead: &dyn std::fmt::Debug| {
-            failures.push(format!("{row}\n  {what}, but {instead:?}"));
-        };
-        for wanted in change
-            .refused
-            .iter()
-            .filter(|wanted| !refusals.contains(*wanted))
-        {
-            fail(&format!("does not refuse {wanted:?}"), refusals);
+        let change: Change = serde_json::from_value(row.clone()).unwrap();
+        let shows = change.shows.iter().map(|line| format!("\n{line}\n"));
+        let (refused, reported) = (change.refused.clone(), change.reported.clone());
+        let wanted: [Vec<String>; 3] = [refused, reported, shows.collect()];
+        let after = said(change);
+        for (wanted, text) in wanted.iter().zip(&after) {
+            for missing in wanted.iter().filter(|one| !text.contains(*one)) {
+                failures += &format!("{row}\n  lacks {missing:?} in {text}\n");
+            }
         }
-        if change.refused.is_empty() && !refusals.is_empty() {
-            fail("is refused", refusals);
-        }
-        for wanted in change
-            .reported
-            .iter()
-            .filter(|wanted| !summary.contains(*wanted))
-        {
-            fail(&format!("does not report {wanted:?}"), summary);
-        }
-        for wanted in change
-            .shows
-            .iter()
-            .filter(|wanted| !outline.contains(wanted))
-        {
-            fail(&format!("does not show {wanted:?}"), outline);
+        if wanted[0].is_empty() && !after[0].is_empty() {
+            failures += &format!("{row}\n  is refused: {}\n", after[0]);
         }
         if after == unchanged {
-            fail("changes nothing", &"nothing says so");
+            failures += &format!("{row}\n  changes nothing, and nothing says so\n");
         }
     }
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(failures.is_empty(), "{failures}");
 }
 
 #[test]
 fn of_our_own_spec_only_facts_about_the_document_are_not_generated() {
-    let (refusals, summary, ..) = said(&ours(), true);
+    let [refusals, summary, ..] = said(&ours(), true);
     assert_eq!(refusals, "");
     let mut lines = summary.lines();
     assert_eq!(lines.next(), Some("Not generated from SPEC:"));
@@ -167,7 +145,7 @@ fn specs_are_taken_as_vendors_write_them() {
         };
         match document::read(&text) {
             Ok(document) => said(&document, false),
-            Err(refusal) => (refusal, String::new(), Vec::new(), String::new()),
+            Err(refusal) => [refusal, String::new(), String::new(), String::new()],
         }
     });
 }
@@ -235,10 +213,8 @@ fn chain(last: &str) -> String {
 #[test]
 fn bad_input_is_refused_with_a_message_or_taken() {
     let nested = |levels: usize, open: &str, close: &str| {
-        let mut out = String::from("openapi: 3.1.0\npaths: ");
-        out += &open.repeat(levels);
-        out += "1";
-        out + &close.repeat(levels)
+        let (open, close) = (open.repeat(levels), close.repeat(levels));
+        format!("openapi: 3.1.0\npaths: {open}1{close}")
     };
     let deep = (0..200).fold(
         json!({"type": "string"}),
@@ -249,38 +225,27 @@ fn bad_input_is_refused_with_a_message_or_taken() {
         text + &format!("a{number}: &a{number} [*a{before}, *a{before}]\n")
     });
     let large = |bytes: usize| with_schema("A", json!({"description": "x".repeat(bytes)}));
+    let deep = with_schema("Deep", deep);
+    let bomb = format!("openapi: 3.1.0\n{bomb}");
     let mut failures = Vec::new();
-    for (name, text, wanted) in [
-        ("nothing", String::new(), "give one"),
-        ("a list", "[1, 2]".to_owned(), "not an OpenAPI document"),
-        ("binary", "\u{0}\u{1}\u{fffd}".to_owned(), "unprintable"),
-        (
-            "200 levels of JSON",
-            with_schema("Deep", deep),
-            "give inner schemas names",
-        ),
-        (
-            "200 levels of YAML",
-            nested(200, "[", "]"),
-            "give inner schemas names",
-        ),
-        (
-            "many levels of YAML",
-            nested(100_000, "{a: ", "}"),
-            "recursion limit",
-        ),
-        ("aliases", format!("openapi: 3.1.0\n{bomb}"), "lias"),
-        ("200 references", chain("Contact"), ""),
-        ("a ring of 200", chain("Link0"), ""),
-        ("20 MB", large(20 << 20), ""),
-        ("50 MB", large(50 << 20), "at most 32 MB"),
+    for (text, wanted) in [
+        (String::new(), "give one"),
+        ("[1, 2]".to_owned(), "not an OpenAPI document"),
+        ("\u{0}\u{1}\u{fffd}".to_owned(), "unprintable"),
+        (deep, "give inner schemas names"),
+        (nested(200, "[", "]"), "give inner schemas names"),
+        (nested(100_000, "{a: ", "}"), "recursion limit"),
+        (bomb, "lias"),
+        (chain("Contact"), ""),
+        (chain("Link0"), ""),
+        (large(20 << 20), ""),
+        (large(50 << 20), "at most 32 MB"),
     ] {
-        let said = Spec::parse(&crate::root(), &text, "SPEC")
-            .err()
-            .unwrap_or_default();
-        let short: String = said.chars().take(400).collect();
+        let spec = Spec::parse(&crate::root(), &text, "SPEC");
+        let said = spec.err().unwrap_or_default();
         if !said.contains(wanted) || said.is_empty() != wanted.is_empty() {
-            failures.push(format!("{name}: {short}"));
+            let [text, said] = [text, said].map(|one| one.chars().take(200).collect::<String>());
+            failures.push(format!("{text}: {said}"));
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));

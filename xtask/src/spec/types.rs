@@ -1,32 +1,20 @@
 //! The one place that decides what a value is: from schemas to types, models and enums.
 
 use super::api::{Api, Enum, Field, Model, Type};
-use super::cursor::{Cursor, Document};
-use super::findings::{RAW, UNNAMED};
-use super::schema::{Schema, schema};
-use super::{described, said};
+use super::cursor::{Cursor, Document, RAW, UNNAMED};
+use super::described;
+use super::schema::{COMPONENTS, Schema, schema};
 use crate::names;
 use std::collections::{BTreeMap, BTreeSet};
 
-const COMPONENTS: &str = "/components/schemas/";
-
 /// What stands at a place.
-#[derive(Clone, Debug)]
 pub(super) struct Typed {
     pub(super) kind: Type,
-    pub(super) nullable: bool,
-    pub(super) description: Option<String>,
+    nullable: bool,
+    description: Option<String>,
 }
 
 impl Typed {
-    fn json() -> Self {
-        Typed {
-            kind: Type::Json,
-            nullable: false,
-            description: None,
-        }
-    }
-
     /// The type within an array or a map, where null is a value of its own.
     fn held(self) -> Box<Type> {
         match self.nullable && self.kind != Type::Json {
@@ -40,231 +28,103 @@ impl Typed {
 pub(super) struct Types<'a> {
     pub(super) document: &'a Document,
     pub(super) api: Api,
-    /// What is known of a place: nothing yet while it is being read.
-    known: BTreeMap<String, Option<Typed>>,
-    /// Names for schemas without one, by place.
-    pub(super) names: BTreeMap<String, String>,
-    /// Where each name of a model or an enum belongs.
-    owners: BTreeMap<String, String>,
+    /// The models and enums that responses are.
+    pub(super) answered: BTreeSet<String>,
+    /// What the operation calls a record that is written within its response.
+    pub(super) record: Option<String>,
+    /// What the records within pages are called, by place.
+    records: BTreeMap<String, String>,
+    /// The type of each schema: nothing yet while it is being read.
+    known: BTreeMap<String, Option<Type>>,
+    /// Names of models and enums, and of what could have been one.
+    taken: BTreeSet<String>,
 }
 
 impl<'a> Types<'a> {
+    /// Reads every schema that has a name of its own; a model comes after those that it holds.
     pub(super) fn new(document: &'a Document) -> Self {
-        let mut owners = BTreeMap::new();
-        for (name, schema) in components(document) {
-            owners.entry(names::model(&name)).or_insert(schema.at);
-        }
-        Types {
+        let schemas = document.at("/components/schemas");
+        let mut schemas = schemas.map_or(Vec::new(), |all| all.entries());
+        let mut types = Types {
             document,
             api: Api::default(),
+            answered: BTreeSet::new(),
+            record: None,
+            records: BTreeMap::new(),
             known: BTreeMap::new(),
-            names: BTreeMap::new(),
-            owners,
-        }
-    }
-
-    /// Reads every schema that has a name of its own.
-    pub(super) fn components(&mut self) {
-        for (_, schema) in components(self.document) {
-            self.referred(schema, "");
-        }
-    }
-
-    /// What was read on the way stands where the document has it; what has no place there, at the end.
-    pub(super) fn finish(mut self) -> Api {
-        let places = components(self.document).into_iter();
-        let places: Vec<String> = places.map(|(_, schema)| schema.at + "/").collect();
-        let order = |at: &str| {
-            let at = format!("{at}/");
-            let place = places.iter().position(|place| at.starts_with(place));
-            place.unwrap_or(usize::MAX)
+            taken: schemas.iter().map(|(name, _)| names::model(name)).collect(),
         };
-        let (models, enums) = (&mut self.api.models, &mut self.api.enums);
-        models.sort_by_cached_key(|model| order(&model.place));
-        enums.sort_by_cached_key(|known| order(&known.place));
-        self.api
+        // Where a record holds a page of its own list, that page is cut and not the list.
+        schemas.sort_by_key(|(_, one)| one.value.pointer("/properties/pagination").is_none());
+        for (_, schema) in schemas {
+            types.of(vec![schema], "");
+        }
+        types
     }
 
-    /// What schemas say that all hold; `place` is the name of where they stand, for what has to be named by it: a model or an
-    /// enum has `Value` behind, since in C the place itself is the name of a function.
-    pub(super) fn of(&mut self, parts: Vec<Cursor<'a>>, place: &str) -> Typed {
-        let schema = schema(parts);
-        let at = &schema.at;
-        let mut typed = match (&schema.reference, self.known.get(at)) {
-            (Some(target), _) => self.referred(target.clone(), at),
-            (None, Some(Some(known))) => known.clone(),
-            _ => {
-                let hint = self.names.get(at).cloned();
-                let name = hint.unwrap_or_else(|| names::camel(&format!("{place}Value")));
-                // A name that no other schema has.
-                let is_free = |name: &String| self.owners.get(name).is_none_or(|owner| owner == at);
-                let numbered = (2..).map(|number| format!("{name}{number}"));
-                let mut names = std::iter::once(name.clone()).chain(numbered);
-                let name = names.find(is_free).unwrap_or(name);
-                self.read(&schema, &name, place)
-            }
+    /// What schemas say that all hold. A model or an enum gets the name, unless it has one of its own.
+    pub(super) fn of(&mut self, mut parts: Vec<Cursor<'a>>, name: &str) -> Typed {
+        parts.dedup_by(|one, other| one.at == other.at);
+        let places: Vec<&str> = parts.iter().map(|one| one.at.as_str()).collect();
+        let schema = schema(&parts);
+        let key = match places.as_slice() {
+            [_] => schema.at.clone(),
+            several => several.join(" "),
         };
-        typed.description = said(schema.description).or(typed.description);
-        typed.nullable |= schema.nullable;
-        typed
-    }
-
-    /// What a reference at a place leads to: a model or an enum of its own, or another type.
-    pub(super) fn referred(&mut self, target: Cursor<'a>, from: &str) -> Typed {
-        let at = target.at.clone();
-        match self.known.get(&at) {
-            Some(Some(typed)) => return typed.clone(),
-            Some(None) => {
-                let text = format!("{at}: it holds itself");
-                self.document.note(RAW, text);
-                return Typed::json();
-            }
-            None => {}
-        }
-        let is_component = at.starts_with("/components/") && at.matches('/').count() <= 3;
-        if is_component && !at.starts_with(COMPONENTS) {
-            let reason = format!("\"#{at}\" is not a schema of this document");
-            let way = "refer to #/components/schemas/NAME";
-            self.document.refuse(&format!("{from}/$ref"), &reason, way);
-            return Typed::json();
-        }
-        self.known.insert(at.clone(), None);
-        let schema = schema(vec![target]);
-        let mut typed = match &schema.reference {
-            Some(next) => self.referred(next.clone(), &at),
-            None => {
-                let name = name_of(&at);
-                self.read(
-                    &Schema {
-                        at: at.clone(),
-                        ..schema
-                    },
-                    &name,
-                    &name,
-                )
-            }
-        };
-        typed.nullable |= schema.nullable;
-        self.known.insert(at, Some(typed.clone()));
-        typed
-    }
-
-    /// Reads a schema; a model or an enum of it gets this name, and what stands within it is named by the place.
-    fn read(&mut self, schema: &Schema<'a>, name: &str, place: &str) -> Typed {
-        let description = said(schema.description);
-        let kind = self.named(schema, name, place);
-        let typed = Typed {
-            kind: kind.unwrap_or_else(|| self.kind(schema, place)),
-            nullable: schema.nullable,
-            description,
-        };
-        self.known.insert(schema.at.clone(), Some(typed.clone()));
-        typed
-    }
-
-    /// Makes a model or an enum of a schema that is one.
-    fn named(&mut self, schema: &Schema<'a>, name: &str, place: &str) -> Option<Type> {
-        let (at, description) = (&schema.at, described(schema.description));
-        if schema.properties.is_empty() {
-            let values = match &schema.values {
-                Some((values, _)) => values.iter().map(|one| (*one).to_owned()).collect(),
-                None => match self.open_enum(schema)? {
-                    (Some(known), _) => return Some(Type::Enum(known)),
-                    (None, values) => values,
-                },
-            };
-            return Some(self.enumeration(name, at, description, values));
-        }
-        let kind = Type::Model(name.to_owned());
-        let typed = Typed {
-            kind,
-            nullable: false,
-            description: Some(description.clone()),
-        };
-        self.known.insert(at.clone(), Some(typed.clone()));
-        if let Some((choices, _)) = &schema.choices {
-            let text = format!("{}: beside the properties", choices.at);
-            self.document.note(RAW, text);
-        }
-        let fields = self.fields(schema, place);
-        if self.is_free(name, at) {
-            self.api.models.push(Model {
-                name: name.to_owned(),
-                description,
-                fields,
-                answered: false,
-                place: at.clone(),
-            });
-        }
-        Some(typed.kind)
-    }
-
-    /// An enum of those values that can be named; without any, it is a text.
-    fn enumeration(&mut self, name: &str, at: &str, about: String, values: Vec<String>) -> Type {
-        let mut names = BTreeSet::new();
-        let (values, others) = values.into_iter().partition::<Vec<String>, _>(|value| {
-            let constant = names::constant(&names::value_variant(value));
-            names::is_a_name(value) && names.insert(constant)
+        let known = self.known.get(&key).cloned();
+        let kind = known.unwrap_or_else(|| {
+            self.known.insert(key.clone(), None);
+            let name = self.name(&schema, places[0], name);
+            let kind = self.read(&schema, &name);
+            self.known.insert(key, Some(kind.clone()));
+            Some(kind)
         });
-        for value in others {
-            self.document
-                .note(UNNAMED, format!("{at}: value {value:?}"));
+        // Neither a C handle nor a Python class can hold itself.
+        let kind = kind.unwrap_or_else(|| {
+            let text = format!("{}: it leads back to a schema that holds it", places[0]);
+            self.document.note(RAW, text);
+            Type::Json
+        });
+        Typed {
+            kind,
+            nullable: schema.nullable,
+            description: schema.description,
         }
-        if values.is_empty() {
-            return Type::Text;
-        }
-        if self.is_free(name, at) {
-            self.api.enums.push(Enum {
-                name: name.to_owned(),
-                description: about,
-                values,
-                answered: false,
-                place: at.to_owned(),
-            });
-        }
-        Type::Enum(name.to_owned())
     }
 
-    /// Refuses a name that another schema has.
-    fn is_free(&mut self, name: &str, at: &str) -> bool {
-        let owner = self.owners.entry(name.to_owned());
-        let owner = owner.or_insert_with(|| at.to_owned());
-        if *owner != at {
-            let reason = format!("it would be named {name}, as {owner} is");
-            let way = "give it a name of its own under /components/schemas, and refer to it";
-            self.document.refuse(at, &reason, way);
+    /// The name of a component, or one that no other schema has.
+    fn name(&mut self, schema: &Schema, from: &str, name: &str) -> String {
+        let steps = schema.at.strip_prefix(COMPONENTS).unwrap_or(&schema.at);
+        if !steps.contains('/') {
+            return names::model(&steps.replace("~1", "/").replace("~0", "~"));
         }
-        *owner == at
+        let name = match self.records.get(&schema.at) {
+            Some(record) => record.clone(),
+            None if schema.at.starts_with(from) => name.to_owned(),
+            // What is referred to within a component is called as it is there.
+            None => {
+                let steps = steps.split('/').filter(|step| *step != "properties");
+                value(&steps.map(names::camel).collect::<String>())
+            }
+        };
+        let numbered = (2..).map(|number| format!("{name}{number}"));
+        let mut names = std::iter::once(name.clone()).chain(numbered);
+        let free = names.find(|name| self.taken.insert(name.clone()));
+        free.unwrap_or(name)
     }
 
-    fn fields(&mut self, schema: &Schema<'a>, place: &str) -> Vec<Field> {
-        let mut fields = Vec::new();
-        for (wire, schemas) in &schema.properties {
-            let required = schema.required.iter().filter(|one| one.value == wire);
-            let required = required.inspect(|one| one.mark()).count() > 0;
-            let mut names = schemas.iter().filter_map(|one| one.peek("propertyNames"));
-            let names = names.find_map(|one| one.target());
-            let typed = self.of(schemas.clone(), &format!("{place}{}", names::camel(wire)));
-            let keys = names.map(|names| {
-                let at = names.at.clone();
-                self.referred(names, &at).kind
-            });
-            fields.push(Field {
-                keys: keys.and_then(|kind| kind.named().map(str::to_owned)),
-                wire: wire.clone(),
-                description: described(typed.description.as_deref()),
-                required,
-                nullable: typed.nullable,
-                kind: typed.kind,
-            });
+    fn read(&mut self, schema: &Schema<'a>, name: &str) -> Type {
+        // In C a field without `Value` is the name of a function.
+        let place = name.strip_suffix("Value").unwrap_or(name);
+        if !schema.properties.is_empty() {
+            return self.model(schema, name, place);
         }
-        fields
-    }
-
-    /// What is neither a model nor an enum.
-    fn kind(&mut self, schema: &Schema<'a>, place: &str) -> Type {
-        if let Some((written, choices)) = &schema.choices {
-            return self.choice(written, choices, place);
+        if let Some((values, _)) = &schema.values {
+            let values = values.iter().map(ToString::to_string);
+            return self.enumeration(schema, name, values.collect());
+        }
+        if let Some(choices) = &schema.choices {
+            return self.choice(schema, choices, name);
         }
         let inferred = match (&*schema.additional, &*schema.items) {
             ([_, ..], _) => "object",
@@ -275,114 +135,136 @@ impl<'a> Types<'a> {
         let written = schema.format.as_ref();
         let format = written.and_then(|one| one.value.as_str());
         let format = format.unwrap_or_default();
-        if matches!(
-            (kind, format),
-            ("string", "password")
-                | ("integer", "int32" | "int64" | "uint64")
-                | ("number", "float" | "double")
-        ) {
-            written.iter().for_each(|one| one.mark());
-        }
-        match (kind, format) {
-            ("string", "password") => Type::Secret,
-            ("integer", "uint64") => Type::Unsigned,
-            ("string", _) => Type::Text,
-            ("integer", _) => Type::Integer,
-            ("number", _) => Type::Number,
-            ("boolean", _) => Type::Boolean,
-            ("array", _) if schema.items.is_empty() => Type::Array(Type::Json.into()),
-            ("array", _) => {
-                let items = self.of(schema.items.clone(), &format!("{place}Items"));
+        let is_read = match kind {
+            "string" => format == "password",
+            "integer" => ["int32", "int64", "uint64"].contains(&format),
+            "number" => ["float", "double"].contains(&format),
+            _ => false,
+        };
+        written.filter(|_| is_read).inspect(|one| one.mark());
+        match kind {
+            "string" if format == "password" => Type::Secret,
+            "string" => Type::Text,
+            "integer" if format == "uint64" => Type::Unsigned,
+            "integer" => Type::Integer,
+            "number" => Type::Number,
+            "boolean" => Type::Boolean,
+            "array" if schema.items.is_empty() => Type::Array(Type::Json.into()),
+            "array" => {
+                let items = self.of(schema.items.clone(), &value(&format!("{place}Items")));
                 Type::Array(items.held())
             }
-            ("object", _) if schema.additional.is_empty() => Type::Object,
-            ("object", _) => {
-                let place = format!("{place}AdditionalProperties");
-                Type::Map(self.of(schema.additional.clone(), &place).held())
+            "object" if schema.additional.is_empty() => Type::Object,
+            "object" => {
+                let name = value(&format!("{place}AdditionalProperties"));
+                Type::Map(self.of(schema.additional.clone(), &name).held())
             }
             _ => Type::Json,
         }
     }
 
-    /// One of several schemas: their type where they share it, else any value.
-    fn choice(&mut self, written: &Cursor<'a>, choices: &[Cursor<'a>], place: &str) -> Type {
-        let mut kinds = Vec::new();
-        for one in choices {
-            let is_composed = ["object", "array"]
-                .iter()
-                .any(|kind| one.value["type"] == **kind);
-            let is_composed = is_composed || one.has("properties");
-            let is_read = !one.has("allOf") && (one.has("$ref") || !is_composed);
-            kinds.push(match is_read {
-                true => self.of(vec![one.clone()], place).kind,
-                false => Type::Json,
+    fn model(&mut self, schema: &Schema<'a>, name: &str, place: &str) -> Type {
+        let mut properties = schema.properties.iter();
+        let is_page = properties.any(|(wire, _)| wire == "pagination");
+        let mut fields = Vec::new();
+        for (wire, schemas) in &schema.properties {
+            let required = schema.required.iter().filter(|one| one.value == wire);
+            let required = required.inspect(|one| one.mark()).count() > 0;
+            let name = value(&format!("{place}{}", names::camel(wire)));
+            if is_page && let Some(items) = self::schema(schemas).items.pop() {
+                let record = self.record.clone();
+                let record = record.unwrap_or_else(|| format!("{place}Record"));
+                self.records.insert(items.at, record);
+            }
+            let typed = self.of(schemas.clone(), &name);
+            let mut names = schemas.iter().filter_map(|one| one.peek("propertyNames"));
+            let names = names.find_map(|one| one.has("$ref").then_some(one));
+            let keys = names.map(|names| self.of(vec![names], "").kind);
+            fields.push(Field {
+                keys: keys.and_then(|kind| kind.named().map(str::to_owned)),
+                wire: wire.clone(),
+                description: described(typed.description),
+                required,
+                nullable: typed.nullable,
+                kind: typed.kind,
             });
         }
+        self.api.models.push(Model {
+            name: name.to_owned(),
+            description: described(schema.own.clone()),
+            fields,
+            answered: false,
+            place: schema.at.clone(),
+        });
+        Type::Model(name.to_owned())
+    }
+
+    /// An enum of those values that can be named; without any, it is a text.
+    fn enumeration(&mut self, schema: &Schema, name: &str, values: Vec<String>) -> Type {
+        let (at, mut names) = (&schema.at, BTreeSet::new());
+        let (values, others) = values.into_iter().partition::<Vec<String>, _>(|value| {
+            let constant = names::constant(&names::value_variant(value));
+            names::is_a_name(value) && names.insert(constant)
+        });
+        for value in others {
+            let text = format!("{at}: value {value:?}");
+            self.document.note(UNNAMED, text);
+        }
+        if values.is_empty() {
+            return Type::Text;
+        }
+        self.api.enums.push(Enum {
+            name: name.to_owned(),
+            description: described(schema.own.clone()),
+            values,
+            answered: false,
+            place: at.to_owned(),
+        });
+        Type::Enum(name.to_owned())
+    }
+
+    /// One of several schemas: their type where they share it, an enum where all are texts and some list values, else any
+    /// value.
+    fn choice(&mut self, schema: &Schema<'a>, choices: &[Cursor<'a>], name: &str) -> Type {
+        let (mut kinds, mut values, mut is_new) = (Vec::new(), Vec::new(), false);
+        for one in choices {
+            one.mark();
+            let mut composing = ["properties", "allOf", "items", "additionalProperties"].iter();
+            let is_composed = composing.any(|key| one.has(key));
+            let is_inline = !one.has("$ref");
+            let listed = |one| self::schema(std::slice::from_ref(one)).values;
+            let kind = if is_inline && is_composed {
+                Type::Json
+            } else if let Some((texts, _)) = listed(one).filter(|_| is_inline) {
+                values.extend(texts.into_iter().map(str::to_owned));
+                is_new = true;
+                Type::Text
+            } else {
+                self.of(vec![one.clone()], name).kind
+            };
+            values.extend(self.api.known_values(&kind).iter().cloned());
+            kinds.push(kind);
+        }
         kinds.dedup();
-        match kinds.as_slice() {
-            [only] if *only != Type::Json => only.clone(),
+        values.dedup();
+        let (texts, others): (Vec<Type>, Vec<Type>) =
+            kinds.into_iter().partition(|kind| *kind == Type::Text);
+        let is_text = others.iter().all(|kind| matches!(kind, Type::Enum(_)));
+        match others.as_slice() {
+            [known] if is_text && !is_new => known.clone(),
+            _ if is_text && !values.is_empty() => self.enumeration(schema, name, values),
+            [] => Type::Text,
+            [only] if texts.is_empty() && *only != Type::Json => only.clone(),
             _ => {
-                let text = format!("{}: one of {} schemas", written.at, choices.len());
+                let text = format!("{}: one of {} schemas", schema.at, choices.len());
                 self.document.note(RAW, text);
                 Type::Json
             }
         }
     }
-
-    /// The values of an enum that is written as a choice, of a list and any text, or of several lists; and the enum that has
-    /// them already.
-    fn open_enum(&mut self, of: &Schema<'a>) -> Option<(Option<String>, Vec<String>)> {
-        let (mut texts, mut lists, mut known) = (Vec::new(), 0, None);
-        for choice in &of.choices.as_ref()?.1 {
-            if choice.clone().followed().has("properties") {
-                return None;
-            }
-            let one = schema(vec![choice.clone()]);
-            match (one.reference, one.values) {
-                (Some(target), _) => match self.referred(target, &of.at).kind {
-                    Type::Enum(name) => {
-                        let values = self.api.enumeration(&name).map(|one| &one.values);
-                        texts.extend(values.into_iter().flatten().cloned());
-                        (lists, known) = (lists + 1, Some(name));
-                    }
-                    Type::Text => {}
-                    _ => return None,
-                },
-                (None, Some((values, _))) => {
-                    lists += 1;
-                    texts.extend(values.into_iter().map(str::to_owned));
-                }
-                (None, None) if one.kind?.0 == "string" => {}
-                (None, None) => return None,
-            }
-        }
-        texts.dedup();
-        (lists > 0).then(|| (known.filter(|_| lists == 1), texts))
-    }
 }
 
-/// The schemas that have a name of their own.
-fn components(document: &Document) -> Vec<(String, Cursor<'_>)> {
-    let schemas = document.at("/components/schemas");
-    schemas.map_or(Vec::new(), |all| all.entries())
-}
-
-/// The name of a component, or of what stands within it.
-fn name_of(at: &str) -> String {
-    let Some(rest) = at.strip_prefix(COMPONENTS) else {
-        return names::camel(&at.replace(['/', '~'], " "));
-    };
-    let rest: Vec<String> = rest
-        .split('/')
-        .map(|step| step.replace("~1", "/").replace("~0", "~"))
-        .collect();
-    let (first, within) = rest
-        .split_first()
-        .map_or(("", &[][..]), |(first, all)| (first, all));
-    let within = within.iter().filter(|step| *step != "properties");
-    let within: String = within.map(|step| names::camel(step)).collect();
-    match within.as_str() {
-        "" => names::model(first),
-        within => names::camel(&format!("{}{within}Value", names::model(first))),
-    }
+/// What stands at a place within another schema is called by the place.
+pub(super) fn value(place: &str) -> String {
+    names::camel(&format!("{place}Value"))
 }

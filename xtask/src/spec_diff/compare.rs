@@ -1,6 +1,8 @@
-//! Compares what the files of two specs declare, surface by surface: what is gone or has another type breaks code.
+//! Compares two specs: what their files declare, surface by surface, and what of them is not generated.
 
 use crate::names::registry::{Registry, Subject, Surface};
+use crate::spec::{Document, Spec};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a change does to the code of a user.
@@ -14,11 +16,7 @@ pub(super) enum Level {
 
 impl Level {
     pub(super) fn title(self) -> &'static str {
-        match self {
-            Level::Documentation => "documentation",
-            Level::Additive => "additive",
-            Level::Breaking => "breaking",
-        }
+        ["documentation", "additive", "breaking"][self as usize]
     }
 }
 
@@ -30,6 +28,13 @@ pub(super) struct Change {
 }
 
 impl Change {
+    fn new(mut text: String, levels: BTreeMap<Surface, Level>) -> Self {
+        if levels.is_empty() {
+            text += "; not generated";
+        }
+        Change { text, levels }
+    }
+
     /// The gravest that it does to any surface.
     pub(super) fn level(&self) -> Level {
         let gravest = self.levels.values().max();
@@ -38,58 +43,39 @@ impl Change {
 }
 
 /// Every change, the gravest first.
-pub(super) fn compare(old: &Registry, new: &Registry) -> Vec<Change> {
-    let mut out: Vec<(Option<&str>, Change)> = Vec::new();
-    // Of the parts of a thing that is new or gone nothing more is said.
-    let is_within = |subject: &Subject, other: &Registry| {
-        let whole = subject.part_of.as_ref();
-        whole.is_some_and(|whole| other.get(whole).is_none())
-    };
-    for (key, subject) in &old.subjects {
-        let change = match new.get(key) {
-            Some(now) => changed(key, subject, now),
-            None if is_within(subject, new) => None,
-            None => Some(whole(key, subject, "is gone", Level::Breaking)),
-        };
-        out.extend(change.map(|change| (subject.part_of.as_deref(), change)));
-    }
-    for (key, subject) in &new.subjects {
-        if old.get(key).is_none() && !is_within(subject, old) {
-            let change = whole(key, subject, "is new", Level::Additive);
-            out.push((subject.part_of.as_deref(), change));
-        }
-    }
-    let wholes: BTreeSet<&str> = out.iter().filter_map(|(whole, _)| *whole).collect();
-    // What an enum shows of its values is said of these.
-    out.retain(|(_, change)| {
-        let key = change.text.split(": ").next().unwrap_or_default();
-        change.level() > Level::Documentation || !key.starts_with("enum ") || !wholes.contains(key)
+pub(super) fn changes(old: &Spec, new: &Spec) -> Vec<Change> {
+    let (before, after) = (&old.names, &new.names);
+    let is_new = |key: &&String| before.get(key).is_none();
+    let keys = before.subjects.keys();
+    let keys = keys.chain(after.subjects.keys().filter(is_new));
+    let changes = keys.filter_map(|key| match (before.get(key), after.get(key)) {
+        (Some(was), Some(now)) => changed(key, was, now),
+        (Some(was), None) => whole(key, was, after, false),
+        (None, now) => whole(key, now?, before, true),
     });
-    out.sort_by_key(|(_, change)| std::cmp::Reverse(change.level()));
-    out.into_iter().map(|(_, change)| change).collect()
+    let mut changes: Vec<Change> = changes.collect();
+    changes.sort_by_key(|change| std::cmp::Reverse(change.level()));
+    changes.extend(unread(&old.document, &new.document));
+    changes
 }
 
-fn change(text: String, levels: BTreeMap<Surface, Level>) -> Change {
-    let unseen = if levels.is_empty() {
-        "; not generated"
-    } else {
-        ""
-    };
-    Change {
-        text: text + unseen,
-        levels,
+/// A thing that is new or gone; of the parts of another that is, nothing more is said.
+fn whole(key: &str, subject: &Subject, other: &Registry, is_new: bool) -> Option<Change> {
+    let part_of = subject.part_of.as_ref();
+    if part_of.is_some_and(|whole| other.get(whole).is_none()) {
+        return None;
     }
-}
-
-/// A thing that is new or gone.
-fn whole(key: &str, subject: &Subject, what: &str, level: Level) -> Change {
+    let (what, level) = match is_new {
+        true => ("is new", Level::Additive),
+        false => ("is gone", Level::Breaking),
+    };
     let surfaces = subject.declared.keys();
     let levels = surfaces.map(|(surface, ..)| (*surface, level)).collect();
     let text = match subject.shown.as_str() {
         "" => format!("{key} {what}"),
         shown => format!("{key} ({shown}) {what}"),
     };
-    change(text, levels)
+    Some(Change::new(text, levels))
 }
 
 /// A thing that is on both sides.
@@ -107,16 +93,48 @@ fn changed(key: &str, old: &Subject, new: &Subject) -> Option<Change> {
         let known = levels.entry(name.0).or_insert(level);
         *known = level.max(*known);
     }
-    let is_same = old.shown == new.shown;
-    let text = match (is_same, levels.is_empty()) {
-        (true, true) if old.prose == new.prose => return None,
-        (false, _) => format!("{key}: {} becomes {}", old.shown, new.shown),
-        (true, true) => format!("{key}: the description changes"),
-        (true, false) => format!("{key}: what is generated of it changes"),
+    let text = if old.shown != new.shown {
+        format!("{key}: {} becomes {}", old.shown, new.shown)
+    } else if !levels.is_empty() {
+        format!("{key}: what is generated of it changes")
+    } else if old.prose != new.prose {
+        format!("{key}: the description changes")
+    } else {
+        return None;
     };
     if levels.is_empty() {
         let surfaces = old.declared.keys();
         levels.extend(surfaces.map(|(surface, ..)| (*surface, Level::Documentation)));
     }
-    Some(change(text, levels))
+    Some(Change::new(text, levels))
+}
+
+/// What the reader of either document did not read and differs; of what stands in a part that is new or gone, nothing.
+fn unread(old: &Document, new: &Document) -> Vec<Change> {
+    let (before, after) = (&old.value, &new.value);
+    let mut places = BTreeSet::new();
+    for (document, other) in [(old, after), (new, before)] {
+        let mut waiting = document.unread();
+        waiting.retain(|one| {
+            let above = one.at.rsplit_once('/').map_or("", |(above, _)| above);
+            other.pointer(above).is_some()
+        });
+        while let Some(one) = waiting.pop() {
+            if one.value.is_object() && other.pointer(&one.at).is_some_and(Value::is_object) {
+                waiting.extend(one.children().into_iter().map(|(_, child)| child));
+            } else {
+                places.insert(one.at);
+            }
+        }
+    }
+    let change = |at: String| {
+        let text = match (before.pointer(&at), after.pointer(&at)) {
+            (Some(was), Some(now)) if was == now => return None,
+            (Some(was), Some(now)) => format!("{at}: {was} becomes {now}"),
+            (Some(was), None) => format!("{at}: {was} is gone"),
+            (None, now) => format!("{at}: {} is new", now?),
+        };
+        Some(Change::new(text, BTreeMap::new()))
+    };
+    places.into_iter().filter_map(change).collect()
 }

@@ -72,10 +72,10 @@ static inline talentdata_category_status talentdata_category_status_of(talentdat
   return TALENTDATA_CATEGORY_STATUS_OTHER;
 }
 
-/** What the presented token may do. */
-typedef talentdata_record talentdata_token_permissions;
 /** Paging metadata, in every paginated response. All four can change between page requests. */
 typedef talentdata_record talentdata_pagination;
+/** What the presented token may do. */
+typedef talentdata_record talentdata_token_permissions;
 /** Status and versions of a category. */
 typedef talentdata_record talentdata_category_entry;
 /** Version report. */
@@ -84,6 +84,51 @@ typedef talentdata_record talentdata_version_response;
 typedef talentdata_record talentdata_compatibility_entry;
 /** Whether a client version is compatible and supported. */
 typedef talentdata_record talentdata_version_check_response;
+
+/** The field `id` of Contact: Identifier. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_contact_id(const talentdata_record *record, talentdata_text *value_out) {
+  return talentdata_typed_text(record, "id", true, value_out);
+}
+
+/** The field `firstName` of Contact: First name. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_contact_first_name(const talentdata_record *record, talentdata_text *value_out) {
+  return talentdata_typed_text(record, "firstName", true, value_out);
+}
+
+/** The field `lastName` of Contact: Last name. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_contact_last_name(const talentdata_record *record, talentdata_text *value_out) {
+  return talentdata_typed_text(record, "lastName", true, value_out);
+}
+
+/** The field `email` of Contact: E-mail address. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_contact_email(const talentdata_record *record, talentdata_text *value_out) {
+  return talentdata_typed_text(record, "email", true, value_out);
+}
+
+/** The field `total` of Pagination: Total records available across all pages. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_pagination_total(const talentdata_record *record, int64_t *value_out) {
+  return talentdata_typed_integer(record, "total", value_out);
+}
+
+/** The field `limit` of Pagination: Number of records returned in this response. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_pagination_limit(const talentdata_record *record, int64_t *value_out) {
+  return talentdata_typed_integer(record, "limit", value_out);
+}
+
+/** The field `offset` of Pagination: Number of records skipped for this response. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_pagination_offset(const talentdata_record *record, int64_t *value_out) {
+  return talentdata_typed_integer(record, "offset", value_out);
+}
+
+/** The field `hasMore` of Pagination: True when more records exist beyond this page. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_pagination_has_more(const talentdata_record *record, bool *value_out) {
+  return talentdata_typed_boolean(record, "hasMore", value_out);
+}
+
+/** All fields of Pagination as JSON, including undocumented ones. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_pagination_json(const talentdata_record *record, talentdata_text *json_out) {
+  return talentdata_typed_json(record, json_out);
+}
 
 /** The field `roles` of TokenPermissions: Roles associated with the token. The form of a role is not shown. */
 TALENTDATA_NODISCARD static inline talentdata_error *talentdata_token_permissions_roles_count(const talentdata_record *record, size_t *count_out) {
@@ -112,51 +157,6 @@ TALENTDATA_NODISCARD static inline talentdata_error *talentdata_token_permission
 
 /** Frees the TokenPermissions of a call; does nothing when it is NULL. */
 static inline void talentdata_token_permissions_free(talentdata_token_permissions *record) { talentdata_record_free(record); }
-/** The field `total` of Pagination: Total records available across all pages. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_pagination_total(const talentdata_record *record, int64_t *value_out) {
-  return talentdata_typed_integer(record, "total", value_out);
-}
-
-/** The field `limit` of Pagination: Number of records returned in this response. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_pagination_limit(const talentdata_record *record, int64_t *value_out) {
-  return talentdata_typed_integer(record, "limit", value_out);
-}
-
-/** The field `offset` of Pagination: Number of records skipped for this response. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_pagination_offset(const talentdata_record *record, int64_t *value_out) {
-  return talentdata_typed_integer(record, "offset", value_out);
-}
-
-/** The field `hasMore` of Pagination: True when more records exist beyond this page. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_pagination_has_more(const talentdata_record *record, bool *value_out) {
-  return talentdata_typed_boolean(record, "hasMore", value_out);
-}
-
-/** All fields of Pagination as JSON, including undocumented ones. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_pagination_json(const talentdata_record *record, talentdata_text *json_out) {
-  return talentdata_typed_json(record, json_out);
-}
-
-/** The field `id` of Contact: Identifier. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_contact_id(const talentdata_record *record, talentdata_text *value_out) {
-  return talentdata_typed_text(record, "id", true, value_out);
-}
-
-/** The field `firstName` of Contact: First name. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_contact_first_name(const talentdata_record *record, talentdata_text *value_out) {
-  return talentdata_typed_text(record, "firstName", true, value_out);
-}
-
-/** The field `lastName` of Contact: Last name. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_contact_last_name(const talentdata_record *record, talentdata_text *value_out) {
-  return talentdata_typed_text(record, "lastName", true, value_out);
-}
-
-/** The field `email` of Contact: E-mail address. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_contact_email(const talentdata_record *record, talentdata_text *value_out) {
-  return talentdata_typed_text(record, "email", true, value_out);
-}
-
 /** The field `status` of CategoryEntry: Status of a category: operational in most cases, alpha for companies. Other values are legal. */
 TALENTDATA_NODISCARD static inline talentdata_error *talentdata_category_entry_status(const talentdata_record *record, talentdata_category_status *value_out) {
   talentdata_text text_;

@@ -26,21 +26,29 @@ struct reader<talentdata_category_status> {
 };
 }  // namespace detail
 
-/// What the presented token may do.
-class token_permissions : public record {
+/// A contact. It carries at least these fields; further fields are not shown.
+class contact : public record {
  public:
   using record::record;
-  explicit token_permissions(record from) noexcept : record(std::move(from)) {}
+  explicit contact(record from) noexcept : record(std::move(from)) {}
 
-  /// Roles associated with the token. The form of a role is not shown.
-  result<std::vector<talentdata::record>> try_roles() const { return try_get<std::vector<talentdata::record>>("roles"); }
-  /// Permissions granted to the token.
-  result<std::vector<std::string>> try_permissions() const { return try_get<std::vector<std::string>>("permissions"); }
+  /// Identifier.
+  result<std::string> try_id() const { return try_get<std::string>("id"); }
+  /// First name.
+  result<std::string> try_first_name() const { return try_get<std::string>("firstName"); }
+  /// Last name.
+  result<std::string> try_last_name() const { return try_get<std::string>("lastName"); }
+  /// E-mail address.
+  result<std::string> try_email() const { return try_get<std::string>("email"); }
 #if defined(__cpp_exceptions)
-  /// Roles associated with the token. The form of a role is not shown. Throws a schema_error when it is not as documented.
-  std::vector<talentdata::record> roles() const { return try_roles().value(); }
-  /// Permissions granted to the token. Throws a schema_error when it is not as documented.
-  std::vector<std::string> permissions() const { return try_permissions().value(); }
+  /// Identifier. Throws a schema_error when it is not as documented.
+  std::string id() const { return try_id().value(); }
+  /// First name. Throws a schema_error when it is not as documented.
+  std::string first_name() const { return try_first_name().value(); }
+  /// Last name. Throws a schema_error when it is not as documented.
+  std::string last_name() const { return try_last_name().value(); }
+  /// E-mail address. Throws a schema_error when it is not as documented.
+  std::string email() const { return try_email().value(); }
 #endif
 };
 
@@ -70,29 +78,21 @@ class pagination : public record {
 #endif
 };
 
-/// A contact. It carries at least these fields; further fields are not shown.
-class contact : public record {
+/// What the presented token may do.
+class token_permissions : public record {
  public:
   using record::record;
-  explicit contact(record from) noexcept : record(std::move(from)) {}
+  explicit token_permissions(record from) noexcept : record(std::move(from)) {}
 
-  /// Identifier.
-  result<std::string> try_id() const { return try_get<std::string>("id"); }
-  /// First name.
-  result<std::string> try_first_name() const { return try_get<std::string>("firstName"); }
-  /// Last name.
-  result<std::string> try_last_name() const { return try_get<std::string>("lastName"); }
-  /// E-mail address.
-  result<std::string> try_email() const { return try_get<std::string>("email"); }
+  /// Roles associated with the token. The form of a role is not shown.
+  result<std::vector<talentdata::record>> try_roles() const { return try_get<std::vector<talentdata::record>>("roles"); }
+  /// Permissions granted to the token.
+  result<std::vector<std::string>> try_permissions() const { return try_get<std::vector<std::string>>("permissions"); }
 #if defined(__cpp_exceptions)
-  /// Identifier. Throws a schema_error when it is not as documented.
-  std::string id() const { return try_id().value(); }
-  /// First name. Throws a schema_error when it is not as documented.
-  std::string first_name() const { return try_first_name().value(); }
-  /// Last name. Throws a schema_error when it is not as documented.
-  std::string last_name() const { return try_last_name().value(); }
-  /// E-mail address. Throws a schema_error when it is not as documented.
-  std::string email() const { return try_email().value(); }
+  /// Roles associated with the token. The form of a role is not shown. Throws a schema_error when it is not as documented.
+  std::vector<talentdata::record> roles() const { return try_roles().value(); }
+  /// Permissions granted to the token. Throws a schema_error when it is not as documented.
+  std::vector<std::string> permissions() const { return try_permissions().value(); }
 #endif
 };
 

@@ -386,13 +386,13 @@ pub struct VersionResponse {
 /// The JSON Schema of every model and open enum, by name.
 pub fn json_schemas() -> ::std::vec::Vec<(&'static str, ::schemars::Schema)> {
     ::std::vec![
-        ("TokenRequest", ::schemars::schema_for!(TokenRequest)), ("TokenResponse",
-        ::schemars::schema_for!(TokenResponse)), ("TokenPermissions",
-        ::schemars::schema_for!(TokenPermissions)), ("Pagination",
-        ::schemars::schema_for!(Pagination)), ("Contact",
-        ::schemars::schema_for!(Contact)), ("ContactList",
+        ("Contact", ::schemars::schema_for!(Contact)), ("Pagination",
+        ::schemars::schema_for!(Pagination)), ("ContactList",
         ::schemars::schema_for!(ContactList)), ("PaginatedList",
-        ::schemars::schema_for!(PaginatedList)), ("CategoryEntry",
+        ::schemars::schema_for!(PaginatedList)), ("TokenRequest",
+        ::schemars::schema_for!(TokenRequest)), ("TokenResponse",
+        ::schemars::schema_for!(TokenResponse)), ("TokenPermissions",
+        ::schemars::schema_for!(TokenPermissions)), ("CategoryEntry",
         ::schemars::schema_for!(CategoryEntry)), ("VersionResponse",
         ::schemars::schema_for!(VersionResponse)), ("VersionCheckRequest",
         ::schemars::schema_for!(VersionCheckRequest)), ("CompatibilityEntry",

@@ -2,49 +2,40 @@
 
 use crate::spec::api::{Api, Operation};
 
-/// Every operation, model, field and enum.
-pub(super) fn outline(api: &Api) -> Vec<String> {
-    let mut lines = Vec::new();
-    for operation in &api.operations {
-        of_operation(operation, &mut lines);
-    }
+/// Every operation, model, field and enum; an empty line before each.
+pub(super) fn outline(api: &Api) -> String {
+    let mut lines: Vec<String> = api.operations.iter().flat_map(operation).collect();
     for model in &api.models {
         lines.push(format!("model {}: {}", model.name, model.description));
         let fields = model.fields.iter();
         lines.extend(fields.map(|field| format!("{}.{field}", model.name)));
     }
-    for known in &api.enums {
-        lines.push(format!("enum {}: {}", known.name, known.values.join(", ")));
-    }
-    lines
+    let enums = api.enums.iter();
+    lines.extend(enums.map(|known| format!("enum {}: {}", known.name, known.values.join(", "))));
+    lines.iter().map(|line| format!("\n{line}\n")).collect()
 }
 
-fn of_operation(operation: &Operation, lines: &mut Vec<String>) {
+fn operation(operation: &Operation) -> Vec<String> {
     let id = &operation.id;
-    lines.push(format!("{} token {:?}", operation.title(), operation.token));
-    for one in &operation.parameters {
-        let needed = if one.required { "" } else { ", optional" };
+    let needed = |required| if required { "" } else { ", optional" };
+    let mut lines = vec![format!("{} token {:?}", operation.title(), operation.token)];
+    lines.extend(operation.parameters.iter().map(|one| {
         let (name, location, kind) = (&one.name, &one.location, &one.kind);
-        lines.push(format!("{id} {location} {name}: {kind}{needed}"));
-    }
-    if let Some(body) = &operation.body {
-        let needed = if body.required { "" } else { ", optional" };
-        lines.push(format!("{id} body: {}{needed}", body.kind));
-    }
-    if let Some(response) = &operation.response {
-        lines.push(format!("{id} response: {response}"));
-    }
+        format!("{id} {location} {name}: {kind}{}", needed(one.required))
+    }));
+    let body = operation.body.iter();
+    lines.extend(body.map(|one| format!("{id} body: {}{}", one.kind, needed(one.required))));
+    let response = operation.response.iter();
+    lines.extend(response.map(|kind| format!("{id} response: {kind}")));
     if let Some(list) = &operation.list {
-        let key = list.key.as_deref().unwrap_or("?");
-        let model = list.model.as_deref().unwrap_or("?");
+        let [key, model] = [&list.key, &list.model].map(|one| one.as_deref().unwrap_or("?"));
         let max = list.max_limit.map_or("?".into(), |max| max.to_string());
         lines.push(format!(
             "{id} list {}: {key} of {model}, at most {max}",
             list.name
         ));
         let names: Vec<&str> = operation.taken().map(|one| one.name.as_str()).collect();
-        if !names.is_empty() {
-            lines.push(format!("{id} takes {}", names.join(", ")));
-        }
+        lines.push(format!("{id} takes {}", names.join(", ")));
     }
+    lines
 }
