@@ -59,6 +59,6 @@ pub(crate) fn view(one: &Setting) -> Value {
         name, description, rust, rust_kept, python, python_doc, selects_profile,
         camel => &camel, kind => shown.split('(').next(), what => one.what,
         variable => one.variable(), flag => one.flag(), values => one.values(),
-        default => default.unwrap_or_default(), of_calls => one.scope == Scope::Calls,
+        default => default.unwrap_or_default(), of_calls => one.scope() == Scope::Calls,
     }
 }

@@ -104,7 +104,7 @@ class ConfiguredClient(BaseClient):
     ) -> _C:
         """A client with some settings changed; `__init__` describes them.
 
-        It spends the request budget of this one, unless settings of that budget differ: `budget`, `share`, `max_wait`, `paced`, `on_unreachable`.
+        It spends the request budget of this one, unless settings of that budget differ: `budget`, `share`, `paced`, `on_unreachable`.
         """
         return type(self)(
             timeout=timeout,

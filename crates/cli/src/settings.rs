@@ -18,7 +18,7 @@ fn text_of<'a>(given: &'a ArgMatches, setting: &Setting) -> Option<&'a str> {
 /// The first flag given of this scope.
 pub(crate) fn first_of(given: &ArgMatches, scope: Scope) -> Option<String> {
     let mut rows = SETTINGS.iter();
-    let row = rows.find(|row| row.scope == scope && text_of(given, row).is_some());
+    let row = rows.find(|row| row.scope() == scope && text_of(given, row).is_some());
     row.map(|row| format!("--{}", row.flag()))
 }
 
@@ -79,8 +79,8 @@ fn flag(setting: &Setting) -> Arg {
         .global(true)
         // A wrong number is core's to refuse, in the words of every language.
         .allow_negative_numbers(true)
-        .hide_short_help(setting.scope == Scope::Calls)
-        .help_heading(match setting.scope {
+        .hide_short_help(setting.scope() == Scope::Calls)
+        .help_heading(match setting.scope() {
             Scope::Calls => "Advanced",
             _ => "Connection",
         })

@@ -53,20 +53,17 @@ const ROWS: usize = 8192;
 /// Every record of a list, in order; an `Iterator` of `Result<RawRecord>` that ends behind an error.
 ///
 /// It lives on when its client is closed. In a forked child, a scan of the parent is `Closed`.
-pub struct Scan(Reader);
-
-/// The record batches of a list, in order; an `Iterator` of `Result<RecordBatch>` that ends behind an error.
-pub struct BatchScan(Reader);
-
-/// One use of a session, and where its requests run.
-struct Reader {
-    // Dropped before its engine.
+pub struct Scan {
+    // Dropped before its engine, which makes its requests.
     session: Arc<Session>,
     engine: Arc<Engine>,
     usage: Use,
     /// Whether an iterator has ended behind an error.
     failed: bool,
 }
+
+/// The record batches of a list, in order; an `Iterator` of `Result<RecordBatch>` that ends behind an error.
+pub struct BatchScan(Scan);
 
 impl Scan {
     /// Every record of a list, as the service sent it. Requests begin with the first record that is waited for.
@@ -81,27 +78,27 @@ impl Scan {
     ) -> Result<Self> {
         let engine = client.engine()?;
         let session = Session::new(resource, options, table, ROWS, Hints::PLAIN);
-        Ok(Scan(Reader {
+        Ok(Scan {
             usage: session.records(),
             session: Arc::new(session),
             engine,
             failed: false,
-        }))
+        })
     }
 
     /// Stops this scan from any thread: a call that waits, and every later one, fails with `Cancelled`.
     pub fn stop_handle(&self) -> Stop {
-        self.0.session.stop_handle()
+        self.session.stop_handle()
     }
 
     /// The same, now: its requests end.
     pub fn close(&self) {
-        self.0.session.close();
+        self.session.close();
     }
 
     /// The next of the records that have arrived.
     pub fn next_received(&self) -> Option<RawRecord> {
-        self.0.session.take(self.0.usage)
+        self.session.take(self.usage)
     }
 
     /// Waits until there are records to take; false at the end of the list.
@@ -109,7 +106,7 @@ impl Scan {
     /// # Errors
     /// As [`Session::fill`].
     pub fn fill(&self) -> Result<bool> {
-        self.0.fill()
+        self.wait(|client| self.session.fill(client, self.usage))
     }
 
     /// The same without waiting; when nothing is there yet, `waker` is woken as soon as something is.
@@ -119,11 +116,10 @@ impl Scan {
     /// # Errors
     /// As [`fill`](Self::fill).
     pub fn poll_fill(&self, waker: &Waker) -> Poll<Result<bool>> {
-        let Reader { session, usage, .. } = &self.0;
-        let (client, runtime) = self.0.engine.parts()?;
+        let (client, runtime) = self.engine.parts()?;
         let _entered = runtime.enter();
         // A waker stays registered when the future that brought it is gone.
-        pin!(session.fill(client, *usage)).poll(&mut Context::from_waker(waker))
+        pin!(self.session.fill(client, self.usage)).poll(&mut Context::from_waker(waker))
     }
 
     /// The next record, waited for; none at the end of the list.
@@ -131,7 +127,14 @@ impl Scan {
     /// # Errors
     /// As [`fill`](Self::fill).
     pub fn next_record(&self) -> Result<Option<RawRecord>> {
-        self.0.next_record()
+        loop {
+            if let Some(record) = self.next_received() {
+                return Ok(Some(record));
+            }
+            if !self.fill()? {
+                return Ok(None);
+            }
+        }
     }
 
     /// The list as record batches of 8,192 rows; of fewer where they are large. From then on only they are read.
@@ -139,11 +142,11 @@ impl Scan {
     /// # Errors
     /// `InvalidArgument` when it is read already; `Cancelled` when stopped; `Closed` in a forked child.
     pub fn batches(&self) -> Result<BatchScan> {
-        let usage = self.0.session.stream();
-        self.0.session.claim(usage)?;
-        Ok(BatchScan(Reader {
-            session: Arc::clone(&self.0.session),
-            engine: Arc::clone(&self.0.engine),
+        let usage = self.session.stream();
+        self.session.claim(usage)?;
+        Ok(BatchScan(Scan {
+            session: Arc::clone(&self.session),
+            engine: Arc::clone(&self.engine),
             usage,
             failed: false,
         }))
@@ -151,7 +154,15 @@ impl Scan {
 
     /// What has been done so far; final once the scan has ended. `records` counts those that the caller was given.
     pub fn receipt(&self) -> Receipt {
-        self.0.session.receipt()
+        self.session.receipt()
+    }
+
+    fn wait<'a, T, F>(&'a self, read: impl FnOnce(&'a AsyncClient) -> F) -> Result<T>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        let (client, _) = self.engine.parts()?;
+        self.engine.wait(read(client))?
     }
 }
 
@@ -161,7 +172,7 @@ impl BatchScan {
     /// # Errors
     /// As [`Session::schema`].
     pub fn schema(&self) -> Result<SchemaRef> {
-        let Reader { session, usage, .. } = &self.0;
+        let Scan { session, usage, .. } = &self.0;
         self.0.wait(|client| session.schema(client, *usage))
     }
 
@@ -170,51 +181,13 @@ impl BatchScan {
     /// # Errors
     /// As [`Session::next_rows`].
     pub fn next_batch(&self) -> Result<Option<RecordBatch>> {
-        self.0.next_batch()
+        let Scan { session, usage, .. } = &self.0;
+        self.0.wait(|client| session.next_rows(client, *usage))
     }
 
     /// What has been done so far; final once the scan has ended. `records` counts the rows that the caller was given.
     pub fn receipt(&self) -> Receipt {
-        self.0.session.receipt()
-    }
-}
-
-impl Reader {
-    fn wait<'a, T, F>(&'a self, read: impl FnOnce(&'a AsyncClient) -> F) -> Result<T>
-    where
-        F: Future<Output = Result<T>>,
-    {
-        let (client, _) = self.engine.parts()?;
-        self.engine.wait(read(client))?
-    }
-
-    fn fill(&self) -> Result<bool> {
-        self.wait(|client| self.session.fill(client, self.usage))
-    }
-
-    fn next_record(&self) -> Result<Option<RawRecord>> {
-        loop {
-            if let Some(record) = self.session.take(self.usage) {
-                return Ok(Some(record));
-            }
-            if !self.fill()? {
-                return Ok(None);
-            }
-        }
-    }
-
-    fn next_batch(&self) -> Result<Option<RecordBatch>> {
-        self.wait(|client| self.session.next_rows(client, self.usage))
-    }
-
-    /// What an iterator gives; nothing behind an error.
-    fn item<T>(&mut self, next: impl FnOnce(&Self) -> Result<Option<T>>) -> Option<Result<T>> {
-        if self.failed {
-            return None;
-        }
-        let next = next(self).transpose();
-        self.failed = matches!(next, Some(Err(_)));
-        next
+        self.0.receipt()
     }
 }
 
@@ -222,7 +195,9 @@ impl Iterator for Scan {
     type Item = Result<RawRecord>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.0.item(Reader::next_record)
+        let next = (!self.failed).then(|| self.next_record().transpose())?;
+        self.failed = matches!(next, Some(Err(_)));
+        next
     }
 }
 
@@ -230,6 +205,8 @@ impl Iterator for BatchScan {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.0.item(Reader::next_batch)
+        let next = (!self.0.failed).then(|| self.next_batch().transpose())?;
+        self.0.failed = matches!(next, Some(Err(_)));
+        next
     }
 }

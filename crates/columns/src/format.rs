@@ -69,32 +69,23 @@ impl Format {
     /// `InvalidArgument` for any other extension, and for the address of a service in place of a path.
     pub fn of_path(path: &Path) -> Result<Self> {
         let shown = path.display().to_string();
-        let refused = |what: String| {
+        let scheme = shown.split_once("://").map(|(scheme, _)| scheme);
+        let is_stream = std::fs::metadata(path).is_ok_and(|found| !found.is_file());
+        let named = match path.extension() {
+            _ if scheme.is_some() => None,
+            None => Some(Self::Jsonl),
+            Some(name) => name.to_string_lossy().to_lowercase().parse().ok(),
+        };
+        named.or(is_stream.then_some(Self::Jsonl)).ok_or_else(|| {
+            let what = match scheme {
+                Some(scheme) => format!("an export is written to a file, not to {scheme}://"),
+                None => "its extension is not that of a format".to_owned(),
+            };
             let message = format!(
                 "{shown}: {what}; use the extension .jsonl, .csv, .parquet or .arrow, or name one of these formats (--format)"
             );
             Error::new(ErrorKind::InvalidArgument, message)
-        };
-        if let Some((scheme, _)) = shown.split_once("://") {
-            return Err(refused(format!(
-                "an export is written to a file, not to {scheme}://"
-            )));
-        }
-        let is_stream = || std::fs::metadata(path).is_ok_and(|found| !found.is_file());
-        match path.extension() {
-            None => Ok(Self::Jsonl),
-            Some(extension) => {
-                let extension = extension.to_string_lossy();
-                let named = extension.to_lowercase().parse().ok();
-                named
-                    .or_else(|| is_stream().then_some(Self::Jsonl))
-                    .ok_or_else(|| {
-                        refused(format!(
-                            "the extension .{extension} is no format of an export"
-                        ))
-                    })
-            }
-        }
+        })
     }
 }
 
@@ -258,7 +249,7 @@ fn properties() -> WriterProperties {
 /// outside strings is left out where the record holds line breaks.
 pub(crate) fn line<'a>(record: &'a RawRecord, buffer: &'a mut Vec<u8>) -> &'a [u8] {
     let json = record.as_bytes();
-    if !json.contains(&b'\n') && !json.contains(&b'\r') {
+    if memchr::memchr2(b'\n', b'\r', json).is_none() {
         return json;
     }
     buffer.clear();

@@ -16,36 +16,19 @@ use talentdata_core::types::Resource;
 use talentdata_core::{Builder, Client, ErrorKind, RawRecord, Result, ScanOptions, blocking};
 use talentdata_sandbox::{Options, Sandbox, limit::Policy};
 
-/// A sandbox with so many contacts, and a client of it.
-fn start(contacts: u64) -> (Sandbox, Client) {
-    let sandbox = sandbox(contacts);
-    let client = settings(&sandbox).build().unwrap();
-    (sandbox, client)
-}
-
-/// The same for threads without a runtime.
-fn start_blocking(contacts: u64) -> (Sandbox, blocking::Client) {
-    let sandbox = sandbox(contacts);
-    let client = blocking::Client::new(&settings(&sandbox)).unwrap();
-    (sandbox, client)
-}
-
-fn sandbox(contacts: u64) -> Sandbox {
+/// A sandbox with so many contacts, and the settings of its client.
+fn start(contacts: u64) -> (Sandbox, Builder) {
     let options = Options {
         policy: Policy::Unlimited,
         records: [("contacts".to_owned(), contacts)].into(),
         ..Options::default()
     };
-    Sandbox::start(options).unwrap()
-}
-
-fn settings(sandbox: &Sandbox) -> Builder {
+    let sandbox = Sandbox::start(options).unwrap();
     let mut settings = Client::builder();
-    settings
-        .base_url(sandbox.base_url())
-        .client_id(sandbox.client_id())
-        .client_secret(sandbox.client_secret());
-    settings
+    settings.base_url(sandbox.base_url());
+    settings.client_id(sandbox.client_id());
+    settings.client_secret(sandbox.client_secret());
+    (sandbox, settings)
 }
 
 fn batches<T>(scan: talentdata_core::Scan<T>, rows: usize) -> BatchScan {
@@ -59,7 +42,8 @@ fn asked_once<T>(wait: impl Future<Output = T>) -> Poll<T> {
 
 #[tokio::test]
 async fn every_list_becomes_batches_of_one_schema() {
-    let (_sandbox, client) = start(2000);
+    let (_sandbox, settings) = start(2000);
+    let client = settings.build().unwrap();
     for resource in Resource::ALL {
         let mut scan = batches(client.resource(resource).list(), 300);
         let schema = scan.schema().await.unwrap();
@@ -81,15 +65,14 @@ async fn every_list_becomes_batches_of_one_schema() {
 /// The service writes some doubles with 17 digits, also within structs; only what appears late is in `_extra`.
 #[tokio::test]
 async fn contacts_have_columns_of_their_kinds_which_hold_everything() {
-    let (_sandbox, client) = start(2500);
+    let (_sandbox, settings) = start(2500);
+    let client = settings.build().unwrap();
     let columns = TableSchema::of_list(&client.contacts(), Columns::Typed)
         .await
         .unwrap();
     let documented = ["id", "firstName", "lastName", "email"].map(|name| (name, Kind::Text));
-    let kinds = columns
-        .fields
-        .iter()
-        .map(|column| (column.name.as_str(), column.kind.clone()));
+    let columns = columns.fields.iter();
+    let kinds = columns.map(|column| (column.name.as_str(), column.kind.clone()));
     assert!(kinds.clone().take(4).eq(documented));
     let kinds: BTreeMap<&str, Kind> = kinds.collect();
     assert!(matches!(&kinds["location"], Kind::Struct { fields } if fields.len() == 3));
@@ -113,7 +96,8 @@ async fn contacts_have_columns_of_their_kinds_which_hold_everything() {
 
 #[tokio::test]
 async fn the_receipt_counts_what_was_given_and_a_wait_that_is_given_up_loses_nothing() {
-    let (_sandbox, client) = start(2000);
+    let (_sandbox, settings) = start(2000);
+    let client = settings.build().unwrap();
     let mut scan = client.contacts().list();
     for taken in 1..=30 {
         scan.next().await.unwrap().unwrap();
@@ -141,10 +125,16 @@ async fn the_receipt_counts_what_was_given_and_a_wait_that_is_given_up_loses_not
 }
 
 fn session(contacts: u64) -> (Sandbox, Client, Arc<Session>) {
-    let (sandbox, client) = start(contacts);
+    let (sandbox, settings) = start(contacts);
     let (options, table) = (ScanOptions::default(), TableOptions::default());
     let session = Session::new(Resource::Contacts, options, table, 100, Hints::PLAIN);
-    (sandbox, client, Arc::new(session))
+    (sandbox, settings.build().unwrap(), Arc::new(session))
+}
+
+/// What was handed out, and how complete that is.
+fn receipt(session: &Session) -> (u64, Completeness) {
+    let receipt = session.receipt();
+    (receipt.records, receipt.completeness)
 }
 
 /// All records that this reader gets; it gives up every wait once before it waits to the end.
@@ -169,17 +159,14 @@ async fn tasks_share_the_records_of_a_session() {
         let (client, session) = (client.clone(), Arc::clone(&session));
         tokio::spawn(async move { read(&session, &client, usage).await })
     });
-    let mut all = Vec::new();
+    let (mut count, mut all) = (0, BTreeSet::new());
     for reader in readers {
-        all.extend(reader.await.unwrap());
+        let read = reader.await.unwrap();
+        count += read.len();
+        all.extend(read);
     }
-    assert_eq!(all.len(), 2000);
-    assert_eq!(all.into_iter().collect::<BTreeSet<_>>().len(), 2000);
-    let receipt = session.receipt();
-    assert_eq!(
-        (receipt.records, receipt.completeness),
-        (2000, Completeness::Proven)
-    );
+    assert_eq!((count, all.len()), (2000, 2000));
+    assert_eq!(receipt(&session), (2000, Completeness::Proven));
 }
 
 #[tokio::test]
@@ -196,16 +183,18 @@ async fn nothing_is_handed_out_once_a_session_was_closed() {
         assert_eq!(error.kind(), ErrorKind::Cancelled);
         assert!(error.message().contains("the scan was stopped"), "{error}");
     }
-    let receipt = session.receipt();
-    assert_eq!(
-        (receipt.records, receipt.completeness),
-        (1, Completeness::Unfinished)
-    );
+    assert_eq!(receipt(&session), (1, Completeness::Unfinished));
 }
 
-fn blocking_scan(client: &blocking::Client, page_size: Option<u64>) -> Result<Scan> {
+/// 250 contacts, and a client of them for threads without a runtime.
+fn start_blocking() -> (Sandbox, blocking::Client) {
+    let (sandbox, settings) = start(250);
+    (sandbox, blocking::Client::new(&settings).unwrap())
+}
+
+fn blocking_scan(client: &blocking::Client) -> Result<Scan> {
     let options = ScanOptions {
-        page_size,
+        page_size: Some(10),
         ..ScanOptions::default()
     };
     Scan::new(client, Resource::Contacts, options, TableOptions::default())
@@ -213,21 +202,18 @@ fn blocking_scan(client: &blocking::Client, page_size: Option<u64>) -> Result<Sc
 
 #[test]
 fn a_thread_without_a_runtime_gets_batches_too() {
-    let (_sandbox, client) = start_blocking(250);
-    let mut scan = blocking_scan(&client, None).unwrap().batches().unwrap();
+    let (_sandbox, client) = start_blocking();
+    let mut scan = blocking_scan(&client).unwrap().batches().unwrap();
     assert!(scan.schema().unwrap().fields().len() > 5);
-    let rows: Vec<usize> = scan
-        .by_ref()
-        .map(|batch| batch.unwrap().num_rows())
-        .collect();
-    assert_eq!(rows, [250]);
+    let rows = scan.by_ref().map(|batch| batch.unwrap().num_rows());
+    assert!(rows.eq([250]));
     assert_eq!(scan.receipt().records, 250);
 }
 
 #[test]
 fn a_stopped_scan_stays_stopped_and_keeps_its_receipt() {
-    let (_sandbox, client) = start_blocking(250);
-    let mut scan = blocking_scan(&client, None).unwrap();
+    let (_sandbox, client) = start_blocking();
+    let mut scan = blocking_scan(&client).unwrap();
     assert_eq!(scan.by_ref().take(30).count(), 30);
     let stop = scan.stop_handle();
     std::thread::spawn(move || stop.stop()).join().unwrap();
@@ -242,12 +228,13 @@ fn a_stopped_scan_stays_stopped_and_keeps_its_receipt() {
 
 #[test]
 fn a_closed_client_refuses_calls_and_its_scans_go_on() {
-    let (_sandbox, client) = start_blocking(250);
-    let scan = blocking_scan(&client, None).unwrap();
+    let (_sandbox, client) = start_blocking();
+    let scan = blocking_scan(&client).unwrap();
     client.close();
-    assert_eq!(client.version().unwrap_err().kind(), ErrorKind::Closed);
-    let again = blocking_scan(&client, None);
-    assert_eq!(again.err().unwrap().kind(), ErrorKind::Closed);
+    let again = blocking_scan(&client).map(drop);
+    for refused in [client.version().map(drop), again] {
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::Closed);
+    }
     assert_eq!(scan.collect::<Result<Vec<_>>>().unwrap().len(), 250);
 }
 
@@ -261,31 +248,25 @@ impl Wake for Unpark {
 
 #[test]
 fn a_polled_scan_wakes_its_poller() {
-    let (_sandbox, client) = start_blocking(250);
-    let scan = blocking_scan(&client, Some(10)).unwrap();
+    let (_sandbox, client) = start_blocking();
+    let scan = blocking_scan(&client).unwrap();
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let mut polled = Vec::new();
-    loop {
+    let (mut polled, mut more) = (Vec::new(), true);
+    while more {
         polled.extend(std::iter::from_fn(|| scan.next_received()));
         match scan.poll_fill(&waker) {
-            Poll::Ready(Ok(true)) => {}
-            Poll::Ready(ended) => {
-                assert!(!ended.unwrap());
-                break;
-            }
+            Poll::Ready(filled) => more = filled.unwrap(),
             Poll::Pending => std::thread::park(),
         }
     }
-    let waited: Vec<RawRecord> = blocking_scan(&client, Some(10))
-        .unwrap()
-        .map(Result::unwrap)
-        .collect();
+    let waited = blocking_scan(&client).unwrap();
+    let waited: Vec<RawRecord> = waited.map(Result::unwrap).collect();
     assert_eq!((waited.len(), waited == polled), (250, true));
 }
 
 #[tokio::test]
 async fn a_blocking_call_within_a_runtime_is_refused() {
-    let (_sandbox, client) = start_blocking(0);
+    let (_sandbox, client) = start_blocking();
     let error = client.version().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
 }

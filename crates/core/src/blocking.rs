@@ -3,16 +3,16 @@
 use crate::arguments::Arguments;
 use crate::client::Client as AsyncClient;
 use crate::error::{Error, ErrorKind, Result};
-use crate::page::Page;
 use crate::process::{self, Owned};
 use crate::run::Stop;
 use crate::scan::Receipt;
 use crate::settings::{Builder, Config};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, OnceLock, TryLockError};
 use std::time::Duration;
-use talentdata_types::{Operation, Resource};
+use talentdata_types::Operation;
 use tokio::runtime::{Handle, Runtime};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 /// A client that blocks the calling thread; clones may be used from several threads.
@@ -75,37 +75,6 @@ impl Client {
         arguments: Arguments,
     ) -> Result<Option<String>> {
         self.run(move |client| async move { client.invoke(operation, arguments).await })
-    }
-
-    /// One page of a list with these values of its parameters, such as filters.
-    ///
-    /// # Errors
-    /// Those of [`List::page`](crate::List::page).
-    pub fn page_with(
-        &self,
-        resource: Resource,
-        arguments: impl Into<Arguments>,
-        limit: Option<u64>,
-        offset: u64,
-    ) -> Result<Page> {
-        let arguments = arguments.into();
-        self.run(move |client| async move {
-            let list = client.resource(resource).with(arguments);
-            list.page(limit, offset).await
-        })
-    }
-
-    /// What a scan of a list will cost; see [`AsyncClient::plan_with`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn plan_with(
-        &self,
-        resource: Resource,
-        arguments: impl Into<Arguments>,
-    ) -> Result<crate::Plan> {
-        let arguments = arguments.into();
-        self.run(move |client| async move { client.plan_with(resource, arguments).await })
     }
 
     /// Runs a verb of the client to its end. It runs on the client's own threads, so that the calling thread sees none
@@ -285,21 +254,17 @@ pub struct Job<T> {
 
 /// How far a job is.
 #[derive(Clone, Default)]
-pub struct Progress(Arc<Mutex<Receipt>>);
+pub struct Progress(Arc<watch::Sender<Receipt>>);
 
 impl Progress {
     /// Notes how far it is.
     pub fn note(&self, receipt: &Receipt) {
-        *self.lock() = receipt.clone();
+        self.0.send_replace(receipt.clone());
     }
 
     /// How far it is.
     pub fn receipt(&self) -> Receipt {
-        self.lock().clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Receipt> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.borrow().clone()
     }
 }
 

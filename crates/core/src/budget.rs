@@ -3,20 +3,19 @@
 //! The queue of a client asks for the right to send one request, and reports what became of it. The store of the budget
 //! decides who shares it: the memory of this process, a file of this host, or a server.
 
-mod contact;
 #[cfg(unix)]
 mod host;
-pub(crate) mod identity;
 mod redis;
+pub(crate) mod sharing;
 
-use crate::clock::Time;
+use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::{
-    Endpoint, Failures, GateSettings, Outcome, PriorityClass, Requester, SharedGate, Ticket, Turn,
+    Endpoint, Failures, GateSettings, Outcome, PriorityClass, SharedGate, Ticket, Turn,
 };
 use crate::settings::{BudgetStore, Config};
-use contact::Contact;
-pub use contact::{BudgetState, BudgetStats};
+pub use sharing::{BudgetState, BudgetStats};
+use sharing::{Contact, Identity};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
@@ -30,12 +29,17 @@ pub(crate) trait Budget: Send + Sync {
     /// What became of the request.
     fn report(&self, now: Time, ticket: Ticket, outcome: Outcome);
 
-    /// With whom it is shared, for receipts and logs.
-    fn stats(&self) -> BudgetStats;
+    /// Whether it is reached, and with whom it is shared.
+    fn contact(&self) -> &Contact;
+
+    /// The same for receipts and logs.
+    fn stats(&self) -> BudgetStats {
+        self.contact().stats()
+    }
 
     /// Waits until the others have been told that the client has left, once the budget has been dropped.
     fn left(&self) -> Left {
-        Box::pin(std::future::ready(()))
+        self.contact().left()
     }
 }
 
@@ -65,28 +69,18 @@ pub(crate) enum Take {
     AfterChange,
 }
 
-impl Take {
-    /// What a gate says, whose times `local` puts into those of this process.
-    fn of(turn: Turn, local: impl Fn(Time) -> Time) -> Self {
+impl From<Turn> for Take {
+    fn from(turn: Turn) -> Self {
         match turn {
             Turn::Now(ticket) => Take::Now(ticket),
             Turn::Wait {
                 again,
                 outage: Some(failures),
                 ..
-            } => Take::Outage {
-                failures: Failures {
-                    since: local(failures.since),
-                    ..failures
-                },
-                again: local(again),
-            },
+            } => Take::Outage { failures, again },
             Turn::Wait {
                 earliest, again, ..
-            } => Take::Wait {
-                earliest: local(earliest),
-                again: local(again),
-            },
+            } => Take::Wait { earliest, again },
         }
     }
 }
@@ -106,7 +100,10 @@ pub(crate) fn of(
         // Without a limit, there is nothing to share.
         _ if !config.paced => Box::new(ProcessBudget::new(settings)),
         #[cfg(unix)]
-        BudgetStore::Host => Box::new(host::HostBudget::new(config, settings)),
+        BudgetStore::Host => {
+            let path = host::path(config);
+            Box::new(host::HostBudget::new(path, settings, config.on_unreachable))
+        }
         #[cfg(not(unix))]
         BudgetStore::Host => Box::new(ProcessBudget::new(settings)),
         BudgetStore::Process => Box::new(ProcessBudget::new(settings)),
@@ -148,39 +145,35 @@ impl Config {
 
 /// The budget of a client that shares it with nobody: a gate of which it is the only member.
 struct ProcessBudget {
+    identity: Identity,
     share: f64,
+    contact: Contact,
     gate: Mutex<SharedGate>,
 }
-
-/// The one member.
-const ID: u64 = 1;
 
 impl ProcessBudget {
     fn new(settings: GateSettings) -> Self {
         ProcessBudget {
+            identity: Identity::new(),
             share: settings.share,
-            gate: Mutex::new(SharedGate::new(settings, Time::ZERO)),
+            contact: Contact::with("process"),
+            gate: Mutex::new(SharedGate::new(settings, clock::now())),
         }
     }
 }
 
 impl Budget for ProcessBudget {
     fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking<'_> {
-        let requester = Requester {
-            id: ID,
-            process: 0,
-            name: "",
-            share: self.share,
-        };
+        let requester = self.identity.requester(self.share);
         let turn = lock(&self.gate).take(now, &requester, class, endpoint);
-        Box::pin(std::future::ready(Take::of(turn, |time| time)))
+        Box::pin(std::future::ready(turn.into()))
     }
 
     fn report(&self, now: Time, ticket: Ticket, outcome: Outcome) {
-        lock(&self.gate).complete(now, ID, ticket, &outcome);
+        lock(&self.gate).complete(now, self.identity.id, ticket, &outcome);
     }
 
-    fn stats(&self) -> BudgetStats {
-        Contact::with("process").stats()
+    fn contact(&self) -> &Contact {
+        &self.contact
     }
 }

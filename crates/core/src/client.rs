@@ -61,7 +61,7 @@ impl Client {
 
     /// A client with other settings that spends the same budget; nothing is sent.
     ///
-    /// Another `budget`, `share`, `max_wait`, `paced` or `on_unreachable` is a budget of its own.
+    /// Another `budget`, `share`, `paced` or `on_unreachable` is a budget of its own.
     ///
     /// # Errors
     /// As [`Client::new`].
@@ -69,7 +69,6 @@ impl Client {
         let present = self.config();
         let same = present.budget == config.budget
             && present.share == config.share
-            && present.max_wait == config.max_wait
             && present.paced == config.paced
             && present.on_unreachable == config.on_unreachable;
         if !same {

@@ -38,28 +38,12 @@ struct Inner {
     attempts: u32,
     offset: Option<u64>,
     body: Option<String>,
-    retryability: Retryability,
-}
-
-/// Whether the same request may succeed when sent again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Retryability {
-    /// It would fail again.
-    Never,
-    /// One more try tells a damaged response from a wrong one.
-    Once,
-    /// The fault may pass.
-    Yes,
+    max_attempts: u32,
 }
 
 impl Error {
     /// An error of this kind that says `message`.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        let retryability = if kind.is_retryable() {
-            Retryability::Yes
-        } else {
-            Retryability::Never
-        };
         Error(Box::new(Inner {
             kind,
             message: message.into(),
@@ -70,7 +54,7 @@ impl Error {
             attempts: 0,
             offset: None,
             body: None,
-            retryability,
+            max_attempts: if kind.is_retryable() { u32::MAX } else { 1 },
         }))
     }
 
@@ -149,12 +133,13 @@ impl Error {
         self.0.body.as_deref()
     }
 
-    pub(crate) fn retryability(&self) -> Retryability {
-        self.0.retryability
+    /// How often a request that fails like this is sent at most, whatever the settings allow.
+    pub(crate) fn max_attempts(&self) -> u32 {
+        self.0.max_attempts
     }
 
-    pub(crate) fn with_retryability(mut self, retryability: Retryability) -> Self {
-        self.0.retryability = retryability;
+    pub(crate) fn with_max_attempts(mut self, most: u32) -> Self {
+        self.0.max_attempts = most;
         self
     }
 
@@ -175,18 +160,20 @@ impl Error {
         self
     }
 
-    pub(crate) fn with_status(mut self, status: impl Into<Option<u16>>) -> Self {
-        self.0.status = status.into();
+    /// Adds what is known of the response that it is about.
+    pub(crate) fn with_response(
+        mut self,
+        status: u16,
+        request_id: Option<String>,
+        body: Option<String>,
+    ) -> Self {
+        let inner = &mut *self.0;
+        (inner.status, inner.request_id, inner.body) = (Some(status), request_id, body);
         self
     }
 
     pub(crate) fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
         self.0.retry_after = wait;
-        self
-    }
-
-    pub(crate) fn with_request_id(mut self, id: Option<String>) -> Self {
-        self.0.request_id = id;
         self
     }
 
@@ -200,11 +187,6 @@ impl Error {
 
     pub(crate) fn with_offset(mut self, offset: u64) -> Self {
         self.0.offset.get_or_insert(offset);
-        self
-    }
-
-    pub(crate) fn with_body(mut self, body: Option<String>) -> Self {
-        self.0.body = body;
         self
     }
 
@@ -295,10 +277,9 @@ mod tests {
     fn display_is_one_line_and_debug_a_report() {
         let error = Error::new(ErrorKind::Server, "the service failed")
             .with_operation("listContacts")
-            .with_status(503)
+            .with_response(503, None, Some("oops".into()))
             .with_offset(200)
-            .with_attempts(4)
-            .with_body(Some("oops".into()));
+            .with_attempts(4);
         assert_eq!(
             error.to_string(),
             "the service failed (Server, listContacts, status 503, page offset 200, after 4 attempts)"

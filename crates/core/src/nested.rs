@@ -81,13 +81,7 @@ impl NestedValue {
 
     /// The error for a field that this value has to have.
     pub fn missing(&self, path: &str) -> Error {
-        let place = match self.pointer.as_str() {
-            "" => String::new(),
-            pointer => format!("{pointer}: "),
-        };
-        let index = self.record.index();
-        let message = format!("record {index} of the page: {place}the field {path} is missing");
-        self.record.fault(Error::new(ErrorKind::Schema, message))
+        self.fault(&format!("the field {path} is missing"))
     }
 
     /// `raw` is a piece of the record's text.
@@ -123,14 +117,9 @@ impl NestedValue {
     /// # Errors
     /// `Schema`, with the JSON pointer, when it is of another type or out of range.
     pub fn to<T: DeserializeOwned>(&self) -> Result<T> {
-        let place = format!(
-            "record {} of the page: {}",
-            self.record.index(),
-            self.pointer
-        );
-        from_json(self.as_str(), &place).map_err(|error| match error.kind() {
+        from_json(self.as_str(), &self.place()).map_err(|error| match error.kind() {
             // It was checked when it came, so that only a number can be wrong.
-            ErrorKind::Decode => self.is_not("in the range of the type"),
+            ErrorKind::Decode => self.fault("the value is not in the range of the type"),
             _ => self.record.fault(error),
         })
     }
@@ -140,7 +129,7 @@ impl NestedValue {
     /// # Errors
     /// `Schema`, with the JSON pointer, when it is not a string.
     pub fn text(&self) -> Result<Cow<'_, str>> {
-        json::decoded(self.as_str()).ok_or_else(|| self.is_not("a string"))
+        json::decoded(self.as_str()).ok_or_else(|| self.fault("the value is not a string"))
     }
 
     /// The items of an array, each without a name, or the members of an object with their names. Of a name that
@@ -167,18 +156,21 @@ impl NestedValue {
                 };
                 Ok(members.into_iter().map(member).collect())
             }
-            _ => Err(self.is_not("an array or an object")),
+            _ => Err(self.fault("the value is not an array or an object")),
         }
     }
 
-    fn is_not(&self, wanted: &str) -> Error {
-        let message = format!(
-            "record {} of the page: {}: the value is not {wanted}",
-            self.record.index(),
-            self.pointer
-        );
-        let error = Error::new(ErrorKind::Schema, message);
-        self.record.fault(error)
+    fn fault(&self, what: &str) -> Error {
+        let message = format!("{}: {what}", self.place());
+        self.record.fault(Error::new(ErrorKind::Schema, message))
+    }
+
+    fn place(&self) -> String {
+        let place = format!("record {} of the page", self.record.index());
+        match self.pointer.as_str() {
+            "" => place,
+            pointer => format!("{place}: {pointer}"),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! One page of a list: its records and its paging metadata.
 
-use crate::error::{Error, ErrorKind, Result, Retryability};
+use crate::error::{Error, ErrorKind, Result};
 use crate::json;
 use crate::record::{PageText, RawRecord};
 use crate::request::memory::Claim;
@@ -113,10 +113,10 @@ impl<'a> Envelope<'a> {
     fn refuse_failure(&self) -> Result<()> {
         match self.get("success") {
             None | Some("true") => Ok(()),
-            Some("false") => {
-                let error = Error::new(ErrorKind::Api, "the service answered success: false");
-                Err(error.with_retryability(Retryability::Never))
-            }
+            Some("false") => Err(Error::new(
+                ErrorKind::Api,
+                "the service answered success: false",
+            )),
             Some(_) => Err(schema("success is not a boolean".into())),
         }
     }

@@ -11,7 +11,7 @@ mod tests;
 
 pub use crate::generated::settings::Config;
 pub use base_url::BaseUrl;
-pub use builder::{Builder, Value};
+pub use builder::Builder;
 pub(crate) use found::Found;
 use found::not_set;
 pub use profile::read_secret_file;

@@ -12,9 +12,9 @@ use crate::text::Text;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use talentdata_columns::blocking::{self, Scan as BlockingScan};
-use talentdata_core::Result;
 use talentdata_core::blocking::Client as Blocking;
 use talentdata_core::types::{OPERATIONS, Operation, Resource};
+use talentdata_core::{Client as AsyncClient, Result};
 
 /// Passed as a limit, lets the service decide how many records a page has.
 pub const TALENTDATA_LIMIT_OF_SERVICE: u64 = u64::MAX;
@@ -155,7 +155,10 @@ pub extern "C" fn talentdata_client_page(
             .scan
             .arguments;
         let limit = (limit != TALENTDATA_LIMIT_OF_SERVICE).then_some(limit);
-        let page = client.inner.page_with(resource, arguments, limit, offset)?;
+        let page = client.inner.run(move |client| async move {
+            let list = client.resource(resource).with(arguments);
+            list.page(limit, offset).await
+        })?;
         let records: Vec<&str> = page.records.iter().map(|record| record.as_str()).collect();
         let pagination = Record::json(&page.pagination)?;
         let records = records.join(",");
@@ -191,7 +194,8 @@ pub extern "C" fn talentdata_client_plan(
         let arguments = Options::given(options, operation, "", "a plan")?
             .scan
             .arguments;
-        Record::of(&client.inner.plan_with(resource, arguments)?)
+        let plan = async move |client: AsyncClient| client.plan_with(resource, arguments).await;
+        Record::of(&client.inner.run(plan)?)
     })
 }
 

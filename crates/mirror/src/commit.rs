@@ -1,8 +1,8 @@
 //! What a scan means for the mirror. Its records are compared with those of the last sync while they arrive, and kept beside
 //! the mirror until the scan is complete; one transaction then commits the difference.
 
-use crate::digest::{Hash, add, key};
-use crate::file::{Claim, Fault, damaged, io_error};
+use crate::digest::{Hash, key};
+use crate::file::{Claim, Outcome, at, damaged};
 use crate::order::{NONE, place};
 use crate::receipt::{CHANGES, SyncReceipt, SyncRow, Withheld};
 use crate::sync::Sync;
@@ -13,23 +13,21 @@ use std::time::SystemTime;
 use talentdata_columns::arrow::{Columns, TableSchema};
 use talentdata_core::run::Sink;
 use talentdata_core::scan::{Basis, Batch, Completeness, Doubt, Receipt, utc};
-use talentdata_core::{Config, Error, ErrorKind, RawRecord, Result as CoreResult, json};
+use talentdata_core::{Config, Error, ErrorKind, RawRecord, Result, json};
 
 /// The records of the scan in their order. `record` is the version that was there before, if any; `text` is none where it
 /// is the same, and `op` where that is no change. `fresh` are those that need a version of their own, because they are new
-/// or were given another place. Nothing is rolled back here: a sync that fails is over.
+/// or were given another position. Nothing is rolled back here: a sync that fails is over.
 const TABLES: &str = "
     PRAGMA temp.journal_mode = OFF;
     CREATE TEMP TABLE staged (place INTEGER PRIMARY KEY, key TEXT, record INTEGER UNIQUE, op TEXT, last_seen TEXT,
-        position INTEGER, text TEXT) STRICT;
+        position INTEGER, is_placed INTEGER, text TEXT) STRICT;
     CREATE UNIQUE INDEX temp.staged_key ON staged (key) WHERE key IS NOT NULL;
     CREATE TEMP TABLE late (record INTEGER PRIMARY KEY) STRICT;
-    CREATE TEMP TABLE placed (place INTEGER PRIMARY KEY, position INTEGER NOT NULL) STRICT;
     CREATE TEMP VIEW fresh AS
-        SELECT place, ifnull(staged.key, old.key) AS key, record, op, staged.last_seen,
-            ifnull(placed.position, staged.position) AS position, ifnull(staged.text, old.text) AS text
-        FROM staged LEFT JOIN placed USING (place) LEFT JOIN record AS old ON old.id = record
-        WHERE staged.text IS NOT NULL OR placed.position IS NOT NULL;
+        SELECT place, ifnull(staged.key, old.key) AS key, record, op, staged.last_seen, staged.position,
+            ifnull(staged.text, old.text) AS text
+        FROM staged LEFT JOIN record AS old ON old.id = record WHERE staged.text IS NOT NULL OR is_placed;
 ";
 /// Stages a delivered record, unless one with its key is staged.
 const STAGE: &str = "
@@ -60,15 +58,15 @@ impl Sink for Staging {
     const NAME: &'static str = "sync";
     type Done = SyncReceipt;
 
-    fn write(&mut self, batch: Batch) -> CoreResult<Receipt> {
-        let taken = self.take(&batch.late, &batch.records);
-        taken.map_err(|fault| fault.at(&self.sync.path))?;
+    fn write(&mut self, batch: Batch) -> Result<Receipt> {
+        self.take(&batch.late, &batch.records)
+            .map_err(at(&self.sync.path))?;
         Ok(batch.receipt)
     }
 
-    fn finish(&mut self, receipt: Receipt) -> CoreResult<SyncReceipt> {
-        let committed = self.commit(receipt, SystemTime::now());
-        committed.map_err(|fault| fault.at(&self.sync.path))
+    fn finish(&mut self, receipt: Receipt) -> Result<SyncReceipt> {
+        self.commit(receipt, SystemTime::now())
+            .map_err(at(&self.sync.path))
     }
 
     fn abandon(self, error: Error) -> Error {
@@ -79,22 +77,21 @@ impl Sink for Staging {
 
 impl Staging {
     /// Opens the mirror for a sync of the service and the client of this configuration.
-    pub(crate) fn begin(claim: &Claim, sync: &Sync, config: &Config) -> Result<Self, Fault> {
+    pub(crate) fn begin(claim: &Claim, sync: &Sync, config: &Config) -> Outcome<Self> {
         let resource = sync.resource;
         let parameters = sync.scan.arguments.recorded(resource.shape().operation);
         let client_id = config.client_id().unwrap_or("none");
         let of = [
             format!("{} (client {client_id})", config.base_url()),
-            serde_json::to_string(&parameters).unwrap_or_default(),
+            serde_json::to_string(&parameters)?,
         ];
         let connection = claim.open()?;
         let before = SyncRow::all(&connection, resource.name())?.pop();
         let service = "SELECT about ->> '$.of[0]' FROM sync LIMIT 1";
-        let service = connection.query_row(service, [], |row| row.get::<_, String>(0));
+        let service = connection.query_row(service, [], |row| row.get(0));
         let filters = before.as_ref().map(|before| before.of[1].clone());
-        let known = [service.optional()?, filters];
         let names = ["base_url, client_id", "parameters"];
-        for ((name, known), new) in names.into_iter().zip(known).zip(&of) {
+        for ((name, known), new) in names.iter().zip([service.optional()?, filters]).zip(&of) {
             if let Some(known) = known.filter(|known| known != new) {
                 let message = format!(
                     "{name}: the mirror has {resource} of {known}, this sync has {new}; sync into another file"
@@ -114,7 +111,7 @@ impl Staging {
     }
 
     /// Takes the records of a page: those that came before what was delivered already, and those that are delivered.
-    pub(crate) fn take(&mut self, late: &[RawRecord], records: &[RawRecord]) -> Result<(), Fault> {
+    pub(crate) fn take(&mut self, late: &[RawRecord], records: &[RawRecord]) -> Outcome<()> {
         let list = self.sync.resource.name();
         let transaction = self.connection.unchecked_transaction()?;
         for record in late {
@@ -138,17 +135,11 @@ impl Staging {
     }
 
     /// Commits what has changed. After an error, or when the process ends, the mirror is as it was.
-    pub(crate) fn commit(
-        &self,
-        mut scan: Receipt,
-        ended: SystemTime,
-    ) -> Result<SyncReceipt, Fault> {
+    pub(crate) fn commit(&self, mut scan: Receipt, ended: SystemTime) -> Outcome<SyncReceipt> {
         if self.is_repeated {
             scan.completeness = Completeness::NotProven;
             (scan.basis, scan.assumes) = (None, None);
-            if !scan.doubts.contains(&Doubt::RepeatedId) {
-                scan.doubts.push(Doubt::RepeatedId);
-            }
+            scan.doubts.push(Doubt::RepeatedId);
         }
         self.connection.execute_batch("BEGIN IMMEDIATE")?;
         let receipt = self.apply(scan, &utc(ended))?;
@@ -158,20 +149,14 @@ impl Staging {
         }
         self.connection.execute_batch("COMMIT")?;
         // So that the file alone is the whole mirror; where a reader still needs the log, it stays.
-        let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
-        let _ = self.connection.query_row(checkpoint, [], |_| Ok(()));
+        let _ = (self.connection).execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
         Ok(receipt)
     }
 
-    fn apply(&self, scan: Receipt, ended: &str) -> Result<SyncReceipt, Fault> {
+    fn apply(&self, scan: Receipt, ended: &str) -> Outcome<SyncReceipt> {
         let (connection, list) = (&self.connection, self.sync.resource.name());
         let last = self.before.as_ref();
         let before = last.map_or(0, SyncRow::number);
-        let newest = "SELECT ifnull(max(number), 0) FROM sync WHERE list = ?1";
-        if connection.query_row(newest, [list], |row| row.get::<_, i64>(0))? != before {
-            let message = format!("another sync of {list} has ended meanwhile; sync again");
-            return Err(io_error(message).into());
-        }
         let seen = |which: &str| {
             let from = format!("INDEXED BY record_order WHERE {which}");
             sum(connection, list, "position, key, text", &from)
@@ -180,7 +165,7 @@ impl Staging {
         let (missing_before, lacking) = missing(connection, list)?;
         let known = last.map(|last| (last.digest, last.missing));
         if known.unwrap_or_default() != (digest, lacking) {
-            let what = format!("the records of {list} are not those that the last sync saw");
+            let what = format!("{list} is not as the sync before has left it, when this one began");
             return Err(damaged(what).into());
         }
         self.place()?;
@@ -204,22 +189,18 @@ impl Staging {
         ))?;
         // A scan that counted the list proves by itself that a record is gone, another one if the scan before was proven
         // and lacked it too.
-        let is_proven = scan.completeness == Completeness::Proven;
-        let is_proof = match (is_proven, scan.basis) {
-            (false, _) => "0",
-            (true, Some(Basis::Counted)) => "1",
-            (true, _) => "missing",
+        let is_proven = scan.basis.is_some();
+        let is_proof = match scan.basis {
+            None => "0",
+            Some(Basis::Counted) => "1",
+            Some(Basis::Joined) => "missing",
         };
         let absent = format!("FROM record WHERE list = '{list}' AND missing IS NOT NULL");
         let gone = format!("{is_proof} AND id NOT IN (SELECT record FROM late)");
         let deletes = format!("SELECT count(*) {absent} AND {gone}");
-        let deletes: i64 = connection.query_row(&deletes, [], |row| row.get(0))?;
-        let withheld = Withheld {
-            deletes: deletes.unsigned_abs(),
-            records: count + missing_before,
-        };
-        let max = self.sync.max_deletes;
-        let is_allowed = max.allows(withheld.deletes, withheld.records);
+        let deletes = connection.query_row(&deletes, [], |row| row.get::<_, i64>(0))?;
+        let (deletes, records) = (deletes.unsigned_abs(), count + missing_before);
+        let is_allowed = self.sync.max_deletes.allows(deletes, records);
         connection.execute_batch(&format!(
             "
             INSERT INTO change
@@ -234,25 +215,25 @@ impl Staging {
             "
         ))?;
         let (_, changed) = seen(&format!("(first = {number} OR last = {before})"))?;
-        add(&mut digest, changed);
+        digest ^= changed;
         let (missing, lacking) = missing(connection, list)?;
         let columns = self.columns()?;
         let [current, reported] = views::of(list, &columns);
         connection.execute_batch(&[views::drop(list), current, reported].join(";"))?;
         let [of, from] = CHANGES;
-        let changes = format!("SELECT digest{of} {from} AND sync = {number}");
-        let counts = format!(
-            "SELECT json_group_object(op, count) FROM (SELECT op, count(*) AS count FROM change \
-             WHERE list = ?1 AND sync = {number} GROUP BY op)"
+        let changes = format!(
+            "SELECT digest{of}, (SELECT json_group_object(op, count) FROM (SELECT op, count(*) AS count FROM change \
+             WHERE list = ?1 AND sync = {number} GROUP BY op)) {from} AND sync = {number}"
         );
-        let counts: String = connection.query_row(&counts, [list], |row| row.get(0))?;
+        let changes = connection.query_row(&changes, [list], |row| Ok((row.get(0)?, row.get(1)?)));
+        let (changes, counts): (Hash, String) = changes?;
         let mut receipt = SyncReceipt {
             generation: number.unsigned_abs(),
             started: self.started.clone(),
             ended: ended.to_owned(),
-            changes: serde_json::from_str(&counts).unwrap_or_default(),
+            changes: serde_json::from_str(&counts)?,
             missing,
-            withheld: (!is_allowed).then_some(withheld),
+            withheld: (!is_allowed).then_some(Withheld { deletes, records }),
             scan,
             ..SyncReceipt::default()
         };
@@ -261,55 +242,55 @@ impl Staging {
             receipt,
             digest,
             missing: lacking,
-            changes: connection.query_row(&changes, [list], |row| row.get(0))?,
+            changes,
             of: self.of.clone(),
             columns,
         };
-        row.write(connection, list)?;
+        let insert = "INSERT INTO sync VALUES (?1, ?2, ?3, seal(?1, ?2, ?3))";
+        connection.execute(insert, params![list, number, serde_json::to_string(&row)?])?;
         Ok(row.receipt)
     }
 
     /// Gives positions to the records that are new or have moved.
-    fn place(&self) -> Result<(), Fault> {
+    fn place(&self) -> Outcome<()> {
         let order = "SELECT ifnull(position, ?1) FROM staged ORDER BY place";
         let mut order = self.connection.prepare(order)?;
         let order = order.query_map([NONE], |row| row.get(0))?;
         let mut order = order.collect::<rusqlite::Result<Vec<i64>>>()?;
         let given = place(&mut order);
-        let mut placed = (self.connection).prepare("INSERT INTO placed VALUES (?1 + 1, ?2)")?;
+        let moved = "UPDATE staged SET position = ?2, is_placed = 1 WHERE place = ?1 + 1";
+        let mut moved = self.connection.prepare(moved)?;
         for index in given {
-            placed.execute(params![index as i64, order[index]])?;
+            moved.execute(params![index as i64, order[index]])?;
         }
         Ok(())
     }
 
     /// All columns, with those of new fields behind the others. They are inferred from records with new fields, and from
     /// the first of the others that are new.
-    fn columns(&self) -> Result<TableSchema, Fault> {
+    fn columns(&self) -> Outcome<TableSchema> {
         let known = self.before.as_ref().map(|before| &before.columns);
         let names = known.into_iter().flat_map(|known| &known.fields);
         let mut fields: HashSet<String> = names.map(|column| column.name.clone()).collect();
         let texts = "SELECT text FROM staged WHERE text IS NOT NULL ORDER BY place";
         let (mut texts, mut samples) = (self.connection.prepare(texts)?, [vec![], vec![]]);
-        let mut rows = texts.query([])?;
-        while let Some(row) = rows.next()? {
-            let (text, mut is_new) = (row.get_ref(0)?.as_str().unwrap_or_default(), false);
-            json::each_member(text, |name, _| {
-                if let Some(name) = json::text(name).filter(|name| !fields.contains(&**name)) {
-                    is_new = fields.insert(name.into_owned());
+        for text in texts.query_map([], |row| row.get::<_, String>(0))? {
+            let (text, known) = (text?, fields.len());
+            json::each_member(&text, |name, _| {
+                if !fields.contains(name) {
+                    fields.insert(name.to_owned());
                 }
             });
-            let sample = &mut samples[usize::from(!is_new)];
+            let sample = &mut samples[usize::from(fields.len() == known)];
             if sample.len() < TableSchema::SAMPLE {
-                sample.push(text.to_owned());
+                sample.push(text);
             }
         }
         let records = RawRecord::parse_all(&samples.concat())?;
         let mut found = TableSchema::infer(self.sync.resource, &records, Columns::Typed);
         let Some(known) = known else { return Ok(found) };
-        let is_new = |name: &str| known.fields.iter().all(|known| known.name != name);
-        found.fields.retain(|column| is_new(&column.name));
         let mut grown = known.clone();
+        (found.fields).retain(|column| known.fields.iter().all(|known| known.name != column.name));
         grown.fields.append(&mut found.fields);
         // Where a table cannot have so many, their values are in the last column.
         Ok(TableSchema::from_json(&grown.to_json()).unwrap_or_else(|_| known.clone()))
@@ -332,7 +313,7 @@ impl Staging {
 }
 
 /// How many versions of a list there are of some, and their digest.
-fn sum(connection: &Connection, list: &str, of: &str, from: &str) -> Result<(u64, Hash), Fault> {
+fn sum(connection: &Connection, list: &str, of: &str, from: &str) -> Outcome<(u64, Hash)> {
     let sql = format!("SELECT count(*), digest({of}) FROM record {from} AND list = ?1");
     Ok(connection.query_row(&sql, [list], |row| {
         Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get(1)?))
@@ -340,7 +321,7 @@ fn sum(connection: &Connection, list: &str, of: &str, from: &str) -> Result<(u64
 }
 
 /// How many records of a list are missing, and the digest of all that is known of them.
-pub(crate) fn missing(connection: &Connection, list: &str) -> Result<(u64, Hash), Fault> {
+pub(crate) fn missing(connection: &Connection, list: &str) -> Outcome<(u64, Hash)> {
     let of = "position, key, text, last, missing, last_seen";
     sum(connection, list, of, "WHERE missing IS NOT NULL")
 }

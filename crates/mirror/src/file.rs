@@ -2,7 +2,7 @@
 
 use crate::digest::register;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use talentdata_core::{Error, ErrorKind, Result};
 /// Tells mirrors from other SQLite files.
 const APPLICATION: i32 = 0x5444_6d72;
 /// The version of the tables below.
-const VERSION: i32 = 4;
+const VERSION: i32 = 5;
 /// How long a sync waits for another program to let go of the file, and a reader where it has to wait.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// File systems on other machines: NFS, SMB, CIFS, SMB2, AFS, Coda, Ceph, 9P, and FUSE, which may be any of them.
@@ -23,8 +23,7 @@ const REMOTE: &[u32] = &[
 /// The tables and their indexes. `record` has a row for each version of a record: the first sync that saw it, and the
 /// last one that did, which is null as long as it is the current one. `missing` is not null as long as a record is missing:
 /// whether the last scan that lacked it was proven; `last_seen` is when the scan began that delivered it last.
-pub(crate) const TABLES: [&str; 7] = [
-    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
+pub(crate) const TABLES: [&str; 6] = [
     "CREATE TABLE sync (list TEXT NOT NULL, number INTEGER NOT NULL, about TEXT NOT NULL, seal BLOB NOT NULL, \
      PRIMARY KEY (list, number)) STRICT, WITHOUT ROWID",
     "CREATE TABLE record (id INTEGER PRIMARY KEY, list TEXT NOT NULL, key TEXT NOT NULL, first INTEGER NOT NULL, \
@@ -37,64 +36,48 @@ pub(crate) const TABLES: [&str; 7] = [
      PRIMARY KEY (list, sync, seq)) STRICT, WITHOUT ROWID",
 ];
 
-/// Why something could not be done with a file whose path is added later.
-#[derive(Debug)]
-pub(crate) enum Fault {
-    Sqlite(rusqlite::Error),
-    Other(Error),
-}
+/// Why something could not be done with a mirror whose path is added later: an error of SQLite, or one that is complete.
+pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
 
-impl From<rusqlite::Error> for Fault {
-    fn from(error: rusqlite::Error) -> Self {
-        Fault::Sqlite(error)
-    }
-}
+pub(crate) type Outcome<T> = std::result::Result<T, Fault>;
 
-impl From<Error> for Fault {
-    fn from(error: Error) -> Self {
-        Fault::Other(error)
-    }
-}
-
-impl Fault {
-    /// The error, which names the file and the way out.
-    pub(crate) fn at(self, path: &Path) -> Error {
-        use ErrorCode::*;
-        let error = match self {
-            Fault::Other(error) => return error,
-            Fault::Sqlite(error) => error,
+/// Makes of a fault an error, which names the file and the way out.
+pub(crate) fn at(path: &Path) -> impl Fn(Fault) -> Error {
+    use ErrorCode::*;
+    move |fault| {
+        let fault = match fault.downcast::<Error>() {
+            Ok(error) => return *error,
+            Err(fault) => fault,
         };
-        let what = match error.sqlite_error_code() {
+        let sqlite = fault.downcast_ref::<rusqlite::Error>();
+        let what = match sqlite.and_then(rusqlite::Error::sqlite_error_code) {
             None | Some(DatabaseCorrupt | NotADatabase) => {
                 "the mirror is damaged; restore a copy of the file, or sync into a new one"
             }
             Some(DatabaseBusy | DatabaseLocked) => {
                 "another program holds the file; close it, and try again"
             }
-            Some(DiskFull) => {
-                "the disk is full, or that of temporary files (SQLITE_TMPDIR or TMPDIR, else /var/tmp); free some space, \
-                 and try again"
+            Some(DiskFull | SystemIoFailure) => {
+                "the disk is full or fails, or that of temporary files (SQLITE_TMPDIR or TMPDIR, else /var/tmp); check \
+                 the disk, its free space and its limits, and try again"
             }
             Some(ReadOnly | CannotOpen | PermissionDenied) => {
                 "the file cannot be opened or written; check the permissions of the file and of its directory, and \
                  whether the file system has shared memory"
             }
-            Some(SystemIoFailure) => {
-                "the file system failed; check the disk, its free space and its limits, and try \
-                 again"
-            }
             Some(_) => "SQLite failed; try again",
         };
-        io_error(format!("{}: {what} ({error})", path.display()))
+        io_error(path, format!(": {what} ({fault})"))
     }
 }
 
 /// That the contents of the file contradict each other; in words.
-pub(crate) fn damaged(what: String) -> rusqlite::Error {
-    rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CORRUPT), Some(what))
+pub(crate) fn damaged(what: impl Into<String>) -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CORRUPT), Some(what.into()))
 }
 
-pub(crate) fn io_error(message: String) -> Error {
+fn io_error(path: &Path, what: impl AsRef<str>) -> Error {
+    let message = format!("{}{}", path.display(), what.as_ref());
     Error::new(ErrorKind::Io, message)
 }
 
@@ -105,33 +88,31 @@ pub(crate) fn io_error(message: String) -> Error {
 fn is_mirror(path: &Path) -> Result<bool> {
     let why = match std::fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => format!("cannot be read: {error}"),
-        Ok(found) if found.is_dir() => {
-            "is a directory; a mirror is one file: give the path of a file in it, such as mirror.db"
+        Ok(found) if !found.is_file() => {
+            " is a directory or a device; a mirror is one file: give a path such as mirror.db"
                 .into()
         }
-        Ok(found) if !found.is_file() => "is not a regular file; give another path".into(),
         Ok(found) if found.len() == 0 => return Ok(false),
-        Ok(_) => {
-            let read = immutable(path).and_then(|head| {
-                let number = |name| head.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+        _ => {
+            let head = immutable(path).and_then(|file| {
+                let number = |name| file.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
                 Ok((number("application_id")?, number("user_version")?))
             });
-            match read {
+            match head {
                 Ok((APPLICATION, VERSION)) => return Ok(true),
                 Ok((APPLICATION, other)) => format!(
-                    "is a mirror of version {other}, and this program reads version {VERSION}; sync into a new file, or \
+                    " is a mirror of version {other}, and this program reads version {VERSION}; sync into a new file, or \
                      use the program that wrote it"
                 ),
                 Err(error) if error.sqlite_error_code() != Some(ErrorCode::NotADatabase) => {
-                    return Err(Fault::from(error).at(path));
+                    return Err(at(path)(error.into()));
                 }
-                _ => "is something else, and is left as it is; give the path of a mirror, or of a new file"
+                _ => " is something else, and is left as it is; give the path of a mirror, or of a new file"
                     .into(),
             }
         }
     };
-    Err(io_error(format!("{} {why}", path.display())))
+    Err(io_error(path, why))
 }
 
 /// Opens a file only to look at it: without locks, and without files beside it. Reading it otherwise would, when it is
@@ -139,11 +120,8 @@ fn is_mirror(path: &Path) -> Result<bool> {
 fn immutable(path: &Path) -> rusqlite::Result<Connection> {
     let bytes = path.as_os_str().as_encoded_bytes().iter();
     let escaped: String = bytes.map(|byte| format!("%{byte:02x}")).collect();
-    let uri = format!("file:{escaped}?immutable=1").replace("%2f", "/");
-    connect(
-        uri,
-        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
-    )
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    connect(format!("file:{escaped}?immutable=1"), flags)
 }
 
 fn connect(path: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Result<Connection> {
@@ -159,54 +137,64 @@ fn connect(path: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Result<Connect
 /// `Io`, naming the path, where there is none or it cannot be read.
 pub(crate) fn open(path: &Path) -> Result<Connection> {
     if !is_mirror(path)? {
-        let path = path.display();
-        return Err(io_error(format!(
-            "{path} is not a mirror: there is no such file, or it is empty; `talentdata sync` makes one"
-        )));
+        let why = " is not a mirror: there is no file, or it is empty; `talentdata sync` makes one";
+        return Err(io_error(path, why));
     }
+    let has_log = || std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
     let opened = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|connection| {
-        connection.query_row("SELECT 1 FROM sqlite_schema LIMIT 1", [], |_| Ok(()))?;
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(connection)
     });
-    let has_log = || std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
     let opened = opened.or_else(|error| match error.sqlite_error_code() {
         // In a directory that cannot be written there is no room for shared memory, which nobody needs there.
         Some(ErrorCode::CannotOpen) if !has_log() => immutable(path),
         _ => Err(error),
     });
-    opened.map_err(|error| Fault::from(error).at(path))
+    opened.map_err(|error| at(path)(error.into()))
 }
 
 /// The right to write to a mirror, until it is dropped.
 pub(crate) struct Claim {
     pub(crate) path: PathBuf,
+    /// A file beside the mirror. Locks on the mirror itself are SQLite's own.
     lock: File,
     /// Whether there was no mirror before.
     new: bool,
 }
 
 impl Claim {
-    /// Takes a mirror, or begins one where there is nothing.
+    /// Takes a mirror, or the place of one where there is nothing.
     ///
     /// # Errors
     /// `Io` while another sync has it, and where there is anything else.
     pub(crate) fn acquire(path: &Path) -> Result<Self> {
         is_mirror(path)?;
-        let lock = lock(path)?;
-        let new = !is_mirror(path)?;
-        if new {
-            begin(path)?;
-        }
-        Ok(Claim {
-            path: path.to_owned(),
-            lock,
-            new,
-        })
+        let name = beside(path, ".lock");
+        let lock = File::options().append(true).create(true).open(&name);
+        let lock = lock.and_then(|lock| Ok(lock.try_lock().map(|()| lock)?));
+        let lock = lock.map_err(|error| {
+            let why = if error.kind() == io::ErrorKind::WouldBlock {
+                "another sync is writing to this mirror; wait for its end"
+            } else {
+                "no lock file can be made or locked beside it; check the permissions of the directory"
+            };
+            io_error(path, format!(": {why} ({error})"))
+        })?;
+        let (path, new) = (path.to_owned(), !is_mirror(path)?);
+        Ok(Claim { path, lock, new })
     }
 
-    /// Opens the mirror to write to it.
-    pub(crate) fn open(&self) -> std::result::Result<Connection, Fault> {
-        let connection = connect(&self.path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    /// Opens the mirror to write to it; makes one without lists where there is none.
+    pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let connection = connect(&self.path, flags)?;
+        let version = "SELECT user_version FROM pragma_user_version";
+        if connection.query_row(version, [], |row| row.get::<_, i32>(0))? != VERSION {
+            connection.execute_batch(&format!(
+                "BEGIN; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; {}; COMMIT",
+                TABLES.join(";")
+            ))?;
+        }
         // Processes on different machines share no memory, which WAL needs.
         #[cfg(target_os = "linux")]
         let remote = rustix::fs::statfs(&self.path)
@@ -214,10 +202,9 @@ impl Claim {
         #[cfg(not(target_os = "linux"))]
         let remote = false;
         let mode = if remote { "DELETE" } else { "WAL" };
-        connection.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |_| Ok(()))?;
-        connection.execute_batch(
-            "PRAGMA synchronous = FULL; PRAGMA cache_size = -8192; PRAGMA temp.cache_size = -8192;",
-        )?;
+        connection.execute_batch(&format!(
+            "PRAGMA journal_mode = {mode}; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192; PRAGMA temp.cache_size = -8192"
+        ))?;
         Ok(connection)
     }
 
@@ -240,51 +227,4 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
-}
-
-/// Locks a file beside the mirror. Locks on the mirror itself are SQLite's own.
-fn lock(path: &Path) -> Result<File> {
-    let mut options = File::options();
-    options.write(true).create(true).truncate(false);
-    // Neither a link nor a pipe that somebody has put there is followed or waited for.
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(
-        &mut options,
-        (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits() as i32,
-    );
-    let lock = beside(path, ".lock");
-    let locked = options.open(&lock).map_err(TryLockError::Error);
-    let locked = locked.and_then(|file| file.try_lock().map(|()| file));
-    locked.map_err(|error| match error {
-        TryLockError::WouldBlock => io_error(format!(
-            "{}: another sync is writing to this mirror; wait for its end",
-            path.display()
-        )),
-        TryLockError::Error(error) => io_error(format!(
-            "{}: cannot be created or locked: {error}; check the permissions of the directory",
-            lock.display()
-        )),
-    })
-}
-
-/// Makes a mirror without lists; it has its name only once it is whole. SQLite makes the name durable with the first sync.
-fn begin(path: &Path) -> Result<()> {
-    let failed = |error| io_error(format!("{}: cannot be created: {error}", path.display()));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".talentdata-");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let parent = path.parent().filter(|parent| *parent != Path::new(""));
-    let file = builder.tempfile_in(parent.unwrap_or(Path::new(".")));
-    let file = file.map_err(failed)?;
-    let made = Connection::open(file.path()).and_then(|connection| {
-        connection.execute_batch(&format!(
-            "PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; PRAGMA synchronous = FULL; BEGIN; {}; COMMIT",
-            TABLES.join(";")
-        ))
-    });
-    made.map_err(|error| Fault::from(error).at(path))?;
-    // An empty file is taken for none.
-    file.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
 }

@@ -4,8 +4,8 @@
 //! compares what it has read with the digests that the syncs have written down, and after an error there is nothing more:
 //! what was cut short never looks like an end.
 
-use crate::digest::{Hash, add};
-use crate::file::{Claim, Fault, damaged, open};
+use crate::digest::Hash;
+use crate::file::{Claim, Fault, Outcome, at, damaged, open};
 use crate::receipt::{CHANGES, SyncReceipt, SyncRow};
 use crate::views;
 use chrono::DateTime;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::vec::IntoIter;
 use talentdata_columns::arrow::{Column, Columns, RecordBatches, TableOptions};
 use talentdata_columns::export::{Format, Target, write_records};
-use talentdata_core::scan::Receipt;
+use talentdata_core::scan::{Receipt, utc};
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind, RawRecord, Result};
 
@@ -59,14 +59,12 @@ impl FromStr for At {
         if let Ok(number) = text.parse() {
             return Ok(At::Sync(number));
         }
-        match DateTime::parse_from_rfc3339(text) {
-            Ok(time) => Ok(At::Time(
-                time.to_utc().format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string(),
-            )),
-            Err(_) => Err(invalid(format!(
+        let time = DateTime::parse_from_rfc3339(text).map_err(|_| {
+            invalid(format!(
                 "{text:?} is neither the number of a sync nor a time such as 2026-11-20T06:00:00Z"
-            ))),
-        }
+            ))
+        })?;
+        Ok(At::Time(utc(time.into())))
     }
 }
 
@@ -114,39 +112,25 @@ impl Mirror {
     /// # Errors
     /// As [`syncs`](Self::syncs); `InvalidArgument` where there was no such sync, or it is no longer kept.
     pub fn records(&self, resource: Resource, at: Option<&At>) -> Result<Rows> {
-        let (rows, mut syncs) = self.snapshot(resource)?;
-        let wanted = match at {
-            None => syncs.len().checked_sub(1),
-            Some(at) => {
-                let number = number(at, &syncs);
-                syncs.iter().position(|row| Some(row.number()) == number)
-            }
-        };
-        let Some(wanted) = wanted else {
-            let [first, last] =
-                [&syncs[0], &rows.sync].map(|row| (row.number(), &row.receipt.ended));
+        let (mut rows, syncs) = self.snapshot(resource)?;
+        let wanted = at.map_or(Some(rows.sync.number()), |at| number(at, &syncs));
+        let Some(sync) = syncs.iter().find(|row| Some(row.number()) == wanted) else {
+            let (first, last) = (&syncs[0].receipt, &rows.sync.receipt);
             return Err(invalid(format!(
                 "as_of: the mirror has {resource} as of sync {} ({}) to {} ({}), and no others",
-                first.0, first.1, last.0, last.1
+                first.generation, first.ended, last.generation, last.ended
             )));
         };
-        let (sync, with_missing) = (syncs.swap_remove(wanted), at.is_none());
-        let (number, mut rest) = (sync.number(), sync.digest);
-        if with_missing {
-            add(&mut rest, sync.missing);
-        }
-        let sql = format!(
+        let (number, with_missing) = (sync.number(), at.is_none());
+        rows.rest = sync.digest ^ if with_missing { sync.missing } else { 0 };
+        rows.sql = format!(
             "SELECT position, id, iif(seen, seal(position, key, text), seal(position, key, text, last, missing, last_seen)), text
              FROM (SELECT *, first <= {number} AND ifnull(last >= {number}, 1) AS seen FROM record INDEXED BY record_order
              WHERE list = ?1) WHERE position >= ?2 AND (position, id) > (?2, ?3)
              AND (seen OR {with_missing} AND missing IS NOT NULL) ORDER BY position, id LIMIT {PAGE}"
         );
-        Ok(Rows {
-            sql: [sql.clone(), sql],
-            rest,
-            sync,
-            ..rows
-        })
+        rows.sync = sync.clone();
+        Ok(rows)
     }
 
     /// What has changed after a sync, from the oldest change to the newest; after sync 0, everything.
@@ -156,32 +140,26 @@ impl Mirror {
     pub fn changes(&self, resource: Resource, since: &At) -> Result<Rows> {
         let (mut rows, syncs) = self.snapshot(resource)?;
         let since = number(since, &syncs).unwrap_or(0);
-        let first = Some(syncs[0].number()).filter(|first| *first > 1);
-        let (first, newest) = (first.unwrap_or(0), rows.sync.number());
-        if !(first..=newest).contains(&since) {
+        let (first, last) = (SyncRow::before_changes(&syncs), rows.sync.number());
+        if !(first..=last).contains(&since) {
             return Err(invalid(format!(
                 "since: the changes of {resource} after sync {since} are no longer kept, or not there yet; they are from sync \
-                 {first} on: load the list as of that sync, and then the changes after it; sync {newest} is the last one"
+                 {first} on: load the list as of that sync, and then the changes after it; sync {last} is the last one"
             )));
         }
-        let mut rest = Hash::default();
         let wanted = syncs.iter().filter(|row| row.number() > since);
-        wanted.for_each(|row| add(&mut rest, row.changes));
+        rows.rest = wanted.fold(0, |rest, row| rest ^ row.changes);
         // A field of the same name stays in the last column.
         let own: Vec<Column> = serde_json::from_str(COLUMNS).unwrap_or_default();
         let fields = &mut rows.sync.columns.fields;
         fields.retain(|field| own.iter().all(|own| own.name != field.name));
         fields.splice(0..0, own);
-        let sql = [LINE, ROW].map(|text| {
-            let [digest, from] = CHANGES;
-            format!("SELECT sync, seq, seal{digest}, {text} {from} AND (sync, seq) > (?2, ?3) ORDER BY sync, seq LIMIT {PAGE}")
-        });
-        Ok(Rows {
-            sql,
-            behind: (since + 1, 0),
-            rest,
-            ..rows
-        })
+        let [digest, from] = CHANGES;
+        rows.sql = format!(
+            "SELECT sync, seq, seal{digest}, {LINE} {from} AND (sync, seq) > (?2, ?3) ORDER BY sync, seq LIMIT {PAGE}"
+        );
+        rows.behind = (since + 1, 0);
+        Ok(rows)
     }
 
     /// One state of the file, for rows of the last sync of a list, and the syncs of the list.
@@ -189,7 +167,7 @@ impl Mirror {
         let connection = open(&self.path)?;
         let read = connection.execute_batch("BEGIN").map_err(Fault::from);
         let read = read.and_then(|()| SyncRow::all(&connection, resource.name()));
-        let syncs = read.map_err(|fault| fault.at(&self.path))?;
+        let syncs = read.map_err(at(&self.path))?;
         let Some(last) = syncs.last().cloned() else {
             let path = self.path.display();
             return Err(invalid(format!(
@@ -201,12 +179,10 @@ impl Mirror {
             path: self.path.clone(),
             resource,
             sync: last,
-            sql: Default::default(),
-            form: 0,
+            sql: String::new(),
             behind: (i64::MIN, 0),
-            rest: Hash::default(),
-            page: IntoIter::default(),
-            is_done: false,
+            rest: 0,
+            page: Some(IntoIter::default()),
         };
         Ok((rows, syncs))
     }
@@ -215,11 +191,10 @@ impl Mirror {
 /// The number of a sync; none where none had ended by the time.
 fn number(at: &At, syncs: &[SyncRow]) -> Option<i64> {
     match at {
-        At::Sync(number) => Some(i64::try_from(*number).unwrap_or(i64::MAX)),
+        At::Sync(number) => Some(number.cast_signed()),
         At::Time(time) => {
-            // Both are written alike.
-            let by = |row: &&SyncRow| row.receipt.ended.as_str() <= time.as_str();
-            syncs.iter().rev().find(by).map(SyncRow::number)
+            let ended = syncs.iter().rfind(|row| row.receipt.ended <= *time);
+            ended.map(SyncRow::number)
         }
     }
 }
@@ -231,14 +206,13 @@ pub struct Rows {
     path: PathBuf,
     resource: Resource,
     sync: SyncRow,
-    /// Give the place of a row, its digest, and its text: on its own, and as a row of a table.
-    sql: [String; 2],
-    form: usize,
+    /// Gives the place of a row, its digest, and its text.
+    sql: String,
     behind: (i64, i64),
     /// The digest of the rows that are still to come.
     rest: Hash,
-    page: IntoIter<RawRecord>,
-    is_done: bool,
+    /// Rows that were read; none after the last one, and after an error.
+    page: Option<IntoIter<RawRecord>>,
 }
 
 impl Rows {
@@ -261,23 +235,20 @@ impl Rows {
         mut self,
         format: Format,
         target: &Target,
-        table: TableOptions,
+        mut table: TableOptions,
     ) -> Result<Receipt> {
-        let (resource, receipt) = (self.resource, self.sync.receipt.scan.clone());
-        let table = match format {
-            Format::Jsonl => table,
-            _ => self.table(table),
-        };
+        let (resource, mut receipt) = (self.resource, self.sync.receipt.scan.clone());
+        if format != Format::Jsonl {
+            table = self.table(table);
+        }
         let written = write_records(resource, format, target, table, self)?;
-        Ok(Receipt {
-            records: written.records,
-            written: Some(written),
-            ..receipt
-        })
+        receipt.records = written.records;
+        receipt.written = Some(written);
+        Ok(receipt)
     }
 
     fn table(&mut self, mut table: TableOptions) -> TableOptions {
-        self.form = 1;
+        self.sql = self.sql.replace(LINE, ROW);
         if table.columns == Columns::Typed && table.schema.is_none() {
             table.schema = Some(Arc::new(self.sync.columns.clone()));
         }
@@ -285,22 +256,22 @@ impl Rows {
     }
 
     /// Reads a page, or finds the end.
-    fn fill(&mut self) -> std::result::Result<(), Fault> {
+    fn fill(&mut self) -> Outcome<()> {
         let (list, (first, second)) = (self.resource.name(), self.behind);
-        let mut statement = self.connection.prepare_cached(&self.sql[self.form])?;
+        let mut statement = self.connection.prepare_cached(&self.sql)?;
         let mut rows = statement.query(params![list, first, second])?;
         let mut texts: Vec<String> = Vec::new();
         while let Some(row) = rows.next()? {
             self.behind = (row.get(0)?, row.get(1)?);
-            add(&mut self.rest, row.get(2)?);
+            self.rest ^= row.get::<_, Hash>(2)?;
             texts.push(row.get(3)?);
         }
-        self.is_done = texts.is_empty();
-        if self.is_done && self.rest != Hash::default() {
+        if texts.is_empty() && self.rest != 0 {
             let what = format!("the rows of {list} are not those that its syncs have written");
             return Err(damaged(what).into());
         }
-        self.page = RawRecord::parse_all(&texts)?.into_iter();
+        let page = (!texts.is_empty()).then(|| RawRecord::parse_all(&texts));
+        self.page = page.transpose()?.map(Vec::into_iter);
         Ok(())
     }
 }
@@ -309,18 +280,13 @@ impl Iterator for Rows {
     type Item = Result<RawRecord>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(record) = self.page.next() {
-                return Some(Ok(record));
-            }
-            if self.is_done {
-                return None;
-            }
+        while self.page.as_ref()?.len() == 0 {
             if let Err(fault) = self.fill() {
-                self.is_done = true;
-                return Some(Err(fault.at(&self.path)));
+                self.page = None;
+                return Some(Err(at(&self.path)(fault)));
             }
         }
+        self.page.as_mut()?.next().map(Ok)
     }
 }
 
@@ -329,23 +295,23 @@ impl Iterator for Rows {
 /// # Errors
 /// `InvalidArgument` for a list that it does not have; `Io`, also while a sync is writing to it.
 pub fn forget(path: &Path, resource: Resource) -> Result<()> {
-    let mirror = Mirror::open(path)?;
-    mirror.syncs(resource)?;
-    let claim = Claim::acquire(path)?;
-    let list = resource.name();
-    let remove = |connection: &Connection| -> std::result::Result<(), Fault> {
-        // What is forgotten is not to be found in the file.
-        connection.execute_batch("PRAGMA secure_delete = ON; BEGIN IMMEDIATE")?;
-        for table in ["change", "record", "sync"] {
-            connection.execute(&format!("DELETE FROM {table} WHERE list = ?1"), [list])?;
-        }
-        connection.execute_batch(&views::drop(list))?;
-        connection.execute_batch("COMMIT; VACUUM")?;
-        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-        Ok(())
-    };
-    let removed = claim.open().and_then(|connection| remove(&connection));
-    removed.map_err(|fault| fault.at(path))
+    Mirror::open(path)?.syncs(resource)?;
+    let (claim, list) = (Claim::acquire(path)?, resource.name());
+    // What is forgotten is not to be found in the file.
+    let sql = format!(
+        "
+        PRAGMA secure_delete = ON; BEGIN IMMEDIATE;
+        DELETE FROM change WHERE list = '{list}';
+        DELETE FROM record WHERE list = '{list}';
+        DELETE FROM sync WHERE list = '{list}';
+        {}; COMMIT; VACUUM; PRAGMA wal_checkpoint(TRUNCATE);
+        ",
+        views::drop(list)
+    );
+    let removed = claim
+        .open()
+        .and_then(|connection| connection.execute_batch(&sql));
+    removed.map_err(|error| at(path)(error.into()))
 }
 
 fn invalid(message: String) -> Error {

@@ -1,7 +1,7 @@
 //! Where records stand in their list: positions far apart, so that an insert hardly ever moves another record.
 
-/// The distance between neighbours that were inserted side by side at an end of the list.
-const GAP: i64 = 1 << 34;
+/// The distance between neighbours that were inserted side by side at an end of the list; two billion more have room beyond.
+const GAP: i64 = 1 << 32;
 /// Records that are inserted between two others take this part of the room, at its end, so that a list that grows at one
 /// place, such as one with the newest first behind a pinned record, uses up the room there slowly.
 const PART: i64 = 4;
@@ -13,73 +13,50 @@ pub(crate) const NONE: i64 = i64::MIN;
 /// given one.
 pub(crate) fn place(order: &mut [i64]) -> Vec<usize> {
     keep_longest_increasing(order);
-    fill(order).unwrap_or_else(|| {
-        // Where the numbers end, all records get new ones.
-        order.fill(NONE);
-        fill(order).unwrap_or_default()
-    })
-}
-
-/// None beyond the ends of all numbers.
-fn fill(order: &mut [i64]) -> Option<Vec<usize>> {
     let (mut given, mut at, mut start) = (Vec::new(), 0, None);
     while at < order.len() {
         let placed = |from: usize| (from..order.len()).find(|index| order[*index] != NONE);
-        let room = |index: usize| {
-            let parts = i64::try_from(index - at).ok()? + 1;
-            Some(order[index].checked_sub(start?)? / parts)
-        };
+        let count = |index: usize| (index - at + 1) as i64;
+        let step = |index: usize| start.map_or(GAP, |start| (order[index] - start) / count(index));
         let mut next = placed(at);
         // Where there is no room, the records behind get new positions too, until there is plenty.
-        if next.is_some_and(|index| index > at && room(index) == Some(0)) {
-            while next.and_then(room).is_some_and(|room| room < PLENTY) {
-                next = next.and_then(|index| placed(index + 1));
+        if next.is_some_and(|index| index > at && step(index) == 0) {
+            while let Some(index) = next.filter(|index| step(*index) < PLENTY) {
+                next = placed(index + 1);
             }
         }
-        let end = next.unwrap_or(order.len());
-        let (mut position, step) = match next {
-            Some(index) => {
-                let step = room(index).map_or(GAP, |room| (room / PART).max(1));
-                let before = step.checked_mul(i64::try_from(end - at).ok()? + 1)?;
-                (order[index].checked_sub(before)?, step)
-            }
-            None => (start.unwrap_or(0), GAP),
-        };
-        for place in &mut order[at..end] {
-            position = position.checked_add(step)?;
-            *place = position;
+        let step = (start.and(next)).map_or(GAP, |index| (step(index) / PART).max(1));
+        let before = next.map(|index| order[index] - step * count(index));
+        let (before, end) = (before.or(start).unwrap_or(0), next.unwrap_or(order.len()));
+        for (place, number) in order[at..end].iter_mut().zip(1..) {
+            *place = before + step * number;
         }
         given.extend(at..end);
-        start = next.map(|index| order[index]);
+        start = order.get(end).copied();
         at = end + 1;
     }
-    Some(given)
+    given
 }
 
 /// Takes their position from all records but those of the longest run whose positions increase.
 fn keep_longest_increasing(order: &mut [i64]) {
-    let placed = order.iter().filter(|position| **position != NONE);
-    if placed.is_sorted_by(|one, next| one < next) {
-        return;
-    }
-    // For each length, the run with the smallest end.
-    let (mut ends, mut before) = (Vec::<usize>::new(), vec![None; order.len()]);
-    for (index, position) in order.iter().enumerate() {
-        if *position == NONE {
-            continue;
+    // For each length, the smallest end of a run; for each record, the length of the longest run that it ends.
+    let mut ends: Vec<i64> = Vec::new();
+    let mut length = |position: &i64| {
+        let shorter = ends.partition_point(|end| end < position);
+        match ends.get_mut(shorter) {
+            _ if *position == NONE => return 0,
+            Some(end) => *end = *position,
+            None => ends.push(*position),
         }
-        let length = ends.partition_point(|end| order[*end] < *position);
-        before[index] = length.checked_sub(1).map(|shorter| ends[shorter]);
-        match ends.get_mut(length) {
-            Some(end) => *end = index,
-            None => ends.push(index),
-        }
-    }
-    let mut kept = ends.last().copied();
-    for index in (0..order.len()).rev() {
-        match kept == Some(index) {
-            true => kept = before[index],
-            false => order[index] = NONE,
+        shorter + 1
+    };
+    let lengths: Vec<usize> = order.iter().map(&mut length).collect();
+    let (mut wanted, mut next) = (ends.len(), i64::MAX);
+    for (position, length) in order.iter_mut().zip(lengths).rev() {
+        match length == wanted && *position < next && wanted > 0 {
+            true => (wanted, next) = (wanted - 1, *position),
+            false => *position = NONE,
         }
     }
 }
@@ -88,51 +65,37 @@ fn keep_longest_increasing(order: &mut [i64]) {
 mod tests {
     use super::*;
 
-    fn placed(old: &[Option<i64>]) -> Vec<i64> {
-        let mut order: Vec<i64> = old.iter().map(|old| old.unwrap_or(NONE)).collect();
-        let given = place(&mut order);
-        for (index, (old, new)) in old.iter().zip(&order).enumerate() {
-            assert!(*old == Some(*new) || given.contains(&index));
-        }
-        order
-    }
-
     #[test]
     fn positions_increase_wherever_records_are_inserted_and_few_others_change() {
         let mut random = fastrand::Rng::with_seed(7);
         for round in 0..40 {
-            let (mut list, mut moved): (Vec<Option<i64>>, _) = (Vec::new(), 0);
+            let (mut list, mut moved) = (Vec::new(), 0);
             for _ in 0..300 {
                 let length = list.len();
                 let at = [0, length, length.min(1), random.usize(..=length)][round % 4];
-                list.splice(at..at, vec![None; random.usize(1..4)]);
-                let new = placed(&list);
-                assert!(new.is_sorted_by(|one, other| one < other), "{round}");
-                let pairs = list.iter().zip(&new);
+                list.splice(at..at, vec![NONE; random.usize(1..4)]);
+                let old = list.clone();
+                place(&mut list);
+                assert!(list.is_sorted_by(|one, other| one < other), "{round}");
+                let pairs = old.iter().zip(&list);
                 moved += pairs
-                    .filter(|(old, new)| old.is_some_and(|old| old != **new))
+                    .filter(|(old, new)| **old != NONE && old != new)
                     .count();
-                list = new.into_iter().map(Some).collect();
             }
             assert!(moved < 2 * list.len(), "{moved} of {}", list.len());
         }
-        // At the end of all numbers, every record gets a new one.
-        let new = placed(&[Some(5), Some(i64::MAX), None]);
-        assert!(new.is_sorted_by(|one, other| one < other));
     }
 
     #[test]
     fn one_record_that_moves_is_all_that_changes() {
         for (order, moved) in [
-            ([0, 1, 2, 3], [false; 4]),
-            ([0, 5, 1, 2], [false, true, false, false]),
-            ([1, 2, 3, 0], [false, false, false, true]),
+            ([0, 1, 2, 3], vec![]),
+            ([0, 5, 1, 2], vec![1]),
+            ([1, 2, 3, 0], vec![3]),
         ] {
-            let old = order.map(|at| Some(at * GAP));
-            let new = placed(&old);
-            let pairs = new.into_iter().zip(&old);
-            let differ: Vec<bool> = pairs.map(|(new, old)| Some(new) != *old).collect();
-            assert_eq!(differ, moved);
+            let mut order = order.map(|at| at * GAP);
+            assert_eq!(place(&mut order), moved);
+            assert!(order.is_sorted_by(|one, other| one < other));
         }
     }
 }

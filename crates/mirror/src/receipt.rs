@@ -1,19 +1,14 @@
 //! What a sync has done: its receipt, its row in the mirror, and how many deletes it may report.
 
 use crate::digest::Hash;
-use crate::file::{Fault, damaged};
-use rusqlite::{Connection, params};
+use crate::file::{Outcome, damaged};
+use rusqlite::Connection;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 use talentdata_columns::arrow::TableSchema;
 use talentdata_core::scan::{Basis, Completeness, Receipt};
 use talentdata_core::{Error, ErrorKind};
-
-/// Up to so many deletes are never withheld, unless the caller says so.
-const FEW: u64 = 10;
-/// Nor are those of less than one record in so many.
-const PART: u64 = 5;
 
 /// How many deletes of one sync are reported; of more, none is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -30,7 +25,7 @@ pub enum MaxDeletes {
 impl MaxDeletes {
     pub(crate) fn allows(self, deletes: u64, records: u64) -> bool {
         match self {
-            Self::Usual => deletes <= FEW || deletes.saturating_mul(PART) <= records,
+            Self::Usual => deletes <= 10 || deletes.saturating_mul(5) <= records,
             Self::Share(share) => deletes as f64 <= share * records as f64,
             Self::Records(max) => deletes <= max,
         }
@@ -41,16 +36,12 @@ impl FromStr for MaxDeletes {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
+        let message = "max_deletes: must be a number of records, such as 500, or a share of them, such as 25%";
         let share = text.strip_suffix('%').and_then(|text| text.parse().ok());
         match (share, text.parse()) {
             (Some(share), _) if (0.0..=100.0).contains(&share) => Ok(Self::Share(share / 100.0)),
             (None, Ok(records)) => Ok(Self::Records(records)),
-            _ => {
-                let message = format!(
-                    "max_deletes: must be a number of records, such as 500, or a share of them, such as 25% (got {text:?})"
-                );
-                Err(Error::new(ErrorKind::InvalidArgument, message))
-            }
+            _ => Err(Error::new(ErrorKind::InvalidArgument, message)),
         }
     }
 }
@@ -167,39 +158,29 @@ impl SyncRow {
         self.receipt.generation.cast_signed()
     }
 
+    /// The sync after which all changes are kept: the first of these, or none has been removed yet.
+    pub(crate) fn before_changes(syncs: &[Self]) -> i64 {
+        (syncs.first().map(Self::number).filter(|first| *first > 1)).unwrap_or(0)
+    }
+
     /// The syncs of a list that are kept, the oldest first.
     ///
     /// # Errors
     /// That the file is damaged, where one of them was changed or is lacking.
-    pub(crate) fn all(connection: &Connection, list: &str) -> Result<Vec<Self>, Fault> {
-        let sql = "SELECT number, about, seal = seal(list, number, about) FROM sync WHERE list = ?1 ORDER BY number";
+    pub(crate) fn all(connection: &Connection, list: &str) -> Outcome<Vec<Self>> {
+        let sql = "SELECT number, seal = seal(list, number, about), about FROM sync WHERE list = ?1 ORDER BY number";
         let mut statement = connection.prepare(sql)?;
-        let mut rows = statement.query([list])?;
-        let mut all: Vec<Self> = Vec::new();
+        let (mut rows, mut all) = (statement.query([list])?, Vec::<Self>::new());
         while let Some(row) = rows.next()? {
             let number: i64 = row.get(0)?;
-            let is_intact =
-                row.get(2)? && all.last().is_none_or(|last| last.number() + 1 == number);
-            let about = row.get_ref(1)?.as_str().unwrap_or_default();
-            match serde_json::from_str(about) {
-                Ok(read) if is_intact => all.push(read),
-                _ => {
-                    let what = format!(
-                        "the row of sync {number} of {list}, or one before it, was changed"
-                    );
-                    return Err(damaged(what).into());
-                }
+            if !row.get(1)? || all.last().is_some_and(|last| last.number() + 1 != number) {
+                let what =
+                    format!("the row of sync {number} of {list}, or one before it, was changed");
+                return Err(damaged(what).into());
             }
+            all.push(serde_json::from_str(row.get_ref(2)?.as_str()?)?);
         }
         Ok(all)
-    }
-
-    /// Writes it, or writes it again.
-    pub(crate) fn write(&self, connection: &Connection, list: &str) -> Result<(), Fault> {
-        let about = serde_json::to_string(self).map_err(|error| damaged(error.to_string()))?;
-        let insert = "INSERT OR REPLACE INTO sync VALUES (?1, ?2, ?3, seal(?1, ?2, ?3))";
-        connection.execute(insert, params![list, self.number(), about])?;
-        Ok(())
     }
 }
 
@@ -215,24 +196,13 @@ mod tests {
 
     #[test]
     fn more_than_a_fifth_and_more_than_ten_are_withheld() {
-        let usual = MaxDeletes::default();
-        for (deletes, records, allowed) in [
-            (10, 10, true),
-            (11, 54, false),
-            (11, 55, true),
-            (3000, 3000, false),
-            (0, 0, true),
-        ] {
-            assert_eq!(
-                usual.allows(deletes, records),
-                allowed,
-                "{deletes} of {records}"
-            );
-        }
-        let all: MaxDeletes = "100%".parse().unwrap();
-        assert!(all.allows(3000, 3000));
-        let some: MaxDeletes = "12".parse().unwrap();
-        assert!(some.allows(12, 12) && !some.allows(13, 1000));
+        let allows = |max: &str, deletes, records| match max {
+            "" => MaxDeletes::default().allows(deletes, records),
+            max => max.parse::<MaxDeletes>().unwrap().allows(deletes, records),
+        };
+        assert!(allows("", 10, 10) && allows("", 11, 55) && allows("", 0, 0));
+        assert!(!allows("", 11, 54) && !allows("", 3000, 3000));
+        assert!(allows("100%", 3000, 3000) && allows("12", 12, 12) && !allows("12", 13, 1000));
         for wrong in ["", "%", "101%", "-1", "1.5", "many", "NaN%"] {
             let error = wrong.parse::<MaxDeletes>().unwrap_err();
             assert!(error.message().contains("max_deletes"), "{error}");

@@ -1,7 +1,7 @@
 //! Reads a list and commits what has changed since the last sync.
 
 use crate::commit::Staging;
-use crate::file::Claim;
+use crate::file::{Claim, at};
 use crate::receipt::{MaxDeletes, SyncReceipt};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -39,9 +39,8 @@ pub fn age(text: &str) -> Result<Duration> {
         number.checked_mul(*seconds)
     });
     let message = "keep: an age is a whole number with d, h, m or s, such as 90d";
-    found
-        .map(Duration::from_secs)
-        .ok_or_else(|| Error::new(ErrorKind::InvalidArgument, message))
+    let age = found.map(Duration::from_secs);
+    age.ok_or_else(|| Error::new(ErrorKind::InvalidArgument, message))
 }
 
 impl Sync {
@@ -111,18 +110,15 @@ impl Sync {
         let claim = Claim::acquire(&self.path)?;
         let (mut stop, mut confirms) = (std::pin::pin!(stop), None);
         loop {
-            let staging = Staging::begin(&claim, self, client.config());
-            let staging = staging.map_err(|fault| fault.at(&self.path));
+            let staging = Staging::begin(&claim, self, client.config()).map_err(at(&self.path));
             let scan = |_| client.resource(self.resource).scan(self.scan.clone());
             match run(|| staging, None, scan, stop.as_mut(), &mut progress).await {
                 Ok(first) if self.confirm && confirms.is_none() && first.is_to_be_confirmed() => {
                     confirms = Some(Box::new(first));
                 }
-                Ok(receipt) => {
-                    return Ok(SyncReceipt {
-                        confirms,
-                        ..receipt
-                    });
+                Ok(mut receipt) => {
+                    receipt.confirms = confirms;
+                    return Ok(receipt);
                 }
                 Err(error) => {
                     claim.abandon();

@@ -1,8 +1,8 @@
 //! Checks the whole of a mirror: the structure of the file, and the digests of everything that is kept in it.
 
 use crate::commit::missing;
-use crate::digest::{Hash, add};
-use crate::file::{Fault, TABLES, damaged, open};
+use crate::digest::Hash;
+use crate::file::{Outcome, TABLES, at, damaged, open};
 use crate::mirror::Mirror;
 use crate::receipt::{CHANGES, SyncRow};
 use crate::views;
@@ -31,7 +31,7 @@ impl Verification {
         if self.matches {
             return Ok(());
         }
-        let error = Fault::from(damaged(self.differences.join("; "))).at(path);
+        let error = at(path)(damaged(self.differences.join("; ")).into());
         Err(Error::new(ErrorKind::Mismatch, error.message()))
     }
 }
@@ -42,73 +42,68 @@ impl Mirror {
     /// # Errors
     /// `Io`, when the file cannot be opened or is no mirror; what is wrong with it is no error.
     pub fn verify(&self) -> Result<Verification> {
-        let connection = open(self.path())?;
-        let mut found = Verification::default();
-        if let Err(fault) = check(&connection, &mut found) {
-            let message = fault.at(self.path()).message().to_owned();
-            found.differences.push(message);
+        let (connection, mut differences) = (open(self.path())?, Vec::new());
+        if let Err(fault) = check(&connection, &mut differences) {
+            differences.push(at(self.path())(fault).message().to_owned());
         }
-        found.matches = found.differences.is_empty();
-        Ok(found)
+        let matches = differences.is_empty();
+        Ok(Verification {
+            matches,
+            differences,
+        })
     }
 }
 
-fn check(connection: &Connection, found: &mut Verification) -> std::result::Result<(), Fault> {
+fn check(connection: &Connection, found: &mut Vec<String>) -> Outcome<()> {
     connection.execute_batch("BEGIN")?;
-    let mut statement = connection.prepare("PRAGMA integrity_check")?;
-    let wrong = statement.query_map([], |row| row.get::<_, String>(0))?;
-    found.differences = wrong.collect::<rusqlite::Result<_>>()?;
-    found.differences.retain(|row| row != "ok");
+    let texts = |sql: &str| -> rusqlite::Result<Vec<String>> {
+        let mut statement = connection.prepare(sql)?;
+        statement.query_map([], |row| row.get(0))?.collect()
+    };
+    found.extend(texts("PRAGMA integrity_check")?);
+    found.retain(|row| row != "ok");
+    // One of a list that is not there is none of any list.
+    let seals =
+        "SELECT 'the row of a sync was changed' FROM sync WHERE seal <> seal(list, number, about)";
+    found.extend(texts(seals)?);
     let mut definitions = TABLES.map(str::to_owned).to_vec();
     for list in Resource::ALL.map(Resource::name) {
         let syncs = SyncRow::all(connection, list)?;
         let Some(last) = syncs.last() else { continue };
         definitions.extend(views::of(list, &last.columns));
-        let mut differ = |what: String| found.differences.push(format!("{list}: {what}"));
+        let kept = SyncRow::before_changes(&syncs);
         // A version is there from the first sync that saw it until after the last one.
-        let steps = "SELECT sync, digest(position, key, text) FROM \
+        let mut steps = connection.prepare(&format!(
+            "SELECT max(sync, {kept}) AS at, digest(position, key, text) FROM \
              (SELECT first AS sync, * FROM record UNION ALL SELECT last + 1, * FROM record WHERE last IS NOT NULL) \
-             WHERE list = ?1 GROUP BY sync";
-        let (steps, mut digest) = (digests(connection, list, steps)?, Hash::default());
-        let mut steps = steps.into_iter().peekable();
-        let [digest_of, from] = CHANGES;
-        let reported = format!("SELECT sync, digest{digest_of} {from} GROUP BY sync");
-        let reported = digests(connection, list, &reported)?;
+             WHERE list = ?1 GROUP BY at"
+        ))?;
+        let steps = steps.query_map([list], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let steps: BTreeMap<i64, Hash> = steps.collect::<rusqlite::Result<_>>()?;
+        let [of, from] = CHANGES;
+        let changes = format!("SELECT digest{of} {from} AND sync > {kept}");
+        let mut changes: Hash = connection.query_row(&changes, [list], |row| row.get(0))?;
+        let mut digest = 0;
         for sync in &syncs {
             let number = sync.number();
-            while let Some((_, step)) = steps.next_if(|(step, _)| *step <= number) {
-                add(&mut digest, step);
-            }
+            digest ^= steps.get(&number).copied().unwrap_or_default();
             if digest != sync.digest {
-                differ(format!("the records that sync {number} saw were changed"));
+                found.push(format!(
+                    "{list}: the records that sync {number} saw were changed"
+                ));
             }
-            let changes = reported.get(&number).copied().unwrap_or_default();
-            // Those of the first sync that is kept are gone, unless it is the first of all.
-            let is_kept = number == 1 || number > syncs[0].number();
-            if is_kept && sync.changes != changes {
-                differ(format!("the changes of sync {number} were changed"));
-            }
+            changes ^= if number > kept { sync.changes } else { 0 };
+        }
+        if changes != 0 {
+            found.push(format!("{list}: what was reported was changed"));
         }
         if missing(connection, list)?.1 != last.missing {
-            differ("the missing records were changed".into());
+            found.push(format!("{list}: the missing records were changed"));
         }
     }
-    for sql in definitions {
-        let mut defined = connection.prepare("SELECT 1 FROM sqlite_schema WHERE sql = ?1")?;
-        if !defined.exists([&sql])? {
-            (found.differences).push(format!("it lacks what was defined by {sql:?}"));
-        }
-    }
+    let defined = texts("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")?;
+    definitions.retain(|sql| !defined.contains(sql));
+    let lacks = |sql| format!("it lacks what was defined by {sql:?}");
+    found.extend(definitions.into_iter().map(lacks));
     Ok(())
-}
-
-/// Digests by sync.
-fn digests(
-    connection: &Connection,
-    list: &str,
-    sql: &str,
-) -> rusqlite::Result<BTreeMap<i64, Hash>> {
-    let mut statement = connection.prepare(sql)?;
-    let digests = statement.query_map([list], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    digests.collect()
 }

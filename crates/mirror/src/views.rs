@@ -3,9 +3,6 @@
 use std::collections::HashSet;
 use talentdata_columns::arrow::TableSchema;
 
-/// SQLite does not let a view have more than 2,000 columns.
-const MAX_COLUMNS: usize = 1_900;
-
 /// The statements that define the views of a list.
 pub(crate) fn of(list: &str, columns: &TableSchema) -> [String; 2] {
     let (fields, [name, changes]) = (fields(columns), names(list));
@@ -31,9 +28,8 @@ fn names(list: &str) -> [String; 2] {
 
 /// The statement that removes the views of a list.
 pub(crate) fn drop(list: &str) -> String {
-    names(list)
-        .map(|name| format!("DROP VIEW IF EXISTS \"{name}\""))
-        .join(";")
+    let drop = |name| format!("DROP VIEW IF EXISTS \"{name}\"");
+    names(list).map(drop).join(";")
 }
 
 fn fields(columns: &TableSchema) -> String {
@@ -42,7 +38,7 @@ fn fields(columns: &TableSchema) -> String {
     let mut taken: HashSet<String> = taken.map(str::to_owned).collect();
     let mut fields = String::new();
     let names = columns.fields.iter().map(|column| column.name.as_str());
-    for name in names.filter(|name| !name.contains('"')).take(MAX_COLUMNS) {
+    for name in names.filter(|name| !name.contains('"')) {
         if taken.insert(name.to_lowercase()) {
             let path = format!("$.\"{name}\"").replace('\'', "''");
             fields += &format!(", record.text ->> '{path}' AS \"{name}\"");

@@ -260,11 +260,8 @@ mod tests {
                 assert_eq!(refusal.status(), 400);
                 json_of(&refusal)["error"]["message"].clone()
             });
-            assert_eq!(
-                message.unwrap_or_default().as_str().unwrap_or_default(),
-                wrong,
-                "{case}"
-            );
+            let message = message.unwrap_or_else(|| json!(""));
+            assert_eq!(message, wrong, "{case}");
         }
         // The limit of a list is read elsewhere.
         let found = spec.find("/things/1").remove(0);
@@ -343,20 +340,15 @@ mod tests {
         };
         let body = json!({"name": "north", "size": "large", "other": 1});
         let repeated = answer("7", Some(&body), 5);
-        assert_eq!(
-            (
-                repeated.status().as_u16(),
-                &repeated.headers()["content-type"]
-            ),
-            (201, &HeaderValue::from_static(hal))
-        );
+        assert_eq!(repeated.status().as_u16(), 201);
+        assert_eq!(repeated.headers()["content-type"], hal);
         let value = json_of(&repeated);
         assert_eq!([&value["id"], &value["name"]], ["7", "north"]);
+        // What does not fit is not repeated.
         assert!(
-            value["size"].is_i64(),
-            "what does not fit is not repeated: {value}"
+            value["size"].is_i64() && value.get("other").is_none(),
+            "{value}"
         );
-        assert_eq!(value.get("other"), None);
         assert_eq!(answer("a", None, 1).body(), answer("a", None, 1).body());
         assert_ne!(answer("a", None, 1).body(), answer("a", None, 2).body());
         assert_ne!(answer("a", None, 1).body(), answer("b", None, 1).body());
@@ -365,10 +357,8 @@ mod tests {
         let (schemas, numbered) = operation(200, JSON, &numbered);
         for (text, same) in [("12345678901234567", true), ("x", false)] {
             let value = json_of(&made(&schemas, &found(&numbered, text), "/", None, 0));
-            assert!(
-                value["id"].is_i64() && (value["id"].as_number().unwrap().as_str() == text) == same,
-                "{value}"
-            );
+            let id = value["id"].as_number().unwrap().as_str();
+            assert!(value["id"].is_i64() && (id == text) == same, "{value}");
         }
         for (status, kind) in [(204, None), (202, None), (204, JSON)] {
             let (schemas, nothing) = operation(status, kind, &json!(true));

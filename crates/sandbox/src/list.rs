@@ -233,12 +233,12 @@ mod tests {
             (json!({"type": "integer", "maximum": 0}), 100, 20..=50),
             (json!({"type": "integer", "exclusiveMaximum": 8}), 7, 7..=7),
             (
-                json!({"type": "integer", "maximum": 250, "default": 30}),
+                json!({"maximum": 250, "default": 30, "type": "integer"}),
                 250,
                 30..=30,
             ),
             (
-                json!({"type": "integer", "maximum": 30, "default": 30}),
+                json!({"maximum": 30, "default": 30, "type": "integer"}),
                 30,
                 30..=30,
             ),

@@ -67,10 +67,10 @@ pub(super) const TYPES: &str = "\
 
 /// Methods of a Rust client.
 pub(super) const RUST_CLIENT: &str = "\
-    admit attempts budget builder call call_within clone close closed config engine exporter \
+    admit attempt attempts budget builder call call_within clone close closed config engine exporter \
     fetch_page fetch_token invoke invoke_as invoke_without judge make memory \
-    new page page_with plan plan_with request resource retry run scan schema \
-    schema_with scrubber sync syncer token_for with_config with_queue with_thread_start";
+    needs_token new page page_with plan plan_with request resource retry run scan schema \
+    schema_with scrubber send sync syncer token_for with_config with_queue with_thread_start";
 
 /// Names in the C++ namespace, apart from the exceptions.
 pub(super) const CPP_NAMESPACE: &str = "\

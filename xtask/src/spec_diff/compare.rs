@@ -45,10 +45,10 @@ impl Change {
 /// Every change, the gravest first.
 pub(super) fn changes(old: &Spec, new: &Spec) -> Vec<Change> {
     let (before, after) = (&old.names, &new.names);
-    let is_new = |key: &&String| before.get(key).is_none();
-    let keys = before.subjects.keys();
-    let keys = keys.chain(after.subjects.keys().filter(is_new));
-    let changes = keys.filter_map(|key| match (before.get(key), after.get(key)) {
+    let is_new = |(key, _): &(&String, &Subject)| before.get(key).is_none();
+    let subjects = before.subjects.iter();
+    let subjects = subjects.chain(after.subjects.iter().filter(is_new));
+    let changes = subjects.filter_map(|(key, _)| match (before.get(key), after.get(key)) {
         (Some(was), Some(now)) => changed(key, was, now),
         (Some(was), None) => whole(key, was, after, false),
         (None, now) => whole(key, now?, before, true),

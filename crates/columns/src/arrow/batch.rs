@@ -62,8 +62,13 @@ impl BatchBuilder {
         let rest = object.hold(columns, |at, value| {
             let (kind, builder) = (&columns[at].kind, &mut *self.builders[at]);
             let text = value.unwrap_or_default();
-            let objects = text.bytes().filter(|byte| *byte == b'{').count();
-            let cells = CELL * (kind.size() + objects * width(kind));
+            let cells = match width(kind) {
+                0 => CELL * kind.size(),
+                width => {
+                    let objects = memchr::memchr_iter(b'{', text.as_bytes()).count();
+                    CELL * (kind.size() + objects * width)
+                }
+            };
             if cells > MAX_CELLS && cells / 8 > text.len() {
                 append(builder, kind, None);
                 return false;

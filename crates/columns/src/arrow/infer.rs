@@ -116,13 +116,10 @@ struct Field {
 /// Which numbers there were.
 #[derive(Default)]
 struct Numbers {
-    /// With a fraction or an exponent.
+    /// Some with a fraction or an exponent.
     fractions: bool,
-    /// Whole ones that 64 bits with a sign hold; of these, some below 0.
-    signed: bool,
-    negative: bool,
-    /// Whole ones that only 64 bits without a sign hold, and others.
-    unsigned: bool,
+    /// The least and the greatest of the whole ones, and whether there were others that not even this range holds.
+    whole: Option<(i128, i128)>,
     beyond: bool,
 }
 
@@ -247,11 +244,9 @@ impl Numbers {
     fn note(&mut self, text: &str) -> bool {
         if text.contains(['.', 'e', 'E']) {
             self.fractions = true;
-        } else if let Ok(number) = text.parse::<i64>() {
-            self.signed = true;
-            self.negative |= number < 0;
-        } else if text.parse::<u64>().is_ok() {
-            self.unsigned = true;
+        } else if let Ok(number) = text.parse() {
+            let (least, most) = self.whole.unwrap_or((number, number));
+            self.whole = Some((least.min(number), most.max(number)));
         } else {
             self.beyond = true;
         }
@@ -259,13 +254,14 @@ impl Numbers {
     }
 
     fn kind(&self) -> Option<Kind> {
-        let is_beyond = self.beyond || self.unsigned && self.negative;
-        match (self.fractions, is_beyond, self.unsigned) {
-            (true, ..) => Some(Kind::Number),
+        let (signed, unsigned) = (i64::MIN.into()..=i64::MAX.into(), 0..=u64::MAX.into());
+        match self.whole {
+            _ if self.fractions => Some(Kind::Number),
             // Doubles would lose digits, which ids cannot spare.
-            (_, true, _) => Some(Kind::Json),
-            (.., true) => Some(Kind::Unsigned),
-            _ => self.signed.then_some(Kind::Integer),
+            _ if self.beyond => Some(Kind::Json),
+            Some((a, b)) if signed.contains(&a) && signed.contains(&b) => Some(Kind::Integer),
+            Some((a, b)) if unsigned.contains(&a) && unsigned.contains(&b) => Some(Kind::Unsigned),
+            whole => whole.map(|_| Kind::Json),
         }
     }
 }

@@ -6,14 +6,19 @@ use talentdata_core::json;
 
 /// An object's members, and which of them the columns stand for.
 pub(crate) struct Object<'a> {
-    /// Raw names and raw values, as they came.
-    members: Vec<(&'a str, &'a str)>,
+    members: Vec<Member<'a>>,
     /// For each column its member; of a name that occurs twice, the last.
     found: Vec<Option<usize>>,
-    /// Members that no column stands for alone: unknown names, and names that occur twice.
-    others: Vec<usize>,
     /// Whether the members come in the order of the columns, without white space around them.
     is_plain: bool,
+}
+
+/// A member as it came.
+struct Member<'a> {
+    raw_name: &'a str,
+    raw_value: &'a str,
+    /// Whether a column stands for it alone: its name is known, and does not occur twice.
+    has_column: bool,
 }
 
 /// What the columns do not give back of an object.
@@ -26,41 +31,44 @@ pub(crate) struct Rest<'c> {
 
 impl<'a> Object<'a> {
     pub(crate) fn new(columns: &[Column], text: &'a str) -> Self {
-        let members = json::members(text);
-        let mut object = Object {
-            found: vec![None; columns.len()],
-            others: Vec::new(),
-            is_plain: true,
-            members,
-        };
+        let mut members: Vec<Member<'a>> = Vec::new();
+        let mut found = vec![None; columns.len()];
         // The two braces; then of each member two quotes, a colon, and a comma before all but the first.
-        let (mut next, mut length) = (0, 2 + object.members.len().saturating_sub(1));
-        for (member, (name, value)) in object.members.iter().enumerate() {
-            length += name.len() + value.len() + 3;
-            let Some(column) = position(columns, next, name) else {
-                object.others.push(member);
-                continue;
-            };
-            object.is_plain &= column >= next;
-            next = column + 1;
-            if let Some(earlier) = object.found[column].replace(member) {
-                object.others.extend([earlier, member]);
+        let (mut next, mut length, mut is_plain) = (0, 2, true);
+        json::each_member(text, |raw_name, raw_value| {
+            length += raw_name.len() + raw_value.len() + 3 + usize::from(!members.is_empty());
+            let column = position(columns, next, raw_name);
+            let mut has_column = column.is_some();
+            if let Some(column) = column {
+                is_plain &= column >= next;
+                next = column + 1;
+                if let Some(earlier) = found[column].replace(members.len()) {
+                    let earlier: &mut Member<'_> = &mut members[earlier];
+                    (earlier.has_column, has_column) = (false, false);
+                }
             }
+            members.push(Member {
+                raw_name,
+                raw_value,
+                has_column,
+            });
+        });
+        Object {
+            is_plain: is_plain && length == text.len(),
+            members,
+            found,
         }
-        object.others.sort_unstable();
-        object.others.dedup();
-        object.is_plain &= length == text.len();
-        object
     }
 
     /// The value of a column's member, which may be null.
     pub(crate) fn value(&self, column: usize) -> Option<&'a str> {
-        self.found[column].map(|member| self.members[member].1)
+        self.found[column].map(|member| self.members[member].raw_value)
     }
 
     /// The members that no column stands for alone, by raw name and raw value.
     pub(crate) fn others(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
-        self.others.iter().map(|member| self.members[*member])
+        let others = self.members.iter().filter(|member| !member.has_column);
+        others.map(|member| (member.raw_name, member.raw_value))
     }
 
     /// Hands each column its value, none where that is null, to be held; `hold` returns whether the column gives it back.
@@ -69,17 +77,15 @@ impl<'a> Object<'a> {
         columns: &'c [Column],
         mut hold: impl FnMut(usize, Option<&'a str>) -> bool,
     ) -> Rest<'c> {
-        let mut rest = Rest {
-            noted: self.others.clone(),
-            absent: Vec::new(),
-        };
+        let mut rest = Rest::default();
+        let members = self.members.iter().enumerate();
+        let others = members.filter(|(_, member)| !member.has_column);
+        rest.noted.extend(others.map(|(at, _)| at));
         for (at, column) in columns.iter().enumerate() {
             let value = self.value(at).filter(|value| *value != "null");
             let held = hold(at, value) && (value.is_some() || column.empty == Empty::Null);
             match self.found[at] {
-                Some(member) if !held && self.others.binary_search(&member).is_err() => {
-                    rest.noted.push(member);
-                }
+                Some(member) if !held && self.members[member].has_column => rest.noted.push(member),
                 None if column.empty == Empty::Null => rest.absent.push(&column.name),
                 _ => {}
             }
@@ -94,16 +100,16 @@ impl<'a> Object<'a> {
 
     /// The text of `_extra`; none where the columns give back every member.
     pub(crate) fn extra(&self, rest: &Rest<'_>) -> Option<String> {
-        let members = rest.noted.iter().map(|member| self.members[*member]);
-        let mut parts: Vec<String> = members
-            .map(|(name, value)| format!("\"{name}\":{value}"))
-            .collect();
+        let noted = rest.noted.iter().map(|member| &self.members[*member]);
+        let mut parts = Vec::new();
         // A field that has the name of the list must not be taken for it.
-        let first = rest.noted.first().map(|member| self.members[*member].0);
-        if !rest.absent.is_empty() || first.is_some_and(|name| json::is_named(name, ABSENT)) {
+        let first = noted.clone().next();
+        if !rest.absent.is_empty() || first.is_some_and(|one| json::is_named(one.raw_name, ABSENT))
+        {
             let absent = Value::from(rest.absent.clone());
-            parts.insert(0, format!("\"{ABSENT}\":{absent}"));
+            parts.push(format!("\"{ABSENT}\":{absent}"));
         }
+        parts.extend(noted.map(|member| format!("\"{}\":{}", member.raw_name, member.raw_value)));
         (!parts.is_empty()).then(|| format!("{{{}}}", parts.join(",")))
     }
 }

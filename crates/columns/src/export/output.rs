@@ -208,7 +208,6 @@ impl Sink for Output {
 mod tests {
     use super::*;
     use crate::arrow::TableOptions;
-    use std::path::Path;
     use talentdata_core::types::Resource;
     use talentdata_core::{Client, RawRecord, ScanOptions};
 
@@ -225,31 +224,29 @@ mod tests {
             Batch::of(vec![RawRecord::parse(&text).unwrap()])
         };
         for format in Format::ALL {
-            let open = |path: &Path| {
+            let [alone, resumed] = ["alone", "resumed"].map(|name| {
+                let path = directory.path().join(name);
                 let export = Export {
                     resource: Resource::Contacts,
                     format,
-                    target: Target::File(path.to_owned()),
+                    target: Target::File(path.clone()),
                     scan: ScanOptions::default(),
                     table: TableOptions::default(),
                     resume: true,
                 };
-                Output::open(&export, Some(client.config()), Arc::default()).unwrap()
-            };
-            let paths = ["alone", "resumed"].map(|name| directory.path().join(name));
-            for (path, is_resumed) in paths.iter().zip([false, true]) {
-                let mut output = open(path);
+                let open = || Output::open(&export, Some(client.config()), Arc::default()).unwrap();
+                let mut output = open();
                 output.take(&batch(1)).unwrap();
-                if is_resumed {
+                if name == "resumed" {
                     let error = output.abandon(Error::new(ErrorKind::Cancelled, "stopped"));
                     assert!(error.message().contains("are kept in"), "{error}");
-                    output = open(path);
+                    output = open();
                     assert!(output.resume().is_some());
                 }
                 output.take(&batch(2)).unwrap();
                 assert_eq!(output.end().unwrap().records, 2);
-            }
-            let [alone, resumed] = paths.map(|path| std::fs::read(path).unwrap());
+                std::fs::read(path).unwrap()
+            });
             assert!(alone == resumed, "{format}");
         }
     }

@@ -28,6 +28,14 @@ fn session(records: usize) -> Session {
     session
 }
 
+fn is_at(session: &Session, records: u64, completeness: Completeness) {
+    let receipt = session.receipt();
+    assert_eq!(
+        (receipt.records, receipt.completeness),
+        (records, completeness)
+    );
+}
+
 #[test]
 fn the_first_use_keeps_the_scan_and_the_receipt_counts_what_it_was_given() {
     let session = session(3);
@@ -35,11 +43,7 @@ fn the_first_use_keeps_the_scan_and_the_receipt_counts_what_it_was_given() {
     assert!(session.take(first).is_none());
     session.claim(first).unwrap();
     for taken in 0..3 {
-        let receipt = session.receipt();
-        assert_eq!(
-            (receipt.records, receipt.completeness),
-            (taken, Completeness::Unfinished)
-        );
+        is_at(&session, taken, Completeness::Unfinished);
         for other in [second, Use::Table, session.stream()] {
             let error = session.claim(other).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument);
@@ -47,14 +51,10 @@ fn the_first_use_keeps_the_scan_and_the_receipt_counts_what_it_was_given() {
         assert!(session.take(second).is_none() && session.take(first).is_some());
         session.claim(first).unwrap();
     }
-    assert_eq!(session.receipt().completeness, Completeness::Proven);
+    is_at(&session, 3, Completeness::Proven);
     let closed = self::session(3);
     closed.close();
-    let receipt = closed.receipt();
-    assert_eq!(
-        (receipt.records, receipt.completeness),
-        (0, Completeness::Unfinished)
-    );
+    is_at(&closed, 0, Completeness::Unfinished);
 }
 
 #[test]

@@ -6,9 +6,9 @@
  * event comes before the first such call on a name that ends with TALENTDATA_TEST_NAME.
  *
  * In the directory TALENTDATA_TEST_DISK it notes what each fsync makes permanent: the content of a file in a
- * file that is named by its inode, and the names in a directory with their inodes, those of directories with a
- * slash, in a file with the inode of the directory behind "names-". A removed file stays there as "inode-" and its
- * number, so that no other file gets that.
+ * file that is named "file-" and its inode, and the names in a directory with their inodes, those of directories
+ * with a slash, in a file that is named "names-" and the inode of the directory. A removed file stays there as
+ * "inode-" and its number, so that no other file gets that.
  *
  * TALENTDATA_TEST_FLOCK is the errno of every flock. With TALENTDATA_TEST_CLOCK the time of day jumps by a
  * year, back and forth, at every look. The owner of files whose name ends with TALENTDATA_TEST_FOREIGN
@@ -27,11 +27,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+static void must(int succeeded) {
+    if (!succeeded) {
+        perror("the test's disk");
+        abort();
+    }
+}
 
 static int begins_with(const char *text, const char *start) {
     return start != NULL && strncmp(text, start, strlen(start)) == 0;
@@ -76,70 +84,66 @@ static int event(const char *call, const char *path) {
     return -1;
 }
 
-/* Notes are complete or absent, whenever the process is killed. */
-static FILE *begin(char *temporary, const char *disk) {
-    snprintf(temporary, PATH_MAX, "%s/unfinished", disk);
-    return fopen(temporary, "w");
+/* The name of a note; empty if none are taken. */
+static const char *note_of(const char *kind, ino_t inode, char *name) {
+    const char *disk = getenv("TALENTDATA_TEST_DISK");
+    *name = '\0';
+    if (disk != NULL) {
+        snprintf(name, PATH_MAX, "%s/%s%llu", disk, kind, (unsigned long long)inode);
+    }
+    return name;
 }
 
-static int end(FILE *note, const char *temporary, const char *disk, const char *name) {
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", disk, name);
-    return fclose(note) == 0 ? REAL(rename)(temporary, path) : -1;
-}
-
-static int note_file(int file, ino_t inode, const char *disk) {
-    char self[64], temporary[PATH_MAX], name[32], piece[65536];
+/* Notes what is in a file or directory. A note is complete or absent, whenever the process is killed. */
+static void note(int file) {
+    char name[PATH_MAX], unfinished[PATH_MAX], self[64];
+    struct stat status;
+    must(fstat(file, &status) == 0);
+    note_of(S_ISDIR(status.st_mode) ? "names-" : "file-", status.st_ino, name);
+    note_of("unfinished-", 0, unfinished);
+    if (*name == '\0') {
+        return;
+    }
     snprintf(self, sizeof self, "/proc/self/fd/%d", file);
-    snprintf(name, sizeof name, "%llu", (unsigned long long)inode);
     int source = open(self, O_RDONLY);
-    FILE *note = begin(temporary, disk);
-    if (source < 0 || note == NULL) {
-        return -1;
+    FILE *note = fopen(unfinished, "w");
+    must(source >= 0 && note != NULL);
+    DIR *names = S_ISDIR(status.st_mode) ? fdopendir(source) : NULL;
+    struct dirent *entry;
+    while (names != NULL && (entry = readdir(names)) != NULL) {
+        int dots = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+        if (!dots && fstatat(source, entry->d_name, &status, 0) == 0) {
+            const char *mark = S_ISDIR(status.st_mode) ? "/" : "";
+            unsigned long long inode = status.st_ino;
+            fprintf(note, "%llu %s%s\n", inode, entry->d_name, mark);
+        }
     }
-    ssize_t length;
-    while ((length = read(source, piece, sizeof piece)) > 0) {
-        fwrite(piece, 1, (size_t)length, note);
+    ssize_t sent = names == NULL;
+    while (sent > 0) {
+        sent = sendfile(fileno(note), source, NULL, 1 << 20);
     }
-    close(source);
-    return length < 0 ? -1 : end(note, temporary, disk, name);
+    must(sent == 0);
+    must((names != NULL ? closedir(names) : close(source)) == 0);
+    must(fclose(note) == 0 && REAL(rename)(unfinished, name) == 0);
 }
 
 /* Keeps a file that loses its name. */
 static void keep(const char *path) {
-    const char *disk = getenv("TALENTDATA_TEST_DISK");
+    char kept[PATH_MAX];
     struct stat status;
-    if (disk != NULL && begins_with(path, getenv("TALENTDATA_TEST_DIRECTORY")) &&
-        lstat(path, &status) == 0) {
-        char kept[PATH_MAX];
-        snprintf(kept, sizeof kept, "%s/inode-%llu", disk, (unsigned long long)status.st_ino);
-        if (link(path, kept) != 0) {
-            perror("the test's disk");
-            abort();
-        }
+    if (begins_with(path, getenv("TALENTDATA_TEST_DIRECTORY")) && lstat(path, &status) == 0 &&
+        *note_of("inode-", status.st_ino, kept) != '\0') {
+        must(link(path, kept) == 0);
     }
 }
 
-static int note_directory(int directory, ino_t inode, const char *disk) {
-    char temporary[PATH_MAX], name[32];
-    snprintf(name, sizeof name, "names-%llu", (unsigned long long)inode);
-    DIR *names = fdopendir(openat(directory, ".", O_RDONLY | O_DIRECTORY));
-    FILE *note = begin(temporary, disk);
-    if (names == NULL || note == NULL) {
-        return -1;
-    }
-    struct dirent *entry;
+/* Drops what was noted of something older that had the same inode. */
+static void forget(const char *kind, const char *path) {
+    char name[PATH_MAX];
     struct stat status;
-    while ((entry = readdir(names)) != NULL) {
-        int dots = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-        if (dots || fstatat(directory, entry->d_name, &status, 0) != 0) {
-            continue;
-        }
-        const char *mark = S_ISDIR(status.st_mode) ? "/" : "";
-        fprintf(note, "%llu %s%s\n", (unsigned long long)status.st_ino, entry->d_name, mark);
+    if (lstat(path, &status) == 0 && *note_of(kind, status.st_ino, name) != '\0') {
+        REAL(unlink)(name);
     }
-    closedir(names);
-    return end(note, temporary, disk, name);
 }
 
 int fsync(int file) {
@@ -147,16 +151,7 @@ int fsync(int file) {
     if (event("fsync", path_of(file, path)) != 0) {
         return -1;
     }
-    struct stat status;
-    const char *disk = getenv("TALENTDATA_TEST_DISK");
-    if (disk != NULL && fstat(file, &status) == 0) {
-        int noted = S_ISDIR(status.st_mode) ? note_directory(file, status.st_ino, disk)
-                                            : note_file(file, status.st_ino, disk);
-        if (noted != 0) {
-            perror("the test's disk");
-            abort();
-        }
-    }
+    note(file);
     return REAL(fsync)(file);
 }
 
@@ -169,13 +164,8 @@ int open64(const char *path, int flags, ...) {
         return -1;
     }
     int file = REAL(open64)(path, flags, mode);
-    struct stat status;
-    const char *disk = getenv("TALENTDATA_TEST_DISK");
-    if (disk != NULL && file >= 0 && (flags & O_EXCL) != 0 && fstat(file, &status) == 0) {
-        /* An older file had the same inode. */
-        char note[PATH_MAX];
-        snprintf(note, sizeof note, "%s/%llu", disk, (unsigned long long)status.st_ino);
-        REAL(unlink)(note);
+    if (file >= 0 && (flags & O_EXCL) != 0) {
+        forget("file-", path);
     }
     return file;
 }
@@ -208,17 +198,9 @@ int rmdir(const char *path) {
 }
 
 int mkdir(const char *path, mode_t mode) {
-    if (event("mkdir", path) != 0) {
-        return -1;
-    }
-    int result = REAL(mkdir)(path, mode);
-    struct stat status;
-    const char *disk = getenv("TALENTDATA_TEST_DISK");
-    if (disk != NULL && result == 0 && lstat(path, &status) == 0) {
-        /* A directory that was removed had the same inode. */
-        char note[PATH_MAX];
-        snprintf(note, sizeof note, "%s/names-%llu", disk, (unsigned long long)status.st_ino);
-        REAL(unlink)(note);
+    int result = event("mkdir", path) != 0 ? -1 : REAL(mkdir)(path, mode);
+    if (result == 0) {
+        forget("names-", path);
     }
     return result;
 }
@@ -253,11 +235,9 @@ int statx(int directory, const char *restrict path, int flags, unsigned mask,
           struct statx *restrict status) {
     char name[PATH_MAX];
     int result = REAL(statx)(directory, path, flags, mask, status);
-    if (result != 0) {
-        return result;
-    }
     int is_open = (flags & AT_EMPTY_PATH) != 0 && *path == '\0';
-    if (ends_with(is_open ? path_of(directory, name) : path, getenv("TALENTDATA_TEST_FOREIGN"))) {
+    const char *foreign = getenv("TALENTDATA_TEST_FOREIGN");
+    if (result == 0 && ends_with(is_open ? path_of(directory, name) : path, foreign)) {
         status->stx_uid += 1;
     }
     return result;

@@ -2,21 +2,21 @@
 //!
 //! A process runs with `disk.c`, which notes what was synced; then everything else is lost.
 
-#![cfg(target_os = "linux")]
-
 use super::names;
+use std::fmt::Display;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
+use tempfile::TempDir;
 
 /// A directory on a disk that forgets.
 pub(super) struct Disk {
     pub(super) directory: PathBuf,
     /// What was synced, as `disk.c` notes it.
     notes: PathBuf,
-    library: PathBuf,
+    root: TempDir,
 }
 
 /// Which directories have lost the names that were not synced.
@@ -29,33 +29,37 @@ pub(super) enum Lost {
 }
 
 impl Disk {
-    pub(super) fn new(root: &Path) -> Self {
-        let disk = Disk {
-            directory: root.join("directory"),
-            notes: root.join("notes"),
-            library: root.join("disk.so"),
-        };
-        fs::create_dir(&disk.directory).unwrap();
-        fs::create_dir(&disk.notes).unwrap();
-        fs::copy(library(), &disk.library).unwrap();
-        disk
+    pub(super) fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let [directory, notes] = ["directory", "notes"].map(|name| root.path().join(name));
+        fs::copy(library(), root.path().join("disk.so")).unwrap();
+        // Other users need the library, and may note something.
+        for (path, mode) in [(&directory, 0o755), (&notes, 0o777)] {
+            fs::create_dir(path).unwrap();
+            set_mode(path, mode);
+        }
+        set_mode(root.path(), 0o755);
+        Disk {
+            directory,
+            notes,
+            root,
+        }
     }
 
     /// The shell commands in front of a process that writes to the disk, with more settings of `disk.c`.
     pub(super) fn setting(&self, more: &str) -> String {
-        let (notes, library) = (self.notes.display(), self.library.display());
-        let directory = self.directory.display();
+        let (notes, directory) = (self.notes.display(), self.directory.display());
+        let root = self.root.path().display();
         format!(
             "export TALENTDATA_TEST_DISK='{notes}' TALENTDATA_TEST_DIRECTORY='{directory}' {more};
-             export LD_PRELOAD='{library}';"
+             export LD_PRELOAD='{root}/disk.so';"
         )
     }
 
     /// The same, with an event before a call.
-    pub(super) fn at(&self, call: impl std::fmt::Display, event: &str) -> String {
-        self.setting(&format!(
-            "TALENTDATA_TEST_CALL={call} TALENTDATA_TEST_EVENT={event}"
-        ))
+    pub(super) fn at(&self, call: impl Display, event: impl Display) -> String {
+        let event = format!("TALENTDATA_TEST_CALL={call} TALENTDATA_TEST_EVENT={event}");
+        self.setting(&event)
     }
 
     /// The power fails: of each file only what was synced is left, and of a directory that has lost them only the
@@ -80,7 +84,7 @@ impl Disk {
     fn leave(&self, now: Option<&Path>, number: u64, lost: Lost, depth: u32, to: &Path) {
         fs::create_dir(to).unwrap();
         if depth > 0 {
-            fs::set_permissions(to, Permissions::from_mode(0o700)).unwrap();
+            set_mode(to, 0o700);
         }
         let is_lost = match lost {
             Lost::Everywhere => true,
@@ -105,11 +109,15 @@ impl Disk {
                 let now = now.filter(|now| now.is_dir() && inode(now) == number);
                 self.leave(now.as_deref(), number, lost, depth + 1, &to);
             } else {
-                let content = fs::read(self.notes.join(number.to_string()));
+                let content = fs::read(self.notes.join(format!("file-{number}")));
                 fs::write(to, content.unwrap_or_default()).unwrap();
             }
         }
     }
+}
+
+pub(super) fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
 fn inode(path: &Path) -> u64 {
@@ -133,7 +141,7 @@ fn note(directory: &Path, notes: &Path) {
         let path = directory.join(&name);
         match name.ends_with('/') {
             true => note(&path, notes),
-            false => drop(fs::copy(&path, notes.join(inode.to_string())).unwrap()),
+            false => drop(fs::copy(&path, notes.join(format!("file-{inode}"))).unwrap()),
         }
         all += &format!("{inode} {name}\n");
     }

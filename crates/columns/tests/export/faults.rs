@@ -1,116 +1,88 @@
 //! Processes that are killed, power that fails, disks that are full, system calls that fail: what is left goes on.
 
-#![cfg(target_os = "linux")]
-
-use super::child::{act_as_child, child, ended, go_on, ordinary_child, wait_until_stopped};
-use super::disk::{Disk, Lost};
-use super::{Service, export, in_format, names, run, run_pages, work};
+use super::disk::{Disk, Lost, set_mode};
+use super::service::ended;
+use super::{PLAIN_AND_ENCODED, Service, export, names, place, run, run_pages, work};
 use serde_json::Value;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Child;
+use std::process::{Child, Command};
 use std::time::Duration;
 use talentdata_columns::export::{Export, Format};
 
 /// The bytes of an export that nothing disturbs.
 async fn undisturbed(service: &Service, format: Format) -> Vec<u8> {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("alone");
-    run(&in_format(format, &path), &service.client)
-        .await
-        .unwrap();
+    let (_directory, path) = place();
+    let alone = run(&export(format, &path), &service.client).await;
+    alone.unwrap();
     fs::read(&path).unwrap()
 }
 
 /// A disk, and an export to it.
-fn on_disk(format: Format) -> (tempfile::TempDir, Disk, Export) {
-    let root = tempfile::tempdir().unwrap();
-    let disk = Disk::new(root.path());
-    let export = in_format(format, &disk.directory.join("out"));
-    (root, disk, export)
-}
-
-/// How many times a process is killed; `TALENTDATA_ROUNDS` asks for more.
-fn rounds() -> usize {
-    let given = std::env::var("TALENTDATA_ROUNDS");
-    given.map_or(30, |rounds| rounds.parse().unwrap())
+fn on_disk(format: Format) -> (Disk, Export) {
+    let disk = Disk::new();
+    let export = export(format, &disk.directory.join("out"));
+    (disk, export)
 }
 
 #[tokio::test]
 async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
-    act_as_child().await;
-    let test = "faults::killed_at_any_moment_nothing_is_lost_or_repeated";
-    // Four whole row groups of 8,192 records, and more pages than are fetched ahead.
-    for (format, records, rounds) in [
-        (Format::Jsonl, 1000, rounds()),
-        (Format::Csv, 6000, rounds() / 3),
-        (Format::Parquet, 40_000, rounds() / 6),
-    ] {
-        let directory = tempfile::tempdir().unwrap();
-        kill((test, ""), format, records, rounds, directory.path(), None).await;
-    }
+    kill(false).await;
 }
 
 #[tokio::test]
 async fn after_a_power_failure_nothing_is_lost_or_repeated() {
-    act_as_child().await;
-    let test = "faults::after_a_power_failure_nothing_is_lost_or_repeated";
-    for (format, records, rounds) in [
-        (Format::Jsonl, 1000, 30),
-        (Format::Csv, 6000, 10),
-        (Format::Parquet, 40_000, 5),
-    ] {
-        let (_root, disk, _) = on_disk(format);
-        let (child, directory) = ((test, &*disk.setting("")), &disk.directory);
-        kill(child, format, records, rounds, directory, Some(&disk)).await;
-    }
+    kill(true).await;
 }
 
-/// Kills exports of a list into `directory` so many times, each at a moment of its own, and completes the last
-/// one. The power of a disk fails with each kill. A process runs the test within the limits that are given with it.
-async fn kill(
-    (test, limits): (&str, &str),
-    format: Format,
-    records: u64,
-    rounds: usize,
-    directory: &Path,
-    disk: Option<&Disk>,
-) {
-    let service = Service::start(records);
-    let expected = undisturbed(&service, format).await;
-    let path = directory.join("out");
-    let export = in_format(format, &path);
-    let pages = records / export.scan.page_size.unwrap();
-    let (mut killed, mut resumed, mut whole) = (0, 0, 0);
-    // Kills that leave nothing to go on from prove little.
-    while killed < rounds || (resumed == 0 && killed < 10 * rounds) {
-        resumed += usize::from(export.is_resumable(&service.client));
-        let mut child = child(test, limits, &service, &export);
-        wait_for_a_moment(&mut child, &service, pages);
-        child.kill().unwrap();
-        killed += usize::from(child.wait().unwrap().code().is_none());
-        let either = Lost::Either(fastrand::bool());
-        let lost = [Lost::Everywhere, Lost::Nowhere, either][fastrand::usize(..3)];
-        if let Some(disk) = disk {
-            disk.fail(lost);
-        }
-        if path.exists() {
-            whole += 1;
-            assert!(fs::read(&path).unwrap() == expected, "{format}");
-            fs::remove_file(&path).unwrap();
-            // Or the next failure brings it back, with the bytes of whatever then has its inode.
-            if let Some(disk) = disk {
+/// Kills exports over and over, each at a moment of its own, and completes the last one. If the `power` fails, the disk
+/// forgets what was not synced.
+async fn kill(power: bool) {
+    // TALENTDATA_ROUNDS asks for more.
+    let given = std::env::var("TALENTDATA_ROUNDS");
+    let given = given.map_or(30, |rounds| rounds.parse().unwrap());
+    // More pages than are fetched ahead.
+    for (format, records, rounds) in [
+        (Format::Jsonl, 1000, given),
+        (Format::Csv, 6000, given / 3),
+        (Format::Parquet, 10_000, given / 6),
+    ] {
+        let service = Service::start(records);
+        let expected = undisturbed(&service, format).await;
+        let (disk, export) = on_disk(format);
+        let path = disk.directory.join("out");
+        let pages = records / export.scan.page_size.unwrap();
+        let limits = if power {
+            disk.setting("")
+        } else {
+            String::new()
+        };
+        let (mut killed, mut resumed, mut whole) = (0, 0, 0);
+        // Kills that leave nothing to go on from prove little.
+        while killed < rounds || (resumed == 0 && killed < 10 * rounds) {
+            resumed += usize::from(export.is_resumable(&service.client));
+            let mut child = service.child(&limits, &export);
+            wait_for_a_moment(&mut child, &service, pages);
+            child.kill().unwrap();
+            killed += usize::from(child.wait().unwrap().code().is_none());
+            let either = Lost::Either(fastrand::bool());
+            if power {
+                disk.fail([Lost::Everywhere, Lost::Nowhere, either][fastrand::usize(..3)]);
+            }
+            if path.exists() {
+                whole += 1;
+                assert!(fs::read(&path).unwrap() == expected, "{format}");
+                fs::remove_file(&path).unwrap();
+                // Or the next failure brings it back, with the bytes of whatever then has its inode.
                 disk.sync();
             }
         }
+        finishes(&service, &export, &disk, &expected).await;
+        assert!(resumed > 0, "{format}");
+        println!("{format}: {killed} kills, {resumed} resumed, {whole} whole before");
     }
-    let receipt = run(&export, &service.client).await.unwrap();
-    assert!(fs::read(&path).unwrap() == expected, "{format}");
-    assert_eq!(receipt.records, records);
-    assert_eq!(names(directory), ["out"]);
-    assert!(resumed > 0, "{format}");
-    println!("{format}: {killed} kills, {resumed} resumed, {whole} whole before");
 }
 
 /// Comes back some requests later, fewer than there are pages, and somewhat after the last of them;
@@ -130,8 +102,6 @@ fn wait_for_a_moment(child: &mut Child, service: &Service, pages: u64) {
 /// begins: what is left can always be resumed.
 #[tokio::test]
 async fn a_power_failure_before_any_call_leaves_what_can_be_resumed() {
-    act_as_child().await;
-    let test = "faults::a_power_failure_before_any_call_leaves_what_can_be_resumed";
     for (format, records, lost, step) in [
         (Format::Jsonl, 60, Lost::Everywhere, 1),
         (Format::Jsonl, 60, Lost::Nowhere, 1),
@@ -145,10 +115,9 @@ async fn a_power_failure_before_any_call_leaves_what_can_be_resumed() {
         let expected = undisturbed(&service, format).await;
         let mut calls = 0;
         loop {
-            let (_root, disk, mut export) = on_disk(format);
+            let (disk, mut export) = on_disk(format);
             let cut = |call: usize, export: &_| {
-                let cut = child(test, &disk.at(call, "kill"), &service, export);
-                let (code, said) = ended(cut);
+                let (code, said) = ended(service.child(&disk.at(call, "kill"), export));
                 disk.fail(lost);
                 assert!(matches!(code, None | Some(0)), "{format} {call}: {said}");
                 code
@@ -156,11 +125,8 @@ async fn a_power_failure_before_any_call_leaves_what_can_be_resumed() {
             if cut(calls, &export) == Some(0) {
                 break;
             }
-            let path = disk.directory.join("out");
-            assert!(
-                !path.exists() || fs::read(&path).unwrap() == expected,
-                "{format} {calls}"
-            );
+            let left = fs::read(disk.directory.join("out"));
+            assert!(left.is_err() || left.unwrap() == expected, "{calls}");
             // Twice in a row, and the second time early.
             cut(calls % 13, &export);
             export.resume = calls % 2 == 0;
@@ -174,15 +140,13 @@ async fn a_power_failure_before_any_call_leaves_what_can_be_resumed() {
 /// Each call fails in turn, until the export has no more of them.
 #[tokio::test]
 async fn whichever_call_fails_what_is_left_can_be_resumed() {
-    act_as_child().await;
-    let test = "faults::whichever_call_fails_what_is_left_can_be_resumed";
     for (format, records, step) in [(Format::Jsonl, 60, 1), (Format::Parquet, 8_700, 9)] {
         let service = Service::start(records);
         let expected = undisturbed(&service, format).await;
         let (mut call, mut last) = (0, 0);
         // Some failures do no harm, such as that of removing what is not there.
         while call <= last + 5 * step {
-            let (_root, disk, export) = on_disk(format);
+            let (disk, export) = on_disk(format);
             let path = disk.directory.join("out");
             let (errno, words) = [
                 (ENOSPC, "No space left"),
@@ -190,8 +154,7 @@ async fn whichever_call_fails_what_is_left_can_be_resumed() {
                 (EACCES, "Permission denied"),
                 (EDQUOT, "quota exceeded"),
             ][call % 4];
-            let failing = child(test, &disk.at(call, &errno.to_string()), &service, &export);
-            let (code, said) = ended(failing);
+            let (code, said) = ended(service.child(&disk.at(call, errno), &export));
             let left = names(&disk.directory);
             if code == Some(0) {
                 assert_eq!(left, ["out"], "{call}");
@@ -199,16 +162,14 @@ async fn whichever_call_fails_what_is_left_can_be_resumed() {
                 last = call;
                 assert_eq!(code, Some(32), "{call}: {said}");
                 assert!(said.contains(words), "{call}: {said}");
-                match said {
-                    said if said.contains("records are kept in") => {
-                        let kept = names(&work(&path, ""));
-                        let kept = |name: &str| kept.iter().any(|kept| kept == name);
-                        assert!(kept("data") && kept("checkpoint"), "{said} {left:?}");
-                    }
-                    said if said.contains("out is complete") => assert!(path.exists(), "{said}"),
-                    said if said.contains("nothing can be resumed") => {}
+                if said.contains("records are kept in") {
+                    let kept = |name: &str| work(&path, name).exists();
+                    assert!(kept("data") && kept("checkpoint"), "{said} {left:?}");
+                } else if said.contains("out is complete") {
+                    assert!(path.exists(), "{said}");
+                } else if !said.contains("nothing can be resumed") {
                     // It failed before there was anything to keep.
-                    said => assert!(left.is_empty(), "{call}: {said} {left:?}"),
+                    assert!(left.is_empty(), "{call}: {said} {left:?}");
                 }
                 finishes(&service, &export, &disk, &expected).await;
             }
@@ -220,156 +181,127 @@ async fn whichever_call_fails_what_is_left_can_be_resumed() {
 
 /// What was left of an export comes to its end.
 async fn finishes(service: &Service, export: &Export, disk: &Disk, expected: &[u8]) {
-    let outcome = run(export, &service.client).await;
-    let receipt = outcome.unwrap_or_else(|error| panic!("{}: {error}", export.format));
-    assert!(
-        fs::read(disk.directory.join("out")).unwrap() == expected,
-        "{}",
-        export.format
-    );
-    assert_eq!(receipt.records as usize, service.count());
+    let format = export.format;
+    let receipt = run(export, &service.client).await;
+    let receipt = receipt.unwrap_or_else(|error| panic!("{format}: {error}"));
+    let written = fs::read(disk.directory.join("out")).unwrap();
+    assert!(written == expected, "{format}");
+    assert_eq!(receipt.records as usize, service.lines().lines().count());
     assert_eq!(names(&disk.directory), ["out"]);
 }
 
-const ENOSPC: i32 = 28;
 const EIO: i32 = 5;
 const EACCES: i32 = 13;
+const ENOSPC: i32 = 28;
 const EDQUOT: i32 = 122;
 
 #[tokio::test]
 async fn a_full_disk_is_an_error_and_then_resumed() {
-    act_as_child().await;
     let service = Service::start(400);
     let expected = service.lines();
     let mut resumed = 0;
     for blocks in [0, 1, 2, 3, 4, 10, 11, 80, 160] {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("out");
+        let (disk, export) = on_disk(Format::Jsonl);
+        let path = disk.directory.join("out");
         // A signal would end the process; ignored, it becomes an error of the write.
         let limits = format!("trap '' XFSZ; ulimit -f {blocks};");
-        let test = "faults::a_full_disk_is_an_error_and_then_resumed";
-        let (code, said) = ended(child(test, &limits, &service, &export(&path)));
+        let (code, said) = ended(service.child(&limits, &export));
         assert_eq!(code, Some(32), "{said}");
         assert!(said.contains("File too large"), "{said}");
-        let left = names(directory.path());
+        let left = names(&disk.directory);
         if left.is_empty() {
             assert!(said.contains("no partial file was kept"), "{said}");
         } else {
             assert!(said.contains("records are kept in"), "{said}");
             assert_eq!(left, ["out.part"]);
-            assert_eq!(
-                names(&work(&path, "")),
-                ["checkpoint", "data", "ids", "lock"]
-            );
+            let kept = names(&work(&path, ""));
+            assert_eq!(kept, ["checkpoint", "data", "ids", "lock"]);
             let part = fs::read_to_string(work(&path, "data")).unwrap();
             assert!(!part.is_empty() && expected.starts_with(&part));
+            resumed += 1;
         }
-        let receipt = run(&export(&path), &service.client).await.unwrap();
-        assert_eq!(receipt.resumed, u64::from(!left.is_empty()));
-        assert_eq!(fs::read_to_string(&path).unwrap(), expected);
-        resumed += receipt.resumed;
+        finishes(&service, &export, &disk, expected.as_bytes()).await;
     }
     assert!(resumed > 0);
 }
 
+/// File systems without locks, clocks that jump, files of other users: settings of the disk, and what a refusal says.
 #[tokio::test]
-async fn a_file_system_without_locks_is_used_without_them() {
-    act_as_child().await;
-    let test = "faults::a_file_system_without_locks_is_used_without_them";
+async fn what_is_odd_about_a_system_does_no_harm_or_is_refused() {
     let service = Service::start(60);
-    const EINVAL: i32 = 22;
-    const ENOLCK: i32 = 37;
-    const ENOSYS: i32 = 38;
-    const EOPNOTSUPP: i32 = 95;
-    for errno in [EINVAL, ENOLCK, ENOSYS, EOPNOTSUPP, EIO] {
-        let (_root, disk, export) = on_disk(Format::Jsonl);
-        let path = disk.directory.join("out");
-        let flock = disk.setting(&format!("TALENTDATA_TEST_FLOCK={errno}"));
-        // A new export, and one that is resumed.
-        for interrupted in [false, true] {
+    let foreign = ["belongs to another user", "move it away"];
+    for (setting, words) in [
+        ("FLOCK=22", None), // EINVAL, ENOLCK, ENOSYS, EOPNOTSUPP
+        ("FLOCK=37", None),
+        ("FLOCK=38", None),
+        ("FLOCK=95", None),
+        ("CLOCK=1", None),
+        // Whether another export has locked it cannot be told.
+        ("FLOCK=5", Some(["out.part/lock", "Input/output error"])),
+        ("FOREIGN=.part", Some(foreign)),
+    ] {
+        // A new export, and one that is resumed or begun again.
+        for (interrupted, resume) in [(false, true), (true, true), (true, false)] {
+            if setting.starts_with("FOREIGN") && !interrupted {
+                // There is nothing yet that could be of another user.
+                continue;
+            }
+            let (disk, mut export) = on_disk(Format::Jsonl);
+            let path = disk.directory.join("out");
+            export.resume = resume;
             if interrupted {
-                run_pages(&export, &service.client, 3).await.unwrap_err();
+                let stopped = run_pages(&export, &service.client, 3).await;
+                stopped.unwrap_err();
             }
-            let (code, said) = ended(child(test, &flock, &service, &export));
-            if errno == EIO {
+            let kept = fs::read(work(&path, "data")).ok();
+            let setting = disk.setting(&format!("TALENTDATA_TEST_{setting}"));
+            let (code, said) = ended(service.child(&setting, &export));
+            if let Some(words) = words {
                 assert_eq!(code, Some(32), "{said}");
-                assert!(said.contains("out.part/lock"), "{said}");
-                // Whether anybody else has locked it cannot be told, so it stays, with nothing in it.
+                let missing = words.iter().find(|words| !said.contains(**words));
+                assert_eq!(missing, None, "{said}");
+                assert_eq!(fs::read(work(&path, "data")).ok(), kept);
                 assert_eq!(names(&disk.directory), ["out.part"]);
-                assert!(interrupted || names(&work(&path, "")) == ["lock"]);
-            } else {
-                assert_eq!(code, Some(0), "{errno}: {said}");
-                assert_eq!(fs::read_to_string(&path).unwrap(), service.lines());
-                assert_eq!(names(&disk.directory), ["out"], "{errno}");
-                fs::remove_file(&path).unwrap();
+                continue;
+            }
+            assert_eq!(code, Some(0), "{setting}: {said}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), service.lines());
+            assert_eq!(names(&disk.directory), ["out"], "{setting}");
+            let receipt = said.lines().find(|line| line.starts_with('{')).unwrap();
+            let receipt: Value = serde_json::from_str(receipt).unwrap();
+            for member in ["seconds", "seconds_waited_for_budget", "seconds_backed_off"] {
+                let seconds = receipt[member].as_f64().unwrap();
+                assert!((0.0..3600.0).contains(&seconds), "{receipt}");
             }
         }
     }
 }
 
-#[tokio::test]
-async fn files_of_another_user_are_refused() {
-    act_as_child().await;
-    let test = "faults::files_of_another_user_are_refused";
-    let service = Service::start(60);
-    let (_root, disk, mut export) = on_disk(Format::Jsonl);
-    run_pages(&export, &service.client, 3).await.unwrap_err();
-    let part = work(&disk.directory.join("out"), "");
-    let before = (names(&part), fs::read(part.join("data")).unwrap());
-    let owner = disk.setting("TALENTDATA_TEST_FOREIGN=.part");
-    for resume in [true, false] {
-        export.resume = resume;
-        let (code, said) = ended(child(test, &owner, &service, &export));
-        assert_eq!(code, Some(32), "{said}");
-        let shown = part.display().to_string();
-        for words in [
-            shown.trim_end_matches('/'),
-            "belongs to another user",
-            "move it away",
-        ] {
-            assert!(said.contains(words), "{words}: {said}");
-        }
-        let after = (names(&part), fs::read(part.join("data")).unwrap());
-        assert_eq!(after, before);
+/// Waits until the child has stopped itself.
+fn wait_until_stopped(child: &mut Child) {
+    let status = format!("/proc/{}/stat", child.id());
+    let is_stopped = || fs::read_to_string(&status).unwrap().contains(") T ");
+    while !is_stopped() {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended by itself");
+        std::thread::sleep(Duration::from_millis(1));
     }
-    assert_eq!(names(&disk.directory), ["out.part"]);
 }
 
-#[tokio::test]
-async fn a_clock_that_jumps_changes_nothing() {
-    act_as_child().await;
-    let test = "faults::a_clock_that_jumps_changes_nothing";
-    let service = Service::start(60);
-    let (_root, disk, export) = on_disk(Format::Jsonl);
-    let kill = "TALENTDATA_TEST_CLOCK=1 TALENTDATA_TEST_CALL=14 TALENTDATA_TEST_EVENT=kill";
-    let (code, said) = ended(child(test, &disk.setting(kill), &service, &export));
-    assert_eq!(code, None, "{said}");
-    let jumping = disk.setting("TALENTDATA_TEST_CLOCK=1");
-    let (code, said) = ended(child(test, &jumping, &service, &export));
-    assert_eq!(code, Some(0), "{said}");
-    assert_eq!(
-        fs::read_to_string(disk.directory.join("out")).unwrap(),
-        service.lines()
-    );
-    assert_eq!(names(&disk.directory), ["out"]);
-    let line = said.lines().find(|line| line.starts_with('{')).unwrap();
-    let receipt: Value = serde_json::from_str(line).unwrap();
-    for member in ["seconds", "seconds_waited_for_budget", "seconds_backed_off"] {
-        let seconds = receipt[member].as_f64().unwrap();
-        assert!((0.0..3600.0).contains(&seconds), "{receipt}");
-    }
+/// Lets a stopped child go on.
+fn go_on(child: &Child) {
+    let mut kill = Command::new("kill");
+    let sent = kill.args(["-CONT", &child.id().to_string()]).status();
+    assert!(sent.unwrap().success());
 }
 
 #[tokio::test]
 async fn an_export_is_refused_until_the_one_before_has_cleaned_up() {
-    act_as_child().await;
-    let test = "faults::an_export_is_refused_until_the_one_before_has_cleaned_up";
     let service = Service::start(1_500);
-    for format in [Format::Jsonl, Format::Parquet] {
-        let (_root, disk, export) = on_disk(format);
+    for format in PLAIN_AND_ENCODED {
+        let (disk, export) = on_disk(format);
         let path = disk.directory.join("out");
-        let stop = "TALENTDATA_TEST_CALL=unlink TALENTDATA_TEST_NAME=out.part/checkpoint TALENTDATA_TEST_EVENT=stop";
-        let mut first = child(test, &disk.setting(stop), &service, &export);
+        let call = "unlink TALENTDATA_TEST_NAME=out.part/checkpoint";
+        let mut first = service.child(&disk.at(call, "stop"), &export);
         wait_until_stopped(&mut first);
         assert!(path.exists() && !work(&path, "data").exists());
         let before = names(&disk.directory);
@@ -384,46 +316,50 @@ async fn an_export_is_refused_until_the_one_before_has_cleaned_up() {
     }
 }
 
+/// An ordinary user: "nobody" on most systems. If this process has the rights of root, it gives them up.
+const NOBODY: u32 = 65534;
+
 #[tokio::test]
 async fn what_is_not_permitted_is_an_error_and_then_resumed() {
-    act_as_child().await;
-    let test = "faults::what_is_not_permitted_is_an_error_and_then_resumed";
     let service = Service::start(60);
-    let (root, disk, export) = on_disk(Format::Jsonl);
-    let set_mode =
-        |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
-    // The library and the program must be readable.
-    set_mode(root.path(), 0o755);
-    set_mode(&root.path().join("notes"), 0o777);
+    let (disk, export) = on_disk(Format::Jsonl);
     let path = disk.directory.join("out");
-    let start = |limits: &str| ordinary_child(test, limits, &service, &export, &disk.directory);
-    let refused = |child, words: &str| {
+    // The build directory may be closed to the ordinary user.
+    let program = disk.directory.with_extension("program");
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let is_root = chown(&disk.directory, Some(NOBODY), Some(NOBODY)).is_ok();
+    let start = |limits: &str| {
+        let mut command = service.command(&program, limits, &export);
+        if is_root {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        command.current_dir("/").spawn().unwrap()
+    };
+    let refused = |child, path: &Path, words: &str| {
         let (code, said) = ended(child);
         assert_eq!(code, Some(32), "{said}");
-        assert!(
-            said.contains("Permission denied") && said.contains(words),
-            "{words}: {said}"
-        );
+        let path = path.display().to_string();
+        let missing = [&path, words, "Permission denied"];
+        let missing = missing.iter().find(|words| !said.contains(**words));
+        assert_eq!(missing, None, "{said}");
     };
     // Nothing can be created.
     set_mode(&disk.directory, 0o555);
-    refused(start(""), &disk.directory.to_string_lossy());
+    refused(start(""), &disk.directory, "");
     assert!(names(&disk.directory).is_empty());
     // Permission is withdrawn after the first page has been saved.
     set_mode(&disk.directory, 0o755);
-    let mut child = start(&disk.setting(
-        "TALENTDATA_TEST_CALL=rename TALENTDATA_TEST_NAME=/data TALENTDATA_TEST_EVENT=stop",
-    ));
+    let mut child = start(&disk.at("rename TALENTDATA_TEST_NAME=/data", "stop"));
     wait_until_stopped(&mut child);
     set_mode(&disk.directory, 0o555);
     go_on(&child);
-    refused(child, "records are kept");
+    refused(child, &path, "records are kept");
     set_mode(&disk.directory, 0o755);
     for name in ["data", "checkpoint", "ids"] {
         let file = work(&path, name);
         let before = fs::read(&file).unwrap();
         set_mode(&file, 0);
-        refused(start(""), &file.to_string_lossy());
+        refused(start(""), &file, "");
         set_mode(&file, 0o600);
         assert_eq!(fs::read(&file).unwrap(), before);
     }

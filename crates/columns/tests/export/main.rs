@@ -2,12 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-#[cfg(target_os = "linux")]
-mod child;
 mod continued;
+#[cfg(target_os = "linux")]
 mod disk;
+#[cfg(target_os = "linux")]
 mod faults;
+#[cfg(target_os = "linux")]
 mod modes;
+#[cfg(unix)]
 mod refused;
 mod schemas;
 mod service;
@@ -21,16 +23,27 @@ use talentdata_columns::export::{Export, Format, Target};
 use talentdata_core::scan::{Receipt, ScanOptions};
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, Result};
+use tempfile::TempDir;
 use tokio::sync::Notify;
 
-/// An export of contacts, in small pages.
-fn export(path: &Path) -> Export {
+/// The two ways to keep unfinished data: the records are the output, or it is encoded beside them.
+const PLAIN_AND_ENCODED: [Format; 2] = [Format::Jsonl, Format::Parquet];
+
+/// A directory, and a path in it.
+fn place() -> (TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out");
+    (directory, path)
+}
+
+/// An export of contacts: of JSON Lines in small pages, else in the largest, so that columns are soon decided.
+fn export(format: Format, path: &Path) -> Export {
     Export {
         resource: Resource::Contacts,
-        format: Format::Jsonl,
+        format,
         target: Target::File(path.to_owned()),
         scan: ScanOptions {
-            page_size: Some(10),
+            page_size: Some(if format == Format::Jsonl { 10 } else { 100 }),
             ..ScanOptions::default()
         },
         table: TableOptions::default(),
@@ -38,36 +51,24 @@ fn export(path: &Path) -> Export {
     }
 }
 
-/// In pages so large that columns are soon decided, where there are any.
-fn in_format(format: Format, path: &Path) -> Export {
-    match format {
-        Format::Jsonl => export(path),
-        _ => large(format, path),
-    }
-}
-
-/// In the largest pages.
-fn large(format: Format, path: &Path) -> Export {
-    let mut export = export(path);
-    export.format = format;
-    export.scan.page_size = Some(100);
-    export
-}
-
 /// Runs it to its end.
 async fn run(export: &Export, client: &Client) -> Result<Receipt> {
-    export.run(client, std::future::pending(), |_| {}).await
+    watch(export, client, |_| {}).await
+}
+
+/// Runs it to its end, and calls back after each page.
+async fn watch(export: &Export, client: &Client, note: impl FnMut(&Receipt)) -> Result<Receipt> {
+    export.run(client, std::future::pending(), note).await
 }
 
 /// Runs it and stops it after so many pages.
 async fn run_pages(export: &Export, client: &Client, pages: usize) -> Result<Receipt> {
-    let enough = Notify::new();
-    let mut seen = 0;
+    let (enough, mut seen) = (Notify::new(), 0);
+    let check = |seen| (seen == pages).then(|| enough.notify_one());
+    check(seen);
     let count = |_: &Receipt| {
         seen += 1;
-        if seen == pages {
-            enough.notify_one();
-        }
+        check(seen);
     };
     export.run(client, enough.notified(), count).await
 }

@@ -1,19 +1,11 @@
 //! Who may read what an export writes, while it runs and afterwards.
 
-#![cfg(target_os = "linux")]
-
-use super::child::{act_as_child, child};
-use super::{Service, in_format, large, names, run_pages};
+use super::service::act_as_child;
+use super::{PLAIN_AND_ENCODED, Service, export, names, place, run_pages, watch};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use talentdata_columns::export::{Export, Format};
-use talentdata_core::scan::Receipt;
-
-/// One of each way in which unfinished data lie on the disk.
-fn formats() -> [Format; 3] {
-    [Format::Jsonl, Format::Parquet, Format::Arrow]
-}
+use talentdata_columns::export::Format;
 
 fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
@@ -25,37 +17,25 @@ fn older(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
-/// Runs it and compares the mode of everything that is there with what `most` people may do.
-async fn watched(export: &Export, service: &Service, directory: &Path, most: u32) -> Receipt {
-    let watch = |_: &Receipt| {
-        for name in names(directory) {
-            let found = mode(&directory.join(&name));
-            match name.ends_with(".part") {
-                true => assert_eq!(found, 0o700),
-                false => assert_eq!(found & !most, 0, "{name} has {found:o}"),
-            }
-        }
-    };
-    let forever = std::future::pending();
-    export.run(&service.client, forever, watch).await.unwrap()
-}
-
 #[tokio::test]
 async fn a_file_that_is_replaced_stays_until_then_and_hands_on_its_mode() {
-    let service = Service::start(9_000);
-    let modes = [0o400, 0o440, 0o600, 0o666];
-    for (format, wanted) in formats()
-        .into_iter()
-        .flat_map(|format| modes.map(|mode| (format, mode)))
-    {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("out");
+    let service = Service::start(2_500);
+    let modes = [0o400, 0o440, 0o600, 0o666].into_iter();
+    for (wanted, format) in modes.flat_map(|mode| PLAIN_AND_ENCODED.map(|format| (mode, format))) {
+        let (directory, path) = place();
         older(&path, wanted);
-        let export = large(format, &path);
+        let export = export(format, &path);
         run_pages(&export, &service.client, 3).await.unwrap_err();
         assert_eq!(fs::read(&path).unwrap(), b"older");
-        let receipt = watched(&export, &service, directory.path(), wanted | 0o600).await;
-        assert_eq!((receipt.resumed, receipt.records), (1, 9_000));
+        let receipt = watch(&export, &service.client, |_| {
+            for name in names(directory.path()) {
+                let found = mode(&directory.path().join(&name));
+                let expected = if name == "out" { wanted } else { 0o700 };
+                assert_eq!(found, expected, "{name}");
+            }
+        });
+        let receipt = receipt.await.unwrap();
+        assert_eq!((receipt.resumed, receipt.records), (1, 2_500));
         assert_eq!(mode(&path), wanted, "{format} {wanted:o}");
         assert_eq!(names(directory.path()), ["out"]);
     }
@@ -64,12 +44,10 @@ async fn a_file_that_is_replaced_stays_until_then_and_hands_on_its_mode() {
 #[tokio::test]
 async fn a_file_that_is_closed_while_the_export_runs_stays_closed() {
     let service = Service::start(100);
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("out");
-    let close = |_: &Receipt| older(&path, 0o600);
-    let export = in_format(Format::Jsonl, &path);
-    let forever = std::future::pending();
-    export.run(&service.client, forever, close).await.unwrap();
+    let (_directory, path) = place();
+    let close = |_: &_| older(&path, 0o600);
+    let export = export(Format::Jsonl, &path);
+    watch(&export, &service.client, close).await.unwrap();
     assert_eq!(mode(&path), 0o600);
 }
 
@@ -77,25 +55,17 @@ async fn a_file_that_is_closed_while_the_export_runs_stays_closed() {
 async fn a_new_file_has_the_mode_that_the_umask_gives() {
     act_as_child().await;
     let service = Service::start(100);
-    let test = "modes::a_new_file_has_the_mode_that_the_umask_gives";
-    for format in formats() {
-        for (umask, wanted) in [
-            ("077", 0o600),
-            ("027", 0o640),
-            ("022", 0o644),
-            ("000", 0o666),
-        ] {
-            let directory = tempfile::tempdir().unwrap();
-            let path = directory.path().join("out");
-            let limits = format!("umask {umask};");
-            let mut child = self::child(test, &limits, &service, &in_format(format, &path));
-            assert!(child.wait().unwrap().success());
-            assert_eq!(mode(&path), wanted, "{format} {umask}");
+    for format in PLAIN_AND_ENCODED {
+        for umask in [0o077, 0o027, 0o022, 0o000] {
+            let (_directory, path) = place();
             // One that is replaced does not go by it.
-            older(&path, 0o660);
-            let mut child = self::child(test, &limits, &service, &in_format(format, &path));
-            assert!(child.wait().unwrap().success());
-            assert_eq!(mode(&path), 0o660, "{format} {umask}");
+            for wanted in [0o666 & !umask, 0o660] {
+                let limits = format!("umask {umask:03o};");
+                let mut child = service.child(&limits, &export(format, &path));
+                assert!(child.wait().unwrap().success());
+                assert_eq!(mode(&path), wanted, "{format} {umask:o}");
+                older(&path, 0o660);
+            }
         }
     }
 }

@@ -1,117 +1,96 @@
-//! Files compared with their receipts: what was written matches, and what happens to it afterwards is found.
+//! What is kept, and what was written, is compared with its hashes: harm that comes to it is found.
 
-use super::{Service, export, large, run, run_pages, work};
+use super::{PLAIN_AND_ENCODED, Service, export, place, run, run_pages, work};
 use std::fs;
-use std::path::{Path, PathBuf};
 use talentdata_columns::export::Format;
 use talentdata_columns::verify::{read_receipt, verify};
 use talentdata_core::ErrorKind;
-use talentdata_core::scan::{Receipt, Written};
+use talentdata_core::scan::Receipt;
 
-const RECORDS: u64 = 30;
+/// Contents cut at some places, and with one bit flipped at each of a thousand.
+fn harmed(good: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    let cuts = [0, 1, 10, good.len() / 2, good.len() - 1].into_iter();
+    let mut rng = fastrand::Rng::with_seed(7);
+    let flips = (0..1000).map(move |_| {
+        let mut flipped = good.to_vec();
+        flipped[rng.usize(..good.len())] ^= 1 << rng.u8(..8);
+        flipped
+    });
+    cuts.map(|length| good[..length].to_vec()).chain(flips)
+}
 
-/// Of each format: its path, its receipt and its bytes.
-async fn written(service: &Service, directory: &Path) -> Vec<(PathBuf, Receipt, Vec<u8>)> {
-    let mut written = Vec::new();
+#[tokio::test]
+async fn what_was_written_has_the_same_records_in_every_format_and_no_harm_to_it_goes_unnoticed() {
+    let service = Service::start(30);
+    let mut digests = Vec::new();
     for format in Format::ALL {
-        let path = directory.join(format!("contacts.{format}"));
-        let receipt = run(&large(format, &path), &service.client).await.unwrap();
-        let bytes = fs::read(&path).unwrap();
-        written.push((path, receipt, bytes));
-    }
-    written
-}
-
-#[tokio::test]
-async fn what_was_written_matches_and_has_the_same_records_in_every_format() {
-    let service = Service::start(RECORDS);
-    let directory = tempfile::tempdir().unwrap();
-    let written = written(&service, directory.path()).await;
-    let first = written[0].1.written.clone().unwrap();
-    for (path, receipt, bytes) in &written {
-        let found = verify(path, receipt).unwrap();
-        assert!(found.matches, "{found:?}");
-        found.to_result(path).unwrap();
-        let one: &Written = receipt.written.as_ref().unwrap();
-        assert_eq!((one.bytes, one.records), (bytes.len() as u64, RECORDS));
-        assert_eq!(one.records_digest, first.records_digest);
-        assert_eq!(one.file.as_deref(), path.file_name().unwrap().to_str());
-    }
-}
-
-#[tokio::test]
-async fn a_thousand_flipped_bits_of_each_format_are_found() {
-    let service = Service::start(RECORDS);
-    let directory = tempfile::tempdir().unwrap();
-    let mut rng = fastrand::Rng::with_seed(12);
-    for (path, receipt, good) in written(&service, directory.path()).await {
-        for _ in 0..1000 {
-            let mut flipped = good.clone();
-            flipped[rng.usize(..good.len())] ^= 1 << rng.u8(..8);
-            fs::write(&path, flipped).unwrap();
+        let (_directory, path) = place();
+        let receipt = run(&export(format, &path), &service.client).await.unwrap();
+        let good = fs::read(&path).unwrap();
+        verify(&path, &receipt).unwrap().to_result(&path).unwrap();
+        let written = receipt.written.clone().unwrap();
+        assert_eq!((written.bytes, written.records), (good.len() as u64, 30));
+        assert_eq!(written.file.as_deref(), Some("out"));
+        digests.push(written.records_digest);
+        for harmed in harmed(&good) {
+            fs::write(&path, &harmed).unwrap();
             let found = verify(&path, &receipt).unwrap();
             let error = found.to_result(&path).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Mismatch);
+            let message = format!("{} bytes instead of {}", harmed.len(), good.len());
+            let is_cut = harmed.len() < good.len();
+            assert_eq!(error.message().contains(&message), is_cut, "{error}");
         }
-        let cut = &good[..good.len() - 1];
-        fs::write(&path, cut).unwrap();
-        let error = verify(&path, &receipt).unwrap().to_result(&path);
-        let message = format!("{} bytes instead of {}", cut.len(), good.len());
-        assert!(error.unwrap_err().message().contains(&message));
     }
+    assert!(digests.iter().all(|digest| *digest == digests[0]));
 }
 
-/// Flips a bit of a file that an interrupted export has left, over and over: resuming is refused, or ends with the bytes
-/// that it would have had.
+/// Harms a file that an interrupted export has left, over and over: resuming is refused, and the file stays as it is.
 #[tokio::test]
-async fn flipped_bits_of_work_files_never_change_what_is_exported() {
-    let service = Service::start(8_300);
-    let mut rng = fastrand::Rng::with_seed(7);
-    let rounds = 1000;
-    for (format, files) in [
-        (Format::Jsonl, &["data", "ids", "checkpoint"][..]),
-        (Format::Csv, &["data"]),
-        (Format::Parquet, &["data"]),
-    ] {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("out");
-        let export = large(format, &path);
-        let pages = if format == Format::Parquet { 83 } else { 14 };
-        run_pages(&export, &service.client, pages)
-            .await
-            .unwrap_err();
-        for name in files {
+async fn harm_to_work_files_never_changes_what_is_exported() {
+    let service = Service::start(1_500);
+    for format in PLAIN_AND_ENCODED {
+        let (_directory, path) = place();
+        let mut export = export(format, &path);
+        run_pages(&export, &service.client, 14).await.unwrap_err();
+        for (name, why, way_out) in [
+            ("data", "was changed", "without resume"),
+            ("ids", "was changed", "out.part"),
+            (
+                "checkpoint",
+                "damaged, or of another version",
+                "move it away",
+            ),
+        ] {
             let file = work(&path, name);
             let good = fs::read(&file).unwrap();
-            for _ in 0..rounds {
-                let mut flipped = good.clone();
-                flipped[rng.usize(..good.len())] ^= 1 << rng.u8(..8);
-                fs::write(&file, &flipped).unwrap();
-                // All that is kept is covered by a digest, so that no flip goes unnoticed.
+            let older = String::from_utf8_lossy(&good).replace("checkpoint 10", "checkpoint 9");
+            let older = (name == "checkpoint").then(|| older.into_bytes());
+            for (round, harmed) in older.into_iter().chain(harmed(&good)).enumerate() {
+                fs::write(&file, &harmed).unwrap();
+                // What no checkpoint vouches for is not replaced either.
+                export.resume = name != "checkpoint" || round % 2 == 0;
                 let error = run(&export, &service.client).await.unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::Io, "{format} {name}: {error}");
-                let way_out = ["move it away", "delete"];
-                assert!(
-                    way_out.iter().any(|way| error.message().contains(way)),
-                    "{error}"
-                );
-                assert!(fs::read(&file).unwrap() == flipped, "{format} {name}");
+                let says = |words| error.message().contains(words);
+                assert!(says(why) && says(way_out), "{name}: {error}");
+                assert!(fs::read(&file).unwrap() == harmed, "{format} {name}");
             }
             fs::write(&file, good).unwrap();
         }
+        export.resume = true;
         let receipt = run(&export, &service.client).await.unwrap();
-        assert_eq!((receipt.resumed, receipt.records), (1, 8_300));
+        assert_eq!((receipt.resumed, receipt.records), (1, 1_500));
         assert!(verify(&path, &receipt).unwrap().matches);
     }
 }
 
 #[tokio::test]
 async fn receipts_that_are_none_or_contradict_themselves_are_refused() {
-    let service = Service::start(RECORDS);
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("contacts.jsonl");
-    let receipt = run(&export(&path), &service.client).await.unwrap();
-    let scanned = Receipt::default();
+    let service = Service::start(30);
+    let (directory, path) = place();
+    let receipt = run(&export(Format::Jsonl, &path), &service.client).await;
+    let (receipt, scanned) = (receipt.unwrap(), Receipt::default());
     let refused = verify(&path, &scanned).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
     let nowhere = directory.path().join("nowhere");
@@ -119,28 +98,28 @@ async fn receipts_that_are_none_or_contradict_themselves_are_refused() {
         assert_eq!(verify(path, &receipt).unwrap_err().kind(), ErrorKind::Io);
     }
     let file = directory.path().join("receipt.json");
-    let one = serde_json::to_string(&receipt).unwrap();
-    let scan = serde_json::to_string(&scanned).unwrap();
-    for (text, says) in [
-        ("", "not a receipt"),
-        ("{}", "not a receipt"),
-        ("\u{0}garbage", "not a receipt"),
-        ("[]", "no files"),
-        (&format!("[{scan},{scan}]"), "no files"),
+    let [one, scan] = [&receipt, &scanned].map(|one| serde_json::to_string(one).unwrap());
+    let several = format!(" [{scan},{one}]");
+    for (text, path, refusal) in [
+        ("", &path, Some("not a receipt")),
+        ("{}", &path, Some("not a receipt")),
+        ("\u{0}garbage", &path, Some("not a receipt")),
+        ("[]", &path, Some("no files")),
+        (&format!("[{scan},{scan}]"), &path, Some("no files")),
+        (&one, &path, None),
+        (&several, &path, None),
+        // Whatever a single receipt is of, the file may have another name by now.
+        (&one, &nowhere, None),
+        (&several, &nowhere, Some("only of out")),
     ] {
         fs::write(&file, text).unwrap();
-        let error = read_receipt(&file, &path).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-        assert!(error.message().contains(says), "{text}: {error}");
+        match (read_receipt(&file, path), refusal) {
+            (Ok(read), None) => assert_eq!(read, receipt),
+            (Err(error), Some(says)) => {
+                assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+                assert!(error.message().contains(says), "{text}: {error}");
+            }
+            (read, _) => panic!("{text}: {read:?}"),
+        }
     }
-    for text in [one.clone(), format!(" [{scan},{one}]")] {
-        fs::write(&file, text).unwrap();
-        assert_eq!(read_receipt(&file, &path).unwrap(), receipt);
-    }
-    // Whatever a single receipt is of, the file may have another name by now.
-    fs::write(&file, &one).unwrap();
-    read_receipt(&file, &nowhere).unwrap();
-    fs::write(&file, format!("[{scan},{one}]")).unwrap();
-    let error = read_receipt(&file, &nowhere).unwrap_err();
-    assert!(error.message().contains("contacts.jsonl"), "{error}");
 }

@@ -1,7 +1,7 @@
 //! Where arguments go, and which cannot be sent.
 
 use super::*;
-use talentdata_types::{CHECK_VERSION, Method, RequestBody, TokenUse};
+use talentdata_types::{CHECK_VERSION, RequestBody};
 
 const fn parameter(
     name: &'static str,
@@ -27,18 +27,7 @@ const fn parameter(
 
 static OPERATION: Operation = Operation {
     path: "/v1/pools/{id}/members:{view}",
-    method: Method::Put,
-    id: "putMembers",
     name: "put_members",
-    command: "put-members",
-    group: "",
-    summary: "",
-    description: "",
-    token: TokenUse::Always,
-    idempotent: true,
-    deprecated: false,
-    answers: true,
-    callable: true,
     parameters: &[
         parameter("id", Location::Path, FieldKind::Text, true, false),
         parameter("view", Location::Path, FieldKind::Text, true, false),
@@ -50,6 +39,7 @@ static OPERATION: Operation = Operation {
         required: true,
         fields: &[],
     }),
+    ..*CHECK_VERSION
 };
 
 fn arguments(values: &str) -> Arguments {

@@ -3,9 +3,8 @@
 //! What decides is a [`Member`], which reads no clock and waits for nothing. A task asks the server when the member says so,
 //! over a connection that is made when it is first needed, and again after a failure. Taking never waits for the server.
 
-mod connection;
 mod member;
-mod script;
+mod server;
 #[cfg(test)]
 mod simulation;
 #[cfg(test)]
@@ -13,35 +12,27 @@ mod simulation;
 #[allow(dead_code, reason = "the tests with real processes need more of it")]
 mod test_server;
 
-use super::contact::{BudgetState, Contact};
-use super::identity::Identity;
-use super::{Budget, BudgetStats, Left, Take, Taking, lock};
+use super::sharing::{BudgetState, Contact, Identity};
+use super::{Budget, Taking, lock};
 use crate::clock::{self, Time};
 use crate::gate::{Endpoint, GateSettings, Outcome, PriorityClass, Ticket};
+use crate::process;
 use crate::settings::{Config, OnUnreachable};
-use connection::{Connection, Place};
 use member::Member;
-use script::Reply;
+use server::{Connection, Place};
 use std::sync::{Arc, Mutex};
 use tokio::runtime::Handle;
-use tokio::sync::{Mutex as AsyncMutex, Notify, watch};
+use tokio::sync::{Mutex as AsyncMutex, Notify};
 use url::Url;
 
 /// The budget of one client.
-pub(super) struct RedisBudget {
-    shared: Arc<Shared>,
-    /// Dropped when the client has left.
-    present: Option<watch::Sender<()>>,
-    gone: watch::Receiver<()>,
-}
+pub(super) struct RedisBudget(Arc<Shared>);
 
 struct Shared {
     place: Place,
-    on_unreachable: OnUnreachable,
     contact: Contact,
     /// Notified when those who wait should ask again.
     changed: Arc<Notify>,
-    process: u32,
     /// The member, and the runtime on which the server is asked: a client may be dropped outside of it.
     state: Mutex<(Member, Option<Handle>)>,
     connection: AsyncMutex<Option<Connection>>,
@@ -56,27 +47,22 @@ impl RedisBudget {
         changed: &Arc<Notify>,
     ) -> Self {
         let place = Place::new(url, config);
-        let (present, gone) = watch::channel(());
-        RedisBudget {
-            shared: Arc::new(Shared {
-                contact: Contact::with(place.shown()),
-                place,
-                on_unreachable: config.on_unreachable,
-                changed: Arc::clone(changed),
-                process: std::process::id(),
-                state: Mutex::new((Member::new(Identity::new(), settings), None)),
-                connection: AsyncMutex::default(),
-            }),
-            present: Some(present),
-            gone,
-        }
+        let shares = config.on_unreachable == OnUnreachable::Share;
+        let member = Member::new(Identity::new(), settings, shares);
+        RedisBudget(Arc::new(Shared {
+            contact: Contact::with(&place.shown),
+            place,
+            changed: Arc::clone(changed),
+            state: Mutex::new((member, None)),
+            connection: AsyncMutex::default(),
+        }))
     }
 }
 
 impl Shared {
     /// Asks the server if it is time to.
-    fn ask_if_due(self: &Arc<Self>, member: &mut Member, known: &mut Option<Handle>) {
-        let now = clock::now();
+    fn ask_if_due(self: &Arc<Self>, state: &mut (Member, Option<Handle>)) {
+        let (member, now) = (&mut state.0, clock::now());
         let Ok(runtime) = Handle::try_current() else {
             return;
         };
@@ -85,85 +71,64 @@ impl Shared {
         }
         let ask = member.ask(now);
         let shared = Arc::clone(self);
-        *known = Some(runtime.clone());
         runtime.spawn(async move {
             let mut connection = shared.connection.lock().await;
             let replied = Connection::ask(&mut connection, &shared.place, &ask).await;
             drop(connection);
-            shared.take_in(replied);
+            let mut state = lock(&shared.state);
+            match &replied {
+                Ok(reply) => state.0.received(clock::now(), reply),
+                Err(reason) => state.0.unanswered(clock::now(), reason),
+            }
+            // A pause that was reported meanwhile does not wait for the next request.
+            shared.ask_if_due(&mut state);
+            drop(state);
+            match replied {
+                Ok(reply) => shared.contact.reached(reply.members as usize),
+                Err(reason) => shared.contact.not_reached(&reason),
+            }
             shared.changed.notify_one();
         });
-    }
-
-    fn take_in(self: &Arc<Self>, replied: Result<Reply, String>) {
-        let mut state = lock(&self.state);
-        let (member, runtime) = &mut *state;
-        match &replied {
-            Ok(reply) => member.received(clock::now(), reply),
-            Err(_) => member.unanswered(clock::now()),
-        }
-        // A pause that was reported meanwhile does not wait for the next request.
-        self.ask_if_due(member, runtime);
-        drop(state);
-        match replied {
-            Ok(reply) => self.contact.reached(reply.members as usize),
-            Err(reason) => self.contact.not_reached(&reason),
-        }
+        state.1 = Some(runtime);
     }
 }
 
 impl Budget for RedisBudget {
     fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking<'_> {
-        let shares = self.shared.on_unreachable == OnUnreachable::Share;
-        let mut state = lock(&self.shared.state);
-        let (member, runtime) = &mut *state;
-        let mut take = member.take(now, class, endpoint, shares);
-        self.shared.ask_if_due(member, runtime);
-        let waits = matches!(take, Take::Wait { earliest, .. } if earliest <= now);
-        let nothing = waits || take == Take::AfterChange;
-        if !shares && nothing && member.is_unreachable() {
-            let reason = self.shared.contact.stats().unreachable_reason;
-            take = Take::Unreachable(reason.unwrap_or_default());
-        }
+        let mut state = lock(&self.0.state);
+        let take = state.0.take(now, class, endpoint);
+        self.0.ask_if_due(&mut state);
         Box::pin(std::future::ready(take))
     }
 
     fn report(&self, now: Time, ticket: Ticket, outcome: Outcome) {
-        let mut state = lock(&self.shared.state);
-        let (member, runtime) = &mut *state;
-        member.report(now, ticket, &outcome);
-        self.shared.ask_if_due(member, runtime);
+        let mut state = lock(&self.0.state);
+        state.0.report(now, ticket, &outcome);
+        self.0.ask_if_due(&mut state);
     }
 
-    fn stats(&self) -> BudgetStats {
-        self.shared.contact.stats()
-    }
-
-    fn left(&self) -> Left {
-        let mut gone = self.gone.clone();
-        Box::pin(async move { while gone.changed().await.is_ok() {} })
+    fn contact(&self) -> &Contact {
+        &self.0.contact
     }
 }
 
 impl Drop for RedisBudget {
     fn drop(&mut self) {
-        // In a forked child, it is the parent's.
-        if self.shared.process != std::process::id() || !self.shared.contact.is_reached() {
+        if !self.0.contact.is_reached() {
             return;
         }
-        let mut state = lock(&self.shared.state);
-        let Some(runtime) = state.1.take() else {
-            return;
-        };
+        let shared = Arc::clone(&self.0);
+        let mut state = lock(&self.0.state);
         let ask = state.0.leaving(clock::now());
-        let (shared, present) = (Arc::clone(&self.shared), self.present.take());
-        runtime.spawn(async move {
+        let leave = async move {
             // If it does not get there, the server forgets the member by itself.
             if let Some(connection) = &mut *shared.connection.lock().await {
                 let _ = connection.ask_once(&shared.place, &ask).await;
             }
-            drop(present);
-        });
+        };
+        if let Some(runtime) = &state.1 {
+            runtime.spawn(leave);
+        }
     }
 }
 
@@ -171,9 +136,8 @@ impl Drop for RedisBudget {
 pub(super) fn look(url: &Url, config: &Config) -> Result<BudgetState, String> {
     let place = Place::new(url, config);
     let look = || {
-        let mut runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = runtime.enable_all().build();
-        let runtime = runtime.map_err(|error| error.to_string())?;
+        let runtime = process::runtime(1, || ());
+        let runtime = runtime.map_err(|error| error.message().to_owned())?;
         runtime.block_on(async { Connection::to(&place).await?.look(&place).await })
     };
     // A thread of its own, since the caller may be within a runtime.

@@ -167,15 +167,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_snippet_is_bounded_and_harmless() {
-        let long = "\u{1b}[31mred \u{202e}".repeat(100);
-        let shown = Scrubber::default().snippet(long.as_bytes()).unwrap();
-        assert!(shown.len() <= KEPT && !shown.contains('\u{1b}') && !shown.contains('\u{202e}'));
-        assert_eq!(Scrubber::default().show("a\u{1b}b", 8), "a\\u{1b}b");
-        assert_eq!(Scrubber::default().show("a\u{1b}b", 6), "a");
-    }
-
     /// A text of which each piece of eight letters holds a K, which is nowhere else.
     fn secret(length: usize) -> String {
         let text: String = (0..length.div_ceil(8))
@@ -207,17 +198,5 @@ mod tests {
         let shown = scrubber.show(&format!("{secret} {}", &secret[..700]), KEPT);
         assert_eq!(shown, format!("{REDACTED} {REDACTED}"));
         assert_eq!(scrubber.show("a cat", KEPT), "a cat");
-    }
-
-    #[test]
-    fn a_short_secret_is_hidden_with_the_whole_text() {
-        for secret in ["a", "CANARY1"] {
-            let scrubber = Scrubber::new([&Secret::new(secret), &Secret::new("CANARY-long")]);
-            assert!(scrubber.is_blind());
-            assert_eq!(scrubber.snippet(b"CANARY1 and a"), None);
-            assert_eq!(scrubber.show("CANARY1 and a", KEPT), LEFT_OUT);
-            let own = "the service failed; [redacted]";
-            assert_eq!(scrubber.hide("the service failed; CANARY-long", KEPT), own);
-        }
     }
 }

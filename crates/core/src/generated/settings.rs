@@ -72,36 +72,36 @@ impl Config {
 /// A setter per setting. Each returns the builder, so that calls can be chained.
 impl Builder {
     /// Sets the address of the service, such as https://talent.example. There is no default.
-    pub fn base_url(&mut self, value: impl Into<String>) -> &mut Self {
-        self.set("base_url", value.into())
+    pub fn base_url(&mut self, value: impl ToString) -> &mut Self {
+        self.set("base_url", value)
     }
     /// Sets the client ID.
-    pub fn client_id(&mut self, value: impl Into<String>) -> &mut Self {
-        self.set("client_id", value.into())
+    pub fn client_id(&mut self, value: impl ToString) -> &mut Self {
+        self.set("client_id", value)
     }
     /// Sets the client secret. No error and no log message contains it, but copies of it stay in the memory of the process.
-    pub fn client_secret(&mut self, value: impl Into<String>) -> &mut Self {
-        self.set("client_secret", value.into())
+    pub fn client_secret(&mut self, value: impl ToString) -> &mut Self {
+        self.set("client_secret", value)
     }
     /// Sets the section of the profile file to read, which must exist. If none is selected, the section "default" applies, where there is one.
-    pub fn profile(&mut self, value: impl Into<String>) -> &mut Self {
-        self.set("profile", value.into())
+    pub fn profile(&mut self, value: impl ToString) -> &mut Self {
+        self.set("profile", value)
     }
     /// Sets the time limit for a whole call, including retries and waiting for the request budget; 300 s by default. The time that a page of a scan waits for other pages, or for a service that is down, does not count.
     pub fn timeout(&mut self, value: Duration) -> &mut Self {
-        self.set("timeout", value)
+        self.set("timeout", value.as_secs_f64())
     }
     /// Sets the time limit for one attempt, from sending the request to the last byte of the response; 60 s by default.
     pub fn attempt_timeout(&mut self, value: Duration) -> &mut Self {
-        self.set("attempt_timeout", value)
+        self.set("attempt_timeout", value.as_secs_f64())
     }
     /// Sets the time limit for connecting; 5 s by default.
     pub fn connect_timeout(&mut self, value: Duration) -> &mut Self {
-        self.set("connect_timeout", value)
+        self.set("connect_timeout", value.as_secs_f64())
     }
     /// Sets the time limit for a pause within a response; 20 s by default.
     pub fn idle_timeout(&mut self, value: Duration) -> &mut Self {
-        self.set("idle_timeout", value)
+        self.set("idle_timeout", value.as_secs_f64())
     }
     /// Sets the maximum number of times that a request is sent; 4 by default.
     pub fn max_attempts(&mut self, value: u32) -> &mut Self {
@@ -109,11 +109,11 @@ impl Builder {
     }
     /// Sets the longest wait that the service may request; 60 s by default. If it requests a longer one, the call fails with the error kind RateLimited.
     pub fn max_wait(&mut self, value: Duration) -> &mut Self {
-        self.set("max_wait", value)
+        self.set("max_wait", value.as_secs_f64())
     }
     /// Sets how long a scan goes on while the service is down, measured from the last request that succeeded; 60 s by default. Meanwhile, one request at a time probes the service. A single call ends after max_attempts.
     pub fn max_outage(&mut self, value: Duration) -> &mut Self {
-        self.set("max_outage", value)
+        self.set("max_outage", value.as_secs_f64())
     }
     /// Sets the share of the company's 40 requests per second that the client may use; 1 by default.
     pub fn share(&mut self, value: f64) -> &mut Self {
@@ -124,23 +124,23 @@ impl Builder {
         self.set("paced", value)
     }
     /// Sets where the request budget is kept, and so who shares it: process, host, or the URL of a Redis or Valkey server; host by default. With host, all processes of this user on this host that use the same client share one budget.
-    pub fn budget(&mut self, value: impl Into<String>) -> &mut Self {
-        self.set("budget", value.into())
+    pub fn budget(&mut self, value: impl ToString) -> &mut Self {
+        self.set("budget", value)
     }
     /// Sets what to do while the shared budget cannot be reached: spend an equal share of it, or wait; share by default.
-    pub fn on_unreachable(&mut self, value: impl Into<String>) -> &mut Self {
-        self.set("on_unreachable", value.into())
+    pub fn on_unreachable(&mut self, value: impl ToString) -> &mut Self {
+        self.set("on_unreachable", value)
     }
     /// Sets the priority of scans, among all that share the budget; normal by default. Single calls go before scans; a scan in the foreground goes with them, and one in the background after all others.
-    pub fn priority(&mut self, value: impl Into<String>) -> &mut Self {
-        self.set("priority", value.into())
+    pub fn priority(&mut self, value: impl ToString) -> &mut Self {
+        self.set("priority", value)
     }
     /// Sets who shares an access token: process, where each client has its own, or host, where the processes of this user on this host share one; process by default. The value host is for services that accept only the newest token of a client. The processes need the same credentials; the token is in a file that only this user can read.
-    pub fn token_cache(&mut self, value: impl Into<String>) -> &mut Self {
-        self.set("token_cache", value.into())
+    pub fn token_cache(&mut self, value: impl ToString) -> &mut Self {
+        self.set("token_cache", value)
     }
     /// Sets the proxy to connect through: a URL such as http://proxy.example:3128, or none. Where none is set, HTTPS_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy.
-    pub fn proxy(&mut self, value: impl Into<String>) -> &mut Self {
-        self.set("proxy", value.into())
+    pub fn proxy(&mut self, value: impl ToString) -> &mut Self {
+        self.set("proxy", value)
     }
 }

@@ -1,12 +1,11 @@
-//! What a record contains, compared with serde_json, and what tells it from others.
+//! What a record contains, and what tells it from others.
 
 use super::{IdentityKey, RawRecord};
 use crate::error::ErrorKind;
 use crate::json;
 use crate::page::Page;
 use crate::request::transport::Response;
-use proptest::prelude::*;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use talentdata_types::Contact;
 
 #[test]
@@ -91,86 +90,5 @@ fn names_of_the_service_in_an_error_are_harmless_and_bounded() {
             let drives = shown.contains(crate::drives_terminal);
             assert!(shown.len() < 1500 && !drives, "{shown:?}");
         }
-    }
-}
-
-fn value() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        any::<i64>().prop_map(Value::from),
-        any::<f64>().prop_map(Value::from),
-        "[\\PC\"\\\\{}\\[\\],:]{0,20}".prop_map(Value::from),
-    ];
-    leaf.prop_recursive(4, 32, 6, |inner| {
-        let member = ("[a-d\"\\\\ä]{0,9}", inner.clone());
-        prop_oneof![
-            prop::collection::vec(inner, 0..6).prop_map(Value::from),
-            prop::collection::vec(member, 0..6)
-                .prop_map(|members| Value::from(members.into_iter().collect::<Map<_, _>>())),
-        ]
-    })
-}
-
-/// Writes an object, in which names may occur twice, with these pieces of white space between its tokens.
-fn object<'a>(
-    members: &[(String, Value)],
-    gaps: &mut impl Iterator<Item = &'a String>,
-    escaped: bool,
-) -> String {
-    let mut gap = || gaps.next().unwrap().as_str();
-    let mut text = String::from("{");
-    for (index, (name, value)) in members.iter().enumerate() {
-        text += if index > 0 { "," } else { "" };
-        let name = match escaped {
-            true => name
-                .encode_utf16()
-                .map(|unit| format!("\\u{unit:04x}"))
-                .collect(),
-            false => Value::from(name.as_str())
-                .to_string()
-                .trim_matches('"')
-                .to_owned(),
-        };
-        text.extend([gap(), "\"", &name, "\"", gap(), ":", gap()]);
-        text.extend([&value.to_string(), gap()]);
-    }
-    text + "}"
-}
-
-proptest! {
-    #[test]
-    fn a_record_contains_what_serde_json_reads(
-        members in prop::collection::vec(("[a-c~/\\\\ä😀]{0,2}", value()), 0..8),
-        gaps in prop::collection::vec("[ \t\r\n]{0,2}", 1..20),
-        escaped: bool,
-    ) {
-        let text = object(&members, &mut gaps.iter().cycle(), escaped);
-        let read: Map<String, Value> = serde_json::from_str(&text).unwrap();
-        let parse = |raw: &str| serde_json::from_str::<Value>(raw).unwrap();
-        let record = RawRecord::parse(&text).unwrap();
-        prop_assert_eq!(record.as_str(), &text);
-        let found: Vec<_> = record.members().into_iter().map(|(name, raw)| (json::text(name).unwrap().into_owned(), parse(raw))).collect();
-        prop_assert_eq!(&found, &members);
-        for (name, value) in &read {
-            let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
-            prop_assert_eq!(&parse(record.value().at(&pointer).unwrap().unwrap().as_str()), value);
-        }
-        let children = record.value().children().unwrap();
-        let children: Map<String, Value> = children.into_iter().map(|(name, value)| (name.unwrap(), parse(value.as_str()))).collect();
-        prop_assert_eq!(children, read);
-    }
-
-    #[test]
-    fn the_items_of_an_array_are_what_serde_json_reads(items in prop::collection::vec(value(), 0..8), pretty: bool) {
-        let value = Value::from(items.clone());
-        let text = if pretty { format!("{value:#}") } else { value.to_string() };
-        let found: Vec<Value> = json::items(&text).into_iter().map(|raw| serde_json::from_str(raw).unwrap()).collect();
-        prop_assert_eq!(found, items);
-    }
-
-    #[test]
-    fn nothing_but_one_object_is_one(text in "[{\\[\\]}\",:\\\\a1 ]{0,40}") {
-        prop_assert_eq!(json::is_object(&text), serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok() && text.trim_start().starts_with('{'));
     }
 }

@@ -58,10 +58,10 @@ impl Auth {
     /// The present token, or the one that `fetch` obtains.
     ///
     /// `asked` is when the caller began to wait.
-    pub(crate) async fn token<F: Future<Output = Result<Token>>>(
+    pub(crate) async fn token(
         &self,
         asked: Time,
-        fetch: impl FnOnce() -> F,
+        fetch: impl Future<Output = Result<Token>>,
     ) -> Result<Arc<Token>> {
         let mut state = self.state.lock().await;
         if let Some(known) = state.known(clock::now(), asked) {
@@ -69,11 +69,11 @@ impl Auth {
         }
         #[cfg(unix)]
         let outcome = match &self.shared {
-            Some(shared) => shared.token(state.refused(), fetch).await,
-            None => fetch().await,
+            Some(shared) => shared.token(state.refused(), || fetch).await,
+            None => fetch.await,
         };
         #[cfg(not(unix))]
-        let outcome = fetch().await;
+        let outcome = fetch.await;
         state.note(clock::now(), outcome)
     }
 
@@ -123,8 +123,8 @@ impl State {
         match outcome {
             Ok(mut token) => {
                 token.after_refusal = self.refused().is_some();
-                let valid = token.lasts(now);
-                tracing::debug!(valid_s = valid.as_secs_f64(), "received an access token");
+                let valid_s = token.life.expires_at.saturating_sub(now).as_secs_f64();
+                tracing::debug!(valid_s, "received an access token");
                 let token = Arc::new(token);
                 self.token = Some(Arc::clone(&token));
                 self.failure = None;

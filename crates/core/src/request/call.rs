@@ -2,23 +2,19 @@
 
 use super::auth::{Token, read_token};
 use super::memory::{Claim, Counts, ScanMetrics};
-use super::queue::{HeadOfQueue, Permit, Priority};
+use super::queue::Permit;
 use super::retry::Endurance;
 use super::transport::Response;
 use crate::arguments::{Arguments, Parts};
 use crate::client::Client;
-use crate::clock::{self, Time};
-use crate::error::{Error, ErrorKind, Result, Scrubber};
+use crate::clock;
+use crate::error::{ErrorKind, Result, Scrubber};
 use crate::gate::{Endpoint, PriorityClass};
-use crate::settings;
+use crate::settings::Priority;
 use http::HeaderValue;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use std::sync::Arc;
 use talentdata_types::{CREATE_TOKEN, Operation, TokenRequest, TokenUse};
-
-/// So many tokens that were refused as soon as they were issued end a call: a service may revoke tokens that worked, as
-/// often as it likes, but these will be followed by more of the kind.
-const MOST_NEW_REFUSED: u32 = 2;
 
 /// What is asked of the service.
 pub(crate) struct Call {
@@ -26,8 +22,6 @@ pub(crate) struct Call {
     pub(crate) parts: Parts,
     /// The memory that a page takes. Other responses are small.
     pub(crate) claim: Option<Claim>,
-    /// Until when it waits at most for a service that is down.
-    outage_until: Time,
 }
 
 impl Call {
@@ -40,7 +34,6 @@ impl Call {
             operation,
             parts: arguments.parts(operation)?,
             claim: None,
-            outage_until: Time::MAX,
         })
     }
 
@@ -54,15 +47,7 @@ impl Call {
             change(&mut metrics.counts());
         }
     }
-
-    fn is_for_token(&self) -> bool {
-        self.operation.id == CREATE_TOKEN.id
-    }
 }
-
-/// What a call needs to be sent: its token, the permit, and the first place in the queue where it tries the token. Then no
-/// other request is sent before the response.
-type Admission<'a> = (Option<Arc<Token>>, Permit, Option<HeadOfQueue<'a>>);
 
 impl Client {
     /// Sends a call until it succeeds, cannot succeed, or its deadline passes; `read` turns the
@@ -74,7 +59,7 @@ impl Client {
     ) -> Result<T> {
         let (config, operation) = (&self.0.config, call.operation.id);
         let is_scan = call.metrics().is_some();
-        let mut endurance = Endurance::new(config, is_scan, call.outage_until, clock::now());
+        let mut endurance = Endurance::new(config, is_scan, clock::now());
         let attempts = self.attempts(call, read, &mut endurance);
         let outcome = match is_scan {
             false => tokio::time::timeout(config.timeout, attempts).await,
@@ -82,10 +67,7 @@ impl Client {
             true => Ok(attempts.await),
         };
         let outcome = outcome.unwrap_or_else(|_| Err(endurance.out_of_time()));
-        outcome.map_err(|error| {
-            let error = error.with_operation(operation);
-            error.with_attempts(endurance.attempts)
-        })
+        outcome.map_err(|error| endurance.describe(error).with_operation(operation))
     }
 
     async fn attempts<T>(
@@ -94,92 +76,14 @@ impl Client {
         read: impl Fn(&Response) -> Result<T>,
         endurance: &mut Endurance<'_>,
     ) -> Result<T> {
-        let queue = &self.0.queue;
-        let own = match call.metrics() {
-            Some(_) => Priority::Scan,
-            None => Priority::Single,
-        };
-        let mut priority = own;
-        // How many tokens were refused, and how many of them as soon as they were issued.
-        let (mut refused, mut refused_new) = (0, 0);
         loop {
-            if let Some(claim) = &mut call.claim {
-                claim.expect().await;
-                endurance.waited_for_others(claim.take_waited());
-            }
-            let Some((token, permit, trial)) = self.admit(call, priority, endurance).await? else {
-                continue;
+            let error = match self.attempt(call, &read, endurance).await {
+                Ok(Some(value)) => return Ok(value),
+                Ok(None) => continue,
+                Err(error) => error,
             };
-            endurance.attempts += 1;
-            call.count(|counts| {
-                counts.requests += 1;
-                counts.retries += u64::from(endurance.attempts > 1);
-                counts.waited += permit.waited();
-            });
-            let request = self.request(call, token.as_deref());
-            let answered = |status| {
-                if let Some(token) = &token {
-                    token.answered(status);
-                }
-                drop(trial);
-            };
-            let (claim, deadline) = (call.claim.as_mut(), endurance.deadline);
-            let transport = &self.0.transport;
-            let response = transport.send(request, permit, deadline, claim, answered);
-            let response = response.await;
-            if let Some(claim) = &mut call.claim {
-                endurance.waited_for_others(claim.take_waited());
-            }
-            if response.is_err() && clock::now() >= endurance.deadline {
-                return Err(endurance.out_of_time());
-            }
-            let outcome = response.and_then(|response| {
-                tracing::debug!(
-                    operation = call.operation.id,
-                    status = response.status.as_u16(),
-                    bytes = response.body.len(),
-                    "received a response"
-                );
-                let outcome = match response.error_of_status() {
-                    // The token endpoint has its own reading of the statuses.
-                    Some(error) if !call.is_for_token() => Err(error),
-                    _ => read(&response),
-                };
-                // Whatever its status, a response of the token endpoint may hold a token.
-                let shows_body = !call.is_for_token();
-                outcome.map_err(|error| {
-                    response.describe(error, &self.scrubber(token.as_deref()), shows_body)
-                })
-            });
-            // What the library says of a connection may quote the other end.
-            let mut error = match outcome {
-                Ok(value) => return Ok(value),
-                Err(error) => error.fit(&self.scrubber(token.as_deref())),
-            };
-            if error.status() == Some(429) {
-                call.count(|counts| counts.rate_limited += 1);
-            }
-            if let (Some(401), Some(token)) = (error.status(), &token) {
-                refused += 1;
-                // The first may be one that another client obtained, and that was refused long ago.
-                let is_old = token.from_another && refused == 1;
-                refused_new += u32::from(!token.is_accepted() && !is_old);
-                if refused_new < MOST_NEW_REFUSED && endurance.goes_on_refused() {
-                    tracing::debug!(
-                        operation = call.operation.id,
-                        "the token was refused; retrying with a newer one"
-                    );
-                    priority = Priority::Retry;
-                    continue;
-                }
-                let token_cache = self.0.config.token_cache;
-                error = error.with_message(self.0.auth.refused(token, token_cache));
-            }
-            if !call.operation.idempotent && may_have_been_carried_out(&error) {
-                return Err(error);
-            }
             let (reason, status) = (error.kind(), error.status());
-            let wait = endurance.failed(clock::now(), error, queue.failures(), true)?;
+            let wait = endurance.failed(clock::now(), error, self.0.queue.failures())?;
             tracing::debug!(
                 operation = call.operation.id,
                 reason = reason.name(),
@@ -187,12 +91,6 @@ impl Client {
                 wait_s = wait.as_secs_f64(),
                 "retrying"
             );
-            // The gate knows when to send what the rate limit refused; then that goes first. While the service is down, pages
-            // line up again, so that single calls get to probe it, too.
-            priority = match reason {
-                ErrorKind::RateLimited => Priority::Retry,
-                _ => own,
-            };
             if !wait.is_zero() {
                 call.count(|counts| counts.backed_off += wait);
                 tokio::time::sleep(wait).await;
@@ -200,78 +98,139 @@ impl Client {
         }
     }
 
-    /// Waits for the budget, with a token that is still valid when the request may go, or is as new as one can be. None where
-    /// there is no such token, and the call goes on.
-    async fn admit(
+    /// Waits for the turn of the call, and sends it once, after a request for a token if it needs one. None where the token
+    /// was refused, and another one may help.
+    async fn attempt<T>(
         &self,
-        call: &Call,
-        priority: Priority,
+        call: &mut Call,
+        read: impl Fn(&Response) -> Result<T>,
         endurance: &mut Endurance<'_>,
-    ) -> Result<Option<Admission<'_>>> {
-        let queue = &self.0.queue;
+    ) -> Result<Option<T>> {
+        if let Some(claim) = &mut call.claim {
+            claim.expect().await;
+            endurance.waited_for_others(claim.take_waited());
+        }
         let asked = clock::now();
-        // The call for a token goes in the place of the call that needs it.
-        let (head, endpoint) = match call.is_for_token() {
-            true => (None, Endpoint::Token),
-            false => (Some(queue.head(priority).await), Endpoint::Api),
-        };
-        let begun = clock::now();
-        if priority == Priority::Scan {
-            endurance.waited_for_others(begun.saturating_sub(asked));
+        let lines_up = call.metrics().is_some() && !endurance.is_refused;
+        let head = self.0.queue.head(lines_up).await;
+        if lines_up {
+            endurance.waited_for_others(clock::now().saturating_sub(asked));
         }
-        let class = match (call.metrics(), self.0.config.priority) {
-            (None, _) | (_, settings::Priority::Foreground) => PriorityClass::Single,
-            (_, settings::Priority::Normal) => PriorityClass::Scan,
-            (_, settings::Priority::Background) => PriorityClass::Background,
-        };
-        let outage_until = endurance.outage_ends(begun, queue.failures());
-        let token = match self.token_for(call.operation, asked, outage_until).await {
-            Ok(token) => token,
-            Err(error) => {
-                endurance.failed(clock::now(), error, queue.failures(), false)?;
-                return Ok(None);
+        let token = match self.needs_token(call.operation) {
+            true => {
+                let fetch = self.fetch_token(endurance);
+                Some(self.0.auth.token(asked, fetch).await?)
             }
+            false => None,
         };
-        let permit = queue.pass(class, endpoint, endurance).await?;
-        let is_to_be_tried = token.as_ref().is_some_and(|token| token.is_to_be_tried());
-        // The response that brought the token may ask for a wait that is longer than its life. Another token would be no
-        // better, and each one costs a request with the secret.
-        let is_usable = token
-            .as_ref()
-            .is_none_or(|token| token.is_valid(clock::now()) || token.is_issued_since(begun));
-        Ok(is_usable.then(|| (token, permit, head.filter(|_| is_to_be_tried))))
-    }
-
-    /// The token that this operation is to carry, if any.
-    async fn token_for(
-        &self,
-        operation: &Operation,
-        asked: Time,
-        outage_until: Time,
-    ) -> Result<Option<Arc<Token>>> {
-        let has_credentials = self.0.config.require_credentials().is_ok();
-        match operation.token {
-            TokenUse::Never => return Ok(None),
-            TokenUse::WhenThereIsOne if !has_credentials => return Ok(None),
-            TokenUse::WhenThereIsOne | TokenUse::Always => {}
+        let token = token.as_deref();
+        let class = match (call.metrics(), self.0.config.priority) {
+            (None, _) | (_, Priority::Foreground) => PriorityClass::Single,
+            (_, Priority::Normal) => PriorityClass::Scan,
+            (_, Priority::Background) => PriorityClass::Background,
+        };
+        let came = clock::now();
+        let permit = self.0.queue.pass(class, Endpoint::Api, endurance).await?;
+        let waited = clock::now().saturating_sub(came);
+        endurance.attempts += 1;
+        call.count(|counts| {
+            counts.requests += 1;
+            counts.retries += u64::from(endurance.attempts > 1);
+            counts.waited += waited;
+        });
+        // While it tries a token, no other request is sent.
+        let trial = token.is_some_and(Token::is_to_be_tried).then_some(head);
+        let read = |response: &Response| match response.error_of_status() {
+            Some(error) => Err(error),
+            None => read(response),
+        };
+        let outcome = self.send(call, token, permit, endurance, read).await;
+        drop(trial);
+        let mut error = match outcome {
+            Ok(value) => return Ok(Some(value)),
+            Err(error) => error,
+        };
+        match (error.status(), token) {
+            (Some(429), _) => call.count(|counts| counts.rate_limited += 1),
+            (Some(401), Some(token)) => {
+                if endurance.goes_on_refused(token.is_new()) {
+                    tracing::debug!(
+                        operation = call.operation.id,
+                        "the token was refused; retrying with a newer one"
+                    );
+                    return Ok(None);
+                }
+                error = error.with_message(self.0.auth.refused(token, self.0.config.token_cache));
+            }
+            _ => {}
         }
-        // Boxed, because fetching a token is itself a call.
-        let fetch = || Box::pin(self.fetch_token(outage_until));
-        self.0.auth.token(asked, fetch).await.map(Some)
+        // Without a connection nothing was sent, and what the rate limit refuses is not carried out. Anything else may have
+        // been, and to ask again could do it twice.
+        let untouched = [ErrorKind::Connect, ErrorKind::Tls, ErrorKind::RateLimited];
+        endurance.is_over |= !call.operation.idempotent && !untouched.contains(&error.kind());
+        Err(error)
     }
 
-    async fn fetch_token(&self, outage_until: Time) -> Result<Token> {
+    /// Sends one request, and reads its response.
+    async fn send<T>(
+        &self,
+        call: &mut Call,
+        token: Option<&Token>,
+        permit: Permit,
+        endurance: &mut Endurance<'_>,
+        read: impl Fn(&Response) -> Result<T>,
+    ) -> Result<T> {
+        let request = self.request(call, token);
+        let (claim, deadline) = (call.claim.as_mut(), endurance.deadline);
+        let response = self.0.transport.send(request, permit, deadline, claim);
+        let response = response.await;
+        if let Some(claim) = &mut call.claim {
+            endurance.waited_for_others(claim.take_waited());
+        }
+        let secret = self.0.config.client_secret.as_ref();
+        let secrets = secret.into_iter().chain(token.map(|token| &token.secret));
+        let scrubber = Scrubber::new(secrets);
+        let outcome = response.and_then(|response| {
+            let (operation, status) = (call.operation.id, response.status.as_u16());
+            let bytes = response.body.len();
+            tracing::debug!(operation, status, bytes, "received a response");
+            if let Some(token) = token {
+                token.answered(response.status);
+            }
+            // Whatever its status, a response of the token endpoint may hold a token.
+            let shows_body = operation != CREATE_TOKEN.id;
+            read(&response).map_err(|error| response.describe(error, &scrubber, shows_body))
+        });
+        // What the library says of a connection may quote the other end.
+        outcome.map_err(|error| error.fit(&scrubber))
+    }
+
+    /// Whether this operation is to carry a token.
+    fn needs_token(&self, operation: &Operation) -> bool {
+        match operation.token {
+            TokenUse::Never => false,
+            TokenUse::WhenThereIsOne => self.0.config.require_credentials().is_ok(),
+            TokenUse::Always => true,
+        }
+    }
+
+    /// Asks for a token once, in the place of the call that needs it.
+    async fn fetch_token(&self, endurance: &mut Endurance<'_>) -> Result<Token> {
         let (client_id, client_secret) = self.0.config.require_credentials()?;
         let request = TokenRequest {
             client_id: client_id.to_owned(),
             client_secret: client_secret.clone(),
         };
-        let mut call = Call {
-            outage_until,
-            ..Call::new(CREATE_TOKEN, Arguments::default().with_body(request)?)?
-        };
+        let mut call = Call::new(CREATE_TOKEN, Arguments::default().with_body(request)?)?;
+        let (class, queue) = (PriorityClass::Single, &self.0.queue);
+        let permit = queue.pass(class, Endpoint::Token, endurance).await?;
+        endurance.token_requests += 1;
         let read = |response: &Response| read_token(response, clock::now());
-        self.call(&mut call, read).await
+        let token = self.send(&mut call, None, permit, endurance, read).await;
+        token.map_err(|error| {
+            let error = error.with_operation(CREATE_TOKEN.id);
+            error.with_attempts(endurance.token_requests)
+        })
     }
 
     /// The request that a call is sent as.
@@ -297,16 +256,4 @@ impl Client {
         }
         request
     }
-
-    fn scrubber(&self, token: Option<&Token>) -> Scrubber {
-        let secret = self.0.config.client_secret.as_ref();
-        Scrubber::new(secret.into_iter().chain(token.map(|token| &token.secret)))
-    }
-}
-
-/// Whether the service may have done what it was asked, although the call failed: to ask again could do it twice.
-fn may_have_been_carried_out(error: &Error) -> bool {
-    // Without a connection nothing was sent, and what the rate limit refuses is not carried out.
-    let untouched = [ErrorKind::Connect, ErrorKind::Tls, ErrorKind::RateLimited];
-    !untouched.contains(&error.kind())
 }

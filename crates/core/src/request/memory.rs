@@ -44,7 +44,7 @@ impl ScanMetrics {
 }
 
 /// The memory of one client's pages.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Memory {
     bytes: Arc<Semaphore>,
     /// Held by the page without a scan that has got more than there was.
@@ -74,6 +74,7 @@ impl Memory {
 }
 
 /// What one page may take. It is given back when the claim is dropped.
+#[derive(Debug)]
 pub(crate) struct Claim {
     memory: Memory,
     metrics: Option<Arc<ScanMetrics>>,
@@ -145,12 +146,6 @@ impl Claim {
     /// How long it has waited since this was asked last.
     pub(crate) fn take_waited(&mut self) -> Duration {
         std::mem::take(&mut self.waited)
-    }
-}
-
-impl std::fmt::Debug for Claim {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "Claim({} bytes)", self.bytes)
     }
 }
 

@@ -4,9 +4,7 @@ use super::retry::Endurance;
 use crate::budget::{Budget, BudgetStats, Left, Take};
 use crate::clock::{self, Time};
 use crate::error::Result;
-use crate::gate::{
-    Endpoint, Failures, Outage, Outcome, PriorityClass, RateHeaders, Ticket, is_failure,
-};
+use crate::gate::{Endpoint, Failures, Outage, Outcome, PriorityClass, Ticket, is_failure};
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard as StdMutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Mutex, MutexGuard, Notify};
@@ -19,17 +17,13 @@ pub(crate) struct AdmissionQueue {
     budget: Box<dyn Budget>,
     /// Held by the first in the queue; the runtime's mutex is fair.
     head: Mutex<()>,
-    /// Calls that are sent for the first time stand here first, so that at most one of them is ahead of a call that
-    /// was already at the head of the queue.
-    queue: Mutex<()>,
     /// Scans stand here first, so that only one of their pages is in the queue at any time and a
     /// single call does not wait behind all of them.
     scans: Mutex<()>,
     /// Held by the calls in the queue that are no pages of scans: the page at its head goes like them.
     singles: Arc<()>,
-    /// What this client's own requests tell about the service, and the status of the latest failure; the gate knows about
-    /// the requests of others, too.
-    outage: StdMutex<(Outage, Option<u16>)>,
+    /// What this client's own requests tell about the service; the gate knows about the requests of others, too.
+    outage: StdMutex<Outage>,
     /// Notified whenever the budget may have changed its mind.
     changed: Arc<Notify>,
 }
@@ -40,7 +34,6 @@ impl AdmissionQueue {
         Arc::new(AdmissionQueue {
             budget,
             head: Mutex::new(()),
-            queue: Mutex::new(()),
             scans: Mutex::new(()),
             singles: Arc::default(),
             outage: StdMutex::default(),
@@ -48,24 +41,20 @@ impl AdmissionQueue {
         })
     }
 
-    /// Waits to be the first in the queue, and is so until what is returned is dropped.
-    pub(crate) async fn head(&self, priority: Priority) -> HeadOfQueue<'_> {
-        let (single, scans) = match priority {
-            Priority::Scan => (None, Some(self.scans.lock().await)),
-            Priority::Single | Priority::Retry => {
+    /// Waits to be the first in the queue, and is so until what is returned is dropped. Pages of scans line up first, unless
+    /// the service has refused them before.
+    pub(crate) async fn head(&self, lines_up: bool) -> HeadOfQueue<'_> {
+        let (single, scans) = match lines_up {
+            true => (None, Some(self.scans.lock().await)),
+            false => {
                 let single = Arc::clone(&self.singles);
                 // The head of the queue asks again, now in its class.
                 self.changed.notify_one();
                 (Some(single), None)
             }
         };
-        let queue = match priority {
-            Priority::Scan | Priority::Single => Some(self.queue.lock().await),
-            Priority::Retry => None,
-        };
         HeadOfQueue {
             _head: self.head.lock().await,
-            _queue: queue,
             _scans: scans,
             _single: single,
         }
@@ -76,53 +65,50 @@ impl AdmissionQueue {
     ///
     /// # Errors
     /// `RateLimited` when the service has asked for a longer wait than the settings allow, or than there is time; the reason
-    /// of an outage that is not waited for any longer.
+    /// of an outage that is not waited for any longer. They end the call.
     pub(crate) async fn pass(
         self: &Arc<Self>,
         class: PriorityClass,
         endpoint: Endpoint,
         endurance: &mut Endurance<'_>,
     ) -> Result<Permit> {
-        let (came, mut told) = (clock::now(), false);
+        let (came, mut is_logged) = (clock::now(), false);
         loop {
             let now = clock::now();
-            let waited = now.saturating_sub(came);
-            let take = self.budget.take(now, self.class(class), endpoint).await;
+            // A page that a single call waits behind goes like that call.
+            let class = match Arc::strong_count(&self.singles) {
+                1 => class,
+                _ => PriorityClass::Single,
+            };
+            let take = self.budget.take(now, class, endpoint).await;
             if let Take::Now(ticket) = take {
                 return Ok(Permit {
                     queue: Arc::clone(self),
                     ticket,
-                    if_dropped: Some(Outcome::Unsent),
-                    waited,
+                    outcome: Some(Outcome::Unsent),
                 });
             }
-            let status = self.outage().1;
-            let until = endurance.wait(now, waited, &take, status)?;
+            let until = endurance.wait(now, now.saturating_sub(came), &take)?;
             match &take {
-                Take::Wait { earliest, .. } if !told && *earliest >= now + PAUSE => {
-                    told = true;
+                Take::Wait { earliest, .. } if !is_logged && *earliest >= now + PAUSE => {
+                    is_logged = true;
                     let wait_s = earliest.saturating_sub(now).as_secs_f64();
                     tracing::debug!(wait_s, "pausing for the rate limit");
                 }
-                Take::Outage { failures, .. } if !told => {
-                    told = true;
+                Take::Outage { failures, .. } if !is_logged => {
+                    is_logged = true;
                     let failures = failures.count;
                     tracing::debug!(failures, "the service is down; waiting for a probe");
                 }
                 _ => {}
             }
-            self.wait_until(until).await;
+            tokio::select! {
+                () = tokio::time::sleep_until(clock::instant(until)) => {}
+                () = self.changed.notified() => {}
+            }
             if matches!(take, Take::Outage { .. }) {
                 endurance.waited_for_others(clock::now().saturating_sub(now));
             }
-        }
-    }
-
-    /// Waits until this time, or until the budget may have changed its mind.
-    async fn wait_until(&self, until: Time) {
-        tokio::select! {
-            () = tokio::time::sleep_until(clock::instant(until)) => {}
-            () = self.changed.notified() => {}
         }
     }
 
@@ -133,7 +119,7 @@ impl AdmissionQueue {
 
     /// The failures of this client's requests since its last success, where there are any.
     pub(crate) fn failures(&self) -> Option<Failures> {
-        self.outage().0.failures()
+        self.outage().failures()
     }
 
     /// Waits until the client has left the budget, once the queue has been dropped.
@@ -141,84 +127,40 @@ impl AdmissionQueue {
         self.budget.left()
     }
 
-    fn outage(&self) -> StdMutexGuard<'_, (Outage, Option<u16>)> {
+    fn outage(&self) -> StdMutexGuard<'_, Outage> {
         // Each change leaves it whole.
         self.outage.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// The priority class of the head of the queue: a page that a single call waits behind goes like that call.
-    fn class(&self, own: PriorityClass) -> PriorityClass {
-        match Arc::strong_count(&self.singles) {
-            1 => own,
-            _ => PriorityClass::Single,
-        }
-    }
-}
-
-/// Who waits in the queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Priority {
-    /// A call that somebody waits for.
-    Single,
-    /// One of the many pages of a scan.
-    Scan,
-    /// A call of either kind that was refused, for its token or for the rate limit: it has waited before, and goes
-    /// before all others.
-    Retry,
 }
 
 /// The first place in the queue.
 pub(crate) struct HeadOfQueue<'a> {
     _head: MutexGuard<'a, ()>,
-    _queue: Option<MutexGuard<'a, ()>>,
     _scans: Option<MutexGuard<'a, ()>>,
     _single: Option<Arc<()>>,
 }
 
-/// The right to send one request; dropping it tells the budget that the caller has given up.
+/// The right to send one request.
 pub(crate) struct Permit {
     queue: Arc<AdmissionQueue>,
     ticket: Ticket,
-    /// What became of the request if nothing more is heard of it.
-    if_dropped: Option<Outcome>,
-    waited: Duration,
+    /// What became of the request, of which the budget has not been told. It is when the permit is dropped.
+    pub(crate) outcome: Option<Outcome>,
 }
 
 impl Permit {
-    /// How long the head of the queue waited for it.
-    pub(crate) fn waited(&self) -> Duration {
-        self.waited
-    }
-
-    /// The request is leaving now.
-    pub(crate) fn sent(&mut self) {
-        self.if_dropped = Some(Outcome::Lost);
-    }
-
-    /// A response came; from here on the budget knows what it says.
-    pub(crate) fn answered(&mut self, now: Time, status: u16, headers: &RateHeaders) {
-        match is_failure(status, headers) {
-            true => self.note_failure(now, Some(status)),
-            false => self.queue.outage().0.succeeded(now, self.ticket),
+    /// Tells the budget what became of the request so far.
+    pub(crate) fn report(&mut self, now: Time, outcome: Outcome) {
+        self.outcome = None;
+        match &outcome {
+            Outcome::Answered(status, headers) if !is_failure(*status, headers) => {
+                self.queue.outage().succeeded(now, self.ticket);
+            }
+            Outcome::Answered(..) | Outcome::Failed { .. } => {
+                self.queue.outage().failed(now, self.ticket);
+            }
+            _ => {}
         }
-        self.settled(now, Outcome::Answered(status, headers.clone()));
-    }
-
-    /// The request has failed, or the body of its response broke off; `sent` is whether the service may have counted it.
-    pub(crate) fn failed(&mut self, sent: bool) {
-        let now = clock::now();
-        self.note_failure(now, None);
-        self.settled(now, Outcome::Failed { sent });
-    }
-
-    fn note_failure(&self, now: Time, status: Option<u16>) {
-        let (outage, latest) = &mut *self.queue.outage();
-        outage.failed(now, self.ticket);
-        *latest = status;
-    }
-
-    fn settled(&mut self, now: Time, outcome: Outcome) {
-        self.if_dropped = None;
         self.queue.budget.report(now, self.ticket, outcome);
         self.queue.changed.notify_one();
     }
@@ -226,8 +168,8 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        if let Some(outcome) = self.if_dropped.take() {
-            self.settled(clock::now(), outcome);
+        if let Some(outcome) = self.outcome.take() {
+            self.report(clock::now(), outcome);
         }
     }
 }

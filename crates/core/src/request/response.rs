@@ -1,50 +1,51 @@
 //! Judges a response: which error a status means, and whether a body is the JSON it should be.
 
-use crate::error::{Error, ErrorKind, Result, Retryability, Scrubber};
+use crate::error::ErrorKind::{
+    Auth, BadRequest, Conflict, Forbidden, NotFound, RateLimited, Redirect, Server, Timeout,
+};
+use crate::error::{Error, ErrorKind, Result, Scrubber};
 use crate::request::transport::Response;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 
+/// The names of encodings that are read.
+const UTF_8: [&str; 3] = ["utf-8", "utf8", "us-ascii"];
+
 impl Response {
     /// The error that the status means; section 7 shows 429, the rest is common HTTP.
     pub(crate) fn error_of_status(&self) -> Option<Error> {
+        let status = self.status.as_u16();
         let redirect;
-        let (kind, message) = match self.status.as_u16() {
+        let (kind, message) = match status {
             200..=299 => return None,
             300..=399 => {
+                let target = self.target();
                 redirect = format!(
-                    "the service redirects{}; no redirect is followed, set base_url to where the service is",
-                    self.target()
+                    "the service redirects{target}; no redirect is followed, set base_url to where the service is"
                 );
-                (ErrorKind::Redirect, redirect.as_str())
+                (Redirect, redirect.as_str())
             }
-            401 => (ErrorKind::Auth, "the service requires a valid access token"),
+            401 => (Auth, "the service requires a valid access token"),
             403 => (
-                ErrorKind::Forbidden,
+                Forbidden,
                 "the token may not do this; `talentdata permissions` shows what it may",
             ),
             404 => (
-                ErrorKind::NotFound,
+                NotFound,
                 "the service knows nothing at this address; check base_url",
             ),
-            408 | 425 => (
-                ErrorKind::Timeout,
-                "the service gave up waiting for the request",
-            ),
-            409 => (ErrorKind::Conflict, "the service reports a conflict"),
-            429 => (ErrorKind::RateLimited, "the rate limit is reached"),
-            400..=499 => (ErrorKind::BadRequest, "the service refused the request"),
-            501 | 505 | 511 => (ErrorKind::Server, "the service cannot do this"),
-            500..=599 => (ErrorKind::Server, "the service failed"),
-            _ => (
-                ErrorKind::Server,
-                "the service answered with an unknown status",
-            ),
+            408 | 425 => (Timeout, "the service gave up waiting for the request"),
+            409 => (Conflict, "the service reports a conflict"),
+            429 => (RateLimited, "the rate limit is reached"),
+            400..=499 => (BadRequest, "the service refused the request"),
+            501 | 505 | 511 => (Server, "the service cannot do this"),
+            500..=599 => (Server, "the service failed"),
+            _ => (Server, "the service answered with an unknown status"),
         };
         let error = Error::new(kind, message);
-        Some(match self.status.as_u16() {
+        Some(match status {
             429 => error.with_retry_after(self.limits.retry_after.or(self.limits.reset)),
-            501 | 505 | 511 | ..=199 | 600.. => error.with_retryability(Retryability::Never),
+            501 | 505 | 511 | ..=199 | 600.. => error.with_max_attempts(1),
             500..=599 => error.with_retry_after(self.limits.retry_after),
             _ => error,
         })
@@ -62,55 +63,47 @@ impl Response {
     /// The body as text that begins like a JSON object.
     pub(crate) fn object_text(&self) -> Result<&str> {
         let text = self.json_text()?;
-        match text.trim_start().bytes().next() {
-            Some(b'{') => Ok(text),
-            Some(b'[') => Err(Error::new(
+        let (kind, message) = match text.trim_start().as_bytes().first() {
+            Some(b'{') => return Ok(text),
+            Some(b'[') => (
                 ErrorKind::Schema,
                 "the response is a JSON array; an object was expected",
-            )),
-            _ => Err(Error::new(
-                ErrorKind::Decode,
-                "the response is not a JSON object",
-            )),
-        }
+            ),
+            _ => (ErrorKind::Decode, "the response is not a JSON object"),
+        };
+        Err(Error::new(kind, message))
     }
 
     /// The body as text that may be JSON.
     pub(crate) fn json_text(&self) -> Result<&str> {
-        let fail = |message: &str| Error::new(ErrorKind::Decode, message);
-        if let Some(charset) = self.foreign_charset() {
-            let message = format!("the response is encoded as {charset}; only UTF-8 is read");
-            return Err(fail(&message));
+        let fail = |message: &str| Err(Error::new(ErrorKind::Decode, message));
+        let kind = self.header("content-type").unwrap_or_default();
+        let kind = kind.to_ascii_lowercase().replace([' ', '"'], "");
+        let charset = kind.split(';').find_map(|one| one.strip_prefix("charset="));
+        if let Some(charset) = charset.filter(|name| !UTF_8.contains(name)) {
+            return fail(&format!(
+                "the response is encoded as {charset}; only UTF-8 is read"
+            ));
         }
-        let text = std::str::from_utf8(&self.body).map_err(|error| {
-            let place = error.valid_up_to();
-            fail(&format!("the response is not UTF-8 at byte {place}"))
-        })?;
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        match text.trim_start().bytes().next() {
-            None => Err(fail("the response is empty; JSON was expected")
-                .with_retryability(Retryability::Yes)),
-            Some(b'<') => Err(fail(
-                "the response is HTML; a proxy or login page may stand before the service",
-            )),
+        let text = match std::str::from_utf8(&self.body) {
+            Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
+            Err(error) => {
+                let place = error.valid_up_to();
+                return fail(&format!("the response is not UTF-8 at byte {place}"));
+            }
+        };
+        match text.trim_start().as_bytes().first() {
+            None => fail("the response is empty; JSON was expected")
+                .map_err(|error| error.with_max_attempts(u32::MAX)),
+            Some(b'<') => {
+                fail("the response is HTML; a proxy or login page may stand before the service")
+            }
             Some(_) => Ok(text),
         }
     }
 
     fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
-    }
-
-    /// The encoding that the response says it has, where that is none we read.
-    fn foreign_charset(&self) -> Option<&str> {
-        let kind = self.header("content-type")?;
-        let charset = kind.split(';').find_map(|parameter| {
-            let (name, value) = parameter.split_once('=')?;
-            let is_it = name.trim().eq_ignore_ascii_case("charset");
-            is_it.then(|| value.trim_matches(['"', ' ']))
-        })?;
-        let ours = |name: &&str| charset.eq_ignore_ascii_case(name);
-        (!["utf-8", "utf8", "us-ascii"].iter().any(ours)).then_some(charset)
     }
 
     /// The body as `T`.
@@ -122,8 +115,7 @@ impl Response {
     pub(crate) fn describe(&self, error: Error, scrubber: &Scrubber, shows_body: bool) -> Error {
         let body = shows_body.then(|| scrubber.snippet(&self.body)).flatten();
         let id = self.header("x-request-id").map(str::to_owned);
-        let error = error.with_status(self.status.as_u16());
-        error.with_request_id(id).with_body(body)
+        error.with_response(self.status.as_u16(), id, body)
     }
 }
 
@@ -164,7 +156,7 @@ pub(crate) fn json_error(error: &serde_json::Error, place: &str) -> Error {
     };
     let (line, column) = (error.line(), error.column());
     let message = format!("{at}{what}, at line {line} column {column}");
-    Error::new(ErrorKind::Decode, message).with_retryability(Retryability::Yes)
+    Error::new(ErrorKind::Decode, message).with_max_attempts(u32::MAX)
 }
 
 /// `invalid type: integer `5`, expected a string at line 1 column 2` as `found integer, expected a string`.
@@ -218,20 +210,22 @@ mod tests {
     }
 
     #[test]
-    fn another_encoding_is_named_and_other_parameters_are_no_part_of_it() {
+    fn other_parameters_of_a_type_are_no_encoding() {
         for (kind, charset) in [
             ("application/json", None),
-            ("application/json; charset=UTF-8", None),
             ("application/json; Charset=\"utf-8\"; profile=x", None),
             (
                 "text/plain;format=flowed; charset=ISO-8859-1",
-                Some("ISO-8859-1"),
+                Some("iso-8859-1"),
             ),
         ] {
             let mut response = Response::of_json("{}");
             let header = (http::header::CONTENT_TYPE, kind.parse().unwrap());
             response.headers = [header].into_iter().collect();
-            assert_eq!(response.foreign_charset(), charset, "{kind}");
+            let refused = response.json_text().err();
+            let names = |error: &Error, charset| error.message().contains(charset);
+            assert_eq!(refused.is_some(), charset.is_some(), "{kind}");
+            assert!(refused.is_none_or(|error| names(&error, charset.unwrap())));
         }
     }
 
@@ -252,15 +246,12 @@ mod tests {
     #[test]
     fn of_words_that_are_not_known_none_is_shown() {
         #[derive(Debug, serde::Deserialize)]
-        enum None {}
-        #[derive(Debug, serde::Deserialize)]
         enum One {
             #[serde(rename = "one")]
             _One,
         }
         let wrong = r#""a: CANARY, expected CANARY""#;
         let unheard_of = [
-            from_json::<None>(wrong, "").unwrap_err(),
             from_json::<One>(wrong, "").unwrap_err(),
             from_json::<std::net::IpAddr>(wrong, "").unwrap_err(),
         ];

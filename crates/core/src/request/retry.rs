@@ -3,7 +3,7 @@
 
 use crate::budget::Take;
 use crate::clock::Time;
-use crate::error::{Error, ErrorKind, Result, Retryability};
+use crate::error::{Error, ErrorKind, Result};
 use crate::gate::Failures;
 use crate::settings::Config;
 use std::time::Duration;
@@ -14,41 +14,53 @@ const FAULT_BASE: Duration = Duration::from_millis(50);
 const LONGEST: Duration = Duration::from_secs(16);
 /// While the shared budget cannot be reached, it is tried again after this long.
 const UNREACHABLE: Duration = Duration::from_millis(100);
-
-/// Between why a request failed and for how long all have.
-const DOWN_FOR: &str = "; no request has succeeded for ";
+/// So many tokens that were refused as soon as they were issued end a call: a service may revoke tokens that worked, as
+/// often as it likes, but these will be followed by more of the kind.
+const MOST_NEW_REFUSED: u32 = 2;
 
 /// What a call has been through, and how long it goes on.
 pub(crate) struct Endurance<'a> {
     config: &'a Config,
     is_scan: bool,
     began: Time,
-    /// Until when it waits at most for a service that is down.
-    outage_until: Time,
     /// Failures in a row that had happened before this call began, in the outage that it waits for.
     failures_before: Option<u32>,
     /// When the call has to be done.
     pub(crate) deadline: Time,
-    /// Requests sent so far.
+    /// Requests sent so far, besides those for tokens.
     pub(crate) attempts: u32,
+    pub(crate) token_requests: u32,
     /// Failures that count against `max_attempts`.
     faults: u32,
+    /// Tokens that were refused as soon as they were issued.
+    new_refused: u32,
+    /// Whether the last attempt was refused, for its token or for the rate limit. The call has waited for its turn before; while
+    /// the service is down, pages line up again, so that single calls get to probe it, too.
+    pub(crate) is_refused: bool,
+    /// Whether the error that comes next ends the call.
+    pub(crate) is_over: bool,
     last: Option<Error>,
+    /// The outage that has ended the call.
+    outage: Option<(Time, Failures)>,
 }
 
 impl<'a> Endurance<'a> {
-    /// A call that begins now, and waits no longer than `outage_until` for a service that is down.
-    pub(crate) fn new(config: &'a Config, is_scan: bool, outage_until: Time, now: Time) -> Self {
+    /// A call that begins now.
+    pub(crate) fn new(config: &'a Config, is_scan: bool, now: Time) -> Self {
         Endurance {
             config,
             is_scan,
             began: now,
-            outage_until,
             failures_before: None,
             deadline: now.saturating_add(config.timeout),
             attempts: 0,
+            token_requests: 0,
             faults: 0,
+            new_refused: 0,
+            is_refused: false,
+            is_over: false,
             last: None,
+            outage: None,
         }
     }
 
@@ -60,65 +72,58 @@ impl<'a> Endurance<'a> {
         }
     }
 
-    /// Until when the call waits for a service that is down; where nothing has failed yet, for an outage that begins now.
-    /// The wait of a single call is not limited by time but by failures.
-    pub(crate) fn outage_ends(&self, now: Time, failures: Option<Failures>) -> Time {
-        let since = failures.map_or(now, |failures| failures.since);
-        let ends = since.max(self.began).saturating_add(self.config.max_outage);
-        match self.is_scan {
-            true => ends.min(self.outage_until),
-            false => self.outage_until,
-        }
-    }
-
     /// Until when the call waits, `waited` so long already, for the budget that answered so.
     ///
     /// # Errors
     /// `RateLimited` where the wait is longer than the settings allow; `Timeout` at the deadline; the reason of an outage that
-    /// is not waited for any longer, of which `status` is the last that was seen.
-    pub(crate) fn wait(
-        &mut self,
-        now: Time,
-        waited: Duration,
-        take: &Take,
-        status: Option<u16>,
-    ) -> Result<Time> {
-        let max_wait = self.config.max_wait;
+    /// is not waited for any longer. They end the call.
+    pub(crate) fn wait(&mut self, now: Time, waited: Duration, take: &Take) -> Result<Time> {
+        self.is_over = true;
         let until = match take {
             Take::Outage { failures, again } => {
-                let ends = self.outage_ends(now, Some(*failures));
-                if now < ends && !self.has_seen_enough(failures) {
-                    return Ok((*again).min(ends));
+                let ends = self.outage_ends(failures);
+                if now >= ends || self.has_seen_enough(failures) {
+                    self.outage = Some((now, *failures));
+                    let down = || Error::new(ErrorKind::Server, "the service is down");
+                    return Err(self.last.take().unwrap_or_else(down));
                 }
-                let error = self.last.take().unwrap_or_else(|| {
-                    Error::new(ErrorKind::Server, "the service is down").with_status(status)
-                });
-                return Err(self.describe(now, error, Some(*failures)));
+                (*again).min(ends)
             }
             Take::Wait { earliest, again } => {
                 self.refuse_long_wait(now, earliest.saturating_sub(now))?;
                 *again
             }
-            Take::Unreachable(reason) if waited > max_wait => {
+            Take::Unreachable(reason) if waited > self.config.max_wait => {
                 let message = format!(
                     "the shared budget could not be reached for {} s (max_wait): {reason}; with on_unreachable=share, calls go on with a part of it",
-                    max_wait.as_secs_f64()
+                    self.config.max_wait.as_secs_f64()
                 );
                 return Err(Error::new(ErrorKind::RateLimited, message));
             }
             Take::Unreachable(_) => now + UNREACHABLE,
             Take::AfterChange | Take::Now(_) => Time::MAX,
         };
-        match now < self.deadline {
-            true => Ok(until.min(self.deadline)),
-            false => Err(self.out_of_time()),
+        if now >= self.deadline {
+            return Err(self.out_of_time());
+        }
+        self.is_over = false;
+        Ok(until.min(self.deadline))
+    }
+
+    /// Until when the call waits for a service that is down. The wait of a single call is not limited by time but by
+    /// failures.
+    fn outage_ends(&self, failures: &Failures) -> Time {
+        let ends = failures.since.max(self.began);
+        match self.is_scan {
+            true => ends.saturating_add(self.config.max_outage),
+            false => Time::MAX,
         }
     }
 
     /// A single call ends after `max_attempts` failures: one request at a time probes the service, so while it waits, the
     /// failures of others count like its own.
     fn has_seen_enough(&mut self, failures: &Failures) -> bool {
-        let before = failures.count.saturating_sub(self.attempts);
+        let before = failures.count.saturating_sub(self.faults);
         let before = self.failures_before.get_or_insert(before);
         // After a success, they are counted anew.
         *before = (*before).min(failures.count);
@@ -126,67 +131,65 @@ impl<'a> Endurance<'a> {
     }
 
     fn refuse_long_wait(&self, now: Time, wait: Duration) -> Result<()> {
-        let (name, limit) = match now.saturating_add(wait) > self.deadline {
-            true => ("timeout", self.config.timeout),
-            false if wait > self.config.max_wait => ("max_wait", self.config.max_wait),
-            false => return Ok(()),
-        };
-        let message = format!(
-            "the service asks to wait {} s, and {name} is {} s; try again later",
-            wait.as_secs_f64().ceil(),
-            limit.as_secs_f64()
-        );
-        Err(Error::new(ErrorKind::RateLimited, message).with_retry_after(Some(wait)))
+        let Config {
+            timeout, max_wait, ..
+        } = *self.config;
+        let left = self.deadline.saturating_sub(now);
+        for (name, limit, most) in [("timeout", timeout, left), ("max_wait", max_wait, max_wait)] {
+            if wait > most {
+                let message = format!(
+                    "the service asks to wait {} s, and {name} is {} s; try again later",
+                    wait.as_secs_f64().ceil(),
+                    limit.as_secs_f64()
+                );
+                let error = Error::new(ErrorKind::RateLimited, message);
+                return Err(error.with_retry_after(Some(wait)));
+            }
+        }
+        Ok(())
     }
 
-    /// Whether the call goes on with another token after the service has refused one. Refusals use no attempts, unless
-    /// something else has failed as well.
-    pub(crate) fn goes_on_refused(&mut self) -> bool {
+    /// Whether the call goes on with another token after the service has refused one, `is_new` if it had never accepted it.
+    /// Refusals use no attempts, unless something else has failed as well.
+    pub(crate) fn goes_on_refused(&mut self, is_new: bool) -> bool {
+        self.is_refused = true;
+        self.new_refused += u32::from(is_new);
         self.faults += u32::from(self.faults > 0);
-        self.faults < self.config.max_attempts
+        self.new_refused < MOST_NEW_REFUSED && self.faults < self.config.max_attempts
     }
 
-    /// Takes in a failed attempt, or that no token could be had. How long to back off before the next attempt, besides what
-    /// the gate demands; the error when there shall be none.
-    ///
-    /// `failures` are those of all recent requests.
+    /// Takes in a failed attempt. How long to back off before the next one, besides what the gate demands; the error when
+    /// there shall be none. `failures` are those of all recent requests.
     pub(crate) fn failed(
         &mut self,
         now: Time,
         error: Error,
         failures: Option<Failures>,
-        was_sent: bool,
     ) -> Result<Duration> {
+        if self.is_over {
+            return Err(error);
+        }
+        self.is_refused = error.kind() == ErrorKind::RateLimited;
         let outage = failures.filter(|failures| failures.is_outage() && is_outage(&error));
+        let max_attempts = error.max_attempts().min(self.config.max_attempts);
         let told = error.retry_after().unwrap_or_default();
-        let most = match error.retryability() {
-            Retryability::Never => 0,
-            Retryability::Once => self.config.max_attempts.min(2),
-            Retryability::Yes => self.config.max_attempts,
+        self.faults += u32::from(!self.is_scan || outage.is_none());
+        let wait = match outage.is_some() || self.is_refused {
+            // The gate knows when.
+            true => Duration::ZERO,
+            false => backoff(self.faults).max(told),
         };
-        let (goes_on, wait) = if self.is_scan && outage.is_some() {
-            (
-                most > 0 && now < self.outage_ends(now, outage),
-                Duration::ZERO,
-            )
-        } else {
-            self.faults += 1;
-            let wait = match error.kind() {
-                // The gate knows when.
-                _ if outage.is_some() => Duration::ZERO,
-                ErrorKind::RateLimited => Duration::ZERO,
-                _ => backoff(self.faults).max(told),
-            };
-            let left = self.deadline.saturating_sub(now);
-            let may_again = self.faults < most && wait.max(told) < left;
-            // The call for a token has made its own attempts.
-            (was_sent && may_again, wait)
+        let has_time = wait.max(told) < self.deadline.saturating_sub(now);
+        let goes_on = match &outage {
+            Some(failures) if self.is_scan => now < self.outage_ends(failures),
+            _ => self.faults < max_attempts && has_time,
         };
         if goes_on && told <= self.config.max_wait {
             self.last = Some(error);
             return Ok(wait);
         }
-        Err(self.describe(now, error, outage))
+        self.outage = outage.map(|failures| (now, failures));
+        Err(error)
     }
 
     /// The error of a call whose time is up.
@@ -199,21 +202,24 @@ impl<'a> Endurance<'a> {
         })
     }
 
-    /// Adds for how long the service has been down.
-    fn describe(&self, now: Time, error: Error, outage: Option<Failures>) -> Error {
-        let Some(Failures { count, since }) = outage else {
+    /// Adds to the error that ends the call how often it was sent, and for how long the service has been down.
+    pub(crate) fn describe(&self, error: Error) -> Error {
+        let error = error.with_attempts(self.attempts);
+        let Some((now, Failures { count, since })) = self.outage else {
             return error;
         };
         let seconds = now.saturating_sub(since).as_secs_f64();
-        let max_outage = self.config.max_outage.as_secs_f64();
         let limit = match self.is_scan {
-            true => format!(" (max_outage is {max_outage} s)"),
+            true => {
+                let max_outage = self.config.max_outage.as_secs_f64();
+                format!(" (max_outage is {max_outage} s)")
+            }
             false => String::new(),
         };
-        // The call for a token may have said so already.
-        let cause = error.message().split(DOWN_FOR).next().unwrap_or_default();
-        let message =
-            format!("{cause}{DOWN_FOR}{seconds:.1} s, {count} have failed in a row{limit}");
+        let message = format!(
+            "{}; no request has succeeded for {seconds:.1} s, {count} have failed in a row{limit}",
+            error.message()
+        );
         error.with_message(message)
     }
 }
@@ -245,7 +251,7 @@ mod tests {
         builder.base_url("https://talent.example");
         change(&mut builder);
         let config = Box::leak(Box::new(builder.config().unwrap()));
-        Endurance::new(config, is_scan, Time::MAX, Time::ZERO)
+        Endurance::new(config, is_scan, Time::ZERO)
     }
 
     fn attempts(is_scan: bool, most: u32) -> Endurance<'static> {
@@ -255,7 +261,7 @@ mod tests {
     }
 
     fn status(status: u16) -> Error {
-        Error::new(ErrorKind::Server, "the service failed").with_status(status)
+        Error::new(ErrorKind::Server, "the service failed").with_response(status, None, None)
     }
 
     fn limited(seconds: u32) -> Error {
@@ -264,8 +270,7 @@ mod tests {
 
     /// Fails once more, without others.
     fn fails(call: &mut Endurance<'_>, error: Error) -> Option<Duration> {
-        call.attempts += 1;
-        call.failed(Time::ZERO, error, None, true).ok()
+        call.failed(Time::ZERO, error, None).ok()
     }
 
     #[test]
@@ -277,11 +282,10 @@ mod tests {
             assert!(wait >= ceiling / 2 && wait <= ceiling, "{index}: {wait:?}");
         }
         assert_eq!(fails(&mut call, status(500)), None);
-        let damaged = Error::new(ErrorKind::Decode, "").with_retryability(Retryability::Once);
-        let refused = Error::new(ErrorKind::Auth, "");
+        let damaged = Error::new(ErrorKind::TokenResponse, "").with_max_attempts(2);
         // A wait of the rate limit is the gate's business.
         for (error, max_attempts, most) in [
-            (refused, 4, 1),
+            (Error::new(ErrorKind::Auth, ""), 4, 1),
             (damaged, 4, 2),
             (limited(1), 1, 1),
             (limited(1), 3, 3),
@@ -292,36 +296,31 @@ mod tests {
         }
         // Tokens that are refused use no attempts, unless something else has failed as well.
         let mut call = attempts(false, 3);
-        assert!((0..10).all(|_| call.goes_on_refused()));
+        assert!((0..10).all(|_| call.goes_on_refused(false)));
         assert_eq!(fails(&mut call, limited(1)), Some(Duration::ZERO));
-        assert!(call.goes_on_refused());
+        assert!(call.goes_on_refused(false));
         assert_eq!(fails(&mut call, limited(1)), None);
     }
 
     #[test]
     fn a_told_wait_is_kept_by_whom_it_concerns_and_the_deadline_wins() {
+        let timeout = |is_scan, seconds| {
+            call(is_scan, |builder| {
+                builder.timeout(seconds * SECOND);
+            })
+        };
         for (error, wait) in [
             (limited(7), 0),
             (status(503).with_retry_after(Some(7 * SECOND)), 7),
         ] {
-            let mut usual = attempts(false, 4);
-            assert_eq!(fails(&mut usual, error.clone()), Some(wait * SECOND));
-            let mut short = call(false, |builder| {
-                builder.timeout(7 * SECOND);
-            });
-            assert_eq!(fails(&mut short, error), None);
+            let usual = fails(&mut attempts(false, 4), error.clone());
+            assert_eq!(usual, Some(wait * SECOND));
+            assert_eq!(fails(&mut timeout(false, 7), error), None);
         }
-        let mut call = call(true, |builder| {
-            builder.timeout(8 * SECOND);
-        });
+        let mut call = timeout(true, 8);
         let mut wait = |earliest: Time| {
             let again = SECOND * 4;
-            call.wait(
-                SECOND,
-                Duration::ZERO,
-                &Take::Wait { earliest, again },
-                None,
-            )
+            call.wait(SECOND, Duration::ZERO, &Take::Wait { earliest, again })
         };
         assert_eq!(wait(3 * SECOND).unwrap(), 4 * SECOND);
         let error = wait(31 * SECOND).unwrap_err();
@@ -339,31 +338,16 @@ mod tests {
         let down = |count| Some(Failures { count, since });
         let mut scan = attempts(true, 1);
         for second in 5..65 {
-            // Every second time, it is the token that cannot be had.
-            let now = second * SECOND;
-            let wait = scan.failed(now, status(503), down(second), second % 2 == 0);
+            let wait = scan.failed(second * SECOND, status(503), down(second));
             assert_eq!(wait.unwrap(), Duration::ZERO, "{second}");
         }
-        let over = scan.failed(65 * SECOND, status(503), down(70), true);
+        let over = scan.failed(65 * SECOND, status(503), down(70));
         let wanted = "the service failed; no request has succeeded for 60.0 s, 70 have failed in a row (max_outage is 60 s)";
-        let over = over.unwrap_err();
-        assert_eq!(over.message(), wanted);
-        // The call for a token may have said so already.
-        let again = scan.failed(65 * SECOND, over, down(70), false);
-        assert_eq!(again.unwrap_err().message(), wanted);
+        assert_eq!(scan.describe(over.unwrap_err()).message(), wanted);
         // Where others succeed, it is this request that fails, and a single call is not that patient.
-        assert!(scan.failed(6 * SECOND, status(502), None, false).is_err());
-        let mut single = attempts(false, 4);
-        assert!(
-            single
-                .failed(6 * SECOND, status(502), down(4), false)
-                .is_err()
-        );
-        // The call for a token waits no longer than the call that needs it.
-        let until = scan.outage_ends(2 * SECOND, None);
-        assert_eq!(until, 62 * SECOND);
-        let token = Endurance::new(scan.config, false, until, 2 * SECOND);
-        assert_eq!(token.outage_ends(2 * SECOND, down(3)), until);
+        assert!(scan.failed(6 * SECOND, status(502), None).is_err());
+        let mut single = attempts(false, 1);
+        assert!(single.failed(6 * SECOND, status(502), down(4)).is_err());
     }
 
     /// Each probe is eight seconds after the one before, and either the call's own or that of another.
@@ -373,8 +357,7 @@ mod tests {
         let wait = |call: &mut Endurance<'_>, now, count| {
             let failures = Failures { count, since };
             let again = now + SECOND;
-            let take = Take::Outage { failures, again };
-            call.wait(now, Duration::ZERO, &take, Some(502))
+            call.wait(now, Duration::ZERO, &Take::Outage { failures, again })
         };
         for own in 0..4 {
             let mut call = attempts(false, 4);
@@ -384,19 +367,14 @@ mod tests {
                 now += 8 * SECOND;
                 count += 1;
                 if probe < own {
-                    call.attempts += 1;
-                    let failures = Failures { count, since };
-                    let failed = call.failed(now, status(500), Some(failures), true);
+                    let failed = call.failed(now, status(500), Some(Failures { count, since }));
                     assert!(failed.is_ok(), "{own}");
                 }
             }
             let error = wait(&mut call, now, count).unwrap_err();
-            // A call that was never sent names the status that others have seen.
-            let seen = if own == 0 { 502 } else { 500 };
-            assert_eq!(
-                (error.kind(), error.status()),
-                (ErrorKind::Server, Some(seen))
-            );
+            let error = call.describe(error);
+            let seen = (own > 0).then_some(500);
+            assert_eq!((error.kind(), error.status()), (ErrorKind::Server, seen));
             let wanted = "; no request has succeeded for 33.0 s, 44 have failed in a row";
             assert!(error.message().ends_with(wanted), "{error}");
         }

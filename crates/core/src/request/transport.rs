@@ -5,7 +5,7 @@ mod failure;
 
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
-use crate::gate::RateHeaders;
+use crate::gate::{Outcome, RateHeaders};
 use crate::request::memory::Claim;
 use crate::request::queue::Permit;
 use crate::settings::Config;
@@ -26,7 +26,6 @@ const ROOM: usize = 16 * 1024;
 pub(crate) struct Transport {
     http: reqwest::Client,
     attempt: Duration,
-    idle: Duration,
     /// The service as errors name it, with the proxy that all connections to it go through.
     host: String,
 }
@@ -45,7 +44,6 @@ impl Transport {
         Ok(Transport {
             http,
             attempt: config.attempt_timeout,
-            idle: config.idle_timeout,
             host: match proxy {
                 Some(proxy) => format!("{} through the proxy {proxy}", config.base_url),
                 None => config.base_url.to_string(),
@@ -54,85 +52,80 @@ impl Transport {
     }
 
     /// Sends one request and reads its response, whatever the status, until `deadline`, and as far as there is memory for a
-    /// page. `answered` is told the status as soon as it is known, which a body may follow much later.
+    /// page.
     pub(crate) async fn send(
         &self,
         request: reqwest::Request,
         mut permit: Permit,
         deadline: Time,
         claim: Option<&mut Claim>,
-        answered: impl FnOnce(StatusCode),
     ) -> Result<Response> {
-        let begun = clock::now();
-        let until = begun.saturating_add(self.attempt).min(deadline);
-        permit.sent();
-        let mut response = match self.within(until, self.http.execute(request)).await {
-            Ok(Ok(response)) => response,
-            Ok(Err(error)) => {
-                permit.failed(!error.is_connect());
-                return Err(failure::of(&self.host, error));
-            }
-            Err(timeout) => {
-                // A call that has no time left has not waited long enough to know that the request failed.
-                if clock::now() < deadline {
-                    permit.failed(true);
-                }
-                return Err(timeout);
-            }
-        };
+        let until = clock::now().saturating_add(self.attempt).min(deadline);
+        permit.outcome = Some(Outcome::Lost);
+        let received = self.receive(request, &mut permit, until, claim).await;
+        // A call that has no time left has not waited long enough to know that the request failed.
+        if let Err(error) = &received
+            && error.kind() != ErrorKind::TooLarge
+            && clock::now() < deadline
+        {
+            let sent = !matches!(error.kind(), ErrorKind::Connect | ErrorKind::Tls);
+            permit.outcome = Some(Outcome::Failed { sent });
+        }
+        received
+    }
+
+    async fn receive(
+        &self,
+        request: reqwest::Request,
+        permit: &mut Permit,
+        until: Time,
+        claim: Option<&mut Claim>,
+    ) -> Result<Response> {
+        let response = self.within(until, self.http.execute(request));
+        let mut response = response.await?;
         let status = response.status();
         let limits = RateHeaders::read(response.headers(), SystemTime::now());
-        permit.answered(clock::now(), status.as_u16(), &limits);
-        answered(status);
-        let headers = std::mem::take(response.headers_mut());
-        let body = self.body(response, until, claim).await;
-        let broke = |error: &Error| error.kind() != ErrorKind::TooLarge;
-        if status.is_success() && body.as_ref().is_err_and(broke) && clock::now() < deadline {
-            permit.failed(true);
-        }
+        permit.report(
+            clock::now(),
+            Outcome::Answered(status.as_u16(), limits.clone()),
+        );
         Ok(Response {
             status,
-            headers,
+            headers: std::mem::take(response.headers_mut()),
             limits,
-            body: body?,
+            body: self.body(response, until, claim).await?,
         })
     }
 
-    /// Reads a body piece by piece, and takes memory for it as it grows.
+    /// Reads a body piece by piece, and takes memory for it as it grows. Of that of an error, what comes is enough.
     async fn body(
         &self,
         mut response: reqwest::Response,
         mut until: Time,
         mut claim: Option<&mut Claim>,
     ) -> Result<Bytes> {
-        let status = response.status();
-        let most = match status.is_success() && claim.is_some() {
-            true => PAGE_BODY,
-            false => SMALL_BODY,
+        let is_error = !response.status().is_success();
+        let most = match is_error || claim.is_none() {
+            true => SMALL_BODY,
+            false => PAGE_BODY,
         };
         let too_large = || {
             let message = format!("the response is larger than {most} bytes decompressed");
-            Error::new(ErrorKind::TooLarge, message).with_status(status.as_u16())
+            Err(Error::new(ErrorKind::TooLarge, message))
         };
         let declared = response.content_length().unwrap_or(0);
-        if status.is_success() && declared > most as u64 {
-            return Err(too_large());
+        if !is_error && declared > most as u64 {
+            return too_large();
         }
         let mut body = BytesMut::new();
         loop {
-            let next = self.within(until, response.chunk()).await?;
-            let next = next.map_err(|error| failure::of(&self.host, error))?;
-            let Some(piece) = next else {
-                return Ok(body.freeze());
+            let piece = match self.within(until, response.chunk()).await {
+                Ok(Some(piece)) if body.len() + piece.len() <= most => piece,
+                Ok(Some(_)) if !is_error => return too_large(),
+                Err(error) if !is_error => return Err(error),
+                _ => return Ok(body.freeze()),
             };
             let length = body.len() + piece.len();
-            if length > most {
-                // Of an error, what has come is enough.
-                return match status.is_success() {
-                    true => Err(too_large()),
-                    false => Ok(body.freeze()),
-                };
-            }
             if length > body.capacity() {
                 let doubled = (2 * body.capacity()).max(declared as usize).min(most);
                 let room = length.max(doubled).next_multiple_of(ROOM);
@@ -148,21 +141,19 @@ impl Transport {
         }
     }
 
-    /// Ends a step when nothing comes for too long, or the attempt takes too long.
-    async fn within<T>(&self, until: Time, step: impl Future<Output = T>) -> Result<T> {
-        let left = until.saturating_sub(clock::now());
-        let limited = tokio::time::timeout(self.idle.min(left), step).await;
-        limited.map_err(|_| {
-            let host = &self.host;
-            let message = match left <= self.idle {
-                true => format!(
-                    "no complete response from {host} within {} s",
-                    self.attempt.as_secs_f64()
-                ),
-                false => format!("timed out waiting for {host}"),
-            };
-            Error::new(ErrorKind::Timeout, message)
-        })
+    /// Ends a step when the attempt takes too long, and says in our own words why it failed.
+    async fn within<T>(
+        &self,
+        until: Time,
+        step: impl Future<Output = reqwest::Result<T>>,
+    ) -> Result<T> {
+        match tokio::time::timeout_at(clock::instant(until), step).await {
+            Ok(done) => done.map_err(|error| failure::of(&self.host, error)),
+            Err(_) => {
+                let message = format!("no complete response from {} in time", self.host);
+                Err(Error::new(ErrorKind::Timeout, message))
+            }
+        }
     }
 }
 
@@ -182,8 +173,9 @@ impl Response {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::{Budget, BudgetStats, Take, Taking};
-    use crate::gate::{Endpoint, Outcome, PriorityClass, Ticket};
+    use crate::budget::sharing::Contact;
+    use crate::budget::{Budget, Take, Taking};
+    use crate::gate::{Endpoint, PriorityClass, Ticket};
     use crate::request::queue::AdmissionQueue;
     use crate::request::retry::Endurance;
     use crate::settings::Builder;
@@ -211,7 +203,7 @@ mod tests {
             });
         }
 
-        fn stats(&self) -> BudgetStats {
+        fn contact(&self) -> &Contact {
             panic!("nobody asks")
         }
     }
@@ -226,7 +218,7 @@ mod tests {
         let told = Arc::clone(&recorder.0);
         let changed = Arc::new(Notify::new());
         let queue = AdmissionQueue::new(Box::new(recorder), changed);
-        let mut endurance = Endurance::new(&config, false, Time::MAX, clock::now());
+        let mut endurance = Endurance::new(&config, false, clock::now());
         let permit = queue
             .pass(PriorityClass::Single, Endpoint::Api, &mut endurance)
             .await
@@ -234,7 +226,7 @@ mod tests {
         let deadline = clock::now() + left;
         let request = reqwest::Request::new(http::Method::GET, base_url.parse().unwrap());
         let transport = Transport::new(&config).unwrap();
-        let sent = transport.send(request, permit, deadline, None, |_| ());
+        let sent = transport.send(request, permit, deadline, None);
         let sent = sent.await;
         assert!(sent.is_err());
         told.lock().unwrap().clone()

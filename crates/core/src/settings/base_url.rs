@@ -1,9 +1,9 @@
 //! The base URL, checked so that a credential can only go where the user meant.
 
+use super::servers::is_loopback;
 use crate::error::{Error, ErrorKind, Result};
 use std::fmt;
-use std::net::IpAddr;
-use url::{Host, Url};
+use url::Url;
 
 /// Where the service is: https, or plain http on this machine only.
 #[derive(Clone, PartialEq, Eq)]
@@ -35,12 +35,12 @@ impl BaseUrl {
         let Ok(mut url) = Url::parse(text) else {
             return refuse("be an absolute URL, such as https://talent.example");
         };
-        let Some(loopback) = is_loopback(&url) else {
+        if !url.has_host() {
             return refuse("contain a host name, such as https://talent.example");
-        };
+        }
         match url.scheme() {
             "https" => {}
-            "http" if loopback => {}
+            "http" if is_loopback(&url) => {}
             "http" => return refuse("use https: plain http would show the secret to the network"),
             _ => return refuse("use https"),
         }
@@ -61,9 +61,9 @@ impl BaseUrl {
         Ok(BaseUrl(url))
     }
 
-    /// Whether the service is on this machine. The name `localhost` is never looked up, so that it is.
+    /// Whether the service is on this machine.
     pub(crate) fn is_loopback(&self) -> bool {
-        is_loopback(&self.0) == Some(true)
+        is_loopback(&self.0)
     }
 
     /// Whether it is spoken to without TLS, which is only done on this machine.
@@ -79,15 +79,6 @@ impl BaseUrl {
         }
         url
     }
-}
-
-/// Whether a URL's host is this machine; none when it has no host.
-fn is_loopback(url: &Url) -> Option<bool> {
-    Some(match url.host()? {
-        Host::Domain(name) => name == "localhost",
-        Host::Ipv4(address) => address.is_loopback(),
-        Host::Ipv6(address) => IpAddr::V6(address).to_canonical().is_loopback(),
-    })
 }
 
 impl fmt::Display for BaseUrl {

@@ -2,7 +2,7 @@
 
 use super::profile::usual_path;
 use super::table::{Bounds, Kind, SETTINGS, Setting};
-use super::{BaseUrl, BudgetStore, Proxy, Value};
+use super::{BaseUrl, BudgetStore, Proxy};
 use crate::error::{Error, ErrorKind, Result};
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -14,9 +14,10 @@ const LONGEST_TEXT: usize = 16 * 1024;
 /// A longer text is not quoted in an error.
 const LONGEST_QUOTE: usize = 40;
 
-/// One value per setting, from whichever source goes first. `Config` is read from it, setting by setting.
+/// One value per setting, as text, from whichever source goes first. It may hold a secret, whichever setting it was meant
+/// for, so it is never shown. `Config` is read from it, setting by setting.
 #[derive(Debug)]
-pub(crate) struct Found(pub(super) BTreeMap<String, Value>);
+pub(crate) struct Found(pub(super) BTreeMap<String, Secret>);
 
 impl Found {
     /// A setting that has no default.
@@ -33,14 +34,9 @@ impl Found {
     }
 
     pub(crate) fn secret(&self, name: &str) -> Result<Option<Secret>> {
-        let setting = row(name)?;
-        match self.0.get(name) {
-            None => Ok(None),
-            Some(Value::Text(text)) => {
-                check_text(setting, text.expose()).map(|()| Some(text.clone()))
-            }
-            Some(other) => Err(wrong_type(setting, other)),
-        }
+        let secret = self.0.get(name);
+        secret.map_or(Ok(()), |text| check_text(name, text.expose()))?;
+        Ok(secret.cloned())
     }
 
     pub(crate) fn proxy(&self, name: &str) -> Result<Proxy> {
@@ -55,11 +51,12 @@ impl Found {
 
     /// A setting that is one of a few names.
     pub(crate) fn choice<T: FromStr>(&self, name: &str) -> Result<T> {
-        let setting = row(name)?;
-        let text = self.text(name)?.or_else(|| setting.default());
-        let text = text.unwrap_or_default();
-        text.parse()
-            .map_err(|_| wrong_type(setting, &text.as_str().into()))
+        self.text(name)?;
+        self.parsed(name)
+    }
+
+    pub(crate) fn boolean(&self, name: &str) -> Result<bool> {
+        self.parsed(name)
     }
 
     pub(crate) fn duration(&self, name: &str) -> Result<Duration> {
@@ -73,36 +70,27 @@ impl Found {
     pub(crate) fn number(&self, name: &str) -> Result<f64> {
         let setting = row(name)?;
         let Bounds { min, max, default } = setting.bounds().ok_or_else(|| unknown(name))?;
-        let (value, number) = match self.0.get(name) {
-            None => return Ok(default),
-            Some(value @ Value::Number(number)) => (value, Some(*number)),
-            Some(value @ Value::Text(text)) => (value, text.expose().trim().parse().ok()),
-            Some(value @ Value::Boolean(_)) => (value, None),
-        };
-        let is_whole = |number: f64| number.fract() == 0.0 || !number.is_finite();
-        match number {
-            Some(number) if matches!(setting.kind, Kind::Integer(_)) && !is_whole(number) => {
-                Err(config(setting.wrong_type(&number.to_string())))
-            }
-            Some(number) if (min..=max).contains(&number) => Ok(number),
-            Some(number) => Err(config(setting.out_of_range(number))),
-            None => Err(wrong_type(setting, value)),
+        if !self.0.contains_key(name) {
+            return Ok(default);
+        }
+        let number: f64 = self.parsed(name)?;
+        let is_whole = number.fract() == 0.0 || !number.is_finite();
+        if matches!(setting.kind, Kind::Integer(_)) && !is_whole {
+            return Err(config(setting.wrong_type(&number.to_string())));
+        }
+        match (min..=max).contains(&number) {
+            true => Ok(number),
+            false => Err(config(setting.out_of_range(number))),
         }
     }
 
-    pub(crate) fn boolean(&self, name: &str) -> Result<bool> {
+    /// A value, or the default, in the form that the kind of the setting demands.
+    fn parsed<T: FromStr>(&self, name: &str) -> Result<T> {
         let setting = row(name)?;
-        let value = match (self.0.get(name), setting.kind) {
-            (None, Kind::Boolean(default)) => return Ok(default),
-            (None, _) => return Err(unknown(name)),
-            (Some(value), _) => value,
-        };
-        let read = match value {
-            Value::Boolean(value) => Some(*value),
-            Value::Text(text) => text.expose().trim().parse().ok(),
-            Value::Number(_) => None,
-        };
-        read.ok_or_else(|| wrong_type(setting, value))
+        let text = self.0.get(name).map(|text| text.expose().trim().to_owned());
+        let text = text.or_else(|| setting.default()).unwrap_or_default();
+        let wrong = |_| config(setting.wrong_type(&quoted(&text)));
+        text.parse().map_err(wrong)
     }
 
     /// Refuses values for what is no setting.
@@ -137,18 +125,8 @@ pub(super) fn unknown(name: &str) -> Error {
     ))
 }
 
-/// What was given for a setting is nothing that it can be.
-fn wrong_type(setting: &Setting, value: &Value) -> Error {
-    config(setting.wrong_type(&match value {
-        Value::Text(text) => quoted(text.expose()),
-        // It may be a secret.
-        Value::Number(_) => "a number".to_owned(),
-        Value::Boolean(value) => value.to_string(),
-    }))
-}
-
 /// Refuses what could not be an identifier, a secret or a URL, and never shows it.
-fn check_text(setting: &Setting, value: &str) -> Result<()> {
+fn check_text(name: &str, value: &str) -> Result<()> {
     let why = if value.is_empty() {
         "not be empty".into()
     } else if value.trim() != value {
@@ -162,7 +140,7 @@ fn check_text(setting: &Setting, value: &str) -> Result<()> {
     } else {
         return Ok(());
     };
-    Err(config(format!("{} must {why}", setting.name)))
+    Err(config(format!("{name} must {why}")))
 }
 
 fn quoted(text: &str) -> String {

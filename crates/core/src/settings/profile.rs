@@ -2,16 +2,15 @@
 //!
 //! Both may hold a secret, so both are refused when other users can read them.
 
-use super::Value;
 use super::found::{config, unknown};
-use super::table::{PROFILE, SETTINGS};
+use super::table::{Kind, PROFILE, SETTINGS};
 use crate::error::Result;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use talentdata_types::Secret;
-use toml::Table;
+use toml::{Table, Value};
 
 /// The section that is read when none is named.
 const DEFAULT: &str = "default";
@@ -23,7 +22,7 @@ const LARGEST: u64 = 1024 * 1024;
 pub(super) fn load(
     name: Option<&str>,
     environment: impl Fn(&str) -> Option<String>,
-) -> Result<Vec<(String, Value)>> {
+) -> Result<Vec<(String, Secret)>> {
     let Some(path) = path(environment) else {
         return match name {
             None => Ok(Vec::new()),
@@ -61,22 +60,19 @@ pub(super) fn load(
         .map_err(|error| config(format!("{shown} [{wanted}]: {}", error.message())))
 }
 
-/// A setting and its value, as the types of TOML say.
-fn entry(name: String, value: toml::Value) -> Result<(String, Value)> {
+/// A setting and its value.
+fn entry(name: String, value: Value) -> Result<(String, Secret)> {
     let mut settings = SETTINGS.iter().filter(|row| row.name != PROFILE);
     let Some(setting) = settings.find(|row| row.name == name) else {
         return Err(unknown(&name));
     };
-    let value = match value {
-        toml::Value::String(text) => Value::from(text),
-        toml::Value::Integer(number) => Value::Number(number as f64),
-        toml::Value::Float(number) => Value::Number(number),
-        toml::Value::Boolean(value) => Value::Boolean(value),
-        toml::Value::Datetime(_) | toml::Value::Array(_) | toml::Value::Table(_) => {
-            return Err(config(setting.wrong_type(value.type_str())));
-        }
+    let is_text = setting.bounds().is_none() && !matches!(setting.kind, Kind::Boolean(_));
+    let text = match value {
+        Value::String(text) => text,
+        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) if !is_text => value.to_string(),
+        _ => return Err(config(setting.wrong_type(value.type_str()))),
     };
-    Ok((name, value))
+    Ok((name, Secret::new(text)))
 }
 
 /// Where the profile file usually is, for messages.

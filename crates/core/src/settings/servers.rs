@@ -79,8 +79,9 @@ fn server(text: &str, schemes: [&str; 2], path: impl Fn(&str) -> bool) -> Option
     is_plain.then_some(url)
 }
 
-/// Whether the host is this machine. Of a scheme that browsers do not know, it is plain text.
-fn is_loopback(url: &Url) -> bool {
+/// Whether the host is this machine. The name `localhost` is never looked up, so that it is. Of a scheme that browsers do
+/// not know, an address is plain text.
+pub(super) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
     host == "localhost" || address.is_ok_and(|address| address.to_canonical().is_loopback())

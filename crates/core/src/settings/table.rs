@@ -17,8 +17,6 @@ pub struct Setting {
     pub name: &'static str,
     /// What values it takes.
     pub kind: Kind,
-    /// What it is about.
-    pub scope: Scope,
     /// What it is, as the end of a sentence that begins with "sets".
     pub what: &'static str,
     /// Whole sentences that a user needs as well; may be empty.
@@ -30,7 +28,7 @@ pub struct Setting {
 pub enum Kind {
     /// The address of a service.
     BaseUrl,
-    /// Any text that can be sent.
+    /// Any text that can be sent: as whom the service is called.
     Text,
     /// The same, never shown. On the command line it comes from a file.
     Secret,
@@ -85,126 +83,108 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "base_url",
         kind: BaseUrl,
-        scope: Scope::Service,
         what: "the address of the service, such as https://talent.example",
         note: "There is no default.",
     },
     Setting {
         name: "client_id",
         kind: Text,
-        scope: Scope::Service,
         what: "the client ID",
         note: "",
     },
     Setting {
         name: "client_secret",
         kind: Secret,
-        scope: Scope::Service,
         what: "the client secret",
         note: "No error and no log message contains it, but copies of it stay in the memory of the process.",
     },
     Setting {
         name: PROFILE,
         kind: Text,
-        scope: Scope::Service,
         what: "the section of the profile file to read, which must exist",
         note: "If none is selected, the section \"default\" applies, where there is one.",
     },
     Setting {
         name: "timeout",
         kind: Duration(bounds(0.001, DAY, 300.0)),
-        scope: Scope::Calls,
         what: "the time limit for a whole call, including retries and waiting for the request budget",
         note: "The time that a page of a scan waits for other pages, or for a service that is down, does not count.",
     },
     Setting {
         name: "attempt_timeout",
         kind: Duration(bounds(0.001, DAY, 60.0)),
-        scope: Scope::Calls,
         what: "the time limit for one attempt, from sending the request to the last byte of the response",
         note: "",
     },
     Setting {
         name: "connect_timeout",
         kind: Duration(bounds(0.001, DAY, 5.0)),
-        scope: Scope::Calls,
         what: "the time limit for connecting",
         note: "",
     },
     Setting {
         name: "idle_timeout",
         kind: Duration(bounds(0.001, DAY, 20.0)),
-        scope: Scope::Calls,
         what: "the time limit for a pause within a response",
         note: "",
     },
     Setting {
         name: "max_attempts",
         kind: Integer(bounds(1.0, 20.0, 4.0)),
-        scope: Scope::Calls,
         what: "the maximum number of times that a request is sent",
         note: "",
     },
     Setting {
         name: "max_wait",
         kind: Duration(bounds(0.0, DAY, 60.0)),
-        scope: Scope::Calls,
         what: "the longest wait that the service may request",
         note: "If it requests a longer one, the call fails with the error kind RateLimited.",
     },
     Setting {
         name: "max_outage",
         kind: Duration(bounds(0.0, DAY, 60.0)),
-        scope: Scope::Calls,
         what: "how long a scan goes on while the service is down, measured from the last request that succeeded",
         note: "Meanwhile, one request at a time probes the service. A single call ends after max_attempts.",
     },
     Setting {
         name: "share",
         kind: Number(bounds(0.025, 1.0, 1.0)),
-        scope: Scope::Calls,
         what: "the share of the company's 40 requests per second that the client may use",
         note: "",
     },
     Setting {
         name: "paced",
         kind: Boolean(true),
-        scope: Scope::Calls,
         what: "whether to keep to 40 requests per second",
         note: "The value false is for a service without a rate limit; the documented client rule is kept in either case.",
     },
     Setting {
         name: "budget",
         kind: Budget,
-        scope: Scope::Calls,
         what: "where the request budget is kept, and so who shares it: process, host, or the URL of a Redis or Valkey server",
         note: "With host, all processes of this user on this host that use the same client share one budget.",
     },
     Setting {
         name: "on_unreachable",
         kind: Choice(&["share", "wait"]),
-        scope: Scope::Calls,
         what: "what to do while the shared budget cannot be reached: spend an equal share of it, or wait",
         note: "",
     },
     Setting {
         name: "priority",
         kind: Choice(&["normal", "foreground", "background"]),
-        scope: Scope::Calls,
         what: "the priority of scans, among all that share the budget",
         note: "Single calls go before scans; a scan in the foreground goes with them, and one in the background after all others.",
     },
     Setting {
         name: "token_cache",
         kind: Choice(&["process", "host"]),
-        scope: Scope::Calls,
         what: "who shares an access token: process, where each client has its own, or host, where the processes of this user on this host share one",
         note: "The value host is for services that accept only the newest token of a client. The processes need the same credentials; the token is in a file that only this user can read.",
     },
     Setting {
         name: "proxy",
         kind: Proxy,
-        scope: Scope::Calls,
         what: "the proxy to connect through: a URL such as http://proxy.example:3128, or none",
         note: "Where none is set, HTTPS_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy.",
     },
@@ -222,6 +202,14 @@ impl Setting {
         match self.kind {
             Secret => flag + "-file",
             _ => flag,
+        }
+    }
+
+    /// What it is about.
+    pub fn scope(&self) -> Scope {
+        match self.kind {
+            BaseUrl | Text | Secret => Scope::Service,
+            _ => Scope::Calls,
         }
     }
 

@@ -5,7 +5,7 @@
 
 use super::profile::{load, refuse_owner};
 use super::table::{Bounds, Kind, PROFILE, SETTINGS, Setting};
-use super::{Builder, Config, Value};
+use super::{Builder, Config};
 use crate::error::{Error, ErrorKind, Result};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -21,11 +21,11 @@ fn directory(text: &str, mode: u32) -> tempfile::TempDir {
 }
 
 /// The settings with these values, these variables, and these lines in the default section of the profile file.
-fn config(values: &[(&str, Value)], variables: &[(&str, &str)], lines: &str) -> Result<Config> {
+fn config(values: &[(&str, &str)], variables: &[(&str, &str)], lines: &str) -> Result<Config> {
     let directory = directory(&format!("[default]\n{lines}\n"), 0o600);
     let mut builder = Builder::default();
     for (name, value) in values {
-        builder.set(name, value.clone());
+        builder.set(name, value);
     }
     let found = builder.found(|variable| {
         let is_it = |name: &str| variable == format!("TALENTDATA_{}", name.to_uppercase());
@@ -71,21 +71,22 @@ fn toml(setting: &Setting, text: &str) -> String {
 }
 
 /// The setting without which there is no configuration, where it is not the one that is looked at.
-fn address(name: &str) -> Option<(&'static str, Value)> {
-    (name != "base_url").then(|| ("base_url", "https://talent.example".into()))
+fn address(name: &str) -> Option<(&'static str, &'static str)> {
+    (name != "base_url").then_some(("base_url", "https://talent.example"))
 }
 
 #[test]
 fn an_explicit_value_goes_before_the_environment_and_that_before_the_profile() {
     for setting in SETTINGS.iter().filter(|row| row.name != PROFILE) {
-        let (name, [first, second, third]) = (setting.name, &good(setting));
-        let given =
-            |text: &str| Vec::from_iter([(name, text.into())].into_iter().chain(address(name)));
+        let name = setting.name;
+        let good = good(setting);
+        let [first, second, third] = good.each_ref().map(String::as_str);
+        let given = |text| Vec::from_iter([(name, text)].into_iter().chain(address(name)));
         let address = Vec::from_iter(address(name));
         let [one, two, three] =
             [first, second, third].map(|text| content(config(&given(text), &[], "")));
         assert!(one != two && two != three, "{name}");
-        let (line, variable) = (toml(setting, third), [(name, second.as_str())]);
+        let (line, variable) = (toml(setting, third), [(name, second)]);
         assert_eq!(content(config(&address, &[], &line)), three, "{name}");
         assert_eq!(content(config(&address, &variable, &line)), two, "{name}");
         assert_eq!(
@@ -96,10 +97,8 @@ fn an_explicit_value_goes_before_the_environment_and_that_before_the_profile() {
         // The default that is told is the one that applies.
         if let Some(default) = setting.default() {
             let default = given(default.trim_end_matches(" s"));
-            assert_eq!(
-                content(config(&default, &[], "")),
-                content(config(&address, &[], ""))
-            );
+            let default = content(config(&default, &[], ""));
+            assert_eq!(default, content(config(&address, &[], "")));
         }
     }
 }
@@ -117,7 +116,7 @@ fn a_wrong_value_ends_in_the_same_error_from_every_source() {
             ),
         };
         let address = Vec::from_iter(address(name));
-        let given = Vec::from_iter([(name, text.into())].into_iter().chain(address.clone()));
+        let given = Vec::from_iter([(name, text)].into_iter().chain(address.clone()));
         let mut errors = vec![
             config(&given, &[], ""),
             config(&address, &[(name, text)], ""),
@@ -154,25 +153,18 @@ fn what_is_no_value_and_no_setting_is_said() {
     let rows = WRONG.lines().filter_map(|line| line.split_once(" | "));
     let rows = rows.map(|(name, rest)| {
         let (value, wanted) = rest.split_once("| ").unwrap();
-        (name, Value::from(value.trim()), wanted)
+        (name, value.trim(), wanted)
     });
+    let long = "x".repeat(20_000);
     let texts = [
+        ("client_id", "a\0b", "client_id must not contain control"),
         (
-            Value::Boolean(true),
-            "client_id must be a string (got true)",
-        ),
-        (
-            "a\0b".into(),
-            "client_id must not contain control characters",
-        ),
-        (
-            "x".repeat(20_000).into(),
+            "client_id",
+            &long,
             "client_id must not be longer than 16 KiB",
         ),
     ];
-    for (name, value, wanted) in
-        rows.chain(texts.map(|(value, wanted)| ("client_id", value, wanted)))
-    {
+    for (name, value, wanted) in rows.chain(texts) {
         let address = address(name).unwrap();
         let error = config(&[address, (name, value)], &[], "").unwrap_err();
         assert!(error.message().starts_with(wanted), "{error}");
@@ -193,13 +185,9 @@ fn what_is_no_value_and_no_setting_is_said() {
 #[test]
 fn no_password_is_shown_with_the_settings() {
     let proxy = "http://user:CANARY@proxy.example:3128";
-    let secret = ("client_secret", "CANARY-1234".into());
-    let config = config(
-        &[address("").unwrap(), secret, ("proxy", proxy.into())],
-        &[],
-        "",
-    )
-    .unwrap();
+    let secret = ("client_secret", "CANARY-1234");
+    let values = [address("").unwrap(), secret, ("proxy", proxy)];
+    let config = config(&values, &[], "").unwrap();
     assert_eq!(
         config.require_credentials().unwrap_err().kind(),
         ErrorKind::Config
@@ -265,6 +253,11 @@ fn a_section_is_read_by_its_name_and_a_malformed_file_is_refused_without_a_quote
             "[default]\nclient_secret = [\"CANARY\"]",
             None,
             "must be a string (got array)",
+        ),
+        (
+            "[default]\nclient_id = 12",
+            None,
+            "must be a string (got integer)",
         ),
     ] {
         let error: Error = section(&directory_of(text), name).unwrap_err();

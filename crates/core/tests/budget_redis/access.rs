@@ -5,8 +5,6 @@ use crate::server::Server;
 use std::time::Duration;
 use talentdata_core::Client;
 use talentdata_sandbox::limit::Policy;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
 
 const PASSWORD: &str = "CANARY-of-the-server";
 
@@ -61,31 +59,4 @@ async fn a_wrong_password_is_reported_and_not_shown() {
     ] {
         assert!(!shown.contains("CANARY"), "{shown}");
     }
-}
-
-/// Nothing is said before the server has shown who it is; and whoever cannot show it is told nothing.
-#[tokio::test]
-async fn the_password_waits_for_tls() {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let heard = tokio::spawn(async move {
-        let (mut socket, _) = listener.accept().await.unwrap();
-        let mut heard = vec![0; 4096];
-        let length = socket.read(&mut heard).await.unwrap();
-        heard.truncate(length);
-        socket.write_all(b"+OK\r\n").await.unwrap();
-        // Until the client ends the connection.
-        let more = socket.read_to_end(&mut heard).await;
-        drop(more);
-        heard
-    });
-    let sandbox = service(Policy::TokenBucket);
-    let budget = format!("rediss://:{PASSWORD}@127.0.0.1:{port}");
-    let client = client(&access(&sandbox), &budget);
-    client.version().await.unwrap();
-    assert!(client.budget().unreachable_reason.is_some());
-    let heard = heard.await.unwrap();
-    assert_eq!(heard.first(), Some(&0x16), "a TLS handshake");
-    let password = PASSWORD.as_bytes();
-    assert!(!heard.windows(password.len()).any(|part| part == password));
 }

@@ -2,11 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod access;
-#[cfg(target_os = "linux")]
-mod clock;
 mod failures;
 mod members;
-mod phases;
 mod proxy;
 #[allow(dead_code, reason = "the tests of the script need one of each kind")]
 mod server;

@@ -27,9 +27,8 @@ pub(crate) static BUSY: Semaphore = Semaphore::const_new(3);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Kind {
     Scan,
+    /// At least one.
     Single,
-    /// One single call.
-    Call,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -42,7 +41,7 @@ struct Task {
 }
 
 /// What a member prints: when each page came, and how long each single call took, all in milliseconds; what a receipt
-/// says of its budget; and whether it reaches the budget at the end.
+/// says of its budget; and whether it reaches the budget at the end, where it has time for that.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub(crate) pages: Vec<u64>,
@@ -105,9 +104,17 @@ pub(crate) fn access(sandbox: &Sandbox) -> [String; 3] {
     .map(str::to_owned)
 }
 
-/// A process of this test program that is a member until then.
-pub(crate) fn member(test: &str, sandbox: &Sandbox, budget: &str, kind: Kind, until: u64) -> Child {
-    command(test, sandbox, budget, kind, until).spawn().unwrap()
+/// Processes of this test program that are members until then.
+pub(crate) fn members(
+    count: usize,
+    test: &str,
+    sandbox: &Sandbox,
+    budget: &str,
+    kind: Kind,
+    until: u64,
+) -> Vec<Child> {
+    let mut command = command(test, sandbox, budget, kind, until);
+    (0..count).map(|_| command.spawn().unwrap()).collect()
 }
 
 /// The command that starts it.
@@ -187,15 +194,15 @@ pub(crate) async fn act_as_member() {
                 }
             }
         }
-        Kind::Single => {
-            while milliseconds() < task.until {
-                call().await;
-                tokio::time::sleep(PAUSE).await;
+        Kind::Single => loop {
+            call().await;
+            if milliseconds() >= task.until {
+                break;
             }
-        }
-        Kind::Call => call().await,
+            tokio::time::sleep(PAUSE).await;
+        },
     }
-    let has_contact = has_contact(&client).await;
+    let has_contact = task.until > 0 && has_contact(&client).await;
     let budget = serde_json::to_value(client.budget()).unwrap();
     let report = Report {
         pages,

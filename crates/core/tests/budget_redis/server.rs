@@ -5,7 +5,7 @@ use redis::aio::MultiplexedConnection;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -31,23 +31,18 @@ impl Server {
     pub(crate) async fn both() -> Vec<Self> {
         let mut servers = Vec::new();
         for program in PROGRAMS {
-            servers.push(Self::start(program, &[], &[]).await);
+            servers.push(Self::start(program, &[]).await);
         }
         servers
     }
 
     /// Valkey, with options of its command line.
     pub(crate) async fn valkey(options: &[&str]) -> Self {
-        Self::start(PROGRAMS[0], options, &[]).await
-    }
-
-    /// Valkey, with these variables in its environment.
-    pub(crate) async fn valkey_with(variables: &[(&str, &Path)]) -> Self {
-        Self::start(PROGRAMS[0], &[], variables).await
+        Self::start(PROGRAMS[0], options).await
     }
 
     /// The program that this variable names.
-    async fn start(variable: &str, options: &[&str], variables: &[(&str, &Path)]) -> Self {
+    async fn start(variable: &str, options: &[&str]) -> Self {
         let program = std::env::var_os(variable).map(PathBuf::from);
         let program = program.unwrap_or_else(|| {
             panic!("{variable} names no server; `cargo xtask test rust` sets it")
@@ -58,7 +53,7 @@ impl Server {
             let directory = tempfile::tempdir().unwrap();
             let mut server = Server {
                 port,
-                child: spawn(&program, directory.path(), port, options, variables),
+                child: spawn(&program, directory.path(), port, options),
                 program: program.clone(),
                 directory,
             };
@@ -72,7 +67,7 @@ impl Server {
     /// Kills the server, and starts another one in its place, which knows nothing.
     pub(crate) async fn restart(&mut self) {
         self.stop();
-        self.child = spawn(&self.program, self.directory.path(), self.port, &[], &[]);
+        self.child = spawn(&self.program, self.directory.path(), self.port, &[]);
         assert!(self.answers().await, "the server does not come back");
     }
 
@@ -107,23 +102,6 @@ impl Server {
         let () = command.query_async(&mut connection).await.unwrap();
     }
 
-    /// Waits until its wall clock is so many seconds ahead: a server answers `TIME` from a clock that it reads only now
-    /// and then.
-    pub(crate) async fn shows(&self, ahead: f64) {
-        let mut connection = self.connection().await;
-        for _ in 0..ATTEMPTS {
-            let time = redis::cmd("TIME").query_async(&mut connection).await;
-            let (seconds, micros): (f64, f64) = time.unwrap();
-            let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
-            let shown = seconds + micros / 1e6 - now;
-            if (shown - ahead).abs() < 5.0 {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        panic!("the clock of the server is not {ahead} s ahead");
-    }
-
     /// Waits until the server holds something.
     pub(crate) async fn has_keys(&self) {
         for _ in 0..ATTEMPTS {
@@ -135,32 +113,19 @@ impl Server {
         panic!("the server holds nothing");
     }
 
-    /// Everything that all keys of all databases hold, as text.
+    /// Everything that all keys of the first databases hold, as text.
     pub(crate) async fn kept(&self) -> String {
+        let script = r#"local kept = ""
+            for database = 0, 3 do
+                redis.call("SELECT", database)
+                for _, key in ipairs(redis.call("KEYS", "*")) do
+                    kept = kept .. key .. ": " .. redis.call("GET", key) .. "\n"
+                end
+            end
+            return kept"#;
         let mut connection = self.connection().await;
-        let mut kept = String::new();
-        for database in 0..16 {
-            let mut select = redis::cmd("SELECT");
-            let () = select
-                .arg(database)
-                .query_async(&mut connection)
-                .await
-                .unwrap();
-            let all = redis::cmd("KEYS")
-                .arg("*")
-                .query_async(&mut connection)
-                .await;
-            let keys: Vec<String> = all.unwrap();
-            for key in keys {
-                let text = redis::cmd("GET")
-                    .arg(&key)
-                    .query_async(&mut connection)
-                    .await;
-                let text: String = text.unwrap();
-                kept += &format!("{key}: {text}\n");
-            }
-        }
-        kept
+        let script = redis::Script::new(script);
+        script.invoke_async(&mut connection).await.unwrap()
     }
 
     /// A connection without a password.
@@ -186,28 +151,19 @@ async fn replies(port: u16) -> bool {
     sent.is_ok() && socket.read_exact(&mut first).await.is_ok() && b"+-".contains(&first[0])
 }
 
-fn spawn(
-    program: &Path,
-    directory: &Path,
-    port: u16,
-    options: &[&str],
-    variables: &[(&str, &Path)],
-) -> Child {
-    Command::new(program)
-        .current_dir(directory)
-        .envs(variables.iter().copied())
-        .args([
-            "--port",
-            &port.to_string(),
-            "--bind",
-            "127.0.0.1",
-            "--save",
-            "",
-        ])
-        .args(options)
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap_or_else(|error| panic!("cannot start {}: {error}", program.display()))
+fn spawn(program: &Path, directory: &Path, port: u16, options: &[&str]) -> Child {
+    let mut command = Command::new(program);
+    command.current_dir(directory).args(options);
+    command.args([
+        "--bind",
+        "127.0.0.1",
+        "--save",
+        "",
+        "--port",
+        &port.to_string(),
+    ]);
+    let spawned = command.stdout(Stdio::null()).spawn();
+    spawned.unwrap_or_else(|error| panic!("cannot start {}: {error}", program.display()))
 }
 
 impl Drop for Server {

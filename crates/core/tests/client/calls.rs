@@ -3,81 +3,138 @@
 use crate::start;
 use crate::stub::{reply, serve, serve_api, settings, token};
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use talentdata_core::scan::{Completeness, ScanOptions};
-use talentdata_core::types::{CREATE_TOKEN, LIST_CONTACTS, Method, Operation, Resource, TokenUse};
+use talentdata_core::types::{
+    CHECK_VERSION, CREATE_TOKEN, LIST_CONTACTS, Method, Operation, Resource, TokenUse,
+};
 use talentdata_core::{Arguments, ErrorKind, RawRecord};
 use talentdata_sandbox::Options;
 
 /// An operation that the spec does not have.
 const fn operation(method: Method, idempotent: bool) -> Operation {
     Operation {
-        id: "putTogether",
-        name: "put_together",
-        command: "put-together",
         method,
         path: "/v1/together",
-        group: "",
-        summary: "",
-        description: "",
         token: TokenUse::Always,
         idempotent,
-        deprecated: false,
         answers: false,
-        callable: true,
         parameters: &[],
         body: None,
+        ..*CHECK_VERSION
     }
 }
 
+static GET: Operation = operation(Method::Get, true);
 static POST: Operation = operation(Method::Post, false);
 static PUT: Operation = operation(Method::Put, true);
 static MARKED: Operation = operation(Method::Post, true);
 
-/// How often an operation arrives at a service that first answers with this status, or closes the connection where there
-/// is none, and then answers with success; and how the call ends.
-async fn sent(operation: &'static Operation, first: Option<u16>) -> (usize, Option<ErrorKind>) {
-    let arrived = Arc::new(AtomicUsize::new(0));
-    let counter = Arc::clone(&arrived);
-    let issued = AtomicUsize::new(0);
+/// A status with its headers; without one, the service ends the connection.
+type Answer = (Option<u16>, &'static str);
+
+/// How a call ends, and how many requests of it arrive and how many for tokens.
+type Outcome = (Option<ErrorKind>, u32, u64);
+
+/// What a service that issues such tokens answers to the requests in turn, the last again and again, and what becomes of so
+/// many calls, of which all but the last succeed.
+async fn calls(
+    operation: &'static Operation,
+    (calls, max_attempts): (u32, u32),
+    (lifetime, headers): (f64, &'static str),
+    answers: Vec<Answer>,
+) -> Outcome {
+    let tokens = Arc::new(AtomicU64::new(0));
+    let requests = Arc::new(AtomicU64::new(0));
+    let counts = [Arc::clone(&tokens), Arc::clone(&requests)];
     let url = serve(move |request, socket| {
         if request.asks_for_a_token() {
-            let number = issued.fetch_add(1, Ordering::SeqCst);
-            let token = token(&format!("access-token-{number}"), 3600.0);
-            return reply(socket, 200, "", token);
+            let number = tokens.fetch_add(1, Ordering::SeqCst);
+            let token = token(&format!("token-number-{number}"), lifetime);
+            return reply(socket, 200, headers, token);
         }
-        match counter.fetch_add(1, Ordering::SeqCst) {
-            0 => match first {
-                None => drop(socket.shutdown(std::net::Shutdown::Both)),
-                Some(status) => reply(socket, status, "retry-after: 0\r\n", "{}"),
-            },
-            _ => reply(socket, 200, "", "{}"),
+        let number = requests.fetch_add(1, Ordering::SeqCst) as usize;
+        match answers[number.min(answers.len() - 1)] {
+            (Some(status), headers) => reply(socket, status, headers, "{}"),
+            (None, _) => drop(socket.shutdown(std::net::Shutdown::Both)),
         }
     });
-    let client = settings(&url).build().unwrap();
+    let client = settings(&url).max_attempts(max_attempts).build().unwrap();
+    for _ in 1..calls {
+        let first = client.invoke(operation, Arguments::default()).await;
+        first.unwrap();
+    }
     let ended = client.invoke(operation, Arguments::default()).await;
-    let kind = ended.err().map(|error| error.kind());
-    (arrived.load(Ordering::SeqCst), kind)
+    let [tokens, requests] = counts.map(|count| count.load(Ordering::SeqCst));
+    if let Err(error) = &ended {
+        assert_eq!(error.attempts(), requests as u32 + 1 - calls, "{error}");
+    }
+    (
+        ended.err().map(|error| error.kind()),
+        requests as u32,
+        tokens,
+    )
+}
+
+const HOUR: (f64, &str) = (3600.0, "");
+const OK: Answer = (Some(200), "");
+const REFUSED: Answer = (Some(401), "");
+const CLOSES: Answer = (None, "");
+
+fn limited(headers: &'static str) -> Answer {
+    (Some(429), headers)
 }
 
 #[tokio::test]
 async fn what_may_have_been_carried_out_is_sent_again_only_if_that_does_no_harm() {
+    let server = Some(ErrorKind::Server);
     for (first, kind) in [
-        (Some(500), ErrorKind::Server),
-        (Some(503), ErrorKind::Server),
-        (None, ErrorKind::Transport),
+        ((Some(500), ""), server),
+        ((Some(503), "retry-after: 0\r\n"), server),
+        (CLOSES, Some(ErrorKind::Transport)),
     ] {
-        assert_eq!(sent(&POST, first).await, (1, Some(kind)), "{first:?}");
+        let outcome = calls(&POST, (1, 4), HOUR, vec![first, OK]).await;
+        assert_eq!(outcome, (kind, 1, 1), "{first:?}");
         for repeatable in [&PUT, &MARKED] {
-            assert_eq!(sent(repeatable, first).await, (2, None), "{first:?}");
+            let outcome = calls(repeatable, (1, 4), HOUR, vec![first, OK]).await;
+            assert_eq!(outcome, (None, 2, 1), "{first:?}");
         }
     }
     // These were not carried out.
-    for first in [Some(429), Some(401)] {
-        assert_eq!(sent(&POST, first).await, (2, None), "{first:?}");
+    for (first, tokens) in [(limited("retry-after: 0\r\n"), 1), (REFUSED, 2)] {
+        let outcome = calls(&POST, (1, 4), HOUR, vec![first, OK]).await;
+        assert_eq!(outcome, (None, 2, tokens), "{first:?}");
     }
+}
+
+#[tokio::test]
+async fn the_rate_limit_and_refused_tokens_share_the_attempts() {
+    let rate_limited = Some(ErrorKind::RateLimited);
+    let always = vec![limited("x-ratelimit-reset: 1\r\n")];
+    let outcome = calls(&GET, (1, 2), HOUR, always).await;
+    assert_eq!(outcome, (rate_limited, 2, 1));
+    // The first token works once, and then the service refuses by turns.
+    let soon = limited("x-ratelimit-reset: 0.05\r\n");
+    let turns = vec![OK, soon, REFUSED, soon];
+    let outcome = calls(&GET, (2, 3), HOUR, turns).await;
+    assert_eq!(outcome, (rate_limited, 4, 2));
+}
+
+#[tokio::test]
+async fn tokens_that_help_nothing_are_not_fetched_for_ever() {
+    let refused = (Some(ErrorKind::Auth), 2, 2);
+    // One that is refused as soon as it is issued is renewed once.
+    assert_eq!(calls(&GET, (1, 4), HOUR, vec![REFUSED]).await, refused);
+    // It expires during the wait that it came with. Its life is only what the service says; whether it still takes the token
+    // is seen by trying.
+    let short = (
+        1.0,
+        "x-ratelimit-limit: 40;w=1\r\nx-ratelimit-remaining: 0\r\nx-ratelimit-reset: 1.2\r\n",
+    );
+    assert_eq!(calls(&GET, (1, 4), short, vec![OK]).await, (None, 1, 1));
+    assert_eq!(calls(&GET, (1, 4), short, vec![REFUSED]).await, refused);
 }
 
 /// The gate alone decides when, and nothing may make the next request of a refused call come sooner than before.
@@ -97,25 +154,24 @@ async fn a_call_that_is_refused_again_waits_longer_though_others_are_served() {
         (status, "retry-after: 0\r\n", "{}".to_owned())
     });
     let client = settings(&url).max_attempts(5).build().unwrap();
-    let others = {
-        let client = client.clone();
-        tokio::spawn(async move {
-            loop {
-                client.version().await.unwrap();
-            }
-        })
+    let others = async {
+        loop {
+            client.version().await.unwrap();
+        }
     };
-    client.invoke(&POST, Arguments::default()).await.unwrap();
-    others.abort();
-    let arrived = arrived.lock().unwrap();
-    let gaps = arrived
-        .windows(2)
-        .map(|pair| (pair[1] - pair[0]).as_secs_f64());
-    let gaps: Vec<f64> = gaps.collect();
-    assert_eq!(gaps.len(), REFUSALS);
-    for (gap, least) in gaps.iter().zip([0.125, 0.25, 0.5, 1.0]) {
-        assert!(*gap >= least, "{gaps:?}");
+    tokio::select! {
+        ended = client.invoke(&POST, Arguments::default()) => drop(ended.unwrap()),
+        () = others => {}
     }
+    let arrived = arrived.lock().unwrap();
+    let gaps = arrived.windows(2).map(|pair| pair[1] - pair[0]);
+    let gaps: Vec<f64> = gaps.map(|gap| gap.as_secs_f64()).collect();
+    let least = [0.125, 0.25, 0.5, 1.0];
+    assert_eq!(gaps.len(), REFUSALS);
+    assert!(
+        gaps.iter().zip(least).all(|(gap, least)| *gap >= least),
+        "{gaps:?}"
+    );
 }
 
 #[tokio::test]

@@ -4,7 +4,6 @@
 mod form;
 
 use crate::start;
-use crate::stub::post_rules;
 use form::{Case, ExpectedError, Suite, Verb};
 use serde_json::Value;
 use std::path::Path;
@@ -73,7 +72,8 @@ async fn run(case: &Case) {
         faults: true,
         ..defaults
     });
-    post_rules(sandbox.base_url(), &case.rules);
+    let rules = serde_json::json!({ "rules": case.rules });
+    sandbox.set_faults(&rules.to_string()).unwrap();
     let secret = case.client.client_secret.as_deref();
     let secret = secret.unwrap_or(sandbox.client_secret());
     builder.client_secret(secret);

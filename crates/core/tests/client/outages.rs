@@ -238,44 +238,6 @@ async fn a_single_call_does_not_queue_behind_a_scan_that_waits() {
 }
 
 #[tokio::test]
-async fn the_rate_limit_and_refused_tokens_share_the_attempts() {
-    let requests = Arc::new(AtomicU64::new(0));
-    let counter = Arc::clone(&requests);
-    let limited = stub::serve(move |_, socket| {
-        counter.fetch_add(1, Ordering::Relaxed);
-        stub::reply(socket, 429, "x-ratelimit-reset: 1\r\n", "");
-    });
-    let client = stub::settings(&limited).max_attempts(2).build().unwrap();
-    let error = client.version().await.unwrap_err();
-    let facts = (error.kind(), error.attempts());
-    assert_eq!(facts, (ErrorKind::RateLimited, 2));
-    assert_eq!(requests.load(Ordering::Relaxed), 2);
-    // Each token works once, and then the service refuses by turns.
-    let (counter, tokens) = (Arc::new(AtomicU64::new(0)), AtomicU64::new(0));
-    let requests = Arc::clone(&counter);
-    let base_url = stub::serve(move |request, socket| {
-        if request.asks_for_a_token() {
-            let number = tokens.fetch_add(1, Ordering::Relaxed);
-            let token = stub::token(&format!("token-number-{number}"), 3600.0);
-            return stub::reply(socket, 200, "", token);
-        }
-        match counter.fetch_add(1, Ordering::Relaxed) {
-            0 => stub::reply(socket, 200, "", PERMISSIONS),
-            number if number % 2 == 1 => {
-                stub::reply(socket, 429, "x-ratelimit-reset: 0.05\r\n", "");
-            }
-            _ => stub::reply(socket, 401, "", ""),
-        }
-    });
-    let client = stub::settings(&base_url).max_attempts(3).build().unwrap();
-    client.permissions().await.unwrap();
-    let error = client.permissions().await.unwrap_err();
-    let facts = (error.kind(), error.attempts());
-    assert_eq!(facts, (ErrorKind::RateLimited, 3));
-    assert_eq!(requests.load(Ordering::Relaxed), 4);
-}
-
-#[tokio::test]
 async fn a_scan_keeps_its_time_limit_under_the_rate_limit() {
     const WAIT: &str =
         "x-ratelimit-limit: 40;w=1\r\nx-ratelimit-remaining: 0\r\nx-ratelimit-reset: 30\r\n";

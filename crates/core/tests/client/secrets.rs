@@ -74,11 +74,11 @@ async fn error_of(token: &str, reply: &Value) -> Error {
         ..Options::default()
     });
     let issued = json!({"access_token": token, "token_type": "Bearer", "expires_in": 3600});
-    let rules = [
-        json!({"match": {"path": "/v1/oauth/token"}, "reply": {"status": 200, "body": issued}}),
-        json!({"match": {"path": "/v1/contacts"}, "reply": reply}),
-    ];
-    stub::post_rules(sandbox.base_url(), &rules);
+    let rules = json!({"rules": [
+        {"match": {"path": "/v1/oauth/token"}, "reply": {"status": 200, "body": issued}},
+        {"match": {"path": "/v1/contacts"}, "reply": reply},
+    ]});
+    sandbox.set_faults(&rules.to_string()).unwrap();
     let contacts = settings.build().unwrap().resource(Resource::Contacts);
     contacts.page(None, 0).await.unwrap_err()
 }

@@ -3,7 +3,6 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
@@ -145,26 +144,12 @@ pub(crate) fn settings(base_url: &str) -> Builder {
     builder
 }
 
-/// Gives a sandbox fault rules.
-pub(crate) fn post_rules(base_url: &str, rules: &[Value]) {
-    let rules = serde_json::json!({ "rules": rules }).to_string();
-    exchange(base_url, "POST", "/__faults", &rules);
-}
-
 /// What a sandbox tells of itself.
 pub(crate) fn get(base_url: &str, path: &str) -> String {
-    exchange(base_url, "GET", path, "")
-}
-
-fn exchange(base_url: &str, method: &str, path: &str, body: &str) -> String {
     let host = base_url.trim_start_matches("http://");
-    let length = body.len();
     let mut socket = TcpStream::connect(host).unwrap();
-    write!(
-        socket,
-        "{method} {path} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
-    )
-    .unwrap();
+    let head = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+    socket.write_all(head.as_bytes()).unwrap();
     let mut answer = String::new();
     socket.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 2"), "{answer}");

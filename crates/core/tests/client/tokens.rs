@@ -1,9 +1,7 @@
 //! One token however many callers wait, renewed as it runs out.
 
-use crate::stub::PERMISSIONS;
 use crate::{start, stub};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::Duration;
 use talentdata_core::{Client, Error, ErrorKind};
 use talentdata_sandbox::Options;
@@ -99,42 +97,4 @@ async fn tokens_that_are_revoked_every_nine_requests_do_not_end_a_scan() {
         Duration::from_millis(if status == 200 { 100 } else { 0 })
     })
     .await;
-}
-
-/// The outcome of a call where each token lives so long and comes with these headers, and how many were issued.
-async fn with_tokens(
-    status: u16,
-    lifetime: f64,
-    headers: &'static str,
-) -> (Result<(), ErrorKind>, u64) {
-    let issued = Arc::new(AtomicU64::new(0));
-    let counter = Arc::clone(&issued);
-    let base_url = stub::serve(move |request, socket| {
-        if request.asks_for_a_token() {
-            let number = counter.fetch_add(1, Ordering::Relaxed);
-            let token = stub::token(&format!("token-number-{number}"), lifetime);
-            return stub::reply(socket, 200, headers, token);
-        }
-        stub::reply(socket, status, "", PERMISSIONS);
-    });
-    let client = stub::settings(&base_url).build().unwrap();
-    let outcome = client.permissions().await.map(drop);
-    if let Err(error) = &outcome {
-        assert_eq!(error.attempts(), 2, "{error}");
-    }
-    let outcome = outcome.map_err(|error| error.kind());
-    (outcome, issued.load(Ordering::Relaxed))
-}
-
-#[tokio::test]
-async fn tokens_that_help_nothing_are_not_fetched_for_ever() {
-    let refused = Err(ErrorKind::Auth);
-    // One that is refused as soon as it is issued is renewed once.
-    assert_eq!(with_tokens(401, 3600.0, "").await, (refused, 2));
-    // It expires during the wait that it came with. Its life is only what the service says; whether it still takes the token
-    // is seen by trying.
-    let wait =
-        "x-ratelimit-limit: 40;w=1\r\nx-ratelimit-remaining: 0\r\nx-ratelimit-reset: 1.2\r\n";
-    assert_eq!(with_tokens(200, 1.0, wait).await, (Ok(()), 1));
-    assert_eq!(with_tokens(401, 1.0, wait).await, (refused, 2));
 }

@@ -100,20 +100,6 @@ impl List {
     }
 }
 
-/// A copy that somebody keeps by the changes.
-fn apply(copy: &mut BTreeMap<String, String>, changes: crate::Rows) {
-    for change in changes {
-        let change: Change = change.unwrap().to().unwrap();
-        match change.op.as_str() {
-            "insert" | "update" | "reappeared" => {
-                copy.insert(change.key, change.record.get().to_owned());
-            }
-            "delete" => drop(copy.remove(&change.key)),
-            op => assert_eq!(op, "missing"),
-        }
-    }
-}
-
 fn ids<'a>(texts: impl IntoIterator<Item = &'a String>) -> HashSet<String> {
     texts.into_iter().map(|text| id_of(text)).collect()
 }
@@ -195,7 +181,8 @@ fn run(seed: u64, syncs: u64) -> (usize, usize) {
         if truth.random.bool() {
             let mirror = trial.mirror();
             let again = applied.min(truth.random.u64(..number));
-            apply(&mut copy, mirror.changes(list, &At::Sync(again)).unwrap());
+            let changes = mirror.changes(list, &At::Sync(again)).unwrap();
+            apply(&mut copy, changes);
             applied = number;
             let current = trial.current().into_iter().map(|text| (id_of(&text), text));
             assert_eq!(copy, current.collect(), "seed {seed}, sync {number}");
@@ -207,10 +194,7 @@ fn run(seed: u64, syncs: u64) -> (usize, usize) {
 
 #[test]
 fn what_is_reported_has_happened_and_what_has_happened_is_reported() {
-    let rounds = std::env::var("TALENTDATA_ROUNDS")
-        .ok()
-        .and_then(|rounds| rounds.parse().ok())
-        .unwrap_or(10);
+    let rounds = rounds(10);
     let (mut reported, mut deletes) = (0, 0);
     for seed in 0..rounds {
         let (changes, of_them) = run(seed, 100);

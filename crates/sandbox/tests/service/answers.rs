@@ -116,9 +116,8 @@ fn wrong_requests_are_refused_with_the_reason() {
         assert_eq!(reply.header("content-type"), Some("application/json"));
         let challenge = (status == "401").then_some("Bearer");
         assert_eq!(reply.header("www-authenticate"), challenge, "{case}");
-        let message = reply.json()["error"]["message"]
-            .to_string()
-            .replace('\\', "");
+        let message = reply.json()["error"]["message"].to_string();
+        let message = message.replace('\\', "");
         assert!(message.contains(reason), "{case}: {message}");
         assert_eq!(message == "null", status == "200", "{case}");
         assert!(!message.contains(secret), "{message}");
@@ -136,13 +135,9 @@ fn tokens_are_new_each_time_and_end_as_the_service_says() {
     for (tokens, first) in [("all", 200), ("newest", 401)] {
         let tokens = tokens.parse().unwrap();
         let service = start(|options| options.tokens = tokens);
-        let reply = service
-            .ask("POST /v1/oauth/token", &service.credentials())
-            .json();
-        assert_eq!(
-            (&reply["token_type"], &reply["expires_in"]),
-            (&json!("Bearer"), &json!(3600))
-        );
+        let reply = service.ask("POST /v1/oauth/token", &service.credentials());
+        let reply = reply.json();
+        assert!(reply["token_type"] == "Bearer" && reply["expires_in"] == 3600);
         let token = reply["access_token"].as_str().unwrap();
         assert_ne!(token, service.token);
         assert_eq!(service.ask(permissions, "").status, first);
@@ -157,10 +152,8 @@ fn tokens_are_new_each_time_and_end_as_the_service_says() {
     }
     let token_lifetime = Duration::from_millis(500);
     let service = start(|options| options.token_lifetime = token_lifetime);
-    let reply = service
-        .ask("POST /v1/oauth/token", &service.credentials())
-        .json();
-    assert_eq!(reply["expires_in"].to_string(), "0.5");
+    let reply = service.ask("POST /v1/oauth/token", &service.credentials());
+    assert_eq!(reply.json()["expires_in"].to_string(), "0.5");
     sleep(token_lifetime);
     assert_eq!(service.ask("GET /v1/contacts", "").status, 401);
 }
@@ -169,22 +162,14 @@ fn tokens_are_new_each_time_and_end_as_the_service_says() {
 fn versions_are_reported_and_checked() {
     let service = start(|_| ());
     let report = service.get("/v1/version");
-    assert_eq!(
-        [&report["version"], &report["apiStatus"]],
-        ["1.8.2", "operational"]
-    );
-    let entries = report["endpoints"].as_object().unwrap();
-    let mut facts: Vec<String> = entries
-        .iter()
-        .map(|(name, entry)| {
-            let models = ["model_version", "service_version"].map(|one| entry[one].is_string());
-            let major = &entry["version"].as_str().unwrap()[..1];
-            format!(
-                "{name} {} {major} {models:?}",
-                entry["status"].as_str().unwrap()
-            )
-        })
-        .collect();
+    assert!(report["version"] == "1.8.2" && report["apiStatus"] == "operational");
+    let entries = report["endpoints"].as_object().unwrap().iter();
+    let facts = entries.map(|(name, entry)| {
+        let models = ["model_version", "service_version"].map(|one| entry[one].is_string());
+        let [status, version] = ["status", "version"].map(|one| entry[one].as_str().unwrap());
+        format!("{name} {status} {} {models:?}", &version[..1])
+    });
+    let mut facts: Vec<String> = facts.collect();
     facts.sort();
     let expected = "authentication operational 1 [false, false]
 companies alpha 0 [false, false]
@@ -341,10 +326,8 @@ fn every_request_counts_and_takes_the_latency_and_those_beyond_the_limit_get_429
         assert_eq!(reply.json()["error"].is_object(), status != 200);
     }
     let stats = service.stats();
-    assert_eq!(
-        (stats.requests, stats.limited, stats.token_posts),
-        (9, 3, 3)
-    );
+    let counts = (stats.requests, stats.limited, stats.token_posts);
+    assert_eq!(counts, (9, 3, 3));
     assert_eq!(stats.requests_by_path["/v1/contacts"], 2);
 }
 
@@ -370,9 +353,8 @@ fn answers_are_compressed_only_when_both_sides_want_it() {
 
 #[test]
 fn it_listens_on_loopback_with_credentials_of_its_own_and_is_gone_when_dropped() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = runtime.unwrap();
     // With or without an async runtime around it.
     let [one, other]: [Service; 2] = [start(|_| ()), runtime.block_on(async { start(|_| ()) })];
     assert!(one.base_url().starts_with("http://127.0.0.1:"));
@@ -396,16 +378,15 @@ fn it_listens_on_loopback_with_credentials_of_its_own_and_is_gone_when_dropped()
 fn a_port_can_be_chosen_and_what_cannot_be_served_is_an_error() {
     let taken = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = taken.local_addr().unwrap().port();
-    let options = || Options {
-        port,
-        ..Options::default()
+    let start = |set: &dyn Fn(&mut Options)| {
+        let mut options = Options::default();
+        set(&mut options);
+        Sandbox::start(options)
     };
-    Sandbox::start(options()).unwrap_err();
+    start(&|options| options.port = port).unwrap_err();
     drop(taken);
-    let sandbox = Sandbox::start(options()).unwrap();
+    let sandbox = start(&|options| options.port = port).unwrap();
     assert_eq!(sandbox.base_url(), format!("http://127.0.0.1:{port}"));
-    let mut options = Options::default();
-    sized("kontakte", 1)(&mut options);
-    let error = Sandbox::start(options).unwrap_err().to_string();
+    let error = start(&sized("kontakte", 1)).unwrap_err().to_string();
     assert!(error.contains("`kontakte`") && error.contains("contacts"));
 }

@@ -4,7 +4,7 @@
 use crate::{Service, start};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use talentdata_sandbox::{Change, Drift, Logged, Options, Order, Replicas, Total};
+use talentdata_sandbox::{Change, Logged, Options, Order, Replicas, Total};
 
 /// With so many contacts, and no pools.
 fn with(contacts: u64, set: impl FnOnce(&mut Options)) -> Service {
@@ -15,17 +15,6 @@ fn with(contacts: u64, set: impl FnOnce(&mut Options)) -> Service {
         options.records = sizes.map(|(list, size)| (list.to_owned(), size)).into();
         set(options);
     })
-}
-
-fn drifting(every_requests: u32, seed: u64) -> Service {
-    let drift = Drift {
-        every_requests,
-        inserts: 20,
-        deletes: 15,
-        seed,
-        ..Drift::default()
-    };
-    with(1000, |options| options.drift = Some(drift))
 }
 
 fn page(service: &Service, limit: usize, offset: usize) -> Value {
@@ -45,17 +34,15 @@ fn reported(service: &Service, what: &str) -> Vec<String> {
 
 #[test]
 fn a_list_changes_between_its_requests_and_reports_how() {
-    let service = drifting(2, 3);
+    let drift = "every=2,inserts=20,deletes=15,seed=3";
+    let service = with(1000, |options| options.drift = Some(drift.parse().unwrap()));
     let before = ids(&page(&service, 10_000, 0));
     // Other lists keep their own count.
     service.get("/v1/pools");
     page(&service, 10, 500);
     let body = page(&service, 10_000, 0);
     let after = ids(&body);
-    assert_eq!(
-        (&body["pagination"]["total"], after.len()),
-        (&json!(1005), 1005)
-    );
+    assert!(body["pagination"]["total"] == 1005 && after.len() == 1005);
     let [stayed, came, went] = ["stayed", "came", "went"].map(|what| reported(&service, what));
     assert_eq!((came.len(), went.len()), (20, 15));
     let kept = |ids: &[String]| -> Vec<String> {
@@ -67,27 +54,6 @@ fn a_list_changes_between_its_requests_and_reports_how() {
     let after: BTreeSet<&String> = after.iter().collect();
     let new = came.iter().filter(|id| !went.contains(id));
     assert_eq!(after, stayed.iter().chain(new).collect());
-}
-
-#[test]
-fn a_scan_that_trusts_the_offset_loses_and_repeats_records() {
-    let (mut repeated, mut lost) = (0, 0);
-    for seed in 0..8 {
-        let service = drifting(1, seed);
-        let mut seen = Vec::new();
-        loop {
-            let body = page(&service, 100, seen.len());
-            seen.extend(ids(&body));
-            if body["pagination"]["hasMore"] == false {
-                break;
-            }
-        }
-        let distinct: BTreeSet<&String> = seen.iter().collect();
-        repeated += seen.len() - distinct.len();
-        let stayed = reported(&service, "stayed");
-        lost += stayed.iter().filter(|id| !distinct.contains(id)).count();
-    }
-    assert!(repeated > 0 && lost > 0, "{repeated} {lost}");
 }
 
 #[test]
@@ -106,12 +72,10 @@ fn a_still_list_can_be_changed_at_once() {
     assert!(kept.eq(&after[..26]), "in their order before");
     service.change("contacts", Change::Shuffle).unwrap();
     assert_ne!(ids(&page(&service, 100, 0)), after);
+    let contacts = "POST /__drift?list=contacts";
     for (line, body) in [
-        ("POST /__drift?list=contacts", r#"{"rename": 1}"#),
-        (
-            "POST /__drift?list=contacts",
-            r#"{"insert": 18446744073709551615}"#,
-        ),
+        (contacts, r#"{"rename": 1}"#),
+        (contacts, r#"{"insert": 18446744073709551615}"#),
         ("POST /__drift?list=x", r#""shuffle""#),
         ("GET /__drift?list=x", ""),
         ("GET /__changes?list=x", ""),
@@ -146,18 +110,10 @@ fn replayed(before: &Value, changes: &[Value]) -> BTreeMap<String, Value> {
 #[test]
 fn the_log_leads_from_the_list_before_to_the_list_after() {
     for order in Order::ALL {
-        let drift = Drift {
-            inserts: 3,
-            deletes: 2,
-            updates: 5,
-            times: 40,
-            seed: 8,
-            ..Drift::default()
-        };
-        let drift = Some(drift);
+        let drift = "every=1,inserts=3,deletes=2,updates=5,times=40,seed=8";
         let service = with(300, |options| {
             options.order = order;
-            options.drift = drift;
+            options.drift = Some(drift.parse().unwrap());
         });
         let before = page(&service, 10_000, 0);
         for offset in 0..50 {
@@ -206,11 +162,8 @@ fn pagination_can_tell_nothing_or_lie() {
         (Total::Unknown, 900, pagination(0, 0, 900, true)),
     ] {
         let service = with(300, |options| options.total = total);
-        assert_eq!(
-            page(&service, 100, offset)["pagination"],
-            expected,
-            "{total} {offset}"
-        );
+        let page = page(&service, 100, offset);
+        assert_eq!(page["pagination"], expected, "{total} {offset}");
     }
     let service = with(300, |options| options.ignore_offset = true);
     let other = page(&service, 100, 200);
@@ -223,11 +176,8 @@ fn pagination_can_tell_nothing_or_lie() {
 
     let service = with(300, |options| options.warnings = true);
     let pools = service.get("/v1/pools");
-    let arrays = pools
-        .as_object()
-        .unwrap()
-        .values()
-        .filter(|one| one.is_array());
+    let members = pools.as_object().unwrap().values();
+    let arrays = members.filter(|one| one.is_array());
     let warnings = pools["warnings"].as_array().unwrap();
     assert_eq!((arrays.count(), warnings.len()), (2, 1), "{pools}");
     let contacts = service.get("/v1/contacts?offset=900");

@@ -16,17 +16,14 @@ fn requests_are_logged_with_everything_that_was_received() {
     let rule = json!({"match": {"path": "/v1/contacts"}, "reply": {"status": 500}});
     let service = faulty(&json!([{"match": {"nth": 99}, "reply": {}}, rule]));
     service.new_token();
-    let first = request(
-        "GET /v1/contacts?limit=5&offset=10",
-        &[("x-a", "1"), ("x-a", "2")],
-        "",
-    );
+    let twice = [("x-a", "1"), ("x-a", "2")];
+    let first = request("GET /v1/contacts?limit=5&offset=10", &twice, "");
     let last = request("GET /v1/version", &[("connection", "close")], "");
     hear(&mut service.begin(&(first + &last))).end.unwrap();
     let [token, page, version] = requests(&service).try_into().unwrap();
     assert_eq!(
-        (&token["method"], &token["path"]),
-        (&json!("POST"), &json!("/v1/oauth/token"))
+        [&token["method"], &token["path"]],
+        ["POST", "/v1/oauth/token"]
     );
     let masked = json!({"clientId": service.client_id(), "clientSecret": "[redacted]"});
     assert_eq!(token["body"], masked.to_string());
@@ -45,33 +42,19 @@ fn requests_are_logged_with_everything_that_was_received() {
 fn no_secret_is_logged_wherever_it_stands() {
     let service = faulty(&json!([]));
     let secret = service.client_secret();
-    let bearer = format!("Bearer {secret}");
-    let nested = json!({"other": [{"client_secret": [secret]}]}).to_string();
-    let form = format!("clientSecret={secret}");
-    // As a client sends it that was made for another service.
-    let other = r#"{"clientId": "me", "clientSecret": "a \"real\" one"}"#;
-    for (line, headers, body) in [
-        ("POST /v1/version/check", &[][..], nested.as_str()),
-        ("POST /v1/oauth/token", &[], &form),
-        ("POST /v1/oauth/token", &[], other),
-        (
-            &format!("GET /v1/contacts?limit=5&access_token={secret}"),
-            &[],
-            "",
-        ),
-        (
-            "GET /v1/contacts",
-            &[("authorization", bearer.as_str())],
-            "",
-        ),
-        ("GET /v1/version", &[("cookie", secret)], ""),
-        (
-            "GET /v1/version",
-            &[("cookie", &format!("sid={secret}; a=b"))],
-            "",
-        ),
-    ] {
-        service.send(line, headers, body);
+    // The third is as a client sends it that was made for another service.
+    let cases = r#"
+POST /v1/version/check | | {"other": [{"client_secret": ["SECRET"]}]}
+POST /v1/oauth/token | | clientSecret=SECRET
+POST /v1/oauth/token | | {"clientId": "me", "clientSecret": "a \"real\" one"}
+GET /v1/contacts?limit=5&access_token=SECRET | |
+GET /v1/contacts | authorization: Bearer SECRET |
+GET /v1/version | cookie: SECRET |
+GET /v1/version | cookie: sid=SECRET; a=b |"#;
+    for case in cases.replace("SECRET", secret).trim().lines() {
+        let columns: Vec<&str> = case.split('|').map(str::trim).collect();
+        let headers: Vec<(&str, &str)> = columns[1].split_once(": ").into_iter().collect();
+        service.send(columns[0], &headers, columns[2]);
     }
     let logged = json!(requests(&service));
     let text = logged.to_string();
@@ -95,11 +78,8 @@ fn the_endpoints_of_a_test_are_outside_of_limit_and_counts() {
     assert_eq!(service.version().status, 200);
     assert_eq!(service.version().status, 429);
     assert_eq!(service.ask("POST /v1/oauth/token", "").status, 429);
-    assert_eq!(
-        service.ask("GET /__faults", "").status,
-        429,
-        "no such endpoint"
-    );
+    let status = service.ask("GET /__faults", "").status;
+    assert_eq!(status, 429, "no such endpoint");
     let expected = json!({
         "requests": 4,
         "token_posts": 1,

@@ -12,8 +12,12 @@ const SAMPLE: &str =
     r#"{"id":"1","firstName":"A","lastName":"B","email":"c","n":1,"o":{"a":1,"b":[{"c":true}]}}"#;
 
 fn checker(on_new: OnNew) -> Checker {
+    checker_of(on_new, &[record(SAMPLE)])
+}
+
+fn checker_of(on_new: OnNew, sample: &[RawRecord]) -> Checker {
     let options = TableOptions {
-        schema: Some(Arc::new(infer(&[record(SAMPLE)]))),
+        schema: Some(Arc::new(infer(sample))),
         on_new,
         ..TableOptions::default()
     };
@@ -32,58 +36,39 @@ fn odd() -> Vec<RawRecord> {
     .into()
 }
 
-fn told(differences: &BTreeMap<String, Difference>) -> Vec<(&str, u64, &str, &str)> {
-    differences
-        .iter()
-        .map(|(name, difference)| {
-            let example = &difference.example;
-            let (pointer, found) = (example.pointer.as_str(), example.found.as_str());
-            (name.as_str(), difference.count, pointer, found)
-        })
-        .collect()
+/// Name, count, pointer and kind of the example, one difference after the other.
+fn told(differences: &BTreeMap<String, Difference>) -> String {
+    let told = differences.iter().map(|(name, difference)| {
+        let (count, example) = (difference.count, &difference.example);
+        format!("{name} {count} {} {}", example.pointer, example.found)
+    });
+    told.collect::<Vec<_>>().join("; ")
 }
 
-fn check(differences: &SchemaDifferences, new: bool) {
-    let fresh = [
-        ("/new", 2, "/new", "array"),
-        ("/o/b/*/new~1er", 1, "/o/b/1/new~1er", "object"),
-    ];
-    assert_eq!(
-        told(&differences.new_fields),
-        if new { &fresh[..] } else { &[] }
-    );
-    let other = [
-        ("/n", 2, "/n", "string"),
-        ("/o", 1, "/o", "number"),
-        ("/o/b/*/c", 1, "/o/b/1/c", "number"),
-    ];
+fn check(differences: &SchemaDifferences, new: &str) {
+    assert_eq!(told(&differences.new_fields), new);
+    let other = "/n 2 /n string; /o 1 /o number; /o/b/*/c 1 /o/b/1/c number";
     assert_eq!(told(&differences.other_types), other);
-    let missing = [
-        ("/n", 1, "/n", "nothing"),
-        ("/o/a", 1, "/o/a", "null"),
-        ("/o/b/*/c", 1, "/o/b/0/c", "nothing"),
-    ];
+    let missing = "/n 1 /n nothing; /o/a 1 /o/a null; /o/b/*/c 1 /o/b/0/c nothing";
     assert_eq!(told(&differences.missing_fields), missing);
 }
 
 #[test]
 fn differences_are_counted_with_an_example() {
-    for (on_new, new) in [(OnNew::Keep, true), (OnNew::Freeze, false)] {
-        let mut whole = checker(on_new);
-        odd().iter().for_each(|record| whole.check(record).unwrap());
+    let new = "/new 2 /new array; /o/b/*/new~1er 1 /o/b/1/new~1er object";
+    for (on_new, new) in [(OnNew::Keep, new), (OnNew::Freeze, "")] {
+        let counted = |odd: &[RawRecord], counts: Counts| {
+            let mut checker = checker(on_new);
+            checker.counts = counts;
+            odd.iter().for_each(|record| checker.check(record).unwrap());
+            checker
+        };
+        let whole = counted(&odd(), Counts::default());
         check(&whole.differences(), new);
         // A resumed export goes on counting.
-        let mut first = checker(on_new);
-        odd()[..2]
-            .iter()
-            .for_each(|record| first.check(record).unwrap());
+        let first = counted(&odd()[..2], Counts::default());
         let counts = serde_json::to_string(&first.counts).unwrap();
-        let counts: Counts = serde_json::from_str(&counts).unwrap();
-        let mut second = checker(on_new);
-        second.counts = counts;
-        odd()[2..]
-            .iter()
-            .for_each(|record| second.check(record).unwrap());
+        let second = counted(&odd()[2..], serde_json::from_str(&counts).unwrap());
         check(&second.differences(), new);
     }
 }
@@ -95,21 +80,13 @@ fn a_new_field_can_be_an_error() {
     checker.check(&odd[0]).unwrap();
     let error = checker.check(&odd[1]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Schema);
-    assert!(
-        error
-            .message()
-            .contains("record 0 of the list: /o/b/1/new~1er"),
-        "{error}"
-    );
+    let told = "record 0 of the list: /o/b/1/new~1er";
+    assert!(error.message().contains(told), "{error}");
 }
 
 #[test]
 fn a_nullable_field_is_missing_where_no_record_has_it() {
-    let options = TableOptions {
-        schema: Some(Arc::new(infer(&[record("{}"), record(SAMPLE)]))),
-        ..TableOptions::default()
-    };
-    let mut checker = Checker::new(&options).unwrap();
+    let mut checker = checker_of(OnNew::Keep, &[record("{}"), record(SAMPLE)]);
     checker.check(&record(r#"{"id":"1","o":null}"#)).unwrap();
     checker.check(&record(r#"{"id":"1","n":2}"#)).unwrap();
     let missing = checker.differences().missing_fields;
@@ -121,9 +98,8 @@ fn a_nullable_field_is_missing_where_no_record_has_it() {
 fn names_that_are_data_do_not_fill_the_memory() {
     let members: Vec<String> = (0..3000).map(|n| format!("\"{n}\":1")).collect();
     let mut checker = checker(OnNew::Keep);
-    checker
-        .check(&record(format!("{{{}}}", members.join(","))))
-        .unwrap();
+    let record = record(format!("{{{}}}", members.join(",")));
+    checker.check(&record).unwrap();
     let new = checker.differences().new_fields;
     assert_eq!((new.len(), new["..."].count), (1001, 2000));
 }

@@ -23,13 +23,7 @@ fn values<T: AsRef<str>>(values: &[T]) -> Vec<RawRecord> {
 
 /// The kind of a column that holds these.
 fn kind<T: AsRef<str>>(sample: &[T]) -> Kind {
-    infer(&values(sample))
-        .fields
-        .iter()
-        .last()
-        .unwrap()
-        .kind
-        .clone()
+    infer(&values(sample)).fields.pop().unwrap().kind
 }
 
 fn list(items: Kind) -> Kind {
@@ -79,27 +73,15 @@ fn numbers<T: ArrowPrimitiveType>(array: &dyn Array) -> Vec<Option<T::Native>> {
 
 #[test]
 fn documented_fields_come_first_and_extra_last() {
-    let columns = infer(&records(&[r#"{"tags":[],"email":5,"id":"1"}"#]));
-    let schema = columns.to_arrow();
-    let names: Vec<&str> = schema
-        .fields()
-        .iter()
-        .map(|field| field.name().as_str())
-        .collect();
-    assert_eq!(
-        names,
-        ["id", "firstName", "lastName", "email", "tags", "_extra"]
-    );
-    let types = schema.fields().iter().map(|field| field.data_type());
-    assert_eq!(types.filter(|kind| **kind == DataType::Utf8).count(), 5);
-    let contents = schema
-        .fields()
-        .iter()
-        .map(|field| field.metadata().get("talentdata:content"));
-    let contents: Vec<_> = contents
-        .map(|content| content.map(String::as_str))
-        .collect();
-    assert_eq!(contents, [None, None, None, None, None, Some("json")]);
+    let schema = infer(&records(&[r#"{"tags":[],"email":5,"id":"1"}"#])).to_arrow();
+    let seen = schema.fields().iter().map(|field| {
+        let content = field.metadata().get("talentdata:content");
+        let is_text = *field.data_type() == DataType::Utf8;
+        (&**field.name(), is_text, content.map(String::as_str))
+    });
+    let texts = ["id", "firstName", "lastName", "email"].map(|name| (name, true, None));
+    let others = [("tags", false, None), ("_extra", true, Some("json"))];
+    assert!(seen.eq(texts.into_iter().chain(others)));
 }
 
 #[test]
@@ -147,15 +129,13 @@ fn further_fields_take_the_narrowest_kind_that_holds_them() {
         assert_eq!(kind(sample), expected, "{sample:?}");
     }
     let object = members(kind(&[r#"{"b":1,"a":{"c":[true]}}"#, r#"{"d":"x"}"#]));
-    let names: Vec<&str> = object.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["b", "a", "d"]);
-    assert_eq!(
-        members(object[1].1.clone()),
-        [("c".to_owned(), list(Kind::Boolean))]
-    );
+    let [(b, _), (a, inner), (d, _)] = object.try_into().unwrap();
+    assert_eq!([b, a, d], ["b", "a", "d"]);
+    let inner = members(inner);
+    assert_eq!(inner, [("c".to_owned(), list(Kind::Boolean))]);
     for (sample, expected) in [("[1]", Kind::Json), (r#""2026-11-22""#, Kind::Text)] {
-        let flat = TableSchema::infer(Resource::Contacts, &values(&[sample]), Columns::Json);
-        assert_eq!(flat.fields.iter().last().unwrap().kind, expected);
+        let mut flat = TableSchema::infer(Resource::Contacts, &values(&[sample]), Columns::Json);
+        assert_eq!(flat.fields.pop().unwrap().kind, expected);
     }
 }
 
@@ -163,13 +143,9 @@ fn further_fields_take_the_narrowest_kind_that_holds_them() {
 fn names_that_are_no_column_stay_in_extra() {
     let lines = records(&[r#"{"_extra":1,"nul\u0000":2,"half\ud800":3,"\u0061":4}"#]);
     let columns = infer(&lines);
-    let further: Vec<_> = columns
-        .fields
-        .iter()
-        .skip(4)
-        .map(|column| (&*column.name, &column.kind))
-        .collect();
-    assert_eq!(further, [("a", &Kind::Integer)]);
+    let further = columns.fields[4..].iter();
+    let further = further.map(|column| (&*column.name, &column.kind));
+    assert!(further.eq([("a", &Kind::Integer)]));
     let expected = r#"{"_extra":1,"nul\u0000":2,"half\ud800":3}"#;
     assert_eq!(extras(&batch(&lines, &lines)), [Some(expected)]);
 }
@@ -189,14 +165,9 @@ fn names_that_are_data_do_not_become_columns_without_end() {
     // Maps take no columns from others.
     let map = members(300, r#"{"a":[1]}"#);
     let maps: Vec<String> = (0..20).map(|n| format!("\"map{n}\":{map}")).collect();
-    let columns = infer(&[record(format!(
-        "{{{},\"last\":{{\"a\":1}}}}",
-        maps.join(",")
-    ))]);
-    assert_eq!(
-        self::members(columns.fields.iter().last().unwrap().kind.clone()).len(),
-        1
-    );
+    let text = format!("{{{},\"last\":{{\"a\":1}}}}", maps.join(","));
+    let last = infer(&[record(text)]).fields.pop().unwrap();
+    assert_eq!(self::members(last.kind).len(), 1);
     // The columns of a table are bounded, and so is their memory.
     let wide = members(200, "1");
     let fields: Vec<String> = (0..400).map(|n| format!("\"f{n}\":{wide}")).collect();
@@ -241,16 +212,11 @@ fn a_number_column_holds_the_nearest_double_and_extra_the_digits() {
 #[test]
 fn absent_and_null_are_told_apart_and_the_usual_one_is_free() {
     let (absent, null) = (r#"{"_absent":["x"]}"#, r#"{"x":null}"#);
-    let usually_null = records(&[null, null, "{}", r#"{"x":1}"#]);
-    assert_eq!(
-        extras(&batch(&usually_null, &usually_null)),
-        [None, None, Some(absent), None]
-    );
-    let usually_absent = records(&["{}", "{}", null, r#"{"x":1}"#]);
-    assert_eq!(
-        extras(&batch(&usually_absent, &usually_absent)),
-        [None, None, Some(null), None]
-    );
+    for (usual, other, extra) in [(null, "{}", absent), ("{}", null, null)] {
+        let records = records(&[usual, usual, other, r#"{"x":1}"#]);
+        let batch = batch(&records, &records);
+        assert_eq!(extras(&batch), [None, None, Some(extra), None]);
+    }
     // A field of the list's own name is not taken for it.
     let own = batch(&[], &records(&[r#"{"_absent":["id"]}"#]));
     assert_eq!(extras(&own), [Some(r#"{"_absent":[],"_absent":["id"]}"#)]);
@@ -263,13 +229,10 @@ fn of_several_values_the_column_holds_the_last_and_extra_all() {
     assert_eq!(extras(&batch), [Some(rows[0].as_str())]);
     assert_eq!(numbers::<Int64Type>(batch.column(4)), [Some(3)]);
     let sample = [r#"{"a":1,"l":[1],"s":{"b":true}}"#];
+    let deep = r#"{"l":[1,2],"s":{"b":true},"l":null,"l":[3],"s":{"b":false,"b":null}}"#;
     let twice = [
         (r#"{"a":1,"l":[1],"a":2}"#, r#"{"a":2,"l":[1]}"#, true),
-        (
-            r#"{"l":[1,2],"s":{"b":true},"l":null,"l":[3],"s":{"b":false,"b":null}}"#,
-            r#"{"l":[3],"s":{}}"#,
-            true,
-        ),
+        (deep, r#"{"l":[3],"s":{}}"#, true),
         ("null", "null", true),
         (r#"{"a":7,"a":"x"}"#, "{}", true),
         (r#"{"a":5,"l":[4]}"#, r#"{"a":5,"l":[4]}"#, false),
@@ -284,13 +247,10 @@ fn of_several_values_the_column_holds_the_last_and_extra_all() {
 #[test]
 fn a_nested_value_that_could_not_be_written_again_stands_in_extra() {
     let sample = [r#"[{"a":1,"t":"2026-11-22T00:00:00Z","n":0.5}]"#];
+    let whole = r#"[{"a":1,"t":"2026-11-22T00:00:00Z","n":0.5},null,{}]"#;
     // Each with the numbers that `a` holds, and whether it is in `_extra` too.
     let rows: [(&str, &[Option<i64>], bool); 12] = [
-        (
-            r#"[{"a":1,"t":"2026-11-22T00:00:00Z","n":0.5},null,{}]"#,
-            &[Some(1), None, None],
-            false,
-        ),
+        (whole, &[Some(1), None, None], false),
         (r#"[]"#, &[], false),
         (r#"[{"t":"2026-11-22T00:00:00Z","a":1}]"#, &[Some(1)], true),
         (r#"[{"a":1,"b":2}]"#, &[Some(1)], true),
@@ -308,11 +268,9 @@ fn a_nested_value_that_could_not_be_written_again_stands_in_extra() {
     let batch = batch_of(&sample, &rows.map(|(text, ..)| text));
     assert_eq!(noted(&batch), rows.map(|(.., noted)| noted));
     let items = batch.column(4).as_list::<i32>().values().clone();
-    let held = rows.iter().flat_map(|(_, held, _)| held.iter().copied());
-    assert_eq!(
-        numbers::<Int64Type>(items.as_struct().column(0)),
-        held.collect::<Vec<_>>()
-    );
+    let held: Vec<_> = rows.iter().flat_map(|(_, held, _)| *held).collect();
+    let numbers = numbers::<Int64Type>(items.as_struct().column(0));
+    assert!(numbers.iter().eq(held));
 }
 
 #[test]

@@ -6,8 +6,8 @@ use arrow_array::types::{
     Date32Type, Float64Type, Int64Type, TimestampMicrosecondType, TimestampNanosecondType,
     UInt64Type,
 };
-use arrow_array::{Array, ArrayRef};
-use arrow_schema::{DataType, Field, TimeUnit};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
+use arrow_schema::{DataType, Field, FieldRef, TimeUnit};
 use chrono::{DateTime, FixedOffset, NaiveDate};
 use talentdata_core::RawRecord;
 use talentdata_core::json::{self, decoded};
@@ -25,8 +25,8 @@ pub(crate) fn fields(record: &RawRecord) -> Fields {
 
 fn members(object: &str) -> Fields {
     let name = |raw: &str| json::text(raw).map_or_else(|| raw.to_owned(), |name| name.into_owned());
-    json::members(object)
-        .into_iter()
+    let members = json::members(object).into_iter();
+    members
         .map(|(raw_name, raw)| (name(raw_name), spelt_json(raw)))
         .collect()
 }
@@ -43,34 +43,25 @@ pub(crate) fn spelt(text: &str) -> String {
 
 /// What the JSON text of a value says.
 pub(crate) fn spelt_json(raw: &str) -> String {
-    let mut rest = raw;
-    let mut said = String::new();
-    while let Some(at) = rest.find('"') {
-        let length = string_length(&rest[at..]);
-        let string = &rest[at..at + length];
-        said += &spelt_numbers(&rest[..at]);
-        // A lone surrogate is no text.
-        said += &decoded(string).map_or_else(|| string.to_owned(), |text| spelt(&text));
-        rest = &rest[at + length..];
+    let (mut said, mut rest) = (String::new(), raw);
+    while let Some(first) = rest.chars().next() {
+        let is_number = first.is_ascii_digit() || first == '-';
+        let ends_number = |letter: char| !letter.is_ascii_digit() && !"+-.eE".contains(letter);
+        let length = match first {
+            '"' => string_length(rest),
+            _ if is_number => rest.find(ends_number).unwrap_or(rest.len()),
+            _ => first.len_utf8(),
+        };
+        let (token, behind) = rest.split_at(length);
+        said += &match first {
+            // A lone surrogate is no text.
+            '"' => decoded(token).map_or_else(|| token.to_owned(), |text| spelt(&text)),
+            _ if is_number => spelt_number(token),
+            _ => token.to_owned(),
+        };
+        rest = behind;
     }
-    said + &spelt_numbers(rest)
-}
-
-/// JSON text without strings, each number in it as its digits and the place of the point.
-fn spelt_numbers(text: &str) -> String {
-    let is_part = |letter: char| letter.is_ascii_digit() || "+-.eE".contains(letter);
-    let mut said = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find(|letter: char| letter.is_ascii_digit() || letter == '-') {
-        said += &rest[..at];
-        let number = &rest[at..];
-        let number = &number[..number
-            .find(|letter| !is_part(letter))
-            .unwrap_or(number.len())];
-        rest = &rest[at + number.len()..];
-        said += &spelt_number(number);
-    }
-    said + rest
+    said
 }
 
 /// A number as its digits and the place of the point; a fraction of up to 17 digits as the double that it reads as.
@@ -111,22 +102,18 @@ fn string_length(text: &str) -> usize {
 
 /// The rules written above `crate::arrow`.
 pub(crate) fn row(cells: impl IntoIterator<Item = Cell>, extra: Option<&str>) -> Fields {
-    let mut noted = members(extra.unwrap_or("{}"));
-    let mut absent = Vec::new();
-    if noted.first().is_some_and(|(name, _)| name == "_absent") {
-        absent = serde_json::from_str(&noted.remove(0).1).unwrap();
+    let mut fields = members(extra.unwrap_or("{}"));
+    let mut known: Vec<String> = Vec::new();
+    if fields.first().is_some_and(|(name, _)| name == "_absent") {
+        known = serde_json::from_str(&fields.remove(0).1).unwrap();
     }
-    let stands =
-        |name: &String| !absent.contains(name) && noted.iter().all(|(other, _)| other != name);
-    let mut fields = Fields::new();
-    for (name, empty, value) in cells.into_iter().filter(|(name, ..)| stands(name)) {
-        match (value, empty) {
-            (Some(value), _) => fields.push((name, value)),
-            (None, Empty::Null) => fields.push((name, "null".into())),
-            (None, Empty::Absent) => {}
+    known.extend(fields.iter().map(|(name, _)| name.clone()));
+    for (name, empty, value) in cells {
+        let value = value.or((empty == Empty::Null).then(|| "null".to_owned()));
+        if !known.contains(&name) {
+            fields.extend(value.map(|value| (name, value)));
         }
     }
-    fields.extend(noted);
     sorted(fields)
 }
 
@@ -135,15 +122,14 @@ pub(crate) fn batch_rows(batch: &RecordBatch) -> Vec<Fields> {
     let columns: Vec<_> = schema.fields().iter().zip(batch.columns()).collect();
     let (extra, columns) = columns.split_last().unwrap();
     let extra = extra.1.as_string::<i32>();
-    (0..batch.num_rows())
-        .map(|at| {
-            let cells = columns.iter().map(|(field, array)| {
-                let value = (!array.is_null(at)).then(|| value(field, array, at));
-                (field.name().clone(), empty(field), value)
-            });
-            row(cells, (!extra.is_null(at)).then(|| extra.value(at)))
-        })
-        .collect()
+    let row = |at| {
+        let cells = columns.iter().map(|(field, array)| {
+            let value = (!array.is_null(at)).then(|| value(field, array, at));
+            (field.name().clone(), empty(field), value)
+        });
+        row(cells, (!extra.is_null(at)).then(|| extra.value(at)))
+    };
+    (0..batch.num_rows()).map(row).collect()
 }
 
 fn metadata<'a>(field: &'a Field, key: &str) -> Option<&'a str> {
@@ -157,29 +143,29 @@ fn empty(field: &Field) -> Empty {
     }
 }
 
+fn native<T: ArrowPrimitiveType>(array: &ArrayRef, at: usize) -> T::Native {
+    array.as_primitive::<T>().value(at)
+}
+
 fn value(field: &Field, array: &ArrayRef, at: usize) -> String {
     let is_json = metadata(field, "talentdata:content") == Some("json");
     match array.data_type() {
         DataType::Utf8 if is_json => spelt_json(array.as_string::<i32>().value(at)),
         DataType::Utf8 => spelt(array.as_string::<i32>().value(at)),
-        DataType::Int64 => spelt_numbers(&array.as_primitive::<Int64Type>().value(at).to_string()),
-        DataType::UInt64 => {
-            spelt_numbers(&array.as_primitive::<UInt64Type>().value(at).to_string())
-        }
-        DataType::Float64 => {
-            spelt_numbers(&array.as_primitive::<Float64Type>().value(at).to_string())
-        }
+        DataType::Int64 => spelt_number(&native::<Int64Type>(array, at).to_string()),
+        DataType::UInt64 => spelt_number(&native::<UInt64Type>(array, at).to_string()),
+        DataType::Float64 => spelt_number(&native::<Float64Type>(array, at).to_string()),
         DataType::Boolean => array.as_boolean().value(at).to_string(),
         DataType::Date32 => {
-            let days = array.as_primitive::<Date32Type>().value(at);
-            spelt(&NaiveDate::from_epoch_days(days).unwrap().to_string())
+            let date = NaiveDate::from_epoch_days(native::<Date32Type>(array, at));
+            spelt(&date.unwrap().to_string())
         }
         DataType::Timestamp(TimeUnit::Microsecond, _) => {
-            let micros = array.as_primitive::<TimestampMicrosecondType>().value(at);
+            let micros = native::<TimestampMicrosecondType>(array, at);
             spelt(&date_time(field, i128::from(micros) * 1000))
         }
         DataType::Timestamp(TimeUnit::Nanosecond, _) => {
-            let nanos = array.as_primitive::<TimestampNanosecondType>().value(at);
+            let nanos = native::<TimestampNanosecondType>(array, at);
             spelt(&date_time(field, nanos.into()))
         }
         DataType::List(item) => {
@@ -193,7 +179,7 @@ fn value(field: &Field, array: &ArrayRef, at: usize) -> String {
         }
         DataType::Struct(fields) => {
             let columns = fields.iter().zip(array.as_struct().columns());
-            let member = |(field, column): (&std::sync::Arc<Field>, &ArrayRef)| {
+            let member = |(field, column): (&FieldRef, &ArrayRef)| {
                 let text = match (column.is_null(at), empty(field)) {
                     (false, _) => value(field, column, at),
                     (true, Empty::Null) => "null".to_owned(),
@@ -209,8 +195,8 @@ fn value(field: &Field, array: &ArrayRef, at: usize) -> String {
 }
 
 fn date_time(field: &Field, nanos: i128) -> String {
-    let offset = metadata(field, "talentdata:offset").unwrap();
-    let digits = metadata(field, "talentdata:fraction").unwrap();
+    let [offset, digits] =
+        ["offset", "fraction"].map(|key| metadata(field, &format!("talentdata:{key}")).unwrap());
     let digits: usize = digits.parse().unwrap();
     let ahead = offset.parse::<FixedOffset>();
     let ahead = ahead.map_or(0, |ahead| ahead.local_minus_utc());
@@ -218,8 +204,6 @@ fn date_time(field: &Field, nanos: i128) -> String {
     let local = DateTime::from_timestamp(second, 0).unwrap();
     let fraction = &format!("{:09}", nanos.rem_euclid(1_000_000_000))[..digits];
     let point = if digits > 0 { "." } else { "" };
-    format!(
-        "{}{point}{fraction}{offset}",
-        local.format("%Y-%m-%dT%H:%M:%S")
-    )
+    let local = local.format("%Y-%m-%dT%H:%M:%S");
+    format!("{local}{point}{fraction}{offset}")
 }

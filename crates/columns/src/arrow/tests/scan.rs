@@ -19,17 +19,15 @@ fn failed() -> Result<Vec<RawRecord>> {
 /// Rows of the batches, and the error at the end.
 async fn run(pages: Vec<Result<Vec<RawRecord>>>, rows: usize) -> (Vec<usize>, Option<ErrorKind>) {
     let mut scan = batches(Scan::of(Resource::Contacts, pages), rows);
-    let mut sizes = Vec::new();
-    loop {
-        match scan.next().await {
-            Some(Ok(batch)) => sizes.push(batch.num_rows()),
-            Some(Err(error)) => {
-                assert!(scan.next().await.is_none());
-                return (sizes, Some(error.kind()));
-            }
-            None => return (sizes, None),
+    let (mut sizes, mut failed) = (Vec::new(), None);
+    while let Some(batch) = scan.next().await {
+        assert_eq!(failed, None);
+        match batch {
+            Ok(batch) => sizes.push(batch.num_rows()),
+            Err(error) => failed = Some(error.kind()),
         }
     }
+    (sizes, failed)
 }
 
 #[tokio::test]

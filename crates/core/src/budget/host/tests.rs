@@ -1,23 +1,13 @@
-//! The file of the shared state, in all the ways in which others can damage it, replace it, or hold its lock.
+//! The state of the budget in its file: what members know of each other, and what becomes of a state that is lost, forged, or
+//! cannot be written. What can happen to the file itself is tested in `host/tests.rs`.
 
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
-use super::file::{self, StateFile};
 use super::*;
-use crate::gate::{RateHeaders, Turn};
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use crate::gate::{RateHeaders, Requester, Turn};
+use crate::host::tests::{open, place};
 use std::path::Path;
-use std::sync::Barrier;
 use talentdata_sandbox::limit::{Limiter, Policy, ResetRounding};
-
-/// A directory for a state, and the path in it.
-fn place() -> (tempfile::TempDir, PathBuf) {
-    let directory = tempfile::tempdir().unwrap();
-    set_mode(directory.path(), 0o700);
-    let path = directory.path().join("budget-6-test");
-    (directory, path)
-}
 
 fn member(path: &Path) -> StateFile {
     StateFile::new(path.to_owned(), GateSettings::default())
@@ -25,14 +15,9 @@ fn member(path: &Path) -> StateFile {
 
 /// Asks; how many members there are then, and whether the request may be sent.
 fn ask(file: &mut StateFile, id: u64) -> (usize, Turn) {
-    try_to_ask(file, id).unwrap()
-}
-
-fn try_to_ask(file: &mut StateFile, id: u64) -> std::io::Result<(usize, Turn)> {
-    file.change(|gate, now| {
-        let turn = take(gate, now, id, Endpoint::Api);
-        (gate.present(now), turn)
-    })
+    let asked = file.change(|gate, now| (take(gate, now, id, Endpoint::Api), gate.present(now)));
+    let (turn, present) = asked.unwrap();
+    (present, turn)
 }
 
 /// The member of this number asks the gate.
@@ -50,87 +35,41 @@ fn new_gate(now: Duration) -> SharedGate {
     SharedGate::new(GateSettings::default(), now)
 }
 
-fn set_mode(path: &Path, mode: u32) {
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
-}
-
-fn read(file: &File) -> Option<(u64, Box<SharedGate>)> {
-    file::read(file, &GateSettings::default())
-}
-
-fn open(path: &Path) -> File {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(path)
-        .unwrap()
-}
-
 #[test]
 fn what_one_does_the_others_know() {
-    let (_directory, path) = place();
+    let (_directory, SharedFile { path, .. }) = place();
     let (mut one, mut other) = (member(&path), member(&path));
     assert!(matches!(ask(&mut one, 1), (1, Turn::Now(_))));
     assert_eq!(ask(&mut other, 2).0, 2);
     assert_eq!(ask(&mut one, 1).0, 2);
-    let facts = std::fs::metadata(&path).unwrap();
-    assert_eq!(facts.mode() & 0o777, 0o600, "nobody else may read it");
+    // One that only looks is no member.
     let seen = member(&path).look().unwrap().unwrap();
     assert_eq!(seen.present(seen.used()), 2);
 }
 
-/// Whatever lies at the path is left as it is, and what a member knows outlives it.
 #[test]
-fn a_file_that_is_lost_or_replaced_is_made_again_from_what_a_member_knows() {
-    type Harm = fn(&Path);
-    fn in_place(path: &Path, of: impl Fn(&Path)) {
-        let target = path.with_extension("target");
-        std::fs::write(&target, "mine").unwrap();
-        std::fs::remove_file(path).unwrap();
-        of(&target);
-    }
-    let harms: [(&str, Harm); 8] = [
-        ("removed", |path| std::fs::remove_file(path).unwrap()),
-        ("emptied", |path| open(path).set_len(0).unwrap()),
-        ("cut off", |path| open(path).set_len(4100).unwrap()),
-        ("overwritten", |path| {
-            std::fs::write(path, [7; 300_000]).unwrap()
-        }),
-        ("a link", |path| {
-            in_place(path, |target| symlink(target, path).unwrap())
-        }),
-        ("a file with two names", |path| {
-            in_place(path, |target| std::fs::hard_link(target, path).unwrap());
-        }),
-        ("readable by others", |path| set_mode(path, 0o644)),
-        ("a pipe", |path| {
-            std::fs::remove_file(path).unwrap();
-            let made = std::process::Command::new("mkfifo").arg(path).status();
-            assert!(made.unwrap().success());
-        }),
-    ];
-    for (harm, do_harm) in harms {
-        let (_directory, path) = place();
+fn a_state_that_is_lost_is_made_again_from_what_a_member_knows() {
+    for damage in [None, Some("something else")] {
+        let (_directory, SharedFile { path, .. }) = place();
         let (mut one, mut other) = (member(&path), member(&path));
         ask(&mut one, 1);
         ask(&mut other, 2);
-        do_harm(&path);
-        // The one knows of itself only, the other of both.
-        assert_eq!(ask(&mut other, 2).0, 2, "{harm}");
-        assert_eq!(ask(&mut one, 1).0, 2, "{harm}");
-        let target = path.with_extension("target");
-        if target.exists() {
-            assert_eq!(std::fs::read_to_string(target).unwrap(), "mine", "{harm}");
+        match damage {
+            None => std::fs::remove_file(&path).unwrap(),
+            Some(text) => std::fs::write(&path, text).unwrap(),
         }
+        // The one knows of itself only, the other of both.
+        assert_eq!(ask(&mut other, 2).0, 2);
+        assert_eq!(ask(&mut one, 1).0, 2);
     }
 }
 
 /// Somebody has sent, and nobody knows how much.
 #[test]
 fn who_finds_only_damage_lets_a_window_pass() {
-    let (_directory, path) = place();
+    let (_directory, SharedFile { path, .. }) = place();
+    ask(&mut member(&path), 9);
     std::fs::write(&path, "something else").unwrap();
-    set_mode(&path, 0o600);
     let Turn::Wait { earliest, .. } = ask(&mut member(&path), 1).1 else {
         panic!("it sends at once");
     };
@@ -139,119 +78,16 @@ fn who_finds_only_damage_lets_a_window_pass() {
     assert!(earliest > seen.used() + Duration::from_millis(500));
 }
 
-#[test]
-fn a_directory_in_its_place_and_a_directory_of_everybody_are_refused() {
-    let (directory, path) = place();
-    std::fs::create_dir(&path).unwrap();
-    assert!(try_to_ask(&mut member(&path), 1).is_err());
-    std::fs::remove_dir(&path).unwrap();
-    let mut one = member(&path);
-    ask(&mut one, 1);
-    // It was right when the file was made.
-    set_mode(directory.path(), 0o777);
-    for mut file in [one, member(&path)] {
-        let error = try_to_ask(&mut file, 1).unwrap_err().to_string();
-        assert!(error.contains("make its mode 0700"), "{error}");
-    }
-}
-
-/// As a process does that is stopped at the worst moment.
-#[test]
-fn a_lock_that_is_never_given_back_holds_up_nobody() {
-    let (_directory, path) = place();
-    let (mut one, mut other) = (member(&path), member(&path));
-    ask(&mut one, 1);
-    ask(&mut other, 2);
-    let stopped = open(&path);
-    stopped.lock().unwrap();
-    assert_eq!(ask(&mut one, 1).0, 2, "it takes the state along");
-    // The stopped one goes on, and writes what nobody reads.
-    let (number, state) = read(&stopped).unwrap();
-    file::write(&stopped, Some(number), state.used(), &state).unwrap();
-    stopped.unlock().unwrap();
-    assert_eq!(ask(&mut other, 2).0, 2);
-    assert_eq!(
-        stopped.metadata().unwrap().nlink(),
-        0,
-        "the path leads elsewhere"
-    );
-}
-
-/// Members that all begin at the same moment, each of which asks once; how many there are in the end.
-fn ask_at_once(path: &Path) -> usize {
-    const MEMBERS: usize = 4;
-    let moment = Barrier::new(MEMBERS);
-    std::thread::scope(|scope| {
-        for id in 1..=MEMBERS as u64 {
-            let moment = &moment;
-            scope.spawn(move || {
-                moment.wait();
-                ask(&mut member(path), id);
-            });
-        }
-    });
-    // One that only looks is no member.
-    let state = member(path).look().unwrap().unwrap();
-    state.present(host_clock::now())
-}
-
-/// If each of them put a file there, what others have noted in theirs would be lost.
-#[test]
-fn of_several_that_replace_a_file_at_the_same_moment_one_does() {
-    for _ in 0..10 {
-        let (_directory, path) = place();
-        ask(&mut member(&path), 9);
-        let stopped = open(&path);
-        stopped.lock().unwrap();
-        assert_eq!(ask_at_once(&path), 5, "with the one whose lock is held");
-    }
-    for _ in 0..50 {
-        let (directory, path) = place();
-        symlink(directory.path().join("elsewhere"), &path).unwrap();
-        assert_eq!(ask_at_once(&path), 4);
-    }
-}
-
-/// Whoever is killed while writing leaves the copy before, whichever part of the new one is written.
-#[test]
-fn half_a_copy_is_no_copy() {
-    let (_directory, path) = place();
-    let mut one = member(&path);
-    for _ in 0..3 {
-        ask(&mut one, 1);
-    }
-    let before = std::fs::read(&path).unwrap();
-    ask(&mut member(&path), 2);
-    let after = std::fs::read(&path).unwrap();
-    let changed: Vec<usize> = (0..after.len())
-        .filter(|at| before.get(*at) != after.get(*at))
-        .collect();
-    assert!(changed.len() > 20, "a copy was written");
-    let mut half = before.clone();
-    half.resize(after.len(), 0);
-    for (done, at) in changed.iter().enumerate() {
-        std::fs::write(&path, &half).unwrap();
-        let (_, state) =
-            read(&open(&path)).unwrap_or_else(|| panic!("nothing is left after {done} bytes"));
-        assert_eq!(state.present(state.used()), 1, "after {done} bytes");
-        half[*at] = after[*at];
-    }
-    std::fs::write(&path, &half).unwrap();
-    let (_, state) = read(&open(&path)).unwrap();
-    assert_eq!(state.present(state.used()), 2);
-}
-
 /// A host that was restarted counts its time from the beginning.
 #[test]
 fn a_state_from_the_future_is_forgotten() {
-    let (_directory, path) = place();
-    let mut one = member(&path);
-    ask(&mut one, 1);
-    let future = host_clock::now() + Duration::from_secs(1000);
+    let (_directory, file) = place();
+    let future = clock::now() + Duration::from_secs(1000);
     let mut state = new_gate(future);
     take(&mut state, future, 9, Endpoint::Api);
-    file::write(&open(&path), Some(98), future, &state).unwrap();
-    assert_eq!(ask(&mut member(&path), 1).0, 1);
+    let state = postcard::to_stdvec(&state).unwrap();
+    file.lock().unwrap().write(&state).unwrap();
+    assert_eq!(ask(&mut member(&file.path), 1).0, 1);
 }
 
 /// Tells a process of this test program that its files cannot grow, and where the state is.
@@ -262,12 +98,15 @@ const FULL: &str = "TALENTDATA_TEST_FULL_DISK";
 fn a_state_that_cannot_be_written_is_not_changed() {
     if let Some(path) = std::env::var_os(FULL) {
         let mut file = member(Path::new(&path));
-        assert!(try_to_ask(&mut file, 3).is_err());
+        assert!(
+            file.change(|gate, now| take(gate, now, 3, Endpoint::Api))
+                .is_err()
+        );
         let seen = file.last_seen().unwrap();
         assert_eq!(seen.present(seen.used()), 2);
         return;
     }
-    let (_directory, path) = place();
+    let (_directory, SharedFile { path, .. }) = place();
     ask(&mut member(&path), 1);
     ask(&mut member(&path), 2);
     let before = member(&path).look().unwrap().unwrap();
@@ -434,11 +273,11 @@ fn a_forged_outage_and_requests_of_nobody_are_forgotten() {
 /// While the file is waited for, which a stopped process has locked, a runtime of a single thread does other things.
 #[tokio::test]
 async fn the_file_holds_up_no_other_task() {
-    let (_directory, path) = place();
+    let (_directory, SharedFile { path, .. }) = place();
     ask(&mut member(&path), 1);
     let stopped = open(&path);
     stopped.lock().unwrap();
-    let budget = HostBudget::in_file(path, GateSettings::default(), OnUnreachable::Wait);
+    let budget = HostBudget::new(path, GateSettings::default(), OnUnreachable::Wait);
     let mut ticks = 0;
     let mut taking = budget.take(Duration::ZERO, PriorityClass::Scan, Endpoint::Api);
     let take = loop {
@@ -480,7 +319,7 @@ fn shape(text: &str) -> String {
 /// own. Where this fails, raise the version in PREFIX (host.rs), here, and in docs/budget.md.
 #[test]
 fn the_state_has_the_shape_of_its_version() {
-    assert_eq!(super::PREFIX, "budget-6-");
+    assert_eq!(super::PREFIX, "budget-7-");
     let texts = states().into_iter().map(|bytes| {
         let state: SharedGate = postcard::from_bytes(&bytes).unwrap();
         serde_json::to_string(&state).unwrap()

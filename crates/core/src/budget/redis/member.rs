@@ -1,15 +1,15 @@
 //! A member of a budget on a server, as a pure function of the time: which moments it has, when it asks for more, and how it
 //! goes on while the server cannot be reached.
 
-use super::script::{Ask, MAX_MOMENTS, Reply, Report};
+use super::server::{Ask, MAX_MOMENTS, Reply};
 use crate::budget::Take;
-use crate::budget::identity::Identity;
+use crate::budget::sharing::Identity;
 use crate::clock::Time;
 use crate::gate::{
-    Endpoint, Failures, GateSettings, LastMinute, MemberStats, Outage, Outcome, Pauses,
-    PriorityClass, RateHeaders, Rules, Ticket, is_failure,
+    Endpoint, Failures, GateSettings, LastMinute, Outage, Outcome, Pauses, PriorityClass,
+    RateHeaders, Rules, Ticket, is_failure,
 };
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 /// A moment that has passed by this much is not used any more;
@@ -22,33 +22,25 @@ const PUNCTUAL: f64 = 0.9;
 const MAX_IN_FLIGHT: usize = 128;
 /// A scan that has waited for so long asks as the class before its own does, so that nobody waits for ever.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A single call does not wait this long for a moment that was meant for a scan.
-const SOON: Duration = Duration::from_millis(100);
 /// Moments are asked for again this much before they are needed, and a round trip.
 const TIMERS: Duration = Duration::from_millis(2);
 /// The round trip that is believed to be the longest shrinks by this factor with each reply,
 const SHRINKS: f64 = 0.95;
 /// and grows to twice what it was, and this: a reply that is late but once says nothing about the way.
 const GROWS: Duration = Duration::from_millis(20);
-/// After a question that was not replied to, the next one comes after this long, doubled each time,
-const FIRST_RETRY: Duration = Duration::from_millis(100);
-/// and at most after this long.
-const LONGEST_RETRY: Duration = Duration::from_secs(2);
+/// After a question that was not replied to, the next one comes after this long.
+const RETRY: Duration = Duration::from_secs(1);
 /// Others still know of a member for so long.
 const KNOWN: Duration = Duration::from_secs(10);
 /// While the service is down, those who wait look so often whether it still is.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// A moment to send at.
-#[derive(Debug, Clone, Copy)]
-struct Moment {
-    at: Time,
-    number: u64,
-}
-
-/// Requests at fixed intervals, while the server cannot be reached.
+/// Why the server cannot be reached, and the fixed intervals at which requests are sent meanwhile.
 #[derive(Debug)]
-struct Pacer {
+struct Unreachable {
+    reason: String,
+    /// When it is asked again.
+    retry: Time,
     interval: Duration,
     next: Time,
 }
@@ -56,8 +48,11 @@ struct Pacer {
 /// The member.
 #[derive(Debug)]
 pub(super) struct Member {
-    identity: Identity,
     settings: GateSettings,
+    /// Whether it goes on while the server cannot be reached.
+    shares: bool,
+    /// What it asks next: who it is, and what it has seen since it last asked.
+    next: Ask,
     /// The client rule, which no server relaxes.
     rules: Rules,
     pauses: Pauses,
@@ -65,7 +60,8 @@ pub(super) struct Member {
     /// What the server knows of an outage; while it cannot be reached, what this member knows.
     failures: Failures,
     outage: Outage,
-    moments: VecDeque<Moment>,
+    /// The moments to send at, and their numbers.
+    moments: BTreeMap<Time, u64>,
     late: Duration,
     last_sent: Time,
     /// The requests in flight, and the numbers of their moments.
@@ -73,80 +69,67 @@ pub(super) struct Member {
     last_minute: LastMinute,
     class: PriorityClass,
     waiting_since: Option<Time>,
-    report: Report,
-    /// Since the last report.
-    success: Option<Time>,
     /// The others have to know at once what is to be reported.
     is_urgent: bool,
     /// When the question under way was sent.
     question: Option<Time>,
     asked_class: PriorityClass,
+    /// Not before then it asks again.
     again: Time,
-    unanswered: u32,
-    retry: Time,
     granted: Time,
     round_trip: Duration,
     members: u32,
     rate: f64,
-    unreachable: Option<Pacer>,
+    unreachable: Option<Unreachable>,
     random: fastrand::Rng,
 }
 
 impl Member {
     /// A member that has asked nothing yet.
-    pub(super) fn new(identity: Identity, settings: GateSettings) -> Self {
+    pub(super) fn new(identity: Identity, settings: GateSettings, shares: bool) -> Self {
+        let rate = f64::from(settings.limit) / settings.window.as_secs_f64();
         Member {
-            identity,
+            settings,
+            shares,
+            next: Ask {
+                member: format!("{:016x}", identity.id),
+                limit: rate,
+                about: identity.about,
+                ..Ask::default()
+            },
             rules: Rules::new(settings.seed),
             pauses: Pauses::default(),
             sends: 0,
             failures: Failures::default(),
             outage: Outage::new(settings.seed),
-            moments: VecDeque::new(),
+            moments: BTreeMap::new(),
             late: LATE,
             last_sent: Time::ZERO,
             in_flight: HashMap::new(),
             last_minute: LastMinute::default(),
             class: PriorityClass::Background,
             waiting_since: None,
-            report: Report::default(),
-            success: None,
             is_urgent: false,
             question: None,
             asked_class: PriorityClass::Background,
             again: Time::ZERO,
-            unanswered: 0,
-            retry: Time::ZERO,
             granted: Time::ZERO,
             round_trip: Duration::ZERO,
             members: 1,
-            rate: f64::from(settings.limit) / settings.window.as_secs_f64(),
+            rate,
             unreachable: None,
             random: fastrand::Rng::with_seed(settings.seed),
-            settings,
         }
     }
 
-    pub(super) fn is_unreachable(&self) -> bool {
-        self.unreachable.is_some()
-    }
-
-    /// Asks to send one request now; `shares` is whether it goes on while the server cannot be reached.
-    pub(super) fn take(
-        &mut self,
-        now: Time,
-        class: PriorityClass,
-        endpoint: Endpoint,
-        shares: bool,
-    ) -> Take {
+    /// Asks to send one request now.
+    pub(super) fn take(&mut self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Take {
         self.class = class;
         self.waiting_since.get_or_insert(now);
-        while self
-            .moments
-            .front()
-            .is_some_and(|moment| moment.at + self.late < now)
+        while let Some(first) = self.moments.first_entry()
+            && *first.key() + self.late < now
         {
-            self.moments.pop_front();
+            first.remove();
             self.late = (2 * self.late).min(LATEST);
         }
         let until = self.rules.until(endpoint);
@@ -160,9 +143,9 @@ impl Member {
             return Take::AfterChange;
         }
         let asks = self.ask_at(now).filter(|at| *at > now);
-        let (at, number) = match (self.moments.front(), &self.unreachable) {
-            (Some(moment), _) => (moment.at, Some(moment.number)),
-            (None, Some(pacer)) if shares && !self.outage.is_probed(now) => {
+        let (at, number) = match (self.moments.first_key_value(), &self.unreachable) {
+            (Some((at, number)), _) => (*at, Some(*number)),
+            (None, Some(pacer)) if self.shares && !self.outage.is_probed(now) => {
                 (pacer.next.max(self.outage.probe_at()), None)
             }
             _ if self.failures.is_outage() => {
@@ -170,6 +153,9 @@ impl Member {
                     failures: self.failures,
                     again: asks.unwrap_or(now + LOOK),
                 };
+            }
+            (None, Some(unreachable)) if !self.shares => {
+                return Take::Unreachable(unreachable.reason.clone());
             }
             _ => {
                 return asks.map_or(Take::AfterChange, |again| Take::Wait {
@@ -190,7 +176,7 @@ impl Member {
 
     fn send(&mut self, now: Time, number: Option<u64>, endpoint: Endpoint) -> Ticket {
         if number.is_some() {
-            self.moments.pop_front();
+            self.moments.pop_first();
             self.late = self.late.mul_f64(PUNCTUAL).max(LATE);
         } else if let Some(pacer) = &mut self.unreachable {
             pacer.next = (pacer.next + pacer.interval).max(now + pacer.interval / 2);
@@ -207,16 +193,11 @@ impl Member {
 
     /// When the share of the limit that the settings allow lets the next request go.
     fn own_share_from(&self) -> Time {
-        if self.settings.share >= 1.0 || self.last_sent.is_zero() {
-            return Time::ZERO;
+        let part = f64::from(self.settings.limit) * self.settings.share;
+        match self.settings.share < 1.0 && !self.last_sent.is_zero() {
+            true => self.last_sent + self.settings.window.div_f64(part),
+            false => Time::ZERO,
         }
-        let GateSettings {
-            limit,
-            window,
-            share,
-            ..
-        } = self.settings;
-        self.last_sent + window.div_f64(f64::from(limit) * share)
     }
 
     /// What became of a request.
@@ -234,9 +215,8 @@ impl Member {
 
     fn failed(&mut self, now: Time, ticket: Ticket) {
         self.outage.failed(now, ticket);
-        let report = &mut self.report;
-        report.failed = Some(report.failed.unwrap_or(0) + 1);
-        report.ago = Some(ticket.age(now).as_secs_f64());
+        self.next.failed = Some(self.next.failed.unwrap_or(0) + 1);
+        self.next.ago = Some(ticket.age(now).as_secs_f64());
         self.is_urgent = true;
     }
 
@@ -256,7 +236,7 @@ impl Member {
             self.failed(now, ticket);
         } else {
             self.outage.succeeded(now, ticket);
-            (self.success, self.report.failed) = (Some(now), None);
+            (self.next.ok, self.next.failed) = (Some(now.as_secs_f64()), None);
             self.is_urgent |= self.failures.count > 0;
         }
         if !is_common {
@@ -264,7 +244,7 @@ impl Member {
         }
         if must_wait {
             self.is_urgent = true;
-            self.report.used_up = self.report.used_up.max(number);
+            self.next.used_up = self.next.used_up.max(number);
         }
         self.note(number, headers);
     }
@@ -282,7 +262,7 @@ impl Member {
         let window = self.settings.window;
         let theirs = headers.window.unwrap_or(window);
         let per_second = 1.0 / theirs.min(window).as_secs_f64();
-        let report = &mut self.report;
+        let report = &mut self.next;
         report.shown = Some(f64::from(limit) * per_second);
         let remaining = remaining as f64 * per_second.min(1e6);
         if theirs > window {
@@ -295,45 +275,33 @@ impl Member {
 
     /// When to ask the server; none before something happens.
     pub(super) fn ask_at(&self, now: Time) -> Option<Time> {
-        if self.question.is_some() {
+        if self.question.is_some() || !self.is_urgent && self.waiting_since.is_none() {
             return None;
         }
-        if self.is_urgent {
-            return Some(now.max(self.retry));
-        }
-        self.waiting_since?;
-        let due = if self.unreachable.is_some() {
-            self.retry
-        } else {
-            let more = match (self.moments.front().zip(self.moments.back()), self.class) {
-                (None, _) => now,
-                (Some((first, _)), PriorityClass::Single) => {
-                    let hurry = self.asked_class != PriorityClass::Single;
-                    if !hurry || first.at <= now + SOON {
-                        return None;
-                    }
-                    now
-                }
-                // So that the question arrives when the last moment has come, or in time for the one after it.
-                (Some((_, last)), _) => {
+        let due = match (self.moments.last_key_value(), self.class) {
+            _ if let Some(it) = &self.unreachable => it.retry,
+            _ if self.is_urgent => now,
+            (Some(_), PriorityClass::Single) => return None,
+            (last, class) => {
+                let more = last.map_or(now, |(last, _)| {
+                    // So that the question arrives when the last moment has come, or in time for the one after it.
                     let turn = Duration::from_secs_f64(f64::from(self.members) / self.rate);
                     let in_time = (self.round_trip + TIMERS).saturating_sub(turn);
-                    last.at.saturating_sub(in_time.max(self.round_trip / 2))
-                }
-            };
-            let own = self.own_share_from().saturating_sub(self.round_trip + LATE);
-            let sooner = self.class < self.asked_class;
-            let again = if sooner { now } else { self.again };
-            more.max(again).max(own).max(self.retry)
+                    last.saturating_sub(in_time.max(self.round_trip / 2))
+                });
+                let own = self.own_share_from().saturating_sub(self.round_trip + LATE);
+                let sooner = class < self.asked_class;
+                let again = if sooner { now } else { self.again };
+                more.max(again).max(own)
+            }
         };
         Some(due.max(now))
     }
 
     /// The next question, which is sent now.
     pub(super) fn ask(&mut self, now: Time) -> Ask {
-        let waited = self
-            .waiting_since
-            .map_or(Duration::ZERO, |since| now.saturating_sub(since));
+        let waits = self.waiting_since.is_some();
+        let waited = now.saturating_sub(self.waiting_since.unwrap_or(now));
         let class = match self.class {
             PriorityClass::Background if waited >= PATIENCE => PriorityClass::Scan,
             PriorityClass::Scan if waited >= PATIENCE => PriorityClass::Single,
@@ -341,51 +309,38 @@ impl Member {
         };
         // As many as this member can use in a round trip and a half.
         let per_trip = 1.5 * self.round_trip.as_secs_f64() * self.rate / f64::from(self.members);
-        let paused_until = self.rules.until(Endpoint::Api);
-        let moments = match class {
-            _ if self.waiting_since.is_none() || paused_until > now => 0,
+        let pause = self.rules.until(Endpoint::Api).saturating_sub(now);
+        let ask = &mut self.next;
+        ask.class = class as u8 + 1;
+        ask.moments = match class {
+            _ if !waits || !pause.is_zero() => 0,
             PriorityClass::Single => 1,
             PriorityClass::Scan | PriorityClass::Background => {
                 (1 + per_trip as u32).min(MAX_MOMENTS)
             }
         };
+        ask.lead = (self.round_trip / 2 + TIMERS).as_secs_f64();
+        let knows = !self.granted.is_zero() && now < self.granted + KNOWN;
+        ask.known = knows.then_some(f64::from(self.members) / self.rate);
+        let believed = self.pauses.believed(now).max(self.settings.window);
+        ask.believes = believed.as_secs_f64();
+        ask.random = self.random.f64();
         // A scan goes on, as far as is known.
-        let waits = self.waiting_since.is_some() || self.class != PriorityClass::Single;
-        let about = MemberStats {
-            sent_last_minute: self.last_minute.sent(now),
-            waiting: waits.then(|| self.class.name().to_owned()),
-            ..self.identity.about.clone()
-        };
-        let known = !self.granted.is_zero() && now < self.granted + KNOWN;
-        let mut report = std::mem::take(&mut self.report);
-        let success = self.success.take();
-        report.ok = success.map(|at| now.saturating_sub(at).as_secs_f64());
-        let pause = paused_until.saturating_sub(now);
-        report.pause = (self.is_urgent && !pause.is_zero()).then_some(pause.as_secs_f64());
+        let waits = waits || self.class != PriorityClass::Single;
+        ask.about.waiting = waits.then(|| self.class.name().to_owned());
+        ask.about.sent_last_minute = self.last_minute.sent(now);
+        ask.ok = ask.ok.map(|at| now.as_secs_f64() - at);
+        ask.pause = (self.is_urgent && !pause.is_zero()).then_some(pause.as_secs_f64());
         self.is_urgent = false;
         self.question = Some(now);
         self.asked_class = class;
-        Ask {
-            member: format!("{:016x}", self.identity.id),
-            limit: f64::from(self.settings.limit) / self.settings.window.as_secs_f64(),
-            class: match class {
-                PriorityClass::Single => 1,
-                PriorityClass::Scan => 2,
-                PriorityClass::Background => 3,
-            },
-            moments,
-            lead: (self.round_trip / 2 + TIMERS).as_secs_f64(),
-            leaving: false,
-            known: known.then_some(f64::from(self.members) / self.rate),
-            believes: self
-                .pauses
-                .believed(now)
-                .max(self.settings.window)
-                .as_secs_f64(),
-            random: self.random.f64(),
-            report,
-            about,
-        }
+        let next = Ask {
+            member: ask.member.clone(),
+            limit: ask.limit,
+            about: ask.about.clone(),
+            ..Ask::default()
+        };
+        std::mem::replace(ask, next)
     }
 
     /// Takes leave.
@@ -403,29 +358,18 @@ impl Member {
             return;
         };
         let round_trip = now.saturating_sub(sent);
-        let longest = self.round_trip;
-        let grown = round_trip.min(2 * longest + GROWS);
-        self.round_trip = longest.mul_f64(SHRINKS).max(grown);
-        (self.unanswered, self.retry) = (0, Time::ZERO);
+        let grown = round_trip.min(2 * self.round_trip + GROWS);
+        self.round_trip = self.round_trip.mul_f64(SHRINKS).max(grown);
         self.unreachable = None;
         (self.members, self.rate) = (reply.members.max(1), reply.rate);
         // The server read its clock in the middle of the round trip, as far as is known.
         let here = |there: f64| sent + round_trip / 2 + seconds(there - reply.now);
-        self.again = if reply.again > 0.0 {
-            here(reply.again).saturating_sub(round_trip / 2)
-        } else {
-            Time::ZERO
-        };
+        self.again = here(reply.again).saturating_sub(round_trip / 2);
         for moment in 0..reply.moments {
             self.granted = now;
-            self.moments.push_back(Moment {
-                at: here(reply.first + f64::from(moment) * reply.gap),
-                number: reply.number + u64::from(moment),
-            });
+            let at = here(reply.first + f64::from(moment) * reply.gap);
+            self.moments.insert(at, reply.number + u64::from(moment));
         }
-        self.moments
-            .make_contiguous()
-            .sort_by_key(|moment| moment.at);
         self.failures = Failures {
             count: reply.failures,
             since: sent.saturating_sub(seconds(reply.now - reply.since)),
@@ -435,25 +379,23 @@ impl Member {
         }
         if reply.pause > reply.now {
             let until = here(reply.pause - 0.001);
-            self.moments.retain(|moment| moment.at >= until);
+            self.moments.retain(|at, _| *at >= until);
         }
     }
 
-    /// No reply has come, and none will.
-    pub(super) fn unanswered(&mut self, now: Time) {
+    /// No reply has come, and none will, for this reason.
+    pub(super) fn unanswered(&mut self, now: Time, reason: &str) {
         self.question = None;
-        let wait = FIRST_RETRY * (1 << self.unanswered.min(5));
-        self.unanswered += 1;
-        self.retry = now + wait.min(LONGEST_RETRY);
-        if self.unreachable.is_none() {
-            let own = self.settings.share * f64::from(self.settings.limit);
-            let rate = (self.rate / f64::from(self.members)).min(own);
-            let interval = Duration::from_secs_f64(1.0 / rate.max(0.01));
-            self.unreachable = Some(Pacer {
-                interval,
-                next: (self.last_sent + interval).max(now),
-            });
-        }
+        let own = self.settings.share * f64::from(self.settings.limit);
+        let rate = (self.rate / f64::from(self.members)).min(own);
+        let interval = Duration::from_secs_f64(1.0 / rate.max(0.01));
+        let first = (self.last_sent + interval).max(now);
+        self.unreachable = Some(Unreachable {
+            reason: reason.to_owned(),
+            retry: now + RETRY,
+            interval,
+            next: self.unreachable.as_ref().map_or(first, |it| it.next),
+        });
     }
 }
 

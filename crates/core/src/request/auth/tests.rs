@@ -6,10 +6,8 @@ use crate::request::transport::Response;
 use http::StatusCode;
 use talentdata_types::Secret;
 
-fn read(status: u16, body: &str) -> Result<Token> {
-    let mut response = Response::of_json(body.to_owned());
-    response.status = StatusCode::from_u16(status).unwrap();
-    read_token(&response, Time::ZERO)
+fn read(body: &str) -> Result<Token> {
+    read_token(&Response::of_json(body.to_owned()), Time::ZERO)
 }
 
 /// A token in the last part of its life, which is renewed.
@@ -49,11 +47,11 @@ fn a_failure_is_the_outcome_of_those_who_wait_and_is_soon_too_old() {
 async fn a_token_outlives_a_renewal_that_failed_for_all_who_ask() {
     let auth = Auth::default();
     let asked = clock::now();
-    auth.token(asked, async || Ok(old_token())).await.unwrap();
+    auth.token(asked, async { Ok(old_token()) }).await.unwrap();
     let down = async || Err(Error::new(ErrorKind::Server, "down"));
     // The one that tries to renew, one that waited for it, and one that comes after.
     for asked in [asked, asked, clock::now() + Duration::from_millis(1)] {
-        let token = auth.token(asked, down).await.unwrap();
+        let token = auth.token(asked, down()).await.unwrap();
         assert_eq!(token.secret.expose(), "old");
     }
     let state = auth.state.lock().await;
@@ -62,9 +60,9 @@ async fn a_token_outlives_a_renewal_that_failed_for_all_who_ask() {
         assert!(state.known(clock::now() + later * SECOND, asked).is_none());
     }
     drop(state);
-    let refused = auth.token(asked, down).await.unwrap();
+    let refused = auth.token(asked, down()).await.unwrap();
     refused.answered(StatusCode::UNAUTHORIZED);
-    assert!(auth.token(asked, down).await.is_err());
+    assert!(auth.token(asked, down()).await.is_err());
 }
 
 #[test]
@@ -85,13 +83,8 @@ fn lifetimes_are_read_leniently_and_bounded() {
         ("true", 300.0),
         ("{}", 300.0),
     ] {
-        let token = read(
-            200,
-            &format!(
-                r#"{{"access_token":"any-token","token_type":"bearer","expires_in":{expires}}}"#
-            ),
-        )
-        .unwrap();
+        let body = format!(r#"{{"access_token":"any-token","expires_in":{expires}}}"#);
+        let token = read(&body).unwrap();
         assert_eq!(token.life.expires_at.as_secs_f64(), seconds, "{expires}");
         assert!(token.life.renew_at < token.life.expires_at, "{expires}");
     }
@@ -100,29 +93,16 @@ fn lifetimes_are_read_leniently_and_bounded() {
 #[test]
 fn unusable_tokens_are_errors_that_do_not_show_them() {
     for body in [
-        r#"{"token_type":"Bearer"}"#,
         r#"{"access_token":""}"#,
         r#"{"access_token":null}"#,
         r#"{"access_token":{"x":"CANARY"}}"#,
         r#"{"access_token":"CANARY\r\nx"}"#,
-        r#"{"access_token":"CANARY-TOKEN","token_type":"mac"}"#,
         r#"{"access_token":"CANARY","access_token":"CANARY"}"#,
         r#"["CANARY"]"#,
-        "<html>CANARY",
-        "",
         r#"{"access_token":"CANARY"#,
     ] {
-        let error = read(200, body).unwrap_err();
+        let error = read(body).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TokenResponse, "{body}");
         assert!(!format!("{error:?}{error}").contains("CANARY"), "{body}");
     }
-}
-
-#[test]
-fn refusals_are_auth_and_a_missing_endpoint_is_config() {
-    for status in [400, 401, 403] {
-        assert_eq!(read(status, "{}").unwrap_err().kind(), ErrorKind::Auth);
-    }
-    assert_eq!(read(404, "").unwrap_err().kind(), ErrorKind::Config);
-    assert_eq!(read(503, "").unwrap_err().kind(), ErrorKind::Server);
 }

@@ -1,7 +1,7 @@
 //! A token: how the service issues it, how it is sent, how long it lasts, and what the service has made of it.
 
 use crate::clock::Time;
-use crate::error::{Error, ErrorKind, Result, Retryability};
+use crate::error::{Error, ErrorKind, Result};
 use crate::request::response::json_error;
 use crate::request::transport::Response;
 use http::{HeaderValue, StatusCode};
@@ -17,8 +17,6 @@ pub(crate) struct Token {
     pub(crate) secret: Secret,
     pub(crate) header: HeaderValue,
     pub(super) life: Life,
-    /// Where processes share their tokens: when it was issued, by the clock of the host.
-    pub(super) shared_at: Option<Duration>,
     /// Whether another client obtained it.
     pub(crate) from_another: bool,
     /// Whether it was fetched because the service had refused another.
@@ -28,24 +26,11 @@ pub(crate) struct Token {
 }
 
 /// The times in the life of a token.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Life {
     pub(super) issued_at: Time,
     pub(super) renew_at: Time,
     pub(super) expires_at: Time,
-}
-
-impl Life {
-    /// The same life by another clock, which shows `there` when this one shows `here`.
-    #[cfg(unix)]
-    pub(super) fn by_another_clock(self, here: Duration, there: Duration) -> Self {
-        let moved = |time: Duration| there.saturating_add(time).saturating_sub(here);
-        Life {
-            issued_at: moved(self.issued_at),
-            renew_at: moved(self.renew_at),
-            expires_at: moved(self.expires_at),
-        }
-    }
 }
 
 impl Token {
@@ -61,7 +46,6 @@ impl Token {
             secret,
             header,
             life,
-            shared_at: None,
             from_another: false,
             after_refusal: false,
             accepted: AtomicBool::new(false),
@@ -79,16 +63,6 @@ impl Token {
         now < self.life.renew_at
     }
 
-    /// How long it is valid.
-    pub(super) fn lasts(&self, now: Time) -> Duration {
-        self.life.expires_at.saturating_sub(now)
-    }
-
-    /// Whether it was issued at this time or later.
-    pub(crate) fn is_issued_since(&self, time: Time) -> bool {
-        self.life.issued_at >= time
-    }
-
     /// The service has responded to a request that carried it.
     pub(crate) fn answered(&self, status: StatusCode) {
         if status.is_success() {
@@ -103,16 +77,16 @@ impl Token {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Whether the service has ever accepted it.
-    pub(crate) fn is_accepted(&self) -> bool {
-        self.accepted.load(Ordering::Relaxed)
+    /// Whether the service has never accepted it, as far as is known.
+    pub(crate) fn is_new(&self) -> bool {
+        !self.from_another && !self.accepted.load(Ordering::Relaxed)
     }
 
     /// Whether one request is to try it before others carry it. Where a service revokes tokens after a few requests,
     /// the refusals of many that were sent at once may come before the first success, and the token would look like one
     /// that the service never accepted.
     pub(crate) fn is_to_be_tried(&self) -> bool {
-        self.after_refusal && !self.is_accepted()
+        self.after_refusal && !self.accepted.load(Ordering::Relaxed)
     }
 }
 
@@ -127,24 +101,27 @@ const LONGEST_TOKEN: usize = 16 * 1024;
 
 /// Reads the response of the token endpoint (section 4), received at `now`.
 pub(crate) fn read_token(response: &Response, now: Time) -> Result<Token> {
-    if let Some(error) = response.error_of_status() {
-        return Err(match response.status.as_u16() {
-            400 | 401 | 403 => Error::new(
-                ErrorKind::Auth,
-                "the service refused client_id and client_secret; check both, and that they belong to this base_url",
-            ),
-            404 | 405 => error
-                .with_kind(ErrorKind::Config)
-                .with_message("there is no token endpoint below base_url; check base_url"),
-            _ => error,
-        });
-    }
-    parse(response, now).map_err(|error| error.with_kind(ErrorKind::TokenResponse))
+    let Some(error) = response.error_of_status() else {
+        return parse(response, now).map_err(|error| error.with_kind(ErrorKind::TokenResponse));
+    };
+    Err(match response.status.as_u16() {
+        400 | 401 | 403 => Error::new(
+            ErrorKind::Auth,
+            "the service refused client_id and client_secret; check both, and that they belong to this base_url",
+        ),
+        404 | 405 => Error::new(
+            ErrorKind::Config,
+            "there is no token endpoint below base_url; check base_url",
+        ),
+        _ => error,
+    })
 }
 
 fn parse(response: &Response, now: Time) -> Result<Token> {
-    let text = response.object_text();
-    let text = text.map_err(|error| error.with_retryability(Retryability::Once))?;
+    // One more try tells a damaged response from a wrong one.
+    let text = response
+        .object_text()
+        .map_err(|error| error.with_max_attempts(2))?;
     let fields: Fields =
         serde_json::from_str(text).map_err(|error| json_error(&error, "token response"))?;
     let wrong = |message: &str| {
@@ -152,8 +129,7 @@ fn parse(response: &Response, now: Time) -> Result<Token> {
         Error::new(ErrorKind::TokenResponse, message)
     };
     if fields.access_token.is_empty() {
-        let error = wrong("access_token is missing or empty");
-        return Err(error.with_retryability(Retryability::Once));
+        return Err(wrong("access_token is missing or empty").with_max_attempts(2));
     }
     let token_type = fields.token_type.as_deref();
     if token_type.is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {

@@ -34,6 +34,7 @@ pub(super) fn build(config: &Config) -> Result<(reqwest::Client, Option<String>)
         .resolve_to_addrs("localhost", &this_machine)
         .user_agent(concat!("talentdata/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(config.connect_timeout)
+        .read_timeout(config.idle_timeout)
         .tcp_keepalive(KEEP_ALIVE)
         .pool_idle_timeout(IDLE_CONNECTION);
     let proxy = proxy(config);

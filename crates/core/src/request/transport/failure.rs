@@ -8,9 +8,12 @@ use std::io;
 pub(super) fn of(host: &str, error: reqwest::Error) -> Error {
     let error = error.without_url();
     let lost = format!("lost the connection to {host}");
-    if error.is_connect() && error.is_timeout() {
-        let message = format!("timed out connecting to {host}");
-        return Error::new(ErrorKind::Timeout, message);
+    if error.is_timeout() {
+        let what = match error.is_connect() {
+            true => "connecting to",
+            false => "waiting for",
+        };
+        return Error::new(ErrorKind::Timeout, format!("timed out {what} {host}"));
     }
     if let Some(broken) = broken_coding(&error) {
         return match broken.kind() {

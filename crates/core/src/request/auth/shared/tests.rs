@@ -4,29 +4,17 @@
 
 use super::*;
 use crate::error::{Error, ErrorKind};
+use crate::host::tests::{Harm, open, place, set_mode};
 use std::cell::Cell;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-
-/// What is done to the file at a path.
-type Harm = fn(&Path);
 
 const SECRET: &str = "CANARY-secret";
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// A directory for a token, and the path in it.
-fn place() -> (tempfile::TempDir, PathBuf) {
-    let directory = tempfile::tempdir().unwrap();
-    fs::set_permissions(directory.path(), Permissions::from_mode(0o700)).unwrap();
-    let path = directory.path().join("token-1-test");
-    (directory, path)
-}
-
 /// A client with this secret.
 fn client(path: &Path, secret: &str) -> SharedToken {
     let key = key(["run", "https://talent.example", "me", secret]);
-    SharedToken::at(path.to_owned(), key, TRIES)
+    SharedToken::at(path.to_owned(), key)
 }
 
 /// A token that was issued now.
@@ -52,103 +40,58 @@ fn text(token: &Token) -> &str {
 
 /// Stores a token as the process does that has the lock.
 fn store(client: &SharedToken, secret: &Secret, life: Life) {
-    let locked = client.file.lock(1, PAUSE).unwrap();
-    client.store(&locked.file, secret, life).unwrap();
+    let locked = client.file.lock().unwrap();
+    client.store(&locked, secret, life).unwrap();
 }
 
 #[tokio::test]
 async fn what_one_obtains_the_others_use() {
-    let (_directory, path) = place();
+    let (_directory, SharedFile { path, .. }) = place();
     let (one, other) = (client(&path, SECRET), client(&path, SECRET));
     let first = get(&one, None, "first").await;
     let second = get(&other, None, "second").await;
     assert_eq!((text(&first), text(&second)), ("first", "first"));
     assert_eq!((first.from_another, second.from_another), (false, true));
-    assert_eq!(first.shared_at, second.shared_at);
+    assert_eq!(first.life, second.life);
     assert_eq!(second.header.to_str().unwrap(), "Bearer first");
     assert!(second.header.is_sensitive());
-    let apart = second.life.expires_at.abs_diff(first.life.expires_at);
-    assert!(apart < Duration::from_secs(1), "{apart:?}");
-    let mode = fs::metadata(&path).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600, "nobody else may read it");
 }
 
-/// What is not our file is left as it is, and the next token is shared again.
+/// The checksum of the file is right, and the content is not, or nothing is right any more.
 #[tokio::test]
-async fn what_is_not_the_file_is_like_an_empty_cache() {
-    let harms: [(&str, Harm); 9] = [
-        ("removed", |path| fs::remove_file(path).unwrap()),
-        ("emptied", |path| fs::write(path, "").unwrap()),
-        ("overwritten", |path| fs::write(path, [7; 60_000]).unwrap()),
-        ("readable by others", |path| {
-            fs::set_permissions(path, Permissions::from_mode(0o644)).unwrap();
-        }),
-        ("cut off", |path| {
-            let file = File::options().write(true).open(path).unwrap();
-            file.set_len(fs::metadata(path).unwrap().len() - 1).unwrap();
-        }),
-        ("longer", |path| {
-            let file = File::options().write(true).open(path).unwrap();
-            file.set_len(fs::metadata(path).unwrap().len() + 1).unwrap();
-        }),
-        ("a link", |path| {
-            fs::rename(path, path.with_extension("target")).unwrap();
-            symlink(path.with_extension("target"), path).unwrap();
-        }),
-        ("a file with two names", |path| {
-            fs::hard_link(path, path.with_extension("target")).unwrap();
-        }),
-        ("a pipe", |path| {
-            fs::remove_file(path).unwrap();
-            let made = std::process::Command::new("mkfifo").arg(path).status();
-            assert!(made.unwrap().success());
-        }),
-    ];
-    for (harm, do_harm) in harms {
-        let (_directory, path) = place();
-        get(&client(&path, SECRET), None, "first").await;
-        let before = fs::read(&path).unwrap();
-        do_harm(&path);
-        for own in ["second", "third"] {
-            let token = get(&client(&path, SECRET), None, own).await;
-            assert_eq!(text(&token), "second", "{harm}");
-        }
-        let mode = fs::symlink_metadata(&path).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o600, "{harm}");
-        let target = path.with_extension("target");
-        if target.exists() {
-            assert!(fs::read(target).unwrap() == before, "{harm}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_file_of_which_any_byte_was_changed_has_no_token() {
-    let (_directory, path) = place();
-    let one = client(&path, SECRET);
+async fn what_was_changed_is_no_token_and_the_next_one_replaces_it() {
+    let (_directory, file) = place();
+    let one = client(&file.path, SECRET);
     get(&one, None, "first").await;
-    let whole = fs::read(&path).unwrap();
+    let whole = file.look().unwrap().unwrap();
     for at in 0..whole.len() {
         let mut damaged = whole.clone();
         damaged[at] ^= 1;
-        fs::write(&path, damaged).unwrap();
+        file.lock().unwrap().write(&damaged).unwrap();
         assert!(one.find(None).is_none(), "byte {at}");
     }
-    fs::write(&path, whole).unwrap();
-    assert!(one.find(None).is_some());
+    for length in [0, 31, 32, whole.len() - 1] {
+        file.lock().unwrap().write(&whole[..length]).unwrap();
+        assert!(one.find(None).is_none(), "{length} bytes");
+    }
+    for own in ["second", "third"] {
+        let token = get(&client(&file.path, SECRET), None, own).await;
+        assert_eq!(text(&token), "second");
+    }
+    std::fs::write(&file.path, "something else").unwrap();
+    assert_eq!(text(&get(&one, None, "third").await), "third");
 }
 
 #[tokio::test]
 async fn where_no_file_can_be_each_client_has_its_own_token_and_can_say_why() {
     let harms: [(&str, Harm); 2] = [
-        ("directory", |path| fs::create_dir(path).unwrap()),
+        ("directory", |path| std::fs::create_dir(path).unwrap()),
         ("other users may write", |path| {
-            let all = Permissions::from_mode(0o777);
-            fs::set_permissions(path.parent().unwrap(), all).unwrap();
+            set_mode(path.parent().unwrap(), 0o777);
         }),
     ];
     for (says, harm) in harms {
-        let (_directory, path) = place();
+        let (_directory, SharedFile { path, .. }) = place();
         harm(&path);
         for own in ["first", "second"] {
             let client = client(&path, SECRET);
@@ -161,7 +104,7 @@ async fn where_no_file_can_be_each_client_has_its_own_token_and_can_say_why() {
 
 #[tokio::test]
 async fn a_client_without_the_secret_gets_no_token_and_takes_it_from_nobody() {
-    let (_directory, path) = place();
+    let (_directory, SharedFile { path, .. }) = place();
     let right = client(&path, SECRET);
     get(&right, None, "first").await;
     let wrong = client(&path, "another secret");
@@ -171,7 +114,7 @@ async fn a_client_without_the_secret_gets_no_token_and_takes_it_from_nobody() {
     // A new secret replaces what the one before has left.
     assert_eq!(text(&get(&wrong, None, "third").await), "third");
     assert!(right.find(None).is_none());
-    let kept = fs::read(&path).unwrap();
+    let kept = std::fs::read(&path).unwrap();
     for text in ["first", SECRET, "another secret"] {
         let bytes = text.as_bytes();
         assert!(!kept.windows(bytes.len()).any(|found| found == bytes));
@@ -180,9 +123,9 @@ async fn a_client_without_the_secret_gets_no_token_and_takes_it_from_nobody() {
 
 #[tokio::test]
 async fn a_token_is_taken_until_it_is_to_be_renewed_and_not_before_its_time() {
-    let (_directory, path) = place();
+    let (_directory, SharedFile { path, .. }) = place();
     let one = client(&path, SECRET);
-    let now = host::clock::now();
+    let now = clock::now();
     let second = Duration::from_secs(1);
     for (issued_at, renew_at, expires_at, is_taken) in [
         (now - second, now + HOUR, now + HOUR, true),
@@ -203,7 +146,7 @@ async fn a_token_is_taken_until_it_is_to_be_renewed_and_not_before_its_time() {
 
 #[tokio::test]
 async fn a_refused_token_is_dropped_and_a_newer_one_is_taken() {
-    let (_directory, path) = place();
+    let (_directory, SharedFile { path, .. }) = place();
     let (one, other) = (client(&path, SECRET), client(&path, SECRET));
     let first = get(&one, None, "first").await;
     let down = async || Err(Error::new(ErrorKind::Server, "down"));
@@ -223,7 +166,7 @@ async fn a_refused_token_is_dropped_and_a_newer_one_is_taken() {
 
 #[tokio::test]
 async fn one_renews_and_those_who_wait_use_what_it_obtains() {
-    let (_directory, path) = place();
+    let (_directory, SharedFile { path, .. }) = place();
     let clients = [(); 5].map(|()| client(&path, SECRET));
     let fetched = Cell::new(0);
     let fetch = async || {
@@ -243,16 +186,16 @@ async fn one_renews_and_those_who_wait_use_what_it_obtains() {
 /// As a process does that is stopped after it has taken the lock.
 #[tokio::test]
 async fn a_process_that_was_stopped_is_passed_over_and_puts_no_older_token_above_a_newer_one() {
-    let (_directory, path) = place();
+    let (_directory, SharedFile { path, .. }) = place();
     let (stopped, mut other) = (client(&path, SECRET), client(&path, SECRET));
-    other.max_tries = 3;
+    other.file.max_tries = 3;
     let fetch = async || {
         let old = issued("old");
         let newer = get(&other, None, "newer").await;
         assert_eq!(text(&newer), "newer");
         // The one that has taken its place excludes the others.
         let locked = other.lock().await.unwrap();
-        assert!(File::open(&path).unwrap().try_lock().is_err());
+        assert!(open(&path).try_lock().is_err());
         drop(locked);
         Ok(old)
     };

@@ -1,0 +1,267 @@
+//! The server: a connection with the TLS that all connections of ours have, what its script is asked and replies, and what
+//! it keeps for people.
+
+use crate::budget::{BudgetState, sharing};
+use crate::clock;
+use crate::error::Scrubber;
+use crate::gate::MemberStats;
+use crate::request::transport::system_tls;
+use crate::settings::Config;
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, IntoConnectionInfo, RedisConnectionInfo, RedisResult};
+use rustls::pki_types::ServerName;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::cmp::Reverse;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use talentdata_types::Secret;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use tokio_rustls::TlsConnector;
+use url::Url;
+
+pub(super) const SOURCE: &str = include_str!("moments.lua");
+/// Members whose script keeps another state have another key.
+const PREFIX: &str = "talentdata:budget-5:";
+/// A member that has not asked for so many seconds is not shown.
+const PRESENT: f64 = 10.0;
+/// No reply has more moments.
+pub(super) const MAX_MOMENTS: u32 = 4;
+/// How members find the time of the next request, for people.
+const MODE: &str = "slots";
+/// A connection is made, and a question replied to, within this time.
+const LIMIT: Duration = Duration::from_secs(1);
+/// The port where the URL names none.
+const PORT: u16 = 6379;
+/// The longest text of an error of the server that is shown, in bytes.
+const MAX_TEXT: usize = 200;
+
+/// What a member asks for and reports; times are seconds.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(super) struct Ask {
+    pub(super) member: String,
+    /// Requests a second, by the settings.
+    pub(super) limit: f64,
+    /// 1 for single calls, 2 for scans, 3 for scans in the background.
+    pub(super) class: u8,
+    pub(super) moments: u32,
+    /// How far ahead moments have to be.
+    pub(super) lead: f64,
+    pub(super) leaving: bool,
+    /// For how long moments of the state that this member knows may still be used, should the state be lost.
+    pub(super) known: Option<f64>,
+    /// For how long this member may be kept waiting: a second, or as long as the service has told it.
+    pub(super) believes: f64,
+    /// At least 0 and below 1.
+    pub(super) random: f64,
+    /// The member, for people.
+    pub(super) about: MemberStats,
+    // What it has seen since it last asked. Requests are known by the numbers of their moments.
+    /// The limit that the service has named, in requests a second.
+    pub(super) shown: Option<f64>,
+    /// The request after which the least was left, of the window that is paced by or of a longer one.
+    pub(super) seen: Option<u64>,
+    pub(super) remaining: Option<f64>,
+    /// What is left of a longer window, and until when.
+    pub(super) left: Option<f64>,
+    pub(super) resets: Option<f64>,
+    /// The newest request that found nothing left, or was refused.
+    pub(super) used_up: Option<u64>,
+    /// How long ago a request succeeded, or when, until it is asked; how many have failed since, and how long ago the last of them was sent.
+    pub(super) ok: Option<f64>,
+    pub(super) failed: Option<u32>,
+    pub(super) ago: Option<f64>,
+    /// How long nobody may send.
+    pub(super) pause: Option<f64>,
+}
+
+/// What the script replies; times are seconds by the server's clock.
+#[derive(Debug, Deserialize)]
+pub(super) struct Reply {
+    pub(super) now: f64,
+    pub(super) moments: u32,
+    pub(super) first: f64,
+    pub(super) gap: f64,
+    /// Of the first moment.
+    pub(super) number: u64,
+    /// When to ask again, where there is no moment; else 0.
+    pub(super) again: f64,
+    pub(super) pause: f64,
+    pub(super) members: u32,
+    /// Requests a second of all members together.
+    pub(super) rate: f64,
+    /// How many requests have failed since the last success, and since when.
+    pub(super) failures: u32,
+    pub(super) since: f64,
+}
+
+impl Reply {
+    pub(super) fn read(text: &str) -> Result<Self, String> {
+        let reply: Option<Reply> = serde_json::from_str(text).ok();
+        let usable = reply.filter(|reply| reply.moments <= MAX_MOMENTS && reply.rate > 0.0);
+        usable.ok_or_else(|| "the reply is not that of the script".into())
+    }
+}
+
+/// Where the budget is: a server, and a key on it.
+pub(super) struct Place {
+    host: String,
+    port: u16,
+    tls: bool,
+    login: RedisConnectionInfo,
+    /// The server's URL without user and password.
+    pub(super) shown: String,
+    scrubber: Scrubber,
+    /// Sent by its digest; a server that does not have it is given the text.
+    script: redis::Script,
+    /// Neither the address of the service nor the client ID can be read from it.
+    key: String,
+}
+
+impl Place {
+    pub(super) fn new(url: &Url, config: &Config) -> Self {
+        // The settings have checked the URL, but for texts that are not UTF-8. TLS is ours.
+        let mut plain = url.clone();
+        let _ = plain.set_scheme("redis");
+        let login = plain.into_connection_info();
+        let login = login.map_or_else(|_| Default::default(), |info| info.redis_settings().clone());
+        let passwords = [url.password(), login.password()].map(|it| it.map(Secret::new));
+        // Brackets around an IPv6 address are part of the URL only.
+        let host = url.host_str().unwrap_or_default();
+        Place {
+            host: host.trim_matches(['[', ']']).to_owned(),
+            port: url.port().unwrap_or(PORT),
+            tls: url.scheme() == "rediss",
+            scrubber: Scrubber::new(passwords.iter().flatten()),
+            login: login.set_skip_set_lib_name(),
+            shown: config.budget.to_string(),
+            script: redis::Script::new(SOURCE),
+            key: format!("{PREFIX}{}", sharing::company(config, None)),
+        }
+    }
+
+    /// Waits for something of the server; otherwise why there is nothing, without secrets.
+    async fn wait<T>(&self, outcome: impl Future<Output = RedisResult<T>>) -> Result<T, String> {
+        let reason = match clock::in_time(LIMIT, outcome).await {
+            Some(Ok(value)) => return Ok(value),
+            Some(Err(error)) if error.is_io_error() => error.to_string(),
+            Some(Err(error)) => self.scrubber.show(&error.to_string(), MAX_TEXT),
+            None => "no reply in time".into(),
+        };
+        Err(format!("{}: {reason}", self.shown))
+    }
+}
+
+/// A connection, and what drives it.
+pub(super) struct Connection(MultiplexedConnection, JoinSet<()>);
+
+impl Connection {
+    /// Connects and logs in; otherwise why not.
+    pub(super) async fn to(place: &Place) -> Result<Self, String> {
+        place.wait(Self::connect(place)).await
+    }
+
+    async fn connect(place: &Place) -> RedisResult<Self> {
+        let stream = TcpStream::connect((place.host.as_str(), place.port)).await?;
+        stream.set_nodelay(true)?;
+        if !place.tls {
+            return Self::log_in(place, stream).await;
+        }
+        let tls = system_tls().map_err(|error| io::Error::other(error.message().to_owned()))?;
+        let name = ServerName::try_from(place.host.clone()).map_err(io::Error::other)?;
+        let connector = TlsConnector::from(Arc::new(tls));
+        let stream = connector.connect(name, stream).await;
+        let stream = stream.map_err(|error| {
+            io::Error::other(format!(
+                "TLS handshake failed: {error}; the server has to use TLS on this port, with a certificate for the host in \
+                 the setting budget from an authority that this system trusts or SSL_CERT_FILE names"
+            ))
+        });
+        Self::log_in(place, stream?).await
+    }
+
+    async fn log_in<S>(place: &Place, stream: S) -> RedisResult<Self>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        // The time limits are ours.
+        let limits = AsyncConnectionConfig::new().set_response_timeout(None);
+        let made = MultiplexedConnection::new_with_config(&place.login, stream, limits);
+        let (commands, driver) = made.await?;
+        Ok(Connection(commands, JoinSet::from_iter([driver])))
+    }
+
+    /// Asks over the connection that there is, or a new one. Where the server has closed the one that there is, as after a
+    /// restart, another one is made at once.
+    pub(super) async fn ask(
+        connection: &mut Option<Self>,
+        place: &Place,
+        ask: &Ask,
+    ) -> Result<Reply, String> {
+        // A connection without a reply is left: one may come late, or from a server that is no longer the right one.
+        if let Some(mut present) = connection.take() {
+            let reply = present.ask_once(place, ask).await;
+            if reply.is_ok() || present.1.try_join_next().is_none() {
+                *connection = reply.is_ok().then_some(present);
+                return reply;
+            }
+        }
+        let mut new = Self::to(place).await?;
+        let reply = new.ask_once(place, ask).await?;
+        *connection = Some(new);
+        Ok(reply)
+    }
+
+    /// Asks, and waits for the reply; otherwise why there is none.
+    pub(super) async fn ask_once(&mut self, place: &Place, ask: &Ask) -> Result<Reply, String> {
+        let text = serde_json::to_string(ask).map_err(|error| error.to_string())?;
+        let mut call = place.script.key(&place.key);
+        let reply = call.arg(text).invoke_async(&mut self.0);
+        let reply: String = place.wait(reply).await?;
+        Reply::read(&reply)
+    }
+
+    /// Reads the state of the budget, without taking part in it; otherwise why not.
+    pub(super) async fn look(&mut self, place: &Place) -> Result<BudgetState, String> {
+        let mut commands = redis::pipe();
+        commands.cmd("TIME").cmd("GET").arg(&place.key);
+        let read = place.wait(commands.query_async(&mut self.0)).await?;
+        let ((seconds, micros), text): ((f64, f64), Option<String>) = read;
+        let kept = serde_json::from_str(&text.unwrap_or_default());
+        let shown = place.shown.clone();
+        Ok(show(
+            shown,
+            seconds + micros / 1e6,
+            &kept.unwrap_or_default(),
+        ))
+    }
+}
+
+/// The state of the budget where this is kept, at this time of the server.
+fn show(store: String, now: f64, kept: &Value) -> BudgetState {
+    let member = |member: &Value| {
+        let about: MemberStats = serde_json::from_value(member["about"].clone()).ok()?;
+        let idle = now - member["seen"].as_f64()?;
+        (idle < PRESENT).then(|| MemberStats {
+            seconds_since_seen: idle.max(0.0),
+            ..about
+        })
+    };
+    let members = kept["members"].as_object().into_iter();
+    let mut members: Vec<_> = members
+        .flat_map(|all| all.values())
+        .filter_map(member)
+        .collect();
+    members.sort_by_key(|member| Reverse(member.sent_last_minute));
+    let (rate, pause) = (&kept["state"]["rate"], &kept["state"]["pause"]);
+    BudgetState {
+        store,
+        members,
+        requests_per_second: rate.as_f64(),
+        mode: rate.as_f64().map(|_| MODE.to_owned()),
+        seconds_paused: pause.as_f64().map_or(0.0, |pause| (pause - now).max(0.0)),
+    }
+}
