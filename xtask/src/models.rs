@@ -14,21 +14,18 @@ use typify::{TypeSpace, TypeSpaceImpl, TypeSpaceSettings};
 /// `crates/types`: a struct per model, an open enum per enum, and the schemas of both.
 pub(crate) fn models(spec: &Spec, _: &str) -> Result<String, String> {
     let (models, enums) = (&spec.api.models, &spec.api.enums);
-    let mut file = typified(models, enums)?;
-    file.items
-        .retain(|item| matches!(item, Item::Struct(_) | Item::Enum(_)));
-    for item in &mut file.items {
-        if let Item::Struct(item) = item
-            && let Some(model) = models.iter().find(|one| item.ident == one.name)
-        {
-            named_struct(item, model);
-        } else if let Item::Enum(item) = item
-            && let Some(known) = enums.iter().find(|one| item.ident == known_name(one))
-        {
-            named_enum(item, known);
+    let mut items = typified(models, enums)?.items;
+    items.retain_mut(|item| match item {
+        Item::Struct(item) => {
+            let model = models.iter().find(|one| item.ident == one.name);
+            model.inspect(|model| named_struct(item, model)).is_some()
         }
-    }
-    let items = file.items;
+        Item::Enum(item) => {
+            let known = enums.iter().find(|one| item.ident == known_name(one));
+            known.inspect(|known| named_enum(item, known)).is_some()
+        }
+        _ => false,
+    });
     let names = models.iter().map(|model| &model.name);
     let names: Vec<&String> = names.chain(enums.iter().map(|known| &known.name)).collect();
     let idents = names.iter().map(|name| format_ident!("{name}"));
@@ -83,23 +80,19 @@ fn object(model: &Model) -> Value {
     let mut properties = Map::new();
     let mut required = Vec::new();
     for (index, field) in model.fields.iter().enumerate() {
-        let mut schema = schema(&field.kind);
-        if field.nullable {
-            schema = nullable(schema);
-        }
+        let kind = match field.nullable {
+            true => &Type::Nullable(field.kind.clone().into()),
+            false => &field.kind,
+        };
         let name = numbered(index);
         required.extend(field.required.then(|| name.clone()));
-        properties.insert(name, schema);
+        properties.insert(name, schema(kind));
     }
     let mut schema = json!({"type": "object", "properties": properties, "required": required});
     if model.answered {
         schema["additionalProperties"] = json!({});
     }
     schema
-}
-
-fn nullable(schema: Value) -> Value {
-    json!({"oneOf": [schema, {"type": "null"}]})
 }
 
 /// The plain schema of a type.
@@ -117,7 +110,7 @@ fn schema(of: &Type) -> Value {
         Type::Map(held) => json!({"type": "object", "additionalProperties": schema(held)}),
         Type::Object => json!({"type": "object", "additionalProperties": true}),
         Type::Json => json!({}),
-        Type::Nullable(held) => nullable(schema(held)),
+        Type::Nullable(held) => json!({"oneOf": [schema(held), {"type": "null"}]}),
     }
 }
 

@@ -16,8 +16,8 @@ using words = std::vector<std::string>;
 using talentdata::detail::to_json;
 
 std::string answer(std::string_view records, std::string_view completeness, std::string_view value) {
-  return "{\"answer\":{\"records\":[" + std::string(records) + "],\"completeness\":" + std::string(completeness) +
-         ",\"value\":" + std::string(value) + "}}";
+  return "{\"records\":[" + std::string(records) + "],\"completeness\":" + std::string(completeness) +
+         ",\"value\":" + std::string(value) + '}';
 }
 
 void append(std::string &records, const talentdata::record &record) {
@@ -57,12 +57,12 @@ std::string perform(const talentdata::client &client, const words &verb) {
 }
 
 std::string told(const talentdata::error &error) {
-  using number = std::optional<std::int64_t>;
+  using number = std::optional<double>;
   const auto wait = error.retry_after();
-  const std::map<std::string, number> numbers{{"status", error.status()}, {"attempts", error.attempts()},
-                                              {"offset", error.offset()}, {"retry_after_ms", wait ? number(wait->count()) : number()}};
-  return "{\"error\":{\"kind\":" + to_json(error.kind_name()) + ",\"message\":" + to_json(std::string(error.what())) + ',' +
-         to_json(numbers).substr(1) + '}';
+  const std::map<std::string, number> numbers{{"status", error.status()}, {"attempts", error.attempts()}, {"offset", error.offset()},
+                                              {"retry_after_s", wait ? number(wait->count() / 1000.0) : number()}};
+  return "{\"kind\":" + to_json(error.kind_name()) + ",\"message\":" + to_json(std::string(error.what())) + ',' +
+         to_json(numbers).substr(1);
 }
 
 /// What else an error holds is looked through for secrets, as the log is.

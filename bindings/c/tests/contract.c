@@ -347,7 +347,10 @@ int main(void) {
   streams(client);
   errors();
   the_host_is_left_alone(client);
-  OK(talentdata_config_budget(NULL, &state));
+  talentdata_config *config = talentdata_config_new();
+  OK(talentdata_config_set(config, T("paced"), T("true")));
+  OK(talentdata_config_budget(config, &state));
+  talentdata_config_free(config);
   CHECK(says(state, "\"members\""));
   talentdata_client_free(client);
   return fixture_verdict();

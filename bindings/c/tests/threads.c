@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Few calls a thread: all of them wait for the same budget of 40 requests a second. */
 enum { threads = 64, calls = 4 };
 
 static void *use(void *argument) {

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 
 import pytest
+from support import variables
 
 import talentdata
 
 # What a shell runs in the background is deaf to Ctrl-C from the start, and so would be the children that are to hear it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+#: What takes longest begins first, so that nobody waits for it at the end.
+LONGEST = ("test_types", "test_documents", "test_spark", "test_memory", "test_interrupt")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    place = {name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(place)))
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Many tests wait for most of their time."""
+    return 2 * (os.cpu_count() or 1)
 
 
 @pytest.fixture
@@ -23,8 +38,8 @@ def sandbox() -> Iterator[talentdata.Sandbox]:
 
 @pytest.fixture
 def client(sandbox: talentdata.Sandbox) -> Iterator[talentdata.Client]:
-    """A client of the sandbox."""
-    with sandbox.client() as client:
+    """A client of the sandbox, which sends at once."""
+    with sandbox.client(paced=False) as client:
         yield client
 
 
@@ -32,3 +47,14 @@ def client(sandbox: talentdata.Sandbox) -> Iterator[talentdata.Client]:
 def faults(sandbox: talentdata.Sandbox) -> Callable[..., None]:
     """Sets fault rules: dicts of `match` and `reply`."""
     return sandbox.set_faults
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> Callable[[talentdata.Sandbox], None]:
+    """Gives clients of this process, and of its children, the credentials of a sandbox."""
+
+    def give(sandbox: talentdata.Sandbox) -> None:
+        for name, value in variables(sandbox).items():
+            monkeypatch.setenv(name, value)
+
+    return give

@@ -1,10 +1,12 @@
-"""Without optional packages: everything else works, and the message says what to install."""
+"""Without optional packages: everything else works, and the message says what to install before anything is sent."""
+
+import json
 
 import pytest
 from support import python
 
-HIDDEN = """
-import sys
+SCRIPT = """
+import json, sys
 hidden = set(sys.argv[1].split(","))
 class Hide:
     def find_spec(self, name, path=None, target=None):
@@ -13,59 +15,41 @@ class Hide:
 sys.meta_path.insert(0, Hide())
 import talentdata
 sandbox = talentdata.Sandbox(records={"contacts": 30}, policy="unlimited")
-client = sandbox.client()
+contacts = sandbox.client().contacts
+def outcome(use):
+    before = sandbox.stats()["requests"]
+    try:
+        return use()
+    except ImportError as error:
+        return [error.name, str(error), sandbox.stats()["requests"] - before]
+said = {name: outcome(lambda: len(getattr(contacts.list(), name)())) for name in ("to_arrow", "to_polars", "to_pandas")}
+said["bar"] = outcome(lambda: len(list(contacts.list(progress=True)))) if "tqdm" in hidden else 30
+sys.stderr.isatty = lambda: "tqdm" in hidden
+said["list"] = len(list(contacts.list()))
+said["stream"] = type(contacts.list().__arrow_c_stream__()).__name__
+print(json.dumps(said))
 """
+
+ALL = "pyarrow,polars,pandas,duckdb,tqdm,numpy,IPython"
 
 
 @pytest.mark.parametrize(
-    ("hidden", "verb", "package"),
+    ("hidden", "missing"),
     [
-        ("pyarrow", "to_arrow", "pyarrow"),
-        ("polars", "to_polars", "polars"),
-        ("pandas", "to_pandas", "pandas"),
-        ("pyarrow", "to_pandas", "pyarrow"),
+        ("pyarrow,duckdb", {"to_arrow": "pyarrow", "to_pandas": "pyarrow"}),
+        ("polars,duckdb", {"to_polars": "polars"}),
+        ("pandas,duckdb,tqdm", {"to_pandas": "pandas", "bar": "tqdm"}),
+        (ALL, {"to_arrow": "pyarrow", "to_polars": "polars", "to_pandas": "pandas", "bar": "tqdm"}),
     ],
 )
-def test_a_missing_package_is_named_before_anything_is_sent(hidden, verb, package):
-    code = HIDDEN + f"""
-try:
-    client.contacts.list().{verb}()
-except ImportError as error:
-    print(error.name, "|", error, "|", sandbox.stats()["requests"])
-"""
-    result = python(code, hidden)
-    assert result.stdout == f"{package} | {verb}() needs the package {package}; run `pip install {package}` | 0\n", result.stderr
-
-
-@pytest.mark.parametrize(
-    ("hidden", "use", "expected"),
-    [
-        ("pyarrow,pandas,duckdb", "client.contacts.list().to_polars().height", "30"),
-        ("polars,pandas,duckdb", "client.contacts.list().to_arrow().num_rows", "30"),
-        ("polars,duckdb", "len(client.contacts.list().to_pandas())", "30"),
-        ("pyarrow,polars,pandas,duckdb,tqdm,numpy,IPython", "len(list(client.contacts.list()))", "30"),
-        ("pyarrow,polars,pandas,duckdb,tqdm,numpy", "type(client.contacts.list().__arrow_c_stream__()).__name__", "PyCapsule"),
-    ],
-)
-def test_the_others_work_without_it(hidden, use, expected):
-    result = python(HIDDEN + f"print({use})", hidden)
-    assert result.stdout == f"{expected}\n", result.stderr
-
-
-def test_progress_without_tqdm():
-    code = HIDDEN + """
-sys.stderr.isatty = lambda: True
-assert len(list(client.contacts.list())) == 30
-try:
-    list(client.contacts.list(progress=True))
-except ImportError as error:
-    print(error)
-"""
-    result = python(code, "tqdm")
-    assert result.stdout == "a progress bar needs the package tqdm; run `pip install tqdm`\n", result.stderr
+def test_without_packages(hidden, missing):
+    expected = {**dict.fromkeys(("to_arrow", "to_polars", "to_pandas", "bar", "list"), 30), "stream": "PyCapsule"}
+    for verb, package in missing.items():
+        what = "a progress bar" if verb == "bar" else f"{verb}()"
+        expected[verb] = [package, f"{what} needs the package {package}; run `pip install {package}`", 0]
+    assert json.loads(python(SCRIPT, hidden)) == expected
 
 
 def test_importing_imports_little():
     names = "{'asyncio', 'pandas', 'pyarrow', 'polars', 'numpy', 'inspect', 'tqdm', 'pytest'}"
-    result = python(f"import sys, talentdata; print({names} & set(sys.modules))")
-    assert result.stdout == "set()\n", result.stdout
+    assert python(f"import sys, talentdata; print({names} & set(sys.modules))") == "set()\n"

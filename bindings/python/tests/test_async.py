@@ -5,13 +5,16 @@ import inspect
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from support import until
 
 import talentdata
+
+LATE = {"match": {"path": "/v1/version", "nth": 1}, "reply": {"delay_ms": 30_000}}
 
 
 def run(sandbox, work):
     async def main():
-        async with sandbox.async_client() as client:
+        async with sandbox.async_client(paced=False) as client:
             return await work(client)
 
     return asyncio.run(main())
@@ -21,11 +24,8 @@ def test_the_names_are_those_of_the_blocking_client():
     def public(cls):
         return {name for name in dir(cls) if not name.startswith("_")}
 
-    for blocking, waiting in [
-        (talentdata.Client, talentdata.AsyncClient),
-        (talentdata.Resource, talentdata.AsyncResource),
-        (talentdata.Scan, talentdata.AsyncScan),
-    ]:
+    for name in ("Client", "Resource", "Scan"):
+        blocking, waiting = getattr(talentdata, name), getattr(talentdata, f"Async{name}")
         assert public(blocking) == public(waiting)
         for name in public(blocking):
             pair = getattr(blocking, name), getattr(waiting, name)
@@ -35,17 +35,15 @@ def test_the_names_are_those_of_the_blocking_client():
 
 
 def test_cancellation_stops_the_call_and_leaves_the_client_usable(sandbox, faults):
-    faults({"match": {"path": "/v1/version", "nth": 1}, "reply": {"delay_ms": 30_000}})
-
     async def work(client):
+        faults(LATE)
         call = asyncio.create_task(client.version())
-        while sandbox.stats()["requests"] == 0:
-            await asyncio.sleep(0.01)
+        await asyncio.to_thread(until, lambda: sandbox.stats()["requests"] > 0)
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
+        faults(LATE)
         with pytest.raises(asyncio.TimeoutError):
-            faults({"match": {"path": "/v1/version", "nth": 1}, "reply": {"delay_ms": 30_000}})
             await asyncio.wait_for(client.version(), 0.2)
         return await client.version()
 
@@ -75,14 +73,13 @@ def test_a_cancelled_scan_loses_nothing(sandbox, faults):
 
 
 def test_a_frame_after_a_timeout_has_all_rows():
-    options = {"records": {"contacts": 9000}, "policy": "unlimited", "faults": True}
-    with talentdata.Sandbox(**options) as sandbox:
+    with talentdata.Sandbox(records={"contacts": 9000}, policy="unlimited", faults=True) as sandbox:
         # Behind the first batch of 4,096 rows.
         sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 60}, "reply": {"delay_ms": 600_000}})
 
         async def work(client):
             # A page that hangs is asked for again.
-            scan = client.with_options(paced=False, attempt_timeout=0.5, max_attempts=20).contacts.list()
+            scan = client.with_options(attempt_timeout=0.5, max_attempts=20).contacts.list()
             with pytest.raises(asyncio.TimeoutError):
                 task = asyncio.ensure_future(scan.to_pandas())
                 while scan._scan.progress()[0] < 4096:
@@ -90,20 +87,18 @@ def test_a_frame_after_a_timeout_has_all_rows():
                 await asyncio.wait_for(task, 0.01)
             assert (scan.receipt.records, scan.receipt.completeness) == (0, "unfinished")
             sandbox.set_faults()
-            again = asyncio.ensure_future(scan.to_pandas())
-            return len(await again), scan.receipt
+            return len(await scan.to_pandas()), scan.receipt
 
         rows, receipt = run(sandbox, work)
     assert (rows, receipt.records, receipt.completeness) == (9000, 9000, "proven")
 
 
-def test_the_verbs_of_a_client(sandbox, faults, tmp_path):
+def test_several_loops_share_a_client(sandbox):
     client = sandbox.async_client()
     with pytest.raises(RuntimeError, match="no running event loop"):
         client._call("getVersion", None, None)
 
     async def work():
-        # Each loop is another one; all share the client.
         version, check, page = await asyncio.gather(
             client.version(), client.check_version("1.8.2", ["taxonomy"]), client.pools.page(limit=2)
         )
@@ -112,7 +107,9 @@ def test_the_verbs_of_a_client(sandbox, faults, tmp_path):
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(lambda _: asyncio.run(work()), range(4))) == [("1.8.2", True, 2)] * 4
 
-    async def read():
+
+def test_the_verbs_of_a_client(sandbox, faults, tmp_path):
+    async def read(client):
         scan = client.contacts.list(page_size=5)
         records = aiter(scan)
         first = (await anext(records)).id
@@ -141,4 +138,4 @@ def test_the_verbs_of_a_client(sandbox, faults, tmp_path):
         with pytest.raises(talentdata.ClosedError):
             await client.version()
 
-    asyncio.run(read())
+    run(sandbox, read)

@@ -9,24 +9,21 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = str(Path(sys.executable).with_name("talentdata"))
-WAYS = {"module": [sys.executable, "-m", "talentdata"], "script": [SCRIPT]}
-
-
-def run(way, *arguments, **options):
-    return subprocess.run([*WAYS[way], *arguments], capture_output=True, text=True, timeout=60, **options)
+WAYS = {"module": [sys.executable, "-m", "talentdata"], "script": [str(Path(sys.executable).with_name("talentdata"))]}
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_data_goes_to_standard_output_and_errors_have_their_code(way):
-    result = run(way, "--sandbox", "version")
+    def run(*arguments, **variables):
+        environment = {**os.environ, **variables}
+        return subprocess.run([*WAYS[way], *arguments], capture_output=True, text=True, timeout=60, env=environment)
+
+    result = run("--sandbox", "version")
     assert result.returncode == 0 and json.loads(result.stdout)["version"] == "1.8.2", result.stderr
-    result = run(way, "--help")
-    assert result.returncode == 0 and "Usage: talentdata" in result.stdout
-    result = run(way, "nonsense")
+    result = run("nonsense")
     assert result.returncode == 2 and "nonsense" in result.stderr and result.stdout == ""
-    environment = {**os.environ, "TALENTDATA_BASE_URL": "http://127.0.0.1:1"}
-    result = run(way, "version", env=environment)
+    # Other programs that tried this port share no outage with it.
+    result = run("version", TALENTDATA_BASE_URL="http://127.0.0.1:1", TALENTDATA_BUDGET="process")
     assert result.returncode == 13 and "cannot connect" in result.stderr
 
 
@@ -36,5 +33,4 @@ def test_ctrl_c_stops_it_with_130():
     assert json.loads(child.stdout.readline())["base_url"].startswith("http://127.0.0.1:")
     child.send_signal(signal.SIGINT)
     _, errors = child.communicate(timeout=30)
-    assert "Traceback" not in errors
-    assert child.returncode in (0, 130)
+    assert "Traceback" not in errors and child.returncode == 130

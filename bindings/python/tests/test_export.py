@@ -1,4 +1,4 @@
-"""Exports: every format, by both clients; interrupted, resumed, refused."""
+"""Exports: every format, by both clients; interrupted, resumed, verified."""
 
 import asyncio
 import json
@@ -8,24 +8,18 @@ from pyarrow import csv, ipc, parquet
 
 import talentdata
 
-FORMATS = ["jsonl", "csv", "parquet", "arrow"]
+READ = {
+    "jsonl": lambda path: [json.loads(line)["id"] for line in path.read_text().splitlines()],
+    "csv": lambda path: csv.read_csv(path, parse_options=csv.ParseOptions(newlines_in_values=True))["id"].to_pylist(),
+    "parquet": lambda path: parquet.read_table(path)["id"].to_pylist(),
+    "arrow": lambda path: ipc.open_file(path).read_all()["id"].to_pylist(),
+}
 
 #: Until then nothing of the list has come but its first page.
 SLOW = {"match": {"path": "/v1/contacts", "from": 2}, "reply": {"delay_ms": 600_000}}
 
 
-def read(path, kind) -> list[str]:
-    """The ids in a file."""
-    if kind == "jsonl":
-        return [json.loads(line)["id"] for line in path.read_text().splitlines()]
-    if kind == "csv":
-        quoted = csv.ParseOptions(newlines_in_values=True)
-        return csv.read_csv(path, parse_options=quoted)["id"].to_pylist()
-    table = parquet.read_table(path) if kind == "parquet" else ipc.open_file(path).read_all()
-    return table["id"].to_pylist()
-
-
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", READ)
 def test_the_format_is_named_or_that_of_the_extension(client, sandbox, tmp_path, kind, capsys):
     path, named = tmp_path / f"contacts.{kind}", tmp_path / "contacts.data"
     receipt = client.contacts.export(path, progress=True)
@@ -37,30 +31,22 @@ def test_the_format_is_named_or_that_of_the_extension(client, sandbox, tmp_path,
             await client.contacts.export(str(named), format=kind)
 
     asyncio.run(main())
-    assert read(path, kind) == read(named, kind) == [contact.id for contact in client.contacts.list()]
+    assert READ[kind](path) == READ[kind](named) == [contact.id for contact in client.contacts.list()]
     assert capsys.readouterr().err == ""  # standard error is no terminal here
-    assert {file.name for file in tmp_path.iterdir()} == {path.name, named.name}
+    found = talentdata.verify(path, receipt)
+    assert found and found.matches and found.written["records"] == 450
+    found.raise_for_differences()
+    saved = tmp_path / "receipt.json"
+    saved.write_text(receipt.json)
+    assert talentdata.verify(str(path), saved) == talentdata.verify(path, str(saved)) == found
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(talentdata.MismatchError, match="bytes instead of"):
+        talentdata.verify(path, receipt).raise_for_differences()
+    assert {file.name for file in tmp_path.iterdir()} == {path.name, named.name, saved.name}
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"path": "a.csv", "format": "xlsx"}, "format"),
-        ({"path": "a.xlsx"}, "xlsx.* use the extension .jsonl, .csv, .parquet or .arrow"),
-        ({"path": "s3://bucket/a.parquet"}, "written to a file, not to s3"),
-        ({"path": "a.csv", "columns": "many"}, "columns"),
-        ({"path": "a.csv", "page_size": -1}, "page_size"),
-    ],
-)
-def test_what_is_refused_before_anything_is_sent(client, sandbox, options, message):
-    with pytest.raises(talentdata.InvalidArgumentError, match=message):
-        client.contacts.export(**options)
-    assert sandbox.stats()["requests"] == 0
-
-
-@pytest.mark.parametrize("kind", ["jsonl", "csv"])
-def test_a_text_file_is_resumed(client, sandbox, tmp_path, kind):
-    whole, path = tmp_path / f"whole.{kind}", tmp_path / f"contacts.{kind}"
+def test_a_file_is_resumed(client, sandbox, tmp_path):
+    whole, path = tmp_path / "whole.csv", tmp_path / "contacts.csv"
     schema = client.contacts.schema()
     client.contacts.export(whole, schema=schema)
     sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 4}, "reply": {"status": 403}})
@@ -107,35 +93,21 @@ def test_a_progress_bar_that_fails_ends_the_export(client, faults, tmp_path, mon
     from tqdm.auto import tqdm
 
     faults(SLOW)
-    monkeypatch.setattr(tqdm, "update", lambda *_: 1 / 0)
     path = tmp_path / "contacts.parquet"
-    with pytest.raises(ZeroDivisionError):
+    with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
+        patch.setattr(tqdm, "update", lambda *_: 1 / 0)
         client.contacts.export(path, progress=True, page_size=10)
     assert not path.exists()
-    monkeypatch.undo()
     faults()
     # The unfinished export is replaced.
     assert client.contacts.export(path).records == 450
     assert [file.name for file in tmp_path.iterdir()] == ["contacts.parquet"]
 
 
-@pytest.fixture
-def pools():
-    with talentdata.Sandbox(records={"pools": 30}) as sandbox, sandbox.client() as client:
-        yield client.pools
-
-
-@pytest.mark.parametrize("format", ["jsonl", "csv", "parquet", "arrow"])
-def test_what_was_written_matches(pools, tmp_path, format):
-    path = tmp_path / f"pools.{format}"
-    receipt = pools.export(path)
-    found = talentdata.verify(path, receipt)
-    assert found and found.matches and found.written["records"] == 30
-    assert receipt.written["blake3"] == found.blake3 and receipt.written["bytes"] == path.stat().st_size
-    found.raise_for_differences()
-    saved = tmp_path / "receipt.json"
-    saved.write_text(receipt.json)
-    assert talentdata.verify(str(path), saved) == talentdata.verify(path, str(saved)) == found
-    path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(talentdata.MismatchError, match="bytes instead of"):
-        talentdata.verify(path, receipt).raise_for_differences()
+def test_several_lists_in_one_export_have_schemas_of_their_own(client, tmp_path):
+    schema = client.ja_tasks.schema(columns="json")
+    receipts = client.export(["contacts", "ja-tasks"], tmp_path / "lists", format="parquet", schema={"ja-tasks": schema})
+    assert [(one.resource, one.records) for one in receipts] == [("contacts", 450), ("ja_tasks", 230)]
+    assert [one.schema is None for one in receipts] == [True, False]
+    for receipt in receipts:
+        assert talentdata.verify(tmp_path / "lists" / f"{receipt.resource}.parquet", receipt)

@@ -1,15 +1,18 @@
 """Ctrl-C, by a real signal to a child process, at every place where the package waits."""
 
 import contextlib
+import json
+import os
 import pathlib
 import signal
 import socket
 import subprocess
 import sys
 import types
+import urllib.request
 
 import pytest
-from support import seen, until
+from support import SERVICE, python, until, variables
 
 import talentdata
 
@@ -27,8 +30,7 @@ def tell():
     while not native and not sys._current_frames()[main].f_code.co_filename.startswith(package):
         time.sleep(0.001)
     print("waiting", flush=True)
-url, id, secret = sys.argv[1:4]
-client = talentdata.Client(base_url=url, client_id=id, client_secret=secret, max_attempts=20, connect_timeout=60)
+client = talentdata.Client(max_attempts=20, connect_timeout=60)
 scan = client.contacts.list(page_size=10)
 reached = iter(scan)
 try:
@@ -36,7 +38,9 @@ try:
     threading.Thread(target=tell).start()
     {wait}
     print("not interrupted", flush=True)
-except KeyboardInterrupt:
+except KeyboardInterrupt as error:
+    # The name is gone behind the clause.
+    cause = error.__cause__
     print("interrupted", flush=True)
 sys.stdin.readline()
 {after}
@@ -45,27 +49,14 @@ sys.stdin.readline()
 USABLE = "print(client.version().version, flush=True)"
 
 SLOW = {"delay_ms": 60_000}
-PLACES = {
-    "read": ({"path": "/v1/version"}, SLOW, "", "client.version()"),
-    "token": ({"path": "/v1/oauth/token"}, SLOW, "", "client.permissions()"),
-    "backoff": ({"path": "/v1/version"}, {"status": 503, "headers": {"retry-after": "50"}}, "", "client.version()"),
-    "budget": (
-        {"path": "/v1/pools"},
-        {"headers": {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "50"}},
-        "client.pools.page()",
-        "client.version()",
-    ),
-    "iteration": ({"path": "/v1/contacts", "from": 2}, SLOW, "next(reached); native = True", "list(reached)"),
-    "columns": ({"path": "/v1/contacts"}, SLOW, "", "scan.to_arrow()"),
-    "stream": ({"path": "/v1/contacts"}, SLOW, "import pyarrow", "pyarrow.table(scan)"),
-}
 
 
-def interrupt(code, sandbox, *more, when=None):
-    """Runs the child, interrupts it once `when` holds, or a request has met a fault; its output then and at its end."""
+def interrupt(sandbox, wait, *arguments, before="pass", after=USABLE, when=None):
+    """Interrupts a child that waits, once `when` holds, or a request has met a fault; what it prints afterwards."""
     pipe = subprocess.PIPE
-    arguments = (sandbox.base_url, sandbox.client_id, sandbox.client_secret, *more)
-    child = subprocess.Popen([sys.executable, "-c", code, *arguments], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    code = CHILD.format(before=before, wait=wait, after=after)
+    streams = {"stdin": pipe, "stdout": pipe, "stderr": pipe, "text": True}
+    child = subprocess.Popen([sys.executable, "-c", code, *arguments], env={**os.environ, **variables(sandbox)}, **streams)
     try:
         assert child.stdout.readline() == "waiting\n", child.stderr.read()
         until(when or (lambda: stuck(sandbox)))
@@ -77,7 +68,8 @@ def interrupt(code, sandbox, *more, when=None):
         signal.signal(signal.SIGALRM, watchdog)
         sandbox.set_faults()
         out, err = child.communicate("\n", timeout=30)
-        return said, out, err
+        assert said == "interrupted\n", err
+        return out or err
     finally:
         child.kill()
         child.wait()
@@ -87,7 +79,25 @@ def interrupt(code, sandbox, *more, when=None):
 
 def stuck(sandbox):
     """Whether a request has met a fault rule."""
-    return any(request["fault"] is not None for request in seen(sandbox))
+    with urllib.request.urlopen(f"{sandbox.base_url}/__requests") as answer:
+        return any(request["fault"] is not None for request in json.load(answer)["requests"])
+
+
+#: What is slow, how, what comes before, and what waits.
+PLACES = {
+    "read": ({"path": "/v1/version"}, SLOW, "pass", "client.version()"),
+    "token": ({"path": "/v1/oauth/token"}, SLOW, "pass", "client.permissions()"),
+    "backoff": ({"path": "/v1/version"}, {"status": 503, "headers": {"retry-after": "50"}}, "pass", "client.version()"),
+    "budget": (
+        {"path": "/v1/pools"},
+        {"headers": {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "50"}},
+        "client.pools.page()",
+        "client.version()",
+    ),
+    "iteration": ({"path": "/v1/contacts", "from": 2}, SLOW, "next(reached); native = True", "list(reached)"),
+    "columns": ({"path": "/v1/contacts"}, SLOW, "pass", "scan.to_arrow()"),
+    "stream": ({"path": "/v1/contacts"}, SLOW, "import pyarrow", "pyarrow.table(scan)"),
+}
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -95,11 +105,9 @@ def test_ctrl_c_is_heard_and_the_client_stays_usable(place, sandbox):
     match, reply, before, wait = PLACES[place]
     sandbox.set_faults({"match": match, "reply": reply})
     # A wait that the service asked for outlasts the interruption: another client does not know of it.
-    after = USABLE if place not in ("budget", "backoff") else "client = talentdata.Client(base_url=url); " + USABLE
-    code = CHILD.format(before=before or "pass", wait=wait, after=after)
-    said, out, err = interrupt(code, sandbox)
-    assert said == "interrupted\n", err
-    assert out == "1.8.2\n", err
+    other = "client = talentdata.Client(client_id='other'); "
+    after = (other if place in ("budget", "backoff") else "") + USABLE
+    assert interrupt(sandbox, wait, before=before, after=after) == "1.8.2\n"
 
 
 def test_ctrl_c_is_heard_while_connecting():
@@ -112,13 +120,10 @@ def test_ctrl_c_is_heard_while_connecting():
             one = waiting.enter_context(socket.socket())
             one.setblocking(False)
             one.connect_ex(address)
-        service = types.SimpleNamespace(
-            base_url=f"http://127.0.0.1:{address[1]}", client_id="id", client_secret="a long secret", set_faults=lambda: None
-        )
-        code = CHILD.format(before="pass", wait="client.version()", after="print(client.closed, flush=True)")
-        said, out, err = interrupt(code, service, when=lambda: True)
-    assert said == "interrupted\n", err
-    assert out == "False\n", err
+        credentials = {"client_id": "id", "client_secret": "a long secret", "set_faults": lambda: None}
+        service = types.SimpleNamespace(base_url=f"http://127.0.0.1:{address[1]}", **credentials)
+        after = "print(client.closed, flush=True)"
+        assert interrupt(service, "client.version()", after=after, when=lambda: True) == "False\n"
 
 
 def has_kept(path):
@@ -127,23 +132,25 @@ def has_kept(path):
     return checkpoint.exists() and '"progress":null' not in checkpoint.read_text(encoding="utf-8")
 
 
-def test_ctrl_c_keeps_what_a_file_has_got(tmp_path):
-    path = tmp_path / "contacts.parquet"
-    file = {"before": "pass", "wait": "client.with_options(paced=False).contacts.export(sys.argv[4])"}
-    # The name that catches an exception is gone behind the clause.
-    code = CHILD.replace("except KeyboardInterrupt:", "except KeyboardInterrupt as error:\n    cause = error.__cause__")
-    code = code.format(**file, after="print(type(cause).__name__, cause); " + USABLE)
-    options = {"records": {"contacts": 20_000}, "policy": "unlimited", "faults": True}
-    with talentdata.Sandbox(**options) as sandbox:
+@pytest.fixture
+def stopping():
+    """A service that stops behind the first batch of 4,096 rows."""
+    with talentdata.Sandbox(records={"contacts": 20_000}, policy="unlimited", faults=True) as sandbox:
         sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 120}, "reply": SLOW})
-        said, out, err = interrupt(code, sandbox, str(path), when=lambda: has_kept(path) and stuck(sandbox))
-        assert said == "interrupted\n", err
-        kept, version = out.splitlines()
-        assert kept.startswith("CancelledError") and "records are kept" in kept, out
-        assert "to continue, call export() again with resume=True" in kept, out
-        assert version == "1.8.2" and not path.exists()
-        with sandbox.client(paced=False) as client:
-            receipt = client.contacts.export(path, resume=True)
+        yield sandbox
+
+
+def test_ctrl_c_keeps_what_a_file_has_got(stopping, tmp_path):
+    path = tmp_path / "contacts.parquet"
+    wait = "client.with_options(paced=False).contacts.export(sys.argv[1])"
+    after = "print(type(cause).__name__, cause); " + USABLE
+    out = interrupt(stopping, wait, str(path), after=after, when=lambda: has_kept(path) and stuck(stopping))
+    kept, version = out.splitlines()
+    assert kept.startswith("CancelledError") and "records are kept" in kept, out
+    assert "to continue, call export() again with resume=True" in kept, out
+    assert version == "1.8.2" and not path.exists()
+    with stopping.client(paced=False) as client:
+        receipt = client.contacts.export(path, resume=True)
     assert (receipt.resumed, receipt.records, receipt.completeness) == (1, 20_000, "proven")
 
 
@@ -181,11 +188,36 @@ except Exception as error:
 
 
 @pytest.mark.parametrize("use", AGAIN)
-def test_what_was_interrupted_is_never_shorter_than_its_receipt(use):
-    code = CHILD.format(before=BEGIN, wait=INSIST.format(use=use), after=REPEAT.format(use=use))
-    with talentdata.Sandbox(records={"contacts": 20_000}, policy="unlimited", faults=True) as sandbox:
-        # Behind the first batch of 4,096 rows.
-        sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 120}, "reply": SLOW})
-        said, out, err = interrupt(code, sandbox)
-    assert said == "interrupted\n", err
-    assert out == AGAIN[use] + "\n", err
+def test_what_was_interrupted_is_never_shorter_than_its_receipt(use, stopping):
+    wait, again = INSIST.format(use=use), REPEAT.format(use=use)
+    assert interrupt(stopping, wait, before=BEGIN, after=again) == AGAIN[use] + "\n"
+
+
+def test_ctrl_c_ends_a_read_on_the_threads_of_duckdb(stopping):
+    wait = INSIST.format(use="duckdb.sql('from scan').fetchall()").replace("1000", "1")
+    assert interrupt(stopping, wait, before="import duckdb; native = True") == "1.8.2\n"
+
+
+def test_ctrl_c_is_heard_in_a_child_that_another_thread_forked():
+    code = SERVICE + """
+import pyarrow
+client.version()
+def fork():
+    child = os.fork()
+    if child:
+        return
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        pyarrow.table(client.contacts.list(page_size=100))
+    except BaseException as error:
+        os._exit(0 if "interrupted" in str(error) or isinstance(error, KeyboardInterrupt) else 3)
+    os._exit(4)
+sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 2}, "reply": {"delay_ms": 20000}})
+thread = threading.Thread(target=fork)
+thread.start()
+thread.join()
+begun = time.monotonic()
+print(os.waitpid(-1, 0)[1], time.monotonic() - begun < 10)
+"""
+    assert python(code) == "0 True\n"

@@ -1,4 +1,4 @@
-"""Everything that a caller keeps can be pickled and copied, and is the same afterwards."""
+"""The classes of errors, records and open enums; everything that a caller keeps can be pickled and copied, and is the same."""
 
 import copy
 import pickle
@@ -7,11 +7,9 @@ import pytest
 
 import talentdata
 
-NAMES = [name for name in talentdata.__all__ if isinstance(getattr(talentdata, name), type)]
-CLASSES = [getattr(talentdata, name) for name in NAMES]
-RECORDS = [cls for cls in CLASSES if issubclass(cls, talentdata.Record)]
-ENUMS = [cls for cls in CLASSES if issubclass(cls, talentdata.OpenEnum)]
-ERRORS = [cls for cls in CLASSES if issubclass(cls, talentdata.Error)]
+CLASSES = [thing for thing in vars(talentdata).values() if isinstance(thing, type) and thing.__name__ in talentdata.__all__]
+RECORDS, ENUMS, ERRORS = ([cls for cls in CLASSES if issubclass(cls, base)] for base in (
+    talentdata.Record, talentdata.OpenEnum, talentdata.Error))
 
 
 def copies(thing):
@@ -22,32 +20,31 @@ def copies(thing):
     yield copy.deepcopy(thing)
 
 
-def test_the_classes_are_found():
+def test_models_and_enums():
     assert {talentdata.Contact, talentdata.Receipt, talentdata.Plan} <= set(RECORDS)
-    assert {talentdata.ApiStatus, talentdata.Completeness} <= set(ENUMS)
-    assert len(ERRORS) == 27
-
-
-@pytest.mark.parametrize("cls", RECORDS, ids=lambda cls: cls.__name__)
-def test_models(cls):
     text = '{"id": "7", "big": 18446744073709551616, "\\u0061": [1.0, null]}'
-    for other in copies(cls(text)):
-        assert type(other) is cls and other == cls(text) and other.json == text
+    for cls in RECORDS:
+        assert all(type(other) is cls and other == cls(text) and other.json == text for other in copies(cls(text)))
+    assert {talentdata.ApiStatus, talentdata.Completeness} <= set(ENUMS)
+    for cls in ENUMS:
+        assert all(type(other) is cls and other == "new" for other in copies(cls("new")))
 
 
-@pytest.mark.parametrize("cls", ENUMS, ids=lambda cls: cls.__name__)
-def test_enums(cls):
-    for other in copies(cls("new")):
-        assert type(other) is cls and other == "new"
-
-
-@pytest.mark.parametrize("cls", ERRORS, ids=lambda cls: cls.__name__)
-def test_errors(cls):
+def test_errors(client, faults):
+    assert len(ERRORS) == 27
     facts = {"operation": "o", "status": 418, "attempts": 2, "retry_after": 1.5, "request_id": "r", "offset": 7, "body": "b"}
-    error = cls("what went wrong", **facts)
-    for other in copies(error):
-        assert type(other) is cls and str(other) == "what went wrong" and other.kind == cls.kind
-        assert vars(other) == facts
+    for cls in ERRORS:
+        assert cls.__module__ == "talentdata" and (cls is talentdata.Error or cls.kind + "Error" == cls.__name__)
+        error = cls("what went wrong", **facts)
+        for other in copies(error):
+            assert type(other) is cls and str(other) == "what went wrong" and other.kind == cls.kind
+            assert vars(other) == facts
+    reply = {"status": 429, "headers": {"retry-after": "120", "x-request-id": "r-9"}, "body": {"error": "slow down"}}
+    faults({"match": {"path": "/v1/version"}, "reply": reply})
+    with pytest.raises(talentdata.RateLimitedError) as caught:
+        client.version()
+    known = {"operation": "getVersion", "status": 429, "attempts": 1, "retry_after": 120.0, "request_id": "r-9"}
+    assert vars(caught.value) == {**known, "offset": None, "body": '{"error":"slow down"}'}
 
 
 def test_what_calls_return(client):
@@ -55,8 +52,7 @@ def test_what_calls_return(client):
     contacts = list(scan)
     page = client.contacts.page(limit=5)
     for thing in (contacts, page, scan.receipt, client.contacts.plan(), client.version(), client.permissions()):
-        for other in copies(thing):
-            assert type(other) is type(thing) and other == thing
+        assert all(type(other) is type(thing) and other == thing for other in copies(thing))
     assert pickle.loads(pickle.dumps(page)).pagination.total == 450
 
 

@@ -9,7 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from support import held, python, server
+from support import SERVICE, python, server, until
 
 import talentdata
 
@@ -36,32 +36,6 @@ def in_child(work):
     return None
 
 
-REFUSED = """
-import sys, threading, talentdata
-sys.setswitchinterval(1e-6)
-client = talentdata.Client(base_url="http://127.0.0.1:1")
-client.close()
-refused = []
-def use():
-    for _ in range(1000):
-        try:
-            client.version()
-        except talentdata.ClosedError:
-            refused.append(1)
-threads = [threading.Thread(target=use) for _ in range(4)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
-print(len(refused))
-"""
-
-
-def test_threads_that_are_refused_do_not_wait_for_each_other():
-    # Making an exception runs Python, which may switch threads: no lock may be held then. Who hangs is ended.
-    assert python(REFUSED).stdout == "4000\n"
-
-
 @pytest.mark.parametrize("shared", ["host", "server"])
 def test_a_forked_child_has_connections_and_a_share_of_the_budget_of_its_own(sandbox, shared):
     with contextlib.ExitStack() as stack:
@@ -83,34 +57,30 @@ def test_a_forked_child_has_connections_and_a_share_of_the_budget_of_its_own(san
         assert (scan.receipt.budget["store"], scan.receipt.budget["unreachable_reason"]) == (store, None)
 
 
-def test_a_fork_while_another_thread_waits():
-    # The service is a thread of this interpreter: it could not answer if a thread that waits held the GIL.
-    with held() as service, talentdata.Client(base_url=service.base_url) as client, ThreadPoolExecutor() as threads:
-        waiting = threads.submit(lambda: client.version().version)
-        service.asked.wait()
+def test_a_fork_while_another_thread_waits(sandbox, client, faults):
+    faults({"match": {"path": "/v1/version", "nth": 1}, "reply": {"delay_ms": 600_000}})
+    with ThreadPoolExecutor() as threads:
+        # Nothing of this could run if a thread that waits held the GIL.
+        waiting = threads.submit(client.version)
+        until(lambda: sandbox.stats()["requests"] == 1)
         assert in_child(lambda: client.version().version) == "1.8.2"
-        assert not waiting.done()
-        service.answer.set()
-        assert waiting.result() == "1.8.2"
+        assert not waiting.done() and client.version().version == "1.8.2"
+        client.close()
+        assert isinstance(waiting.exception(60), talentdata.ClosedError)
 
 
 LEAVING = """
 import sys, talentdata
-base_url, client_id, client_secret, budget = sys.argv[1:]
-client = talentdata.Client(base_url=base_url, client_id=client_id, client_secret=client_secret, budget=budget)
+client = talentdata.Client(budget=sys.argv[1])
 records = iter(client.pools.list())
 next(records)
 """
 
 
-@pytest.mark.parametrize(
-    "at_the_end", ["", "client.close()", "other = client.with_options(max_attempts=2); other.version()"]
-)
-def test_a_process_that_ends_has_left_the_budget(sandbox, at_the_end):
+@pytest.mark.parametrize("end", ["", "client.close()", "other = client.with_options(max_attempts=2); other.version()"])
+def test_a_process_that_ends_has_left_the_budget(sandbox, end):
     with server() as budget:
-        code = LEAVING + at_the_end
-        ended = python(code, sandbox.base_url, sandbox.client_id, sandbox.client_secret, budget)
-        assert (ended.returncode, ended.stderr) == (0, "")
+        assert python(LEAVING + end, budget, sandbox=sandbox) == ""
         with sandbox.client(budget=budget) as client:
             scan = client.pools.list()
             assert len(list(scan)) == 3
@@ -153,10 +123,25 @@ def test_a_forked_child_may_close_and_drop_what_it_inherited(sandbox):
     client.close()
 
 
-def test_the_interpreter_ends_during_calls(sandbox):
-    code = """
-import sys, threading, time, asyncio, talentdata
-client = talentdata.Client(base_url=sys.argv[1], client_id=sys.argv[2], client_secret=sys.argv[3])
+# Making an exception runs Python, which may switch threads: no lock may be held then. Who hangs is ended.
+REFUSED = """
+sys.setswitchinterval(1e-6)
+client.close()
+refused = []
+def use():
+    for _ in range(1000):
+        try:
+            client.version()
+        except talentdata.ClosedError:
+            refused.append(1)
+threads = [threading.Thread(target=use) for _ in range(4)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print(len(refused))
+"""
+
+# The interpreter ends during these calls.
+READING = """
 def scan():
     for contact in client.contacts.list(page_size=1):
         pass
@@ -166,65 +151,53 @@ kept = client.contacts.list(page_size=1)
 next(iter(kept))
 print("end")
 """
-    result = python(code, sandbox.base_url, sandbox.client_id, sandbox.client_secret)
-    assert (result.stdout, result.returncode) == ("end\n", 0), result.stderr
 
-
-def test_another_interpreter_in_the_process_does_no_harm():
-    code = """
-import sys
+INTERPRETERS = """
 try:
     import _xxsubinterpreters as interpreters
 except ImportError:
     import _interpreters as interpreters
-import talentdata
 one = interpreters.create()
 try:
     interpreters.run_string(one, "import talentdata; talentdata.Client(base_url='http://127.0.0.1:1')")
 except Exception as error:
     assert "ImportError" in repr(error), error
-with talentdata.Sandbox() as sandbox, sandbox.client() as client:
-    print(client.version().api_status)
+print(client.version().api_status)
 """
-    result = python(code)
-    assert (result.returncode, result.stdout) == (0, "operational\n"), result.stderr
 
-
-ENDING = """
-import asyncio, talentdata
-async def main(sandbox):
+# The thread that brings the last response may still be in Python when the interpreter shuts down.
+AWAITED = """
+async def main():
     async with sandbox.async_client() as client:
         await asyncio.gather(*(client.version() for _ in range(5)))
-with talentdata.Sandbox() as sandbox:
-    asyncio.run(main(sandbox))
+asyncio.run(main())
+print("awaited")
+"""
+
+FORKED = """
+import multiprocessing
+client.version()
+def work(offset):
+    return client.contacts.page(limit=50, offset=offset).records
+with multiprocessing.get_context("fork").Pool(3) as pool:
+    print(sum(len(records) for records in pool.map(work, range(0, 450, 50))))
 """
 
 
-def test_a_program_that_awaited_ends_in_order():
-    # The thread that brings the last response may still be in Python when the interpreter shuts down.
-    for _ in range(12):
-        assert python(ENDING).returncode == 0
+@pytest.mark.parametrize(
+    ("code", "prints", "times"),
+    [(REFUSED, "4000", 1), (READING, "end", 2), (INTERPRETERS, "operational", 1), (AWAITED, "awaited", 10), (FORKED, "450", 1)],
+    ids=["refused", "reading", "interpreters", "awaited", "forked"],
+)
+def test_an_interpreter_ends_well(code, prints, times):
+    for _ in range(times):
+        assert python(SERVICE + code) == f"{prints}\n"
 
 
-def test_multiprocessing_by_fork():
-    code = """
-import multiprocessing, talentdata
-with talentdata.Sandbox(records={"contacts": 120}, policy="unlimited") as sandbox, sandbox.client() as client:
-    client.version()
-    def work(offset):
-        return client.contacts.page(limit=10, offset=offset).records
-    with multiprocessing.get_context("fork").Pool(3) as pool:
-        print(sum(len(records) for records in pool.map(work, range(0, 120, 10))))
-"""
-    result = python(code)
-    assert (result.stdout, result.returncode) == ("120\n", 0), result.stderr
-
-
-def test_clients_a_forked_child_and_the_command_line_share_a_token(monkeypatch, tmp_path):
+def test_clients_a_forked_child_and_the_command_line_share_a_token(environment, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     with talentdata.Sandbox(policy="unlimited", tokens="newest") as service, service.client(token_cache="host") as client:
-        for name in ("base_url", "client_id", "client_secret"):
-            monkeypatch.setenv(f"TALENTDATA_{name.upper()}", getattr(service, name))
+        environment(service)
         verb = [sys.executable, "-m", "talentdata", "permissions", "--token-cache", "host"]
         command = subprocess.Popen(verb, stdout=subprocess.PIPE)
         # A client with other options has no token of its own either.
@@ -234,10 +207,7 @@ def test_clients_a_forked_child_and_the_command_line_share_a_token(monkeypatch, 
         # Another client ends the token; a forked child renews it for its parent.
         with service.client() as other:
             other.permissions()
-        child = os.fork()
-        if child == 0:
-            os._exit(client.permissions().roles != ["sandbox-user"])
-        assert os.waitpid(child, 0)[1] == 0
+        assert in_child(lambda: client.permissions().roles) == ["sandbox-user"]
         assert service.stats()["token_posts"] == 3
         assert client.permissions().roles == ["sandbox-user"]
         assert service.stats()["token_posts"] == 3

@@ -1,36 +1,28 @@
-"""Handlers that use the client while a call waits, threads that log, and streams that are interrupted or broken."""
+"""While a call waits: handlers that use the client, threads that log, messages as records of Python's logging."""
+
+import asyncio
+import logging
+import time
 
 import pytest
-from support import python
-from test_interrupt import CHILD, INSIST, SLOW, USABLE, interrupt
+from support import SERVICE, python
 
-import talentdata
+VERSION = {"path": "/v1/version"}
 
-START = """
-import logging, os, signal, sys, threading, talentdata
-sandbox = talentdata.Sandbox(records={"contacts": 450, "pools": 3}, policy="unlimited", faults=True)
-client = sandbox.client(paced=False)
-"""
+#: Nobody waits for the second attempt.
+MUCH_LATER = {"match": VERSION, "reply": {"status": 503, "headers": {"retry-after": "50"}}}
 
 SIGNAL = """
+import pyarrow
 got = []
 signal.signal(signal.SIGALRM, lambda *_: got.append([client.version().version, len(list(client.pools.list()))]))
-sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 2}, "reply": {"delay_ms": 700}})
-signal.setitimer(signal.ITIMER_REAL, 0.2)
-print(len({use}), got)
+for use in (list, lambda scan: scan.to_arrow(), pyarrow.table):
+    sandbox.set_faults({"match": {"path": "/v1/contacts", "nth": 2}, "reply": {"delay_ms": 700}})
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    print(len(use(client.contacts.list())), got.pop(), got)
 """
 
-
-@pytest.mark.parametrize(
-    "use", ["list(client.contacts.list(page_size=100))", "client.contacts.list().to_arrow()", "pyarrow.table(client.contacts.list())"]
-)
-def test_a_signal_handler_uses_the_client_while_a_call_waits(use):
-    result = python(START + "import pyarrow\n" + SIGNAL.replace("{use}", use))
-    assert result.stdout == "450 [['1.8.2', 3]]\n", result.stderr
-
-
-def test_a_logging_handler_uses_the_client_while_a_call_waits():
-    code = START + """
+HANDLER = """
 got = []
 class Handler(logging.Handler):
     def emit(self, record):
@@ -41,12 +33,19 @@ logging.getLogger("talentdata").setLevel(logging.DEBUG)
 sandbox.set_faults({"match": {"path": "/v1/version", "nth": 1}, "reply": {"status": 503, "headers": {"retry-after": "1"}}})
 print(client.version().version, got)
 """
-    result = python(code)
-    assert result.stdout == "1.8.2 [['sandbox-user']]\n", result.stderr
+
+
+@pytest.mark.parametrize(
+    ("code", "prints"),
+    [(SIGNAL, "450 ['1.8.2', 3] []\n" * 3), (HANDLER, "1.8.2 [['sandbox-user']]\n")],
+    ids=["signal", "logging"],
+)
+def test_a_handler_uses_the_client_while_a_call_waits(code, prints):
+    assert python(SERVICE + code) == prints
 
 
 def test_two_threads_that_log_do_not_wait_for_each_other():
-    code = START + """
+    code = SERVICE + """
 lock, heard = threading.Lock(), 0
 class Handler(logging.Handler):
     def emit(self, record):
@@ -63,112 +62,145 @@ def load():
 def work():
     for _ in range(500):
         client.version()
-busy = threading.Thread(target=load)
-busy.start()
+threading.Thread(target=load).start()
 threads = [threading.Thread(target=work) for _ in range(2)]
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]
 stop.set()
 print(heard)
 """
-    result = python(code)
-    assert result.stdout == "1000\n", result.stderr
+    assert python(code) == "1000\n"
 
 
-def test_ctrl_c_ends_a_read_on_the_threads_of_duckdb():
-    wait = INSIST.format(use="duckdb.sql('from scan').fetchall()").replace("1000", "1")
-    code = CHILD.format(before="import duckdb; native = True", wait=wait, after=USABLE)
-    with talentdata.Sandbox(records={"contacts": 20_000}, policy="unlimited", faults=True) as sandbox:
-        sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 120}, "reply": SLOW})
-        said, out, err = interrupt(code, sandbox)
-    assert (said, out) == ("interrupted\n", "1.8.2\n"), err
+def messages(caplog) -> list[str]:
+    """What the library has logged."""
+    return [record.getMessage() for record in caplog.records if record.name == "talentdata"]
 
 
-def test_ctrl_c_is_heard_in_a_child_that_another_thread_forked():
-    code = START + """
-import _thread, pyarrow, time
-client.version()
-def fork():
-    child = os.fork()
-    if child:
-        return
-    signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.3)
-    try:
-        pyarrow.table(client.contacts.list(page_size=100))
-    except BaseException as error:
-        os._exit(0 if "interrupted" in str(error) or isinstance(error, KeyboardInterrupt) else 3)
-    os._exit(4)
-sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 2}, "reply": {"delay_ms": 20000}})
-thread = threading.Thread(target=fork)
-thread.start()
-thread.join()
-begun = time.monotonic()
-print(os.waitpid(-1, 0)[1], time.monotonic() - begun < 10)
+def test_a_retry_a_pause_and_a_token(sandbox, caplog):
+    sandbox.set_faults(
+        {"match": {**VERSION, "nth": 1}, "reply": {"status": 503}},
+        {"match": {"path": "/v1/pools"}, "reply": {"headers": {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1"}}},
+    )
+    before = time.time()
+    with caplog.at_level(logging.DEBUG, "talentdata"), sandbox.client() as client:
+        client.version()
+        client.pools.page()
+        client.version()
+    said = messages(caplog)
+    for words in ("retrying operation=getVersion reason=Server status=503", "received an access token", "pausing for the rate limit"):
+        assert any(line.startswith(words) for line in said), said
+    (first, *_) = caplog.records
+    assert (first.levelno, first.levelname) == (logging.DEBUG, "DEBUG") and before <= first.created <= time.time()
+    assert sandbox.client_secret not in caplog.text and "Bearer" not in caplog.text
+
+
+@pytest.fixture
+def handle():
+    """Calls back for each message."""
+    logger, handler = logging.getLogger("talentdata"), logging.Handler()
+
+    def add(hear):
+        handler.emit = lambda record: hear(record.getMessage())
+        logger.addHandler(handler)
+        logger.setLevel(logging.DEBUG)
+
+    yield add
+    logger.removeHandler(handler)
+    logger.setLevel(logging.NOTSET)
+
+
+def test_the_level_is_that_of_the_moment(client, handle):
+    logger, heard = logging.getLogger("talentdata"), []
+    handle(heard.append)
+    for level, is_heard in ((logging.INFO, False), (logging.DEBUG, True), (logging.INFO, False)):
+        logger.setLevel(level)
+        before = len(heard)
+        client.version()
+        assert (len(heard) > before) == is_heard
+
+
+def test_messages_come_while_a_call_waits(client, sandbox, handle):
+    def hear(message):
+        if message.startswith("retrying"):
+            raise KeyboardInterrupt
+
+    handle(hear)
+    sandbox.set_faults(MUCH_LATER)
+    with pytest.raises(KeyboardInterrupt):
+        client.version()
+
+
+def test_messages_come_while_an_event_loop_runs(sandbox, handle):
+    async def main():
+        loop, retried = asyncio.get_running_loop(), asyncio.Event()
+
+        def hear(message):
+            # The loop's own thread: an event could not be set from another.
+            assert asyncio.get_running_loop() is loop
+            if message.startswith("retrying"):
+                retried.set()
+
+        handle(hear)
+        async with sandbox.async_client() as client:
+            task = asyncio.create_task(client.version())
+            await retried.wait()
+            assert not task.done()
+            task.cancel()
+
+    sandbox.set_faults(MUCH_LATER)
+    asyncio.run(main())
+
+
+def test_what_a_call_has_logged_is_there_when_it_returns(sandbox, caplog):
+    async def main():
+        async with sandbox.async_client() as client:
+            for count in range(1, 20):
+                await client.version()
+                assert sum("getVersion" in line for line in messages(caplog)) == count
+
+    with caplog.at_level(logging.DEBUG, "talentdata"):
+        asyncio.run(main())
+
+
+BUSY = SERVICE + """
+class Count(logging.Handler):
+    # It writes nothing: the lock of a file may be held by another thread when this process forks.
+    count = 0
+    def emit(self, record):
+        self.count += record.getMessage().startswith("received a response")
+handler = Count()
+logging.getLogger("talentdata").addHandler(handler)
+logging.getLogger("talentdata").setLevel(logging.DEBUG)
+def work():
+    while True:
+        client.version()
+for _ in range(4):
+    threading.Thread(target=work, daemon=True).start()
 """
-    result = python(code)
-    assert result.stdout == "0 True\n", result.stderr
+
+FORKING = """
+for _ in range(30):
+    child = os.fork()
+    if child == 0:
+        before = handler.count
+        client.version()
+        os._exit(0 if handler.count == before + 1 else 3)
+    assert os.waitpid(child, 0)[1] == 0
+print("done", flush=True)
+os._exit(0)
+"""
 
 
-def test_a_stream_that_has_failed_stays_failed(client, faults):
-    pyarrow = pytest.importorskip("pyarrow")
-    faults({"match": {"path": "/v1/contacts", "from": 3}, "reply": {"status": 403}})
-    reader = pyarrow.RecordBatchReader.from_stream(client.contacts.list(page_size=10))
-    with pytest.raises(Exception, match="may not do this"):
-        reader.read_all()
-    for _ in range(3):
-        with pytest.raises(Exception, match="may not do this"):
-            reader.read_next_batch()
+def test_forked_children_log_on():
+    assert python(BUSY + FORKING) == "done\n"
 
 
-def test_a_stream_of_a_mirror_that_fails_in_the_middle_stays_failed(tmp_path):
-    pyarrow = pytest.importorskip("pyarrow")
-    path = tmp_path / "mirror.db"
-    with talentdata.Sandbox(records={"contacts": 20_000}, policy="unlimited") as sandbox, sandbox.client(paced=False) as client:
-        client.sync(["contacts"], path)
-    reader = pyarrow.RecordBatchReader.from_stream(talentdata.Mirror(path).current("contacts"))
-    assert reader.read_next_batch().num_rows > 0
-    with open(path, "r+b") as file:
-        # All but the first page of the database is gone; rows that were read before may still come.
-        file.truncate(4096)
-    with pytest.raises(Exception, match="mirror.db"):
-        while reader.read_next_batch().num_rows > 0:
-            pass
-    for _ in range(3):
-        with pytest.raises(Exception, match="mirror.db"):
-            reader.read_next_batch()
+def test_the_interpreter_ends_while_threads_log():
+    for _ in range(5):
+        assert python(BUSY + "client.version()\n") == ""
 
 
-def test_rows_of_a_mirror_are_those_of_the_moment_they_were_asked_for(tmp_path):
-    with talentdata.Sandbox(records={"pools": 40}, policy="unlimited") as sandbox, sandbox.client(paced=False) as client:
-        client.sync(["pools"], tmp_path / "mirror.db")
-        rows = talentdata.Mirror(tmp_path / "mirror.db").current("pools")
-        sandbox.change("pools", insert=5)
-        client.sync(["pools"], tmp_path / "mirror.db")
-        assert rows.to_arrow().num_rows == 40
-        assert rows.to_arrow().num_rows == 45
-
-
-def test_several_lists_in_one_export_have_schemas_of_their_own(client, tmp_path):
-    schema = client.ja_tasks.schema(columns="json")
-    receipts = client.export(["contacts", "ja-tasks"], tmp_path / "lists", format="parquet", schema={"ja-tasks": schema})
-    assert [(one.resource, one.records) for one in receipts] == [("contacts", 450), ("ja_tasks", 230)]
-    assert [one.schema is None for one in receipts] == [True, False]
-    for receipt in receipts:
-        assert talentdata.verify(tmp_path / "lists" / f"{receipt.resource}.parquet", receipt)
-    with pytest.raises(talentdata.InvalidArgumentError, match="pools is not among"):
-        client.export(["contacts"], tmp_path, schema={"pools": schema})
-
-
-def test_what_people_try_is_right_or_refused_with_the_way_out(client, sandbox):
-    pandas = pytest.importorskip("pandas")
-    with pytest.raises(talentdata.InvalidArgumentError, match=r"to_pandas\(\)"):
-        pandas.DataFrame(client.contacts.list())
-    with pytest.raises(AttributeError, match=r'record\["createdAt"\]'):
-        client.contacts.page(1)[0].created_at  # noqa: B018
-    scan = client.contacts.list(limit=10)
-    assert len(list(scan)) == 10 and scan.receipt.completeness == "limited"
-    scan.receipt.require_proven()
-    with client.contacts.list() as scan, pytest.raises(talentdata.IncompleteError, match="unfinished"):
-        next(iter(scan))
-        scan.receipt.require_proven()
+def test_nothing_is_printed_unless_it_is_wanted(sandbox):
+    sandbox.set_faults({"match": {**VERSION, "nth": 1}, "reply": {"status": 503}})
+    assert python("import talentdata; talentdata.Client().version()", sandbox=sandbox) == ""

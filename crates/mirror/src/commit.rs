@@ -139,6 +139,7 @@ impl Staging {
         if self.is_repeated {
             scan.completeness = Completeness::NotProven;
             (scan.basis, scan.assumes) = (None, None);
+            scan.doubts.retain(|doubt| *doubt != Doubt::RepeatedId);
             scan.doubts.push(Doubt::RepeatedId);
         }
         self.connection.execute_batch("BEGIN IMMEDIATE")?;
@@ -148,8 +149,9 @@ impl Staging {
             self.prune(&utc(before))?;
         }
         self.connection.execute_batch("COMMIT")?;
-        // So that the file alone is the whole mirror; where a reader still needs the log, it stays.
-        let _ = (self.connection).execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
+        // So that the file alone is the whole mirror; where a reader still needs the log, it stays, and nobody waits.
+        let truncate = "PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)";
+        let _ = self.connection.execute_batch(truncate);
         Ok(receipt)
     }
 
@@ -173,8 +175,7 @@ impl Staging {
         let number = before + 1;
         // Ends the versions that are no longer current, and writes the new ones in the order of the list.
         connection.execute_batch(&format!(
-            "
-            UPDATE record SET last = ifnull(last, {before}), missing = NULL WHERE id IN (SELECT record FROM fresh);
+            "UPDATE record SET last = ifnull(last, {before}), missing = NULL WHERE id IN (SELECT record FROM fresh);
             UPDATE record INDEXED BY record_order SET last = {before}, missing = 0, last_seen = '{last_seen}'
                 WHERE list = '{list}' AND last IS NULL AND id NOT IN (SELECT record FROM late)
                 AND NOT EXISTS (SELECT 1 FROM staged WHERE staged.record = record.id);
@@ -184,8 +185,7 @@ impl Staging {
                 SELECT '{list}', {number}, row_number() OVER (ORDER BY place), op, new.key,
                     iif(op = 'update', '{last_seen}', fresh.last_seen), '{ended}', new.id
                 FROM fresh JOIN record AS new ON new.list = '{list}' AND new.position = fresh.position AND first = {number}
-                WHERE op IS NOT NULL;
-            "
+                WHERE op IS NOT NULL;"
         ))?;
         // A scan that counted the list proves by itself that a record is gone, another one if the scan before was proven
         // and lacked it too.
@@ -202,8 +202,7 @@ impl Staging {
         let (deletes, records) = (deletes.unsigned_abs(), count + missing_before);
         let is_allowed = self.sync.max_deletes.allows(deletes, records);
         connection.execute_batch(&format!(
-            "
-            INSERT INTO change
+            "INSERT INTO change
                 SELECT '{list}', {number}, row_number() OVER (ORDER BY position, id)
                     + (SELECT ifnull(max(seq), 0) FROM change WHERE list = '{list}' AND sync = {number}),
                     op, key, last_seen, '{ended}', id
@@ -211,8 +210,7 @@ impl Staging {
                     {absent})
                 WHERE op IS NOT NULL;
             UPDATE record SET missing = iif({is_allowed} AND {gone}, NULL, {is_proven} AND id NOT IN (SELECT record FROM late))
-                WHERE list = '{list}' AND missing IS NOT NULL;
-            "
+                WHERE list = '{list}' AND missing IS NOT NULL;"
         ))?;
         let (_, changed) = seen(&format!("(first = {number} OR last = {before})"))?;
         digest ^= changed;
@@ -300,14 +298,12 @@ impl Staging {
     fn prune(&self, before: &str) -> rusqlite::Result<()> {
         let list = self.sync.resource.name();
         self.connection.execute_batch(&format!(
-            "
-            CREATE TEMP TABLE kept AS SELECT max(number) AS number FROM sync
+            "CREATE TEMP TABLE kept AS SELECT max(number) AS number FROM sync
                 WHERE list = '{list}' AND number > 1 AND about ->> '$.receipt.ended' <= '{before}';
             DELETE FROM sync WHERE list = '{list}' AND number < (SELECT number FROM kept);
             DELETE FROM change WHERE list = '{list}' AND sync <= (SELECT number FROM kept);
             DELETE FROM record WHERE list = '{list}' AND last < (SELECT number FROM kept) AND missing IS NULL
-                AND id NOT IN (SELECT record FROM change WHERE list = '{list}');
-            "
+                AND id NOT IN (SELECT record FROM change WHERE list = '{list}');"
         ))
     }
 }

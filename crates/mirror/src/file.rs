@@ -2,8 +2,12 @@
 
 use crate::digest::register;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
+#[cfg(unix)]
+use rustix::fs::OFlags;
 use std::fs::File;
 use std::io;
+#[cfg(unix)]
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use talentdata_core::{Error, ErrorKind, Result};
@@ -54,9 +58,7 @@ pub(crate) fn at(path: &Path) -> impl Fn(Fault) -> Error {
             None | Some(DatabaseCorrupt | NotADatabase) => {
                 "the mirror is damaged; restore a copy of the file, or sync into a new one"
             }
-            Some(DatabaseBusy | DatabaseLocked) => {
-                "another program holds the file; close it, and try again"
-            }
+            Some(DatabaseBusy | DatabaseLocked) => "another program holds the file; close it",
             Some(DiskFull | SystemIoFailure) => {
                 "the disk is full or fails, or that of temporary files (SQLITE_TMPDIR or TMPDIR, else /var/tmp); check \
                  the disk, its free space and its limits, and try again"
@@ -67,7 +69,7 @@ pub(crate) fn at(path: &Path) -> impl Fn(Fault) -> Error {
             }
             Some(_) => "SQLite failed; try again",
         };
-        io_error(path, format!(": {what} ({fault})"))
+        io_error(path, &format!(": {what} ({fault})"))
     }
 }
 
@@ -76,9 +78,8 @@ pub(crate) fn damaged(what: impl Into<String>) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CORRUPT), Some(what.into()))
 }
 
-fn io_error(path: &Path, what: impl AsRef<str>) -> Error {
-    let message = format!("{}{}", path.display(), what.as_ref());
-    Error::new(ErrorKind::Io, message)
+fn io_error(path: &Path, what: &str) -> Error {
+    Error::new(ErrorKind::Io, format!("{}{what}", path.display()))
 }
 
 /// Whether there is a mirror at this path; false where there is nothing, or an empty file.
@@ -112,7 +113,7 @@ fn is_mirror(path: &Path) -> Result<bool> {
             }
         }
     };
-    Err(io_error(path, why))
+    Err(io_error(path, &why))
 }
 
 /// Opens a file only to look at it: without locks, and without files beside it. Reading it otherwise would, when it is
@@ -169,8 +170,12 @@ impl Claim {
     /// `Io` while another sync has it, and where there is anything else.
     pub(crate) fn acquire(path: &Path) -> Result<Self> {
         is_mirror(path)?;
-        let name = beside(path, ".lock");
-        let lock = File::options().append(true).create(true).open(&name);
+        let mut options = File::options();
+        options.append(true).create(true);
+        // Neither a link nor a pipe that somebody has put there is followed or waited for.
+        #[cfg(unix)]
+        options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
+        let lock = options.open(beside(path, ".lock"));
         let lock = lock.and_then(|lock| Ok(lock.try_lock().map(|()| lock)?));
         let lock = lock.map_err(|error| {
             let why = if error.kind() == io::ErrorKind::WouldBlock {
@@ -178,7 +183,7 @@ impl Claim {
             } else {
                 "no lock file can be made or locked beside it; check the permissions of the directory"
             };
-            io_error(path, format!(": {why} ({error})"))
+            io_error(path, &format!(": {why} ({error})"))
         })?;
         let (path, new) = (path.to_owned(), !is_mirror(path)?);
         Ok(Claim { path, lock, new })

@@ -21,5 +21,4 @@ mod views;
 pub use mirror::{At, Mirror, Rows, forget};
 pub use receipt::{ChangeCounts, MaxDeletes, SyncReceipt, Withheld};
 pub use sync::{Sync, age};
-pub use talentdata_columns::arrow::RecordBatches;
 pub use verify::Verification;

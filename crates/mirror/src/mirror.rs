@@ -299,13 +299,11 @@ pub fn forget(path: &Path, resource: Resource) -> Result<()> {
     let (claim, list) = (Claim::acquire(path)?, resource.name());
     // What is forgotten is not to be found in the file.
     let sql = format!(
-        "
-        PRAGMA secure_delete = ON; BEGIN IMMEDIATE;
+        "PRAGMA secure_delete = ON; BEGIN IMMEDIATE;
         DELETE FROM change WHERE list = '{list}';
         DELETE FROM record WHERE list = '{list}';
         DELETE FROM sync WHERE list = '{list}';
-        {}; COMMIT; VACUUM; PRAGMA wal_checkpoint(TRUNCATE);
-        ",
+        {}; COMMIT; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)",
         views::drop(list)
     );
     let removed = claim

@@ -8,10 +8,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use talentdata_columns::arrow::{BatchReader, TableOptions};
+use talentdata_columns::arrow::{BatchReader, RecordBatches, TableOptions};
 use talentdata_core::Result as CoreResult;
 use talentdata_core::types::Resource;
-use talentdata_mirror::{At, Mirror, RecordBatches};
+use talentdata_mirror::{At, Mirror};
 
 /// Rows of a batch.
 const ROWS: usize = 8192;

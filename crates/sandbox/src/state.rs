@@ -463,30 +463,19 @@ mod tests {
 
     #[test]
     fn drift_changes_a_list_as_often_as_it_says() {
-        let drift = |drift| {
+        let drift = |drift: &'static str| {
             move |options: &mut Options| {
-                options.drift = Some(drift);
+                options.drift = Some(drift.parse().unwrap());
                 options.order = Order::Updated;
             }
         };
-        let endless = Drift {
-            every_requests: 2,
-            inserts: 3,
-            deletes: 2,
-            ..Drift::default()
-        };
+        let endless = "every=2,inserts=3,deletes=2";
         let mut list = state(drift(endless), 100);
         (0..100).for_each(|page| drop(read(&mut list, page, 100)));
         let counts = [Operation::Insert, Operation::Delete].map(|one| logged(&list, one).len());
         assert_eq!((list.total(), counts), (150, [150, 100]));
 
-        let once = Drift {
-            every_requests: 2,
-            times: 1,
-            updates: 3,
-            bulk_deletes: 20,
-            ..Drift::default()
-        };
+        let once = "every=2,times=1,updates=3,bulk-deletes=20";
         let mut list = state(drift(once), 300);
         let totals = [0; 4].map(|offset| {
             read(&mut list, offset, 10);

@@ -67,10 +67,9 @@ pub(super) const TYPES: &str = "\
 
 /// Methods of a Rust client.
 pub(super) const RUST_CLIENT: &str = "\
-    admit attempt attempts budget builder call call_within clone close closed config engine exporter \
-    fetch_page fetch_token invoke invoke_as invoke_without judge make memory \
-    needs_token new page page_with plan plan_with request resource retry run scan schema \
-    schema_with scrubber send sync syncer token_for with_config with_queue with_thread_start";
+    attempt attempts budget builder call clone close closed config engine fetch_page fetch_token \
+    invoke invoke_as invoke_without needs_token new plan plan_with request resource run send \
+    with_config with_queue with_thread_start";
 
 /// Names in the C++ namespace, apart from the exceptions.
 pub(super) const CPP_NAMESPACE: &str = "\

@@ -10,10 +10,6 @@ use std::collections::BTreeSet;
 /// The methods of HTTP that OpenAPI knows.
 const METHODS: &str = "get post put patch delete head options trace";
 
-/// Headers of responses that the client reads.
-const READ_HEADERS: &str = "x-ratelimit-limit x-ratelimit-remaining x-ratelimit-reset retry-after \
-                            x-request-id content-type";
-
 /// Reads every method of every path, in the spec's order.
 pub(super) fn read(types: &mut Types) {
     let document = types.document;
@@ -98,18 +94,15 @@ fn operation<'a>(
     // Nobody reads the others, but a model is generated where it has a name.
     let others = others.iter().filter_map(json);
     let others = others.filter(|schema| schema.has("$ref"));
-    let others: Vec<Type> = others.map(|one| types.of(vec![one], "").kind).collect();
+    let others: Vec<Type> = others
+        .map(|one| types.of(vec![one], &named("Failure")).kind)
+        .collect();
     let kinds = response.iter().chain(&others).filter_map(Type::named);
     types.answered.extend(kinds.map(str::to_owned));
     let headers = success.as_ref().and_then(|one| one.peek("headers"));
-    for (name, header) in headers.iter().flat_map(Cursor::children) {
-        if READ_HEADERS
-            .split(' ')
-            .any(|one| one == name.to_lowercase())
-        {
-            header.mark();
-            header.followed();
-        }
+    // Those that the client reads are shared by all responses.
+    for (_, header) in headers.iter().flat_map(Cursor::children) {
+        header.target();
     }
     // Those of the method stand for those of the path.
     let mut parameters: Vec<Parameter> = Vec::new();
@@ -172,7 +165,10 @@ fn parameter<'a>(types: &mut Types<'a>, written: &Cursor<'a>, id: &str) -> Optio
     };
     let place = value(&names::camel(&place));
     let kind = schema.clone().map(|one| types.of(vec![one], &place).kind);
-    let limit = schema.filter(|_| name == "limit" && location == "query");
+    let limit = schema.filter(|_| name == "limit").map(Cursor::followed);
+    // Where it is exclusive, nothing is known of it.
+    let limit = limit.filter(|one| !one.has("exclusiveMaximum"));
+    let maximum = limit.and_then(|one| one.get("maximum")?.value.as_f64());
     Some(Parameter {
         name: name.to_owned(),
         location: location.to_owned(),
@@ -180,20 +176,9 @@ fn parameter<'a>(types: &mut Types<'a>, written: &Cursor<'a>, id: &str) -> Optio
         required: written.flag("required") || location == "path",
         kind: kind.unwrap_or(Type::Text),
         place: written.at.clone(),
-        maximum: limit.and_then(|one| maximum(&one.followed())),
+        // The cast saturates, as a bound should.
+        maximum: maximum.map(|one| one as u64),
     })
-}
-
-/// The largest integer that a schema allows, however it is written.
-fn maximum(schema: &Cursor) -> Option<u64> {
-    let number = |key: &str| schema.get(key).and_then(|one| one.value.as_f64());
-    // OpenAPI 3.0 marks the maximum as exclusive, 3.1 has another keyword for it.
-    let marked = schema.flag("exclusiveMaximum");
-    let inclusive = number("maximum").map(|one| one - f64::from(u8::from(marked)));
-    let exclusive = number("exclusiveMaximum").map(|one| one - 1.0);
-    let bound = inclusive.into_iter().chain(exclusive).reduce(f64::min);
-    // The cast saturates, as a bound should.
-    bound.map(|bound| bound as u64)
 }
 
 /// Whether the bearer token goes with the operation; other schemes are noted.

@@ -1,13 +1,13 @@
 //! What is decided when all types are known: what occurs in responses, what no language can name, what the client
 //! needs.
 
-use super::api::{Api, TOKEN};
+use super::api::{Api, Field, Operation, TOKEN};
 use super::cursor::{Document, UNNAMED};
 use crate::names;
 use std::collections::BTreeSet;
 
-/// The fields of the request for a token, which the client writes out by hand.
-const REQUEST: &str = "clientId: text, clientSecret: secret text";
+/// The request for a token, which the client writes out by hand.
+const REQUEST: &str = "TokenRequest: clientId: text, clientSecret: secret text";
 
 /// Marks what the responses hold, directly or through others; there null counts as absent.
 pub(super) fn mark_answered(api: &mut Api, roots: BTreeSet<String>) {
@@ -46,21 +46,11 @@ pub(super) fn leave_out(api: &mut Api, document: &Document) {
     let sent = reachable(api, bodies.map(str::to_owned).collect());
     for model in &mut api.models {
         let sent = sent.contains(&model.name) && !model.answered;
-        let mut taken = BTreeSet::new();
-        if model.field("extra").is_some() {
-            taken.insert(("Rust", "unknown_fields".to_owned()));
-        }
-        let mut kept = Vec::new();
-        for field in std::mem::take(&mut model.fields) {
-            let names = [("Rust", names::RUST_FIELD), ("Python", names::PYTHON_FIELD)];
-            let own = names.map(|(language, kept)| (language, names::name(&field.wire, kept)));
-            let is_free = own.iter().all(|name| !taken.contains(name));
-            if names::is_a_name(&field.wire) && is_free || sent && field.required {
-                taken.extend(own);
-                kept.push(field);
-            } else {
-                document.note(UNNAMED, model.place_of(&field.wire));
-            }
+        let fields = std::mem::take(&mut model.fields).into_iter();
+        let (kept, others): (Vec<Field>, Vec<Field>) =
+            fields.partition(|field| names::is_a_name(&field.wire) || sent && field.required);
+        for field in others {
+            document.note(UNNAMED, model.place_of(&field.wire));
         }
         model.fields = kept;
     }
@@ -74,23 +64,14 @@ pub(super) fn check_needed(api: &Api, document: &Document) {
     };
     let token = api.operations.iter().find(|one| one.id == TOKEN);
     let request = token.and_then(|one| api.model_of(&one.body.as_ref()?.kind));
-    match (token, request.filter(|one| one.name == "TokenRequest")) {
-        (None, _) => refuse(
-            "/paths",
-            "there is no operation createToken, with which the client gets its token",
-        ),
-        (Some(token), None) => refuse(
-            &token.place(),
-            "the request of createToken is not the schema TokenRequest",
-        ),
-        (_, Some(request)) => {
-            let fields = request.fields.iter().map(ToString::to_string);
-            let fields = fields.collect::<Vec<_>>().join(", ");
-            if fields != REQUEST {
-                let reason = format!("the client sends {REQUEST}, which are not the fields of it");
-                refuse(&request.place, &reason);
-            }
-        }
+    let shown = request.map(|one| {
+        let fields = one.fields.iter().map(ToString::to_string);
+        format!("{}: {}", one.name, fields.collect::<Vec<_>>().join(", "))
+    });
+    if shown.as_deref() != Some(REQUEST) {
+        let at = token.map_or("/paths".to_owned(), Operation::place);
+        let reason = format!("the client gets its token with {TOKEN}, to which it sends {REQUEST}");
+        refuse(&at, &reason);
     }
     if api.lists().next().is_some() && api.model("Pagination").is_none() {
         let reason = "the pagination object of lists is not the schema Pagination";

@@ -157,19 +157,14 @@ fn all_refusals_come_at_once() {
     properties["a"] = json!({"type": "text"});
     properties["b"] = json!({"type": "date"});
     properties["c"] = json!(7);
-    let root = crate::root();
-    let said = Spec::parse(&root, &document.to_string(), "SPEC")
-        .err()
-        .unwrap();
-    let types = "the types are string, integer, number, boolean, array, object";
-    let wanted = format!(
-        "\
-SPEC/components/schemas/Contact/properties/a/type: there is no type \"text\"; {types}
-SPEC/components/schemas/Contact/properties/b/type: there is no type \"date\"; {types}
+    let spec = Spec::parse(&crate::root(), &document.to_string(), "SPEC");
+    let wanted = "\
+SPEC/components/schemas/Contact/properties/a/type: there is no type \"text\"; TYPES
+SPEC/components/schemas/Contact/properties/b/type: there is no type \"date\"; TYPES
 SPEC/components/schemas/Contact/properties/c: this is not a schema; write an object
-3 problems; nothing was written"
-    );
-    assert_eq!(said, wanted);
+3 problems; nothing was written";
+    let types = "the types are string, integer, number, boolean, array, object";
+    assert_eq!(spec.err().unwrap(), wanted.replace("TYPES", types));
 }
 
 #[test]

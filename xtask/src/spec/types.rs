@@ -7,6 +7,9 @@ use super::schema::{COMPONENTS, Schema, schema};
 use crate::names;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The formats of numbers that are read.
+const NUMBERS: &str = "int32 int64 uint64 float double";
+
 /// What stands at a place.
 pub(super) struct Typed {
     pub(super) kind: Type,
@@ -74,7 +77,7 @@ impl<'a> Types<'a> {
         let known = self.known.get(&key).cloned();
         let kind = known.unwrap_or_else(|| {
             self.known.insert(key.clone(), None);
-            let name = self.name(&schema, places[0], name);
+            let name = self.name(&schema, name);
             let kind = self.read(&schema, &name);
             self.known.insert(key, Some(kind.clone()));
             Some(kind)
@@ -93,19 +96,14 @@ impl<'a> Types<'a> {
     }
 
     /// The name of a component, or one that no other schema has.
-    fn name(&mut self, schema: &Schema, from: &str, name: &str) -> String {
+    fn name(&mut self, schema: &Schema, name: &str) -> String {
         let steps = schema.at.strip_prefix(COMPONENTS).unwrap_or(&schema.at);
         if !steps.contains('/') {
             return names::model(&steps.replace("~1", "/").replace("~0", "~"));
         }
         let name = match self.records.get(&schema.at) {
             Some(record) => record.clone(),
-            None if schema.at.starts_with(from) => name.to_owned(),
-            // What is referred to within a component is called as it is there.
-            None => {
-                let steps = steps.split('/').filter(|step| *step != "properties");
-                value(&steps.map(names::camel).collect::<String>())
-            }
+            None => name.to_owned(),
         };
         let numbered = (2..).map(|number| format!("{name}{number}"));
         let mut names = std::iter::once(name.clone()).chain(numbered);
@@ -135,13 +133,10 @@ impl<'a> Types<'a> {
         let written = schema.format.as_ref();
         let format = written.and_then(|one| one.value.as_str());
         let format = format.unwrap_or_default();
-        let is_read = match kind {
-            "string" => format == "password",
-            "integer" => ["int32", "int64", "uint64"].contains(&format),
-            "number" => ["float", "double"].contains(&format),
-            _ => false,
-        };
-        written.filter(|_| is_read).inspect(|one| one.mark());
+        let is_number = NUMBERS.split(' ').any(|one| one == format);
+        if format == "password" || kind != "string" && is_number {
+            written.inspect(|one| one.mark());
+        }
         match kind {
             "string" if format == "password" => Type::Secret,
             "string" => Type::Text,
@@ -179,7 +174,7 @@ impl<'a> Types<'a> {
             let typed = self.of(schemas.clone(), &name);
             let mut names = schemas.iter().filter_map(|one| one.peek("propertyNames"));
             let names = names.find_map(|one| one.has("$ref").then_some(one));
-            let keys = names.map(|names| self.of(vec![names], "").kind);
+            let keys = names.map(|names| self.of(vec![names], &name).kind);
             fields.push(Field {
                 keys: keys.and_then(|kind| kind.named().map(str::to_owned)),
                 wire: wire.clone(),

@@ -66,17 +66,14 @@ fn every_change_is_said_with_its_level_for_each_surface() {
 /// Whether the program compiles with the headers of a spec.
 fn compiles(spec: &Spec) -> bool {
     let directory = tempfile::tempdir().unwrap();
-    let headers = directory.path().join("talentdata");
+    let [headers, program] = ["talentdata", "program.c"].map(|name| directory.path().join(name));
     std::fs::create_dir(&headers).unwrap();
     crate::outputs::headers(spec, &headers).unwrap();
-    let program = directory.path().join("program.c");
     std::fs::write(&program, PROGRAM).unwrap();
     let mut compiler = Command::new("cc");
+    compiler.args(["-std=c11", "-fsyntax-only", "-Werror", "-I"]);
+    compiler.arg(directory.path()).arg("-I");
     compiler
-        .args(["-std=c11", "-fsyntax-only", "-Werror", "-I"])
-        .arg(directory.path());
-    compiler
-        .arg("-I")
         .arg(spec.root.join("bindings/c/include"))
         .arg(program);
     compiler.output().unwrap().status.success()

@@ -1,6 +1,6 @@
 //! Ctrl-C, SIGTERM, failures and closed pipes: what is said, the exit code, and the command that continues.
 
-use crate::support::{Ended, Signal, Trial, code, names, program, run, send, trial, wait_until};
+use crate::support::{Ended, Signal, Trial, code, names, run, send, trial, wait_until};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::json;
 use std::fs;
@@ -29,22 +29,27 @@ const HINT: &str = "; to continue, run the same command with --resume\n";
 #[test]
 fn an_interrupted_export_says_how_to_continue() {
     let trial = trial(&[("contacts", 6_000)]);
-    let (export, out) = (
-        "export contacts --page-size 50 --receipt r.json --out new",
-        "new",
-    );
-    let mut child = trial.start(export);
-    wait_until(&mut child, || trial.saved_records(out).is_some());
-    send(&child, Signal::INT);
-    let ended = Ended::wait(child);
-    assert!(ended.error(130, "records are kept in").ends_with(HINT));
-    assert_eq!(trial.json("r.json")["completeness"], "unfinished");
-    trial.run(&format!("{export} --resume")).quiet();
-    assert_eq!(trial.read(out).lines().count(), 6_000);
+    let export = "export contacts --page-size 50 --receipt r.json --out new";
+    let resume = format!("{export} --resume");
+    for (signal, command) in [(Signal::KILL, export), (Signal::INT, &resume)] {
+        let mut child = trial.start_and_wait(command, 10);
+        wait_until(&mut child, || trial.saved_records("new").is_some());
+        send(&child, signal);
+        let ended = Ended::wait(child);
+        if signal == Signal::INT {
+            assert!(ended.error(130, "records are kept in").ends_with(HINT));
+        }
+        assert_eq!(trial.json("r.json")["completeness"], "unfinished");
+    }
+    trial.run(&format!("{resume} --paced false")).quiet();
     let receipt = trial.json("r.json");
     let of = (&receipt["resumed"], &receipt["records"]);
-    assert_eq!(of, (&1.into(), &6_000.into()));
-    assert_eq!(trial.names(), [out, "r.json"]);
+    assert_eq!(of, (&2.into(), &6_000.into()));
+    assert_eq!(trial.names(), ["new", "r.json"]);
+    trial
+        .run("export contacts --out whole --paced false")
+        .quiet();
+    assert!(trial.read("new") == trial.read("whole"));
 }
 
 #[test]
@@ -245,37 +250,6 @@ fn a_reader_that_goes_away_is_no_error() {
     drop(reader);
     let ended = run(trial.command("export pools --out - -vv").stderr(writer));
     assert_eq!((ended.code, ended.stdout.lines().count()), (Some(0), 250));
-}
-
-#[test]
-fn wrong_answers_are_told_apart_and_leave_nothing() {
-    let html = json!({"headers": {"content-type": "text/html"}, "body": "<html>Log in</html>"});
-    let trial = trial(&[("vacancies", 300)]);
-    for (reply, kind, word) in [
-        (html, ErrorKind::Decode, "HTML"),
-        (
-            json!({"body": r#"{"vacancies":[{"id":"1"#}),
-            ErrorKind::Decode,
-            "JSON",
-        ),
-        (
-            json!({"status": 404, "body": "{}"}),
-            ErrorKind::NotFound,
-            "404",
-        ),
-    ] {
-        trial.fault(json!({"path": "/v1/vacancies"}), reply);
-        let ended = trial.run("export vacancies --out v.jsonl");
-        ended.error(code(kind), &format!("{word}|listVacancies"));
-        assert_eq!(trial.names(), [""; 0], "{word}");
-    }
-    // A port that was free a moment ago and that nobody listens on.
-    let free = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    let nobody = run(&mut program(&format!("version --base-url http://{free}")));
-    nobody.error(code(ErrorKind::Connect), "");
 }
 
 #[test]

@@ -104,13 +104,13 @@ fn deep_values_stay_in_bounds() {
     grows_little(&fields, 100, "parquet", [1_000, 6_000], 6);
 }
 
-/// Strings of 1 MiB, 400 MiB of text. How many pages wait depends on how fast their records are taken, so the bound
+/// Strings of 1 MiB, 260 MiB of text. How many pages wait depends on how fast their records are taken, so the bound
 /// is that of all that can wait at once: 64 MiB of pages, and 16 MiB each of records, of columns and of the file's batch,
 /// each of them up to twice while it grows.
 #[test]
 fn long_values_stay_in_bounds() {
     let text = "twelve bytes".repeat(1024 * 1024 / 12);
     let fields = format!("\"text\":\"{text}\"}}");
-    let most = peak(&list(400, 4, fields), "arrow");
+    let most = peak(&list(260, 4, fields), "arrow");
     assert!(most > 0 && most <= 64 + 6 * 16 + 30, "{most} MiB");
 }

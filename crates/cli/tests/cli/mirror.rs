@@ -3,7 +3,7 @@
 use crate::support::{Ended, Signal, Trial, program, run, send, trial};
 use serde_json::Value;
 use std::fs;
-use talentdata_sandbox::{Change, Options};
+use talentdata_sandbox::Change;
 
 const SYNC: &str = "sync contacts pools --to m.db";
 
@@ -82,20 +82,6 @@ fn deletes_that_are_too_many_to_be_believed_are_withheld_until_they_are_accepted
     trial.run(&format!("{SYNC} --max-deletes 40%")).quiet();
     let changes = alone(&trial, "changes contacts --from m.db");
     assert_eq!(changes.quiet().matches("\"op\":\"delete\"").count(), 100);
-}
-
-#[test]
-fn a_list_that_is_not_proven_complete_ends_with_31_and_deletes_nothing() {
-    let options = Options {
-        order: "random".parse().unwrap(),
-        ..Options::default()
-    };
-    let trial = Trial::new(&[("contacts", 250), ("pools", 5)], options);
-    for _ in 0..3 {
-        trial.run(SYNC).says(31, "deleted nothing");
-    }
-    let changes = alone(&trial, "changes contacts --from m.db");
-    assert!(!changes.quiet().contains("\"op\":\"delete\""));
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Real processes that share the request budget of a host or of several, and a token: fair, without a refusal, and
 //! undisturbed by those that end, stop, or find the files of the runtime directory in ruins.
 
-use crate::support::{Ended, Signal, Trial, code, requests, run, send, wait_until};
+use crate::support::{Ended, Signal, Trial, code, names, requests, run, send, wait_until};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
@@ -16,48 +16,47 @@ use talentdata_sandbox::{Options, Tokens};
 const TOKEN: &str = "/v1/oauth/token";
 const PERMISSIONS: &str = "/v1/oauth/token/permissions";
 /// Each process reads a list of its own, so that the sandbox can tell them apart.
-const LISTS: [&str; 4] = ["contacts", "vacancies", "pools", "roles"];
+const LISTS: [&str; 4] = ["contacts", "vacancies", "pools", "ja_roles"];
 
-/// A service, and a runtime directory for its clients.
+fn path(list: &str) -> String {
+    format!("/v1/{}", list.replace('_', "/"))
+}
+
+/// A service with lists of so many records, and a runtime directory for its clients.
 struct Company {
     trial: Trial,
-    token_cache: &'static str,
+    paced: &'static str,
 }
 
-/// A service that counts, with lists of so many records.
+/// A service that counts.
 fn budget(policy: Policy, size: u64) -> Company {
-    Company::new(
-        size,
-        Options {
-            policy,
-            ..Options::default()
-        },
-        "process",
-    )
+    let options = Options {
+        policy,
+        ..Options::default()
+    };
+    let trial = Trial::limited(&LISTS.map(|list| (list, size)), options);
+    let paced = "true";
+    Company { trial, paced }
 }
 
-/// A service that accepts only the newest token, for clients that share one.
-fn token(size: u64, options: Options) -> Company {
+/// A service that accepts only the newest token, without a budget that its clients would wait for.
+fn token(size: u64) -> Company {
     let options = Options {
-        policy: Policy::Unlimited,
         tokens: Tokens::Newest,
-        ..options
+        ..Options::default()
     };
-    Company::new(size, options, "host")
+    let trial = Trial::new(&LISTS.map(|list| (list, size)), options);
+    let paced = "false";
+    Company { trial, paced }
 }
 
 impl Company {
-    fn new(size: u64, options: Options, token_cache: &'static str) -> Self {
-        let lists = LISTS.map(|list| (stem(list), size));
-        let trial = Trial::limited(&lists, options);
-        Company { trial, token_cache }
-    }
-
     fn command(&self, words: &str) -> Command {
         let mut command = self.trial.command(words);
         command
             .env("XDG_RUNTIME_DIR", self.trial.directory.path())
-            .env("TALENTDATA_TOKEN_CACHE", self.token_cache);
+            .env("TALENTDATA_TOKEN_CACHE", "host")
+            .env("TALENTDATA_PACED", self.paced);
         command
     }
 
@@ -67,41 +66,22 @@ impl Company {
 
     /// Begins to export a list to nowhere, with a receipt.
     fn export(&self, list: &str) -> Child {
-        let list = list.replace("roles", "ja-roles");
         let mut command = self.command(&format!("export {list} --out - --receipt {list}.json"));
         command.stdout(Stdio::null()).spawn().unwrap()
     }
 
-    /// The receipt of an export that has ended well.
+    /// The receipt of an export that has ended well, without a refusal.
     fn receipt(&self, list: &str, child: Child) -> Value {
         Ended::wait(child).quiet();
-        let list = list.replace("roles", "ja-roles");
         let receipt = self.trial.json(&format!("{list}.json"));
-        assert_eq!(receipt["completeness"], "proven", "{receipt}");
+        let of = (&receipt["completeness"], &receipt["rate_limited"]);
+        assert_eq!(of, (&"proven".into(), &0.into()), "{receipt}");
         receipt
-    }
-
-    /// What the receipt of an export says about the budget.
-    fn budget_used_now(&self) -> Value {
-        let receipt = self.receipt("contacts", self.export("contacts"));
-        assert_eq!(receipt["rate_limited"], 0, "{receipt}");
-        receipt["budget"].clone()
     }
 
     /// Begins a call that needs a token.
     fn call(&self) -> Child {
         self.command("permissions").spawn().unwrap()
-    }
-
-    /// The paths that were requested so far, in order, without queries.
-    fn asked(&self) -> Vec<String> {
-        let requests = requests(&self.trial.sandbox);
-        let paths = requests
-            .iter()
-            .map(|request| request["path"].as_str().unwrap());
-        paths
-            .map(|path| path.split('?').next().unwrap_or_default().to_owned())
-            .collect()
     }
 
     fn count(&self, path: &str) -> u64 {
@@ -115,29 +95,12 @@ impl Company {
         }
     }
 
-    /// The file of the shared budget, or of the shared token, where there is one.
-    fn file(&self, of: &str) -> Option<PathBuf> {
-        let entries = fs::read_dir(self.trial.path("talentdata")).ok()?;
-        let paths = entries.map(|entry| entry.unwrap().path());
-        let mut files = paths.filter(|path| {
-            let name = path.file_name().unwrap().to_string_lossy();
-            name.starts_with(of)
-        });
-        let file = files.next();
-        assert_eq!(files.next(), None);
-        file
+    /// The file of the shared token.
+    fn token_file(&self) -> PathBuf {
+        let names = names(&self.trial.path("talentdata"));
+        let name = names.iter().find(|name| name.starts_with("token-"));
+        self.trial.path("talentdata").join(name.unwrap())
     }
-}
-
-fn stem(list: &str) -> &str {
-    match list {
-        "roles" => "ja_roles",
-        list => list,
-    }
-}
-
-fn path(list: &str) -> String {
-    format!("/v1/{}", list.replace("roles", "ja/roles"))
 }
 
 fn end(mut child: Child) {
@@ -155,13 +118,14 @@ fn four_exports_share_the_budget_fairly() {
     let children = LISTS.map(|list| (list, company.export(list)));
     for (list, child) in children {
         let receipt = company.receipt(list, child);
-        assert_eq!(receipt["rate_limited"], 0, "{receipt}");
         assert_eq!(receipt["budget"]["store"], "host");
         assert_eq!(receipt["budget"]["max_members"], 4, "{receipt}");
         assert_eq!(receipt["budget"]["seconds_unreachable"], 0.0, "{receipt}");
     }
     // Fair while all four were at it: from the first page of the last to the last page of the first.
-    let asked = company.asked();
+    let requests = requests(&company.trial.sandbox);
+    let paths = requests.iter().map(|request| request["path"].as_str());
+    let asked: Vec<&str> = paths.filter_map(|path| path?.split('?').next()).collect();
     let begun = LISTS.map(|list| asked.iter().position(|asked| *asked == path(list)));
     let ended = LISTS.map(|list| asked.iter().rposition(|asked| *asked == path(list)));
     let (from, to) = (begun.into_iter().max(), ended.into_iter().min());
@@ -176,29 +140,6 @@ fn four_exports_share_the_budget_fairly() {
 }
 
 #[test]
-fn a_newcomer_goes_before_scans() {
-    let company = budget(Policy::SlidingLog, 1_000_000);
-    let scans = LISTS.map(|list| company.export(list));
-    LISTS
-        .iter()
-        .for_each(|list| company.wait_for(&path(list), 5));
-    company.run("page taxonomy-skills --limit 1").json();
-    scans.into_iter().for_each(end);
-    let asked = company.asked();
-    let page = asked
-        .iter()
-        .position(|asked| asked == "/v1/taxonomy/skills");
-    let before = &asked[..page.unwrap()];
-    let token = before.iter().rposition(|asked| asked == TOKEN);
-    let others = before.len() - token.unwrap() - 1;
-    // Of forty a second: half a second, which a busy machine may need between the two.
-    assert!(
-        others <= 20,
-        "{others} pages of others between the token and the page"
-    );
-}
-
-#[test]
 fn a_process_that_is_killed_or_stopped_holds_up_nobody() {
     let company = budget(Policy::ClockWindow, 4_000);
     let (victim, stopped) = (company.export("contacts"), company.export("vacancies"));
@@ -208,7 +149,6 @@ fn a_process_that_is_killed_or_stopped_holds_up_nobody() {
     end(victim);
     send(&stopped, Signal::STOP);
     let receipt = company.receipt("pools", survivor);
-    assert_eq!(receipt["rate_limited"], 0, "{receipt}");
     assert_eq!(receipt["budget"]["max_members"], 3, "{receipt}");
     send(&stopped, Signal::CONT);
     company.receipt("vacancies", stopped);
@@ -252,31 +192,6 @@ fn the_budget_is_shown_while_it_is_used_and_afterwards() {
     let shown = run(&mut elsewhere);
     let said = shown.error(code(ErrorKind::Connect), "redis://127.0.0.1:1: ");
     assert!(!said.contains("CANARY"), "{said}");
-}
-
-#[test]
-fn what_is_in_the_way_of_a_file_is_told_and_done_without() {
-    let stand_in_the_way = |file: &Path| {
-        fs::remove_file(file).unwrap();
-        fs::create_dir(file).unwrap();
-    };
-    let company = budget(Policy::SlidingLog, 300);
-    assert_eq!(company.budget_used_now()["unreachable_reason"], Value::Null);
-    stand_in_the_way(&company.file("").unwrap());
-    let budget = company.budget_used_now();
-    assert!(budget["unreachable_reason"].is_string(), "{budget}");
-    assert!(budget["seconds_unreachable"].as_f64().unwrap() > 0.0);
-    assert_eq!(budget["max_members"], 1);
-
-    let company = token(0, Options::default());
-    ends_well(company.call());
-    stand_in_the_way(&company.file("token-").unwrap());
-    for posts in [2, 3] {
-        let ended = company.run("permissions -v");
-        let said = ended.says(0, "");
-        let told = said.matches("token cache of this host cannot be used");
-        assert_eq!((told.count(), company.count(TOKEN)), (1, posts), "{said}");
-    }
 }
 
 /// A Valkey server, which ends with the value.
@@ -348,7 +263,7 @@ fn a_process_that_ends_in_order_is_not_counted_any_more() {
 
 #[test]
 fn processes_that_share_a_token_need_one_and_renew_it_once_for_all() {
-    let company = token(1_000_000, Options::default());
+    let company = token(1_000_000_000);
     let scans = LISTS.map(|list| company.export(list));
     [company.call(), company.call()]
         .into_iter()
@@ -358,9 +273,7 @@ fn processes_that_share_a_token_need_one_and_renew_it_once_for_all() {
     // So does one that begins later.
     ends_well(company.call());
     assert_eq!((company.count(TOKEN), company.count(PERMISSIONS)), (1, 3));
-    let mode = fs::metadata(company.file("token-").unwrap())
-        .unwrap()
-        .permissions();
+    let mode = fs::metadata(company.token_file()).unwrap().permissions();
     assert_eq!(mode.mode() & 0o777, 0o600);
     // A client of another kind comes and goes.
     let mut other = company.command("permissions");
@@ -377,7 +290,7 @@ fn processes_that_share_a_token_need_one_and_renew_it_once_for_all() {
 #[test]
 fn a_process_that_is_killed_or_stopped_while_it_renews_spoils_nothing() {
     let delayed = |time: Duration| {
-        let company = token(0, Options::default());
+        let company = token(0);
         let reply = json!({"delay_ms": time.as_millis() as u64});
         company.trial.fault(json!({"path": TOKEN, "nth": 1}), reply);
         let first = company.call();
@@ -405,56 +318,12 @@ fn a_process_that_is_killed_or_stopped_while_it_renews_spoils_nothing() {
 }
 
 #[test]
-fn a_token_that_is_refused_is_explained_and_not_kept() {
-    let auth = code(ErrorKind::Auth);
-    // With a wrong secret there is none, which harms nobody.
-    let company = token(0, Options::default());
-    ends_well(company.call());
-    let wrong = run(company
-        .command("permissions")
-        .env("TALENTDATA_CLIENT_SECRET", "another"));
-    wrong.error(auth, "client_secret");
-    ends_well(company.call());
-    assert_eq!((company.count(TOKEN), company.count(PERMISSIONS)), (2, 2));
-    // A fresh one.
-    for (token_cache, says) in [
-        ("process", "another process|set token_cache to host"),
-        ("host", "another host"),
-    ] {
-        let company = Company {
-            token_cache,
-            ..token(0, Options::default())
-        };
-        company
-            .trial
-            .fault(json!({"path": PERMISSIONS}), json!({"status": 401}));
-        company.run("permissions").error(auth, says);
-        let kept = company.file("token-").map(|file| fs::read(file).unwrap());
-        assert!(kept.unwrap_or_default().is_empty(), "{token_cache}");
-        assert_eq!(company.count(TOKEN), 2);
-    }
-    // A stored one, which somebody else has ended long ago, is not one of two fresh ones.
-    let company = token(0, Options::default());
-    let refused =
-        |nth| json!({"match": {"path": PERMISSIONS, "nth": nth}, "reply": {"status": 401}});
-    let script = json!({"rules": [refused(2), refused(3)]});
-    company
-        .trial
-        .sandbox
-        .set_faults(&script.to_string())
-        .unwrap();
-    ends_well(company.call());
-    ends_well(company.call());
-    assert_eq!((company.count(TOKEN), company.count(PERMISSIONS)), (3, 4));
-}
-
-#[test]
 fn the_token_is_in_its_file_and_in_no_other_file_log_line_or_error() {
-    let company = token(300, Options::default());
+    let company = token(300);
     let export = company.run("export contacts -vv --receipt r.json --out contacts.jsonl");
     let mut said = export.says(0, "received an access token").to_owned();
     // The service tells the token, which is 48 hexadecimal digits, in a refusal.
-    let file = company.file("token-").unwrap();
+    let file = company.token_file();
     let bytes = fs::read(&file).unwrap();
     let mut runs = bytes.split(|byte| !byte.is_ascii_hexdigit());
     let digits = runs.find(|digits| digits.len() >= 48).unwrap();

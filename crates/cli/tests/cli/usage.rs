@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::process::Stdio;
 use talentdata_core::ErrorKind;
-use talentdata_core::settings::{Kind, PROFILE, SETTINGS, Setting};
+use talentdata_core::settings::{Kind, PROFILE, SETTINGS};
 use talentdata_core::types::Resource;
 
 /// Arguments, and words of what is said.
@@ -174,30 +174,19 @@ fn a_receipt_never_replaces_what_an_export_writes() {
     }
 }
 
-/// A wrong value, and what is said of it.
-fn wrong(setting: &Setting) -> (&'static str, String) {
-    let name = setting.name;
-    match (setting.kind, setting.bounds()) {
-        (Kind::Boolean(_), _) => ("-1", format!("{name} must be true or false (got \"-1\")")),
-        (_, Some(_)) => ("-1", setting.out_of_range(-1.0)),
-        (Kind::Secret, None) => ("/nonexistent", "there is no file for the secret".into()),
-        (_, None) => (
-            " x",
-            format!("{name} must not begin or end with white space"),
-        ),
-    }
-}
-
 #[test]
 fn a_wrong_setting_is_told_by_its_name() {
     for setting in SETTINGS {
-        let (value, said) = wrong(setting);
+        let said = match setting.kind {
+            Kind::Secret => "there is no file for the secret",
+            _ => setting.name,
+        };
         let mut command = program("version");
-        command.args([&format!("--{}", setting.flag()), value]);
+        command.args([&format!("--{}", setting.flag()), " x"]);
         if !["base_url", PROFILE].contains(&setting.name) {
             command.env("TALENTDATA_BASE_URL", "http://127.0.0.1:1");
         }
-        run(&mut command).error(2, &said);
+        run(&mut command).error(2, said);
     }
     // A flag goes before the environment.
     for (flag, variable) in [("0.5", "-1"), ("-1", "0.5")] {

@@ -55,6 +55,17 @@ fn one_sync_writes_at_a_time_and_what_a_failed_one_has_begun_is_gone_again() {
     trial.sync(&contacts(0..3), Proof::Counted);
     Claim::acquire(&trial.path).unwrap().abandon();
     assert_eq!(trial.current().len(), 3);
+    // What somebody has planted under the name of the lock is neither followed nor waited for.
+    #[cfg(unix)]
+    for plant in ["ln -s elsewhere", "mkfifo"] {
+        let plant = format!("rm mirror.db.lock; {plant} mirror.db.lock");
+        let mut shell = std::process::Command::new("sh");
+        let directory = trial.path.parent().unwrap();
+        let planted = shell.args(["-c", &plant]).current_dir(directory).status();
+        assert!(planted.unwrap().success());
+        assert!(refused(&trial.path).contains("no lock file"));
+        assert!(!directory.join("elsewhere").exists());
+    }
 }
 
 #[test]

@@ -206,8 +206,12 @@ fn what_is_older_goes_and_asking_for_it_is_an_error() {
 
 #[test]
 fn new_fields_become_columns_of_the_views() {
-    let trial = Trial::of(0..3);
-    let mut wider = contacts(0..3);
+    // Also one that only a late record of a long list has.
+    let trial = Trial::new();
+    let mut first = contacts(0..1_200);
+    first.push("{\"id\":\"c-late\",\"late\":5}".into());
+    trial.sync(&first, Proof::Counted);
+    let mut wider = first;
     wider[1] = "{\"id\":\"c-1\",\"nick's name\":\"x\",\"tags\":[1,2],\"Id\":9}".into();
     trial.sync(&wider, Proof::Counted);
     let column = "SELECT _key || \"nick's name\" || tags FROM contacts WHERE tags IS NOT NULL";
@@ -223,7 +227,7 @@ fn new_fields_become_columns_of_the_views() {
         .map(|field| &**field.name())
         .collect();
     assert!(
-        names.ends_with(&["score", "nick's name", "tags", "Id", "_extra"]),
+        names.ends_with(&["score", "late", "nick's name", "tags", "Id", "_extra"]),
         "{names:?}"
     );
 }

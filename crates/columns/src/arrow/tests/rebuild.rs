@@ -1,6 +1,6 @@
 //! The way back: a row becomes the fields of the record that it was made of.
 
-use crate::arrow::{Empty, RecordBatch};
+use crate::arrow::{Empty, RecordBatch, decimal};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Date32Type, Float64Type, Int64Type, TimestampMicrosecondType, TimestampNanosecondType,
@@ -64,29 +64,14 @@ pub(crate) fn spelt_json(raw: &str) -> String {
     said
 }
 
-/// A number as its digits and the place of the point; a fraction of up to 17 digits as the double that it reads as.
+/// A number as its decimal value; a fraction of up to 17 digits as the double that it reads as.
 fn spelt_number(text: &str) -> String {
-    let plain = digits_of(text);
+    let plain = decimal(text).unwrap();
     let double: f64 = text.parse().unwrap();
     let is_fraction = text.contains(['.', 'e', 'E']);
-    let length = plain.trim_start_matches(['<', '-']).find('e').unwrap_or(1);
-    match is_fraction && double.is_normal() && length <= 17 {
-        true => digits_of(&double.to_string()),
-        false => plain,
-    }
-}
-
-fn digits_of(number: &str) -> String {
-    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = format!("{}{fraction}", whole.trim_start_matches('-'));
-    let point = exponent.parse::<i64>().unwrap() - fraction.len() as i64;
-    let point = point + digits.len() as i64 - digits.trim_end_matches('0').len() as i64;
-    match digits.trim_matches('0') {
-        "" => "<0>".to_owned(),
-        digits if whole.starts_with('-') => format!("<-{digits}e{point}>"),
-        digits => format!("<{digits}e{point}>"),
-    }
+    let is_double = is_fraction && double.is_normal() && plain.1.len() <= 17;
+    let value = is_double.then(|| decimal(&double.to_string()).unwrap());
+    format!("<{:?}>", value.unwrap_or(plain))
 }
 
 /// The length of the string at the beginning, with its quotes.

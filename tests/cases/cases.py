@@ -1,0 +1,52 @@
+"""What the runners in Python share, for Python's clients and for C++: the cases, and how what came of one is compared."""
+
+import json
+from pathlib import Path
+
+SUITES = {path.stem: json.loads(path.read_text()) for path in sorted(Path(__file__).parent.glob("*.json"))}
+CASES = {f"{name}-{case['id']}": case for name, suite in SUITES.items() for case in suite["cases"]}
+
+#: The members that a case, and each part of it, may have; the README describes them.
+MEMBERS = {
+    "case": {"id", "docs", "sandbox", "client", "rules", "do", "expect"},
+    "sandbox": {"records", "max_limit", "gzip", "token_lifetime_s"},
+    "client": {"client_secret", "max_attempts", "attempt_s"},
+    "expect": {"error", "records", "ids", "completeness", "value", "requests"},
+    "error": {"kind", "says", "status", "attempts", "offset", "retry_after_s"},
+}
+
+
+def read(name):
+    """The options of the sandbox, the settings of the client, and what is expected; every member of them is known."""
+    case = CASES[name]
+    parts = [case.get(part, {}) for part in ("sandbox", "client", "expect")]
+    for of, members in zip((*MEMBERS,), (case, *parts, parts[2].get("error", {})), strict=True):
+        assert set(members) <= MEMBERS[of], f"{of} has an unknown member: {set(members) - MEMBERS[of]}"
+    return [dict(part) for part in parts]
+
+
+def compare(expect, found, requests, secret, shown):
+    """Compares the response, `{"records", "completeness", "value"}`, or the error, and looks for secrets in what is shown."""
+    assert "CANARY" not in shown and secret not in shown, f"a secret is in: {shown}"
+    if "error" in expect:
+        assert "message" in found, f"no error, not {expect['error']}"
+        for name, wanted in expect["error"].items():
+            if name == "says":
+                assert all(text in found["message"] for text in wanted), found["message"]
+            else:
+                assert found[name] == wanted, f"{name}: {found[name]!r}, not {wanted!r}"
+    else:
+        assert "records" in found, found
+        assert len(found["records"]) == expect.get("records", len(found["records"]))
+        assert [one["id"] for one in found["records"]] == expect.get("ids", [one["id"] for one in found["records"]])
+        assert found["completeness"] == expect.get("completeness", found["completeness"])
+        for pointer, wanted in expect.get("value", {}).items():
+            assert at(found["value"], pointer) == wanted, pointer
+    for path, count in expect.get("requests", {}).items():
+        assert requests.get(path, 0) == count, f"requests to {path}: {requests.get(path, 0)}, not {count}"
+
+
+def at(value, pointer):
+    for step in pointer.split("/")[1:]:
+        value = value[int(step) if isinstance(value, list) else step.replace("~1", "/").replace("~0", "~")]
+    return value
