@@ -5,6 +5,17 @@
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What says something of the structure of a value.
+const STRUCTURE: [&str; 7] = [
+    "$ref",
+    "type",
+    "enum",
+    "anyOf",
+    "oneOf",
+    "properties",
+    "additionalProperties",
+];
+
 /// The schemas of one side by name, and which names both sides have.
 struct Side<'a> {
     schemas: BTreeMap<&'a str, &'a Value>,
@@ -15,7 +26,8 @@ impl Side<'_> {
     /// What both sides can say of a schema: its structure, without prose, constraints and numbers' widths. What one side
     /// names and the other writes in its place is written in its place.
     fn plain(&self, schema: &Value) -> Value {
-        if schema.as_object().is_none_or(serde_json::Map::is_empty) {
+        let says = |key: &&str| schema.get(key).is_some();
+        if !STRUCTURE.iter().any(says) {
             return json!("anything");
         }
         if let Some(reference) = schema["$ref"].as_str() {
