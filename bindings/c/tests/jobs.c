@@ -39,20 +39,11 @@ static int64_t run(talentdata_job *job) {
   return records;
 }
 
-static void every_format(talentdata_client *client) {
-  static const struct {
-    talentdata_format format;
-    const char *name, *begin;
-  } formats[] = {
-      {TALENTDATA_FORMAT_OF_PATH, "contacts.jsonl", "{\"id\":"}, {TALENTDATA_FORMAT_OF_PATH, "contacts.CSV", "id,firstName"},
-      {TALENTDATA_FORMAT_OF_PATH, "contacts.parquet", "PAR1"},   {TALENTDATA_FORMAT_OF_PATH, "contacts.arrow", "ARROW1"},
-      {TALENTDATA_FORMAT_CSV, "csv.jsonl", "id,"},               {TALENTDATA_FORMAT_JSONL, "jsonl.csv", "{\"id\":"},
-  };
+/* The format is named, or that of the path. */
+static void formats(talentdata_client *client) {
   talentdata_options *options = options_with("limit", "150", "page_size", "50", NULL);
-  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-    CHECK(run(export(client, formats[i].name, formats[i].format, options)) == 150);
-    CHECK(begins(formats[i].name, formats[i].begin));
-  }
+  CHECK(run(export(client, "contacts.PARQUET", TALENTDATA_FORMAT_OF_PATH, options)) == 150 && begins("contacts.PARQUET", "PAR1"));
+  CHECK(run(export(client, "csv.jsonl", TALENTDATA_FORMAT_CSV, options)) == 150 && begins("csv.jsonl", "id,firstName"));
   talentdata_options_free(options);
 }
 
@@ -226,7 +217,7 @@ int main(void) {
   talentdata_client *client;
   CHECK(sqlite3_open(NULL, NULL) == 77);
   OK(talentdata_client_from_environment(&client));
-  every_format(client);
+  formats(client);
   verified(client);
   cancelled_and_resumed();
   mirrored(client);

@@ -138,22 +138,6 @@ def invited(service: dict[str, str]) -> dict[str, str]:
     return {**os.environ, **settings}
 
 
-def flat(program: str) -> None:
-    """A program that streams twenty times as many records needs hardly more memory: under 110 bytes a record."""
-
-    def peak(records: int) -> float:
-        with sandbox("--policy=unlimited", f"--records=contacts={records}") as service:
-            code = (
-                "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL);"
-                "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
-            )
-            return int(run(sys.executable, "-c", code, program, env=invited(service)).stdout) / 1024
-
-    few, many = peak(2_000), peak(40_000)
-    print(f"peak memory: {few:.1f} MiB for 2,000 records, {many:.1f} MiB for 40,000")
-    assert many <= few + 4.0
-
-
 def cases(program: str) -> None:
     """Every case of tests/cases, each on a sandbox of its own."""
     sys.path.insert(0, str(ROOT / "tests/cases"))

@@ -1,6 +1,8 @@
-"""First steps: a page, all contacts, a receipt, and what can go wrong."""
+"""First steps: a page, all contacts, a receipt, data frames, and what can go wrong."""
 
 from __future__ import annotations
+
+import pyarrow
 
 import talentdata
 
@@ -30,6 +32,10 @@ def main() -> None:
         scan = client.vacancies.list(page_size=50)
         titles = [vacancy["title"] for vacancy in scan if "title" in vacancy]
         print(len(titles), scan.receipt.completeness, scan.receipt.seconds)
+        frame = client.vacancies.list().to_polars()
+        # Or by the Arrow protocol, which the scan itself speaks.
+        table = pyarrow.table(client.vacancies.list())
+        print(frame.height, table.num_rows, len(client.vacancies.list().to_pandas()))
         try:
             client.contacts.page(limit=1000)
         except talentdata.InvalidArgumentError as error:

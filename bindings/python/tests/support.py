@@ -24,12 +24,6 @@ def until(condition) -> None:
         time.sleep(0.005)
 
 
-def takes_connections(port: int) -> bool:
-    """Whether somebody listens at a port of this machine."""
-    with socket.socket() as attempt:
-        return attempt.connect_ex(("127.0.0.1", port)) == 0
-
-
 @contextmanager
 def server() -> Iterator[str]:
     """The URL of a Valkey server; `cargo xtask test python` says where its program is."""
@@ -37,9 +31,9 @@ def server() -> Iterator[str]:
         port = free.getsockname()[1]
     program = os.environ["TALENTDATA_VALKEY_SERVER"]
     command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as running:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
         try:
-            until(lambda: takes_connections(port))
+            assert any("Ready to accept connections" in line for line in running.stdout)
             yield f"redis://127.0.0.1:{port}"
         finally:
             running.kill()

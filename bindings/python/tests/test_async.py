@@ -132,8 +132,6 @@ def test_the_verbs_of_a_client(sandbox, faults, tmp_path):
             await client.contacts.page()
         with pytest.raises(talentdata.NotFoundError):
             [contact async for contact in client.contacts.list()]
-        with pytest.raises(talentdata.InternalError, match="on purpose"):
-            await client._defect()
         await client.close()
         with pytest.raises(talentdata.ClosedError):
             await client.version()

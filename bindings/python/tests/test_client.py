@@ -71,9 +71,14 @@ def test_close_lets_scans_go_on(sandbox):
     assert fresh.to_arrow().num_rows == 450
 
 
-def test_a_defect_in_rust_is_an_exception_and_the_client_stays_usable(client):
-    with pytest.raises(talentdata.InternalError, match="on purpose"):
-        client._defect()
+def test_a_defect_in_rust_is_an_exception_and_the_client_stays_usable(client, sandbox):
+    async def main():
+        async with sandbox.async_client() as client:
+            await client._defect()
+
+    for use in (client._defect, lambda: asyncio.run(main())):
+        with pytest.raises(talentdata.InternalError, match="on purpose"):
+            use()
     assert client.version().version == "1.8.2"
 
 

@@ -45,20 +45,6 @@ def test_the_format_is_named_or_that_of_the_extension(client, sandbox, tmp_path,
     assert {file.name for file in tmp_path.iterdir()} == {path.name, named.name, saved.name}
 
 
-def test_a_file_is_resumed(client, sandbox, tmp_path):
-    whole, path = tmp_path / "whole.csv", tmp_path / "contacts.csv"
-    schema = client.contacts.schema()
-    client.contacts.export(whole, schema=schema)
-    sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 4}, "reply": {"status": 403}})
-    with pytest.raises(talentdata.ForbiddenError, match=r"call export\(\) again with resume=True"):
-        client.contacts.export(path, schema=schema)
-    sandbox.set_faults()
-    with pytest.raises(talentdata.InvalidArgumentError, match="page_size"):
-        client.contacts.export(path, schema=schema, resume=True, page_size=7)
-    receipt = client.contacts.export(path, schema=schema, resume=True)
-    assert (receipt.resumed, receipt.records) == (1, 450) and path.read_bytes() == whole.read_bytes()
-
-
 def test_a_task_that_is_cancelled_is_resumed(sandbox, tmp_path):
     path = tmp_path / "contacts.csv"
 

@@ -17,8 +17,6 @@ def test_every_library_takes_the_scan_itself(client):
     scan = client.contacts.list()  # noqa: F841
     assert duckdb.sql("select count(distinct id) from scan").fetchall() == [(450,)]
     assert duckdb.from_arrow(pyarrow.table(client.contacts.list())).count("*").fetchall() == [(450,)]
-    flat = pandas.json_normalize(map(dict, contacts := list(client.contacts.list())))
-    assert list(flat["location.city"]) == [contact["location"]["city"] for contact in contacts]
 
 
 def test_pandas_keeps_integers_exact_beside_empty_cells(client):
@@ -34,12 +32,9 @@ def test_pandas_keeps_integers_exact_beside_empty_cells(client):
 def test_pandas_has_the_backend_that_is_asked_for(client):
     arrow = client.contacts.list().to_pandas(dtype_backend="pyarrow")
     assert all(isinstance(dtype, pandas.ArrowDtype) for dtype in arrow.dtypes)
-    cities = arrow["location"].struct.field("city").tolist()
-    assert arrow["createdAt"].dt.year.min() >= 2019
     plain = client.contacts.list().to_pandas()
-    assert [location["city"] for location in plain["location"]] == cities
+    assert [location["city"] for location in plain["location"]] == arrow["location"].struct.field("city").tolist()
     assert str(plain["createdAt"].dtype) == "datetime64[us, UTC]"
-    assert len(plain.explode("tags")) == plain["tags"].map(lambda tags: max(len(tags), 1)).sum()
     nullable = client.contacts.list().to_pandas(dtype_backend="numpy_nullable")
     assert (str(nullable["matchScore"].dtype), str(nullable["externalRef"].dtype)) == ("Float64", "UInt64")
 

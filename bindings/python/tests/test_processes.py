@@ -1,6 +1,5 @@
 """Threads, forks and shutdown."""
 
-import contextlib
 import json
 import os
 import subprocess
@@ -36,11 +35,8 @@ def in_child(work):
     return None
 
 
-@pytest.mark.parametrize("shared", ["host", "server"])
-def test_a_forked_child_has_connections_and_a_share_of_the_budget_of_its_own(sandbox, shared):
-    with contextlib.ExitStack() as stack:
-        store = stack.enter_context(server()) if shared == "server" else "host"
-        client = stack.enter_context(sandbox.client(budget=store))
+def test_a_forked_child_has_connections_and_a_share_of_the_budget_of_its_own(sandbox):
+    with sandbox.client() as client:
         assert client.version().version == "1.8.2"
 
         def work():
@@ -48,13 +44,11 @@ def test_a_forked_child_has_connections_and_a_share_of_the_budget_of_its_own(san
             assert len(list(scan)) == 3 and client.with_options(max_attempts=1).permissions().roles
             return scan.receipt.budget.to_dict()
 
-        # A process that ends without a word is counted by a server for ten seconds.
-        for members in (2, 3) if shared == "server" else (2,):
-            child = in_child(work)
-            assert (child["store"], child["max_members"], child["unreachable_reason"]) == (store, members, None)
+        child = in_child(work)
+        assert (child["store"], child["max_members"], child["unreachable_reason"]) == ("host", 2, None)
         scan = client.contacts.list()
         assert len(list(scan)) == 450
-        assert (scan.receipt.budget["store"], scan.receipt.budget["unreachable_reason"]) == (store, None)
+        assert (scan.receipt.budget["store"], scan.receipt.budget["unreachable_reason"]) == ("host", None)
 
 
 def test_a_fork_while_another_thread_waits(sandbox, client, faults):

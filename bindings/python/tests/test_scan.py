@@ -118,17 +118,6 @@ def test_an_iterator_goes_on_where_a_loop_has_stopped_and_a_second_one_is_refuse
             use()
 
 
-def test_leaving_the_block_stops_the_requests(client, sandbox):
-    paced = client.with_options(paced=True)
-    for _ in range(5):
-        with paced.contacts.list(page_size=5) as scan:
-            next(iter(scan))
-        with pytest.raises(talentdata.CancelledError, match="closed"):
-            list(scan)
-        assert (scan.receipt.records, scan.receipt.completeness) == (1, "unfinished")
-    assert sandbox.stats()["requests"] < 5 * 90
-
-
 def test_a_progress_bar_comes_on_request_and_on_a_terminal(client, monkeypatch, capsys):
     for progress in (False, None):
         list(client.contacts.list(progress=progress))

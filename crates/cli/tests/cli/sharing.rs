@@ -319,7 +319,11 @@ fn a_process_that_is_killed_or_stopped_while_it_renews_spoils_nothing() {
 
 #[test]
 fn the_token_is_in_its_file_and_in_no_other_file_log_line_or_error() {
-    let company = token(300);
+    // With the file of the budget.
+    let company = Company {
+        paced: "true",
+        ..token(300)
+    };
     let export = company.run("export contacts -vv --receipt r.json --out contacts.jsonl");
     let mut said = export.says(0, "received an access token").to_owned();
     // The service tells the token, which is 48 hexadecimal digits, in a refusal.

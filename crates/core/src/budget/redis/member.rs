@@ -22,6 +22,8 @@ const PUNCTUAL: f64 = 0.9;
 const MAX_IN_FLIGHT: usize = 128;
 /// A scan that has waited for so long asks as the class before its own does, so that nobody waits for ever.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// A single call does not wait this long for a moment that was meant for a scan.
+const SOON: Duration = Duration::from_millis(100);
 /// Moments are asked for again this much before they are needed, and a round trip.
 const TIMERS: Duration = Duration::from_millis(2);
 /// The round trip that is believed to be the longest shrinks by this factor with each reply,
@@ -29,7 +31,7 @@ const SHRINKS: f64 = 0.95;
 /// and grows to twice what it was, and this: a reply that is late but once says nothing about the way.
 const GROWS: Duration = Duration::from_millis(20);
 /// After a question that was not replied to, the next one comes after this long.
-const RETRY: Duration = Duration::from_secs(1);
+const RETRY: Duration = Duration::from_millis(100);
 /// Others still know of a member for so long.
 const KNOWN: Duration = Duration::from_secs(10);
 /// While the service is down, those who wait look so often whether it still is.
@@ -281,7 +283,14 @@ impl Member {
         let due = match (self.moments.last_key_value(), self.class) {
             _ if let Some(it) = &self.unreachable => it.retry,
             _ if self.is_urgent => now,
-            (Some(_), PriorityClass::Single) => return None,
+            (Some(_), PriorityClass::Single) => {
+                let first = self.moments.first_key_value();
+                let is_soon = first.is_none_or(|(first, _)| *first <= now + SOON);
+                if is_soon || self.asked_class == PriorityClass::Single {
+                    return None;
+                }
+                now
+            }
             (last, class) => {
                 let more = last.map_or(now, |(last, _)| {
                     // So that the question arrives when the last moment has come, or in time for the one after it.
