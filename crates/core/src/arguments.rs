@@ -45,25 +45,15 @@ impl Arguments {
         self
     }
 
-    /// Adds the body.
+    /// Adds the body; null leaves it out.
     ///
     /// # Errors
     /// `InvalidArgument` where it cannot be written as JSON.
-    pub fn with_body(self, body: impl Serialize) -> Result<Self> {
+    pub fn with_body(mut self, body: impl Serialize) -> Result<Self> {
         let json = serde_json::to_string(&body)
             .map_err(|error| wrong("body", format_args!("cannot be written as JSON: {error}")))?;
-        Ok(self.with_json(json))
-    }
-
-    /// Adds the body, if there is one.
-    ///
-    /// # Errors
-    /// As [`with_body`](Self::with_body).
-    pub fn with_optional_body(self, body: Option<impl Serialize>) -> Result<Self> {
-        match body {
-            Some(body) => self.with_body(body),
-            None => Ok(self),
-        }
+        self.body = Some(json).filter(|json| json != "null");
+        Ok(self)
     }
 
     /// Adds a value that is given as text, such as on a command line; of a parameter that takes several, one more.

@@ -48,10 +48,8 @@ impl Client {
     pub fn new(config: Config) -> Result<Self> {
         let gate = GateSettings {
             limit: REQUESTS_PER_SECOND,
-            window: Duration::from_secs(1),
             share: config.share,
             paced: config.paced,
-            seed: fastrand::u64(..),
         };
         let changed = Arc::new(Notify::new());
         let budget = budget::of(&config, gate, &changed);

@@ -7,7 +7,7 @@
 //!    every 0 we see cost as much as forty requests. So the other layers leave one request of the budget alone: 39 of 40,
 //!    97.5 %, is the most that a server with windows gives.
 //! 2. Never more requests than the limit in any window of send times, and never more than 128 unanswered.
-//! 3. `model` finds out how the server counts, from nothing but what it shows, and paces accordingly.
+//! 3. `pace` finds out how the server counts, from nothing but what it shows, and paces accordingly.
 //!
 //! Many processes may share one gate: they read and write its state in turn, and so are one client to the service. What one
 //! of them learns, all know; what one has to wait for, all wait for. `turns` decides which of them sends next.
@@ -18,23 +18,23 @@
 
 mod headers;
 mod ledger;
-mod model;
 mod outage;
+mod pace;
 mod rule;
-mod slots;
 mod turns;
 mod windows;
 
 use std::cmp::Reverse;
 use std::time::Duration;
 
+use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
 pub use headers::RateHeaders;
-use ledger::{Entry, Ledger, State};
-use model::{Count, Model};
+use ledger::{Entry, Ledger};
 pub use outage::Failures;
 pub(crate) use outage::{Outage, is_failure};
+use pace::Pace;
 pub(crate) use rule::Rules;
 pub(crate) use turns::LastMinute;
 use turns::Turns;
@@ -42,6 +42,8 @@ pub use turns::{MemberStats, PriorityClass, Requester};
 
 type Time = Duration;
 
+/// The window of the documented limit (service document, section 8.1): limits are so many requests a second.
+pub(crate) const WINDOW: Duration = Duration::from_secs(1);
 /// The status of a refused request (service document, section 8).
 const TOO_MANY_REQUESTS: u16 = 429;
 /// Unanswered requests before the first response: enough to keep pace, few enough to find out by.
@@ -50,7 +52,7 @@ const PROBES: usize = 4;
 const MAX_IN_FLIGHT: usize = 128;
 /// With so many unanswered requests, others wait where no response has come for so many usual round trips, and at least for
 /// so long: the service may have stopped responding.
-const STALLED: (usize, u32, Duration) = (6, 8, Duration::from_millis(150));
+const STALLED: (usize, f64, f64) = (6, 8.0, 0.15);
 /// A higher limit is taken on again when no response has named the lower one for this long: endpoints may name several.
 const LIMIT_LASTS: Duration = Duration::from_secs(10);
 /// A request of a member that was last seen this long ago gets no response any more, as far as can be known.
@@ -62,38 +64,30 @@ const LOOK: Duration = Duration::from_millis(250);
 /// Members whose turn is not the next ask again a little early, in parts of the time they may expect to wait: they are
 /// notified of the exact time when they are next.
 const EARLY: f64 = 0.8;
-/// The pace of a member's share is this much denser, so that a late request does not cost its place; the share is kept.
-const CATCH_UP: f64 = 0.97;
 /// What was learned is forgotten when nothing was sent for this long.
 const FORGOTTEN: Duration = Duration::from_secs(60);
-/// No time in a state is further ahead of its last use than this many seconds: the longest pause, and a margin.
-const FURTHEST: u64 = 100_000;
-/// No count is higher.
-const MAX_COUNT: u64 = 1_000_000_000;
+/// No host has been up for as many seconds.
+const FURTHEST: f64 = 1e9;
+/// Nothing that was learned, rightly or not, makes a request wait longer after the one before.
+const LONGEST_GAP: f64 = 1.5;
 
 /// What the gate has to know before the first response.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct GateSettings {
-    /// Requests per window (service document, section 8.1). Headers can lower it, never raise it.
+    /// Requests per second (service document, section 8.1). Headers can lower it, never raise it.
     pub limit: u32,
-    /// The window of the limit.
-    pub window: Duration,
     /// The part of the limit that one client may use, above 0 and at most 1.
     pub share: f64,
     /// Whether to keep to the limit. Without, only the rule is kept: for a service that counts nothing.
     pub paced: bool,
-    /// Seed of the jitter in the back-off.
-    pub seed: u64,
 }
 
 impl Default for GateSettings {
     fn default() -> Self {
         Self {
             limit: 40,
-            window: Duration::from_secs(1),
             share: 1.0,
             paced: true,
-            seed: 0,
         }
     }
 }
@@ -102,16 +96,12 @@ impl Default for GateSettings {
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Ticket {
-    id: u64,
-    sent: Time,
-    endpoint: Endpoint,
+    pub(crate) id: u64,
+    pub(crate) sent: Time,
+    pub(crate) endpoint: Endpoint,
 }
 
 impl Ticket {
-    pub(crate) fn new(id: u64, sent: Time, endpoint: Endpoint) -> Self {
-        Self { id, sent, endpoint }
-    }
-
     /// How long ago it was sent.
     pub(crate) fn age(&self, now: Time) -> Duration {
         now.saturating_sub(self.sent)
@@ -178,11 +168,11 @@ impl Pauses {
     pub fn note(&mut self, now: Duration, status: u16, headers: &RateHeaders, until: Duration) {
         let waits = [headers.reset, headers.retry_after, headers.window];
         let longest = waits.into_iter().flatten().max().unwrap_or_default();
-        self.believed = self.believed.max(now.saturating_add(longest));
         if headers.remaining == Some(0) || status == TOO_MANY_REQUESTS {
             self.until = self.until.max(until);
         }
-        self.believed = self.believed.max(self.until);
+        let latest = now.saturating_add(longest).max(self.until);
+        self.believed = self.believed.max(latest);
     }
 }
 
@@ -190,16 +180,16 @@ impl Pauses {
 ///
 /// A pure function of its inputs: it reads no clock and never waits. All times are those of one monotonic clock that all
 /// members share, from any epoch.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SharedGate {
     settings: GateSettings,
     ledger: Ledger,
     rules: Rules,
-    model: Model,
+    pace: Pace,
     /// When the present limit was named last.
     limit_named: Time,
-    /// Where the service counts over a longer window, what was left of it after the newest request, and when that was sent.
-    left: Option<(Time, u64)>,
+    /// Where the service counts over a longer window, how many requests are left of it.
+    left: Option<f64>,
     outage: Outage,
     /// When a request was last responded to, or has failed.
     last_outcome: Time,
@@ -214,23 +204,16 @@ impl SharedGate {
     pub fn new(settings: GateSettings, now: Duration) -> Self {
         Self {
             settings,
-            ledger: Ledger::default(),
-            rules: Rules::new(settings.seed),
-            model: Model::new(settings.limit, settings.window),
-            limit_named: Time::ZERO,
-            left: None,
-            outage: Outage::new(settings.seed),
-            last_outcome: Time::ZERO,
-            turns: Turns::default(),
-            next_id: 0,
+            pace: Pace::new(settings.limit.into()),
             used: now,
+            ..Self::default()
         }
     }
 
     /// A gate that has seen nothing, though others have sent in ways unknown: it first lets a window pass.
     pub fn after_loss(settings: GateSettings, now: Duration) -> Self {
         let mut new = Self::new(settings, now);
-        let until = now.saturating_add(settings.window);
+        let until = now.saturating_add(WINDOW);
         new.rules.correct(until, until);
         new
     }
@@ -254,7 +237,7 @@ impl SharedGate {
         if ready.is_some() && earliest.max(allowed) <= now && !at_once {
             return Turn::Now(self.send(now, endpoint, id));
         }
-        let gap = self.settings.window.div_f64(self.model.aim().max(1.0));
+        let gap = WINDOW.div_f64(self.pace.aim().max(1.0));
         let turn = match ready {
             Some(_) => earliest.saturating_add(gap.mul_f64(EARLY * f64::from(ahead))),
             None => now + POLL * (1 + ahead),
@@ -264,7 +247,7 @@ impl SharedGate {
         Turn::Wait {
             earliest: earliest.max(allowed),
             again,
-            outage: self.failures().filter(Failures::is_outage),
+            outage: self.outage.failures().filter(Failures::is_outage),
         }
     }
 
@@ -273,7 +256,7 @@ impl SharedGate {
         if self.outage.is_probed(now) {
             return None;
         }
-        let at = self.rules.until(endpoint).max(self.outage.probe_at());
+        let at = self.rules.until(endpoint).max(self.outage.probe_at);
         if !self.settings.paced {
             return Some(at);
         }
@@ -282,27 +265,25 @@ impl SharedGate {
             false => MAX_IN_FLIGHT,
         };
         let in_flight = self.ledger.in_flight().count();
-        let taken = |(sent, left)| left <= u64::from(self.ledger.sent_between(sent, Time::MAX));
-        let all_taken = in_flight > 0 && self.left.is_some_and(taken);
-        if in_flight >= max || all_taken || self.is_stalled(now, in_flight) {
+        let are_all_taken = in_flight > 0 && self.left.is_some_and(|left| left < 1.0);
+        if in_flight >= max || are_all_taken || self.is_stalled(now, in_flight) {
             return None;
         }
         // Never more than the limit in any window of send times.
-        let (limit, window) = (self.model.plan.limit as usize, self.settings.window);
-        let oldest = self.ledger.sent().nth_back(limit - 1);
-        let rolling = oldest.map_or(Time::ZERO, |sent| sent + window);
-        let paced = self.model.next(now, &self.ledger).max(rolling);
-        // Whatever was learned, and from whomever: only the service makes us wait longer than a window.
-        Some(at.max(paced.min(now.saturating_add(window))))
+        let mut sent = self.ledger.entries.iter().map(Entry::sent);
+        let oldest = sent.nth_back(self.pace.limit as usize - 1);
+        let paced = self.pace.next(seconds(now), &self.ledger);
+        let paced = paced.max(oldest.map_or(0.0, |sent| sent + 1.0));
+        Some(at.max(time(paced.min(self.ledger.last_sent() + LONGEST_GAP))))
     }
 
     /// Whether the service seems to have stopped responding, with many requests under way.
     fn is_stalled(&self, now: Time, in_flight: usize) -> bool {
         let (many, round_trips, least) = STALLED;
-        let usual = self.ledger.mean * round_trips;
         let oldest = self.ledger.in_flight().next();
         let since = oldest.map_or(now, |oldest| oldest.ticket.sent.max(self.last_outcome));
-        !self.ledger.is_unanswered() && in_flight >= many && since + usual.max(least) < now
+        let usual = (self.ledger.mean * round_trips).max(least);
+        !self.ledger.is_unanswered() && in_flight >= many && seconds(since) + usual < seconds(now)
     }
 
     /// When the share of a member lets it send: its part of the limit in any window, evenly.
@@ -310,22 +291,23 @@ impl SharedGate {
         if requester.share >= 1.0 {
             return Time::ZERO;
         }
-        let window = self.settings.window;
-        // A cast from a float saturates, and so keeps a senseless share within the limit.
-        let part = ((f64::from(self.model.plan.limit) * requester.share) as u32).max(1);
+        // A senseless share is kept within the limit.
+        let part = (self.pace.limit * requester.share).floor().max(1.0);
         let own = |entry: &&Entry| entry.member == requester.id;
-        let own = self.ledger.entries.iter().rev().filter(own);
-        let mut sent = own.map(|entry| entry.ticket.sent);
-        let after = |sent: Option<Time>, wait| sent.map_or(Time::ZERO, |sent| sent + wait);
-        let even = after(sent.clone().next(), (window / part).mul_f64(CATCH_UP));
-        even.max(after(sent.nth(part as usize - 1), window))
+        let last = self.ledger.entries.iter().rev().find(own);
+        time(last.map_or(0.0, |last| last.sent() + 1.0 / part))
     }
 
     fn send(&mut self, now: Time, endpoint: Endpoint, member: u64) -> Ticket {
         self.next_id = self.next_id.wrapping_add(1);
-        let ticket = Ticket::new(self.next_id, now, endpoint);
+        let ticket = Ticket {
+            id: self.next_id,
+            sent: now,
+            endpoint,
+        };
         if self.settings.paced {
-            self.ledger.send(ticket, member, self.settings.window);
+            self.ledger.send(ticket, member);
+            self.left = self.left.map(|left| left - 1.0);
         }
         self.outage.sent(ticket);
         self.turns.served(now, member);
@@ -335,7 +317,7 @@ impl SharedGate {
     /// A request of a member is not in flight any more.
     pub fn complete(&mut self, now: Duration, member: u64, ticket: Ticket, outcome: &Outcome) {
         let now = self.advance(now);
-        self.turns.saw(now, member);
+        self.turns.member(member).seen = now;
         self.lose_silent(now);
         match outcome {
             Outcome::Unsent => {
@@ -359,59 +341,37 @@ impl SharedGate {
 
     fn give_up(&mut self, now: Time, ticket: Ticket) {
         self.outage.lost(now, ticket);
-        self.ledger.settle(ticket, State::Lost);
-    }
-
-    /// The failures since the last success of any member, where there are any.
-    pub fn failures(&self) -> Option<Failures> {
-        self.outage.failures()
+        self.ledger.settle(ticket);
     }
 
     fn answered(&mut self, now: Time, ticket: Ticket, status: u16, headers: &RateHeaders) {
-        let settled = self.ledger.settle(ticket, State::Answered(now));
         self.last_outcome = now;
         match is_failure(status, headers) {
             true => self.outage.failed(now, ticket),
             false => self.outage.succeeded(now, ticket),
         }
-        let window = self.settings.window;
-        let plan = (self.model.plan.limit, window);
-        let (is_common, must_wait) = self.rules.response(now, ticket, status, headers, plan);
+        let limit = self.pace.limit as u32;
+        let (is_common, must_wait) = self.rules.response(now, ticket, status, headers, limit);
+        let remaining = headers.remaining.filter(|_| is_common);
+        let remaining = remaining.map(|remaining| remaining as f64);
+        // What is left of a longer window says nothing about the pace.
+        let is_long = headers.window.is_some_and(|window| window > WINDOW);
+        let shown = remaining.filter(|_| !is_long);
         // Of a request that was given up, only what the rule says counts.
-        if !self.settings.paced || !settled || !is_common {
+        let is_exact = headers.reset.is_some() && !headers.reset_is_integer;
+        let entry = self.ledger.answer(seconds(now), ticket, shown, is_exact);
+        let Some(entry) = entry.filter(|_| is_common) else {
             return;
-        }
+        };
         self.adopt_limit(now, headers);
-        let sent = ticket.sent;
-        let own = self.ledger.sent_between(sent.saturating_sub(window), sent);
-        if let Some((newest, left)) = &mut self.left {
-            // What is left of a longer window says nothing about the pace.
-            if let Some(remaining) = headers.remaining.filter(|_| sent >= *newest) {
-                (*newest, *left) = (sent, remaining);
-            }
-            match must_wait {
-                true if headers.remaining == Some(0) => {}
-                true => self.model.overshoot(now, sent, own),
-                false => self.model.slots.served(now, self.model.plan),
-            }
-            return;
+        if headers.limit.is_some() {
+            let since = self.ledger.sent_between(entry.sent(), f64::INFINITY);
+            self.left = remaining.filter(|_| is_long).map(|left| left - since);
         }
-        if must_wait {
-            self.model.overshoot(now, sent, own);
+        if must_wait && !(is_long && headers.remaining == Some(0)) {
+            self.pace.overshoot(seconds(now), &entry);
         }
-        if let Some(remaining) = headers.remaining {
-            let limit = self.model.plan.limit;
-            let count = Count {
-                received: now,
-                sent,
-                remaining: remaining.min(limit.into()) as u32,
-                own,
-                is_exact: headers.reset.is_some() && !headers.reset_is_integer,
-            };
-            self.model.seen(&count, &self.ledger);
-        } else if !must_wait {
-            self.model.slots.served(now, self.model.plan);
-        }
+        self.pace.seen(seconds(now), &entry, &self.ledger);
     }
 
     /// Takes on the limit that the server names where it is lower than the configured one: so many requests as our
@@ -423,21 +383,15 @@ impl SharedGate {
             // Some gateways write 0 for "no limit"; what is left says that it is not a limit of none.
             return;
         }
+        let window = headers.window.unwrap_or(WINDOW).min(WINDOW);
         // To keep a limit of none we could never ask again, not even whether it is still none.
-        let named = named.max(1);
-        let ours = self.settings.window;
-        let theirs = headers.window.unwrap_or(ours);
-        let is_longer = theirs > ours;
-        self.left = is_longer.then(|| self.left.unwrap_or((Time::ZERO, u64::MAX)));
-        // A cast from a float saturates.
-        let per_window = (f64::from(named) * ours.div_duration_f64(theirs.min(ours))) as u32;
-        let limit = per_window.min(self.settings.limit).max(1);
-        let present = self.model.plan.limit;
-        if limit > present && now < self.limit_named.saturating_add(LIMIT_LASTS) {
+        let per_window = (f64::from(named) / seconds(window)).floor().max(1.0);
+        let limit = per_window.min(self.settings.limit.max(1).into());
+        if limit > self.pace.limit && now < self.limit_named.saturating_add(LIMIT_LASTS) {
             return;
         }
-        if limit != present {
-            self.model = Model::new(limit, ours);
+        if limit != self.pace.limit {
+            self.pace = Pace::new(limit);
         }
         self.limit_named = now;
     }
@@ -471,28 +425,24 @@ impl SharedGate {
         self.used.saturating_add(FORGOTTEN) < now && self.paused_until() <= now
     }
 
-    /// Whether a state that was read can be one of a gate with these settings. One that was damaged or forged would go too
-    /// fast, wait for ever, or not work at all.
+    /// Whether a state that was read can be one of a gate with these settings, though each member has a share of its own. One
+    /// that was damaged or forged would go too fast, wait for ever, or not work at all.
     pub fn is_valid(&self, settings: &GateSettings) -> bool {
-        // Each member has a share and a seed of its own.
-        let wanted = GateSettings {
-            share: self.settings.share,
-            seed: self.settings.seed,
-            ..*settings
-        };
-        let latest = self.used.as_secs().saturating_add(FURTHEST);
-        let plan = self.model.plan;
-        self.settings == wanted
-            && (1..=wanted.limit.max(1)).contains(&plan.limit)
-            && plan.window == wanted.window
-            && serde_json::to_string(self).is_ok_and(|state| is_plausible(&state, latest))
+        let (limit, used) = (settings.limit.max(1), self.used);
+        (self.settings.limit, self.settings.paced) == (settings.limit, settings.paced)
+            && seconds(used) < FURTHEST
+            && self
+                .ledger
+                .entries
+                .iter()
+                .all(|entry| entry.ticket.sent <= used)
+            && self.pace.is_valid(limit.into(), seconds(used))
     }
 
     /// Corrects the pauses of a state that was read: nothing lasts longer than a window unless the service has said so to
     /// this process itself, and all wait as long as this process has to. Nothing forged holds anybody up for longer.
     pub fn correct(&mut self, now: Duration, pauses: &Pauses) {
-        let window = self.settings.window;
-        let believed = pauses.believed.max(now.saturating_add(window));
+        let believed = pauses.believed.max(now.saturating_add(WINDOW));
         self.rules.correct(pauses.until, believed);
     }
 
@@ -508,8 +458,7 @@ impl SharedGate {
 
     /// The members that take part, those that sent most first.
     pub fn members(&self, now: Duration) -> Vec<MemberStats> {
-        let stats = self.turns.present(now).map(|member| member.stats(now));
-        let mut stats: Vec<_> = stats.collect();
+        let mut stats: Vec<_> = self.turns.present(now).collect();
         stats.sort_by_key(|member| Reverse(member.sent_last_minute));
         stats
     }
@@ -518,12 +467,12 @@ impl SharedGate {
     /// overflow, and right under every policy; `refill` uses the whole limit, because the budget refills faster than it is
     /// spent, as a bucket does; `aligned` is for fixed windows whose edges are known.
     pub fn mode(&self) -> &'static str {
-        self.model.mode()
+        self.pace.mode()
     }
 
     /// Requests per second that all members together aim at now.
     pub fn rate(&self) -> f64 {
-        self.model.aim() / self.settings.window.as_secs_f64()
+        self.pace.aim()
     }
 
     /// Until when nothing may be sent, because the service said so.
@@ -532,26 +481,18 @@ impl SharedGate {
     }
 }
 
-/// What separates names and values in JSON. No name of a member contains any of it.
-pub(crate) const SEPARATORS: [char; 6] = ['{', '}', '[', ']', ',', ':'];
+fn seconds(time: Time) -> f64 {
+    time.as_secs_f64()
+}
 
-/// Whether no time in a state, as JSON, is too far away, and no number so high that it may overflow. Each process asks this
-/// some hundred times a second, so the text is not parsed.
-fn is_plausible(state: &str, latest: u64) -> bool {
-    let mut name = "";
-    let mut values = state.split(SEPARATORS).filter(|value| !value.is_empty());
-    values.all(|value| {
-        if let Some(text) = value.strip_prefix('"') {
-            name = text.trim_end_matches('"');
-            return true;
-        }
-        match (value.parse::<u64>(), name) {
-            (_, "id" | "next_id" | "member" | "seed" | "remaining") => true,
-            (Ok(seconds), "secs") => seconds <= latest,
-            (Ok(count), _) => count <= MAX_COUNT,
-            // No number at all is written as null.
-            (Err(_), "slots" | "before" | "others") if value == "null" => false,
-            (Err(_), _) => value.parse().map_or(true, |it| (0.0..=1e9).contains(&it)),
-        }
-    })
+/// No time before this many seconds; a number that makes no sense is no time at all, or a very late one.
+fn time(seconds: f64) -> Time {
+    Duration::from_nanos((seconds * 1e9).ceil() as u64)
+}
+
+/// The next of waits that double up to the longest, all in seconds; half of it is drawn, from when the request was sent.
+fn back_off(base: f64, doublings: u32, longest: f64, ticket: Ticket) -> Duration {
+    let seconds = (base * 2_f64.powi(doublings.min(16) as i32)).min(longest);
+    let drawn = Rng::with_seed(ticket.sent.as_nanos() as u64).f64();
+    Duration::from_secs_f64(seconds * (0.5 + 0.5 * drawn))
 }

@@ -51,6 +51,9 @@ impl Side<'_> {
             true => kind.unwrap().clone(),
             false => json!("object"),
         };
+        if kind.is_null() {
+            return json!("anything");
+        }
         json!({
             "type": kind, "fields": fields, "secret": schema["format"] == "password",
             "items": self.plain(items), "others": self.plain(others),

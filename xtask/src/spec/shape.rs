@@ -1,7 +1,7 @@
 //! What is decided when all types are known: what occurs in responses, what no language can name, what the client
 //! needs.
 
-use super::api::{Api, Field, Operation, TOKEN};
+use super::api::{Api, Operation, TOKEN};
 use super::cursor::{Document, UNNAMED};
 use crate::names;
 use std::collections::BTreeSet;
@@ -46,11 +46,21 @@ pub(super) fn leave_out(api: &mut Api, document: &Document) {
     let sent = reachable(api, bodies.map(str::to_owned).collect());
     for model in &mut api.models {
         let sent = sent.contains(&model.name) && !model.answered;
-        let fields = std::mem::take(&mut model.fields).into_iter();
-        let (kept, others): (Vec<Field>, Vec<Field>) =
-            fields.partition(|field| names::is_a_name(&field.wire) || sent && field.required);
-        for field in others {
-            document.note(UNNAMED, model.place_of(&field.wire));
+        let mut taken = BTreeSet::new();
+        if model.field("extra").is_some() {
+            taken.insert(("Rust", "unknown_fields".to_owned()));
+        }
+        let mut kept = Vec::new();
+        for field in std::mem::take(&mut model.fields) {
+            let names = [("Rust", names::RUST_FIELD), ("Python", names::PYTHON_FIELD)];
+            let own = names.map(|(language, kept)| (language, names::name(&field.wire, kept)));
+            let is_free = own.iter().all(|name| !taken.contains(name));
+            if names::is_a_name(&field.wire) && is_free || sent && field.required {
+                taken.extend(own);
+                kept.push(field);
+            } else {
+                document.note(UNNAMED, model.place_of(&field.wire));
+            }
         }
         model.fields = kept;
     }

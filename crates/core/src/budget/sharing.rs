@@ -1,7 +1,7 @@
 //! The clients of one company that share a budget: what the company and each client are called, and what is reported of them.
 
 use super::{Left, lock};
-use crate::gate::{MemberStats, Requester, SEPARATORS};
+use crate::gate::{MemberStats, Requester};
 use crate::settings::Config;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -55,8 +55,7 @@ impl Identity {
     pub(super) fn new() -> Self {
         let program = std::env::args_os().next().unwrap_or_default();
         let program = Path::new(&program).file_name().unwrap_or_default();
-        let is_plain = |letter: &char| !SEPARATORS.contains(letter);
-        let cut = |text: &str, max: usize| text.chars().filter(is_plain).take(max).collect();
+        let cut = |text: &str, max: usize| text.chars().take(max).collect();
         let process = std::process::id();
         // Processes forked from one draw the same random numbers.
         let unique = format!("{} {process} {:?}", fastrand::u64(..), SystemTime::now());

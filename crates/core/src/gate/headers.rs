@@ -1,16 +1,15 @@
-//! Reads the rate headers of a response, in every form that gateways are known to send; what cannot be used is absent.
+//! Reads the rate headers of a response, in every form that gateways are known to send; an unusable value counts as absent.
 
 use std::time::{Duration, SystemTime};
 
 use http::HeaderMap;
-use http::header::{DATE, HeaderName, RETRY_AFTER};
 
 /// Service document, section 8: the configured limit.
-const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const LIMIT: &str = "x-ratelimit-limit";
 /// Service document, section 8: requests remaining in the current window.
-const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const REMAINING: &str = "x-ratelimit-remaining";
 /// Service document, section 8: seconds until the window resets.
-const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+const RESET: &str = "x-ratelimit-reset";
 
 /// The longest wait, in seconds: one day. A longer one is taken as this.
 const LONGEST: f64 = 86_400.0;
@@ -37,43 +36,38 @@ pub struct RateHeaders {
 
 impl RateHeaders {
     /// Reads the headers of a response received at `wall_now`, which stands in for an absent `Date` header where a
-    /// wait is given as a moment. Never fails: an unusable value counts as absent.
+    /// wait is given as a moment.
     pub fn read(headers: &HeaderMap, wall_now: SystemTime) -> Self {
-        let date = lines(headers, &DATE).find_map(|line| httpdate::parse_http_date(line).ok());
-        let now = seconds_since_epoch(date.unwrap_or(wall_now));
-        let (limit, window) = limit(headers);
-        let reset = waits(headers, &RESET)
+        let now = items(headers, "date").find_map(moment);
+        let now = now.unwrap_or_else(|| since_epoch(wall_now));
+        let policies: Vec<_> = items(headers, LIMIT).filter_map(policy).collect();
+        let limit = policies.first().map(|(limit, _)| *limit);
+        let mut same = policies.iter().filter(|policy| Some(policy.0) == limit);
+        let reset = items(headers, RESET)
             .filter_map(|item| Some((wait(item, now)?, !item.contains('.'))))
             .max_by_key(|(wait, _)| *wait);
+        let remaining = items(headers, REMAINING).filter_map(number);
+        let retry_after = items(headers, "retry-after").filter_map(|item| wait(item, now));
         Self {
             limit,
-            window,
-            remaining: lines(headers, &REMAINING)
-                .flat_map(|line| line.split(','))
-                .filter_map(number)
-                // A cast from a float saturates: below 0 is 0, and far too many is a great many.
-                .map(|left| left as u64)
-                .min(),
+            window: same.find_map(|policy| policy.1),
+            // A cast from a float saturates: below 0 is 0, and far too many is a great many.
+            remaining: remaining.map(|left| left as u64).min(),
             reset: reset.map(|(wait, _)| wait),
             reset_is_integer: reset.is_some_and(|(_, integer)| integer),
-            retry_after: waits(headers, &RETRY_AFTER)
-                .filter_map(|item| wait(item, now))
-                .max(),
+            retry_after: retry_after.max(),
         }
     }
 }
 
-/// The values of one header that are plain text, without surrounding blanks.
-fn lines<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
-    let values = headers.get_all(name).into_iter();
-    values.filter_map(|value| value.to_str().ok().map(str::trim))
-}
-
-/// The waits that one header gives. Proxies join the lines of a header by commas, and an HTTP date has one of its own.
-fn waits<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
-    lines(headers, name).flat_map(|line| {
-        let date = httpdate::parse_http_date(line).is_ok();
-        line.split(move |letter| letter == ',' && !date)
+/// The values of one header that are plain text. Proxies join the lines of a header by commas; the one in an HTTP date joins
+/// nothing.
+fn items<'a>(headers: &'a HeaderMap, name: &'static str) -> impl Iterator<Item = &'a str> {
+    let lines = headers.get_all(name).into_iter();
+    let lines = lines.filter_map(|line| line.to_str().ok().map(str::trim));
+    lines.flat_map(|line| {
+        let is_date = moment(line).is_some();
+        line.split(move |letter| letter == ',' && !is_date)
     })
 }
 
@@ -81,30 +75,17 @@ fn waits<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = 
 fn number(text: &str) -> Option<f64> {
     let text = text.trim();
     let digits = text.strip_prefix('-').unwrap_or(text);
-    let plain = digits.starts_with(|c: char| c.is_ascii_digit())
-        && digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    text.parse().ok().filter(|_| plain)
+    let is_plain = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    text.parse().ok().filter(|_| is_plain)
 }
 
-/// The limit and its window from `40`, `40;w=1` or `40, 40;w=1;name="x"`: the first number is the limit in force, and its
-/// window is the first one given with that number.
-fn limit(headers: &HeaderMap) -> (Option<u32>, Option<Duration>) {
-    let policies: Vec<_> = lines(headers, &LIMIT)
-        .flat_map(|line| line.split(','))
-        .filter_map(policy)
-        .collect();
-    let limit = policies.first().map(|(limit, _)| *limit);
-    let same = policies.iter().filter(|(other, _)| Some(*other) == limit);
-    (limit, same.filter_map(|(_, window)| *window).next())
-}
-
+/// The limit and its window, if any, from `40` or `40;w=1;name="x"`.
 fn policy(item: &str) -> Option<(u32, Option<Duration>)> {
-    let (head, parameters) = item.split_once(';').unwrap_or((item, ""));
-    let limit = number(head).filter(|limit| *limit >= 0.0)?;
-    let mut parameters = parameters.split(';').map(str::trim);
-    let window = parameters.find_map(|text| number(text.strip_prefix("w=")?));
+    let mut parts = item.split(';').map(str::trim);
+    let limit = parts.next().and_then(number)?;
+    let window = parts.find_map(|text| number(text.strip_prefix("w=")?));
     let window = window.filter(|seconds| (0.001..THIRTY_YEARS).contains(seconds));
-    Some((limit as u32, window.map(Duration::from_secs_f64)))
+    (limit >= 0.0).then_some((limit as u32, window.map(Duration::from_secs_f64)))
 }
 
 /// A wait given in seconds, or as an HTTP date within a day of `now`. A longer wait counts as a day, and none where the date
@@ -112,17 +93,21 @@ fn policy(item: &str) -> Option<(u32, Option<Duration>)> {
 fn wait(text: &str, now: f64) -> Option<Duration> {
     let seconds = match number(text) {
         Some(delay) => Some(delay).filter(|delay| *delay < THIRTY_YEARS)?,
-        None => {
-            let date = httpdate::parse_http_date(text).ok()?;
-            let wait = seconds_since_epoch(date) - now;
-            Some(wait).filter(|wait| *wait >= -LONGEST)?.max(0.0)
-        }
+        None => moment(text)
+            .map(|at| at - now)
+            .filter(|wait| *wait >= -LONGEST)?
+            .max(0.0),
     };
     // A delay below 0 is no duration, and so counts as absent.
     Duration::try_from_secs_f64(seconds.min(LONGEST)).ok()
 }
 
-fn seconds_since_epoch(time: SystemTime) -> f64 {
-    time.duration_since(SystemTime::UNIX_EPOCH)
-        .map_or(0.0, |since| since.as_secs_f64())
+/// The Unix time of an HTTP date.
+fn moment(text: &str) -> Option<f64> {
+    httpdate::parse_http_date(text).ok().map(since_epoch)
+}
+
+fn since_epoch(time: SystemTime) -> f64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH);
+    since.unwrap_or_default().as_secs_f64()
 }

@@ -1,37 +1,45 @@
 //! The requests that still matter, and the round-trip times: those in flight, and those recent enough to share a window
-//! with the next one.
+//! with the next one. Times are in seconds, which are windows as well.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Ticket, Time};
+use super::Ticket;
 
-/// How many windows a finished request is remembered: one for the budget, one more for responses that come late.
-const WINDOWS_KEPT: u32 = 2;
-/// The least round trip is that of the current span and the one before, so that it follows a changed route.
-const FLOOR_SPAN: Duration = Duration::from_secs(15);
+/// How long a finished request is remembered: one window for the budget, one more for responses that come late.
+const KEPT: f64 = 2.0;
+/// So much of the way to the mean the least round trip rises with each sample, so that it follows a changed route.
+const RISE: f64 = 0.0005;
 /// Below this many samples the true floor may be far lower than the least seen: this part of it is believed.
 const FEW_SAMPLES: u32 = 30;
 const TRUST_EARLY: f64 = 0.8;
 /// Samples that the mean is taken over.
-const MEAN_OVER: u32 = 32;
+const MEAN_OVER: f64 = 32.0;
+/// The part of a window by which a request may be counted later than the fastest.
+pub(super) const MARGIN: f64 = 0.07;
 
-/// The state of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum State {
-    InFlight,
-    Answered(Time),
-    /// No response will come; the server may have counted it all the same.
-    Lost,
-}
-
+/// A request.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub(super) ticket: Ticket,
     pub(super) member: u64,
-    pub(super) state: State,
+    /// Otherwise a response has come, or none will; the server may have counted it all the same.
+    pub(super) in_flight: bool,
+    /// When it is counted, at the latest.
+    pub(super) counted_by: f64,
+    /// How many requests were sent within the window that ended with this one.
+    pub(super) own: u32,
+    /// How many were left after it, where the response shows it.
+    pub(super) remaining: Option<f64>,
+    /// Whether it says to a part of a second when the window ends.
+    pub(super) is_exact: bool,
+}
+
+impl Entry {
+    pub(super) fn sent(&self) -> f64 {
+        self.ticket.sent.as_secs_f64()
+    }
 }
 
 /// Requests in the order they were sent, and the round trips of those that were responded to.
@@ -39,57 +47,70 @@ pub(super) struct Entry {
 pub(super) struct Ledger {
     pub(super) entries: VecDeque<Entry>,
     samples: u32,
-    span_began: Time,
-    least: [Duration; 2],
+    least: f64,
     /// The usual round trip.
-    pub(super) mean: Duration,
+    pub(super) mean: f64,
 }
 
 impl Ledger {
-    /// Notes a request of a member that is sent now, and remembers it as long as it matters to windows of this length.
-    pub(super) fn send(&mut self, ticket: Ticket, member: u64, window: Duration) {
-        let keep = window.saturating_mul(WINDOWS_KEPT);
-        self.entries.retain(|entry| {
-            entry.state == State::InFlight || entry.ticket.sent + keep >= ticket.sent
-        });
-        let state = State::InFlight;
+    /// Notes a request of a member that is sent now.
+    pub(super) fn send(&mut self, ticket: Ticket, member: u64) {
+        let sent = ticket.sent.as_secs_f64();
+        let matters = |entry: &Entry| entry.in_flight || entry.sent() + KEPT >= sent;
+        self.entries.retain(matters);
         self.entries.push_back(Entry {
             ticket,
             member,
-            state,
+            in_flight: true,
+            counted_by: sent + MARGIN,
+            own: self.sent_between(sent - 1.0, sent) as u32 + 1,
+            remaining: None,
+            is_exact: false,
         });
     }
 
     /// Forgets a request that was never sent after all.
     pub(super) fn unsend(&mut self, ticket: Ticket) {
-        let unsent = |entry: &Entry| entry.ticket == ticket && entry.state == State::InFlight;
-        self.entries.retain(|entry| !unsent(entry));
+        self.entries
+            .retain(|entry| entry.ticket != ticket || !entry.in_flight);
     }
 
-    /// Settles a request that is in flight; false where it is not.
-    pub(super) fn settle(&mut self, ticket: Ticket, state: State) -> bool {
-        // A ticket of another ledger may have the same number.
-        let own = |entry: &&mut Entry| entry.ticket == ticket && entry.state == State::InFlight;
-        let Some(entry) = self.entries.iter_mut().find(own) else {
-            return false;
-        };
-        entry.state = state;
-        if let State::Answered(now) = state {
-            self.sample(now, now.saturating_sub(ticket.sent));
-        }
-        true
+    /// Settles a request that is in flight, and returns it. A ticket of another ledger may have the same number.
+    pub(super) fn settle(&mut self, ticket: Ticket) -> Option<&mut Entry> {
+        let own = |entry: &&mut Entry| entry.ticket == ticket && entry.in_flight;
+        let entry = self.entries.iter_mut().find(own)?;
+        entry.in_flight = false;
+        Some(entry)
     }
 
-    fn sample(&mut self, now: Time, round_trip: Duration) {
-        if self.samples == 0 {
-            (self.span_began, self.least, self.mean) = (now, [round_trip; 2], round_trip);
-        } else if now > self.span_began + FLOOR_SPAN {
-            (self.span_began, self.least) = (now, [round_trip, self.least[0]]);
-        }
+    /// A response has come to a request that is in flight, and may show how many were left.
+    pub(super) fn answer(
+        &mut self,
+        now: f64,
+        ticket: Ticket,
+        remaining: Option<f64>,
+        is_exact: bool,
+    ) -> Option<Entry> {
+        let sent = self.settle(ticket)?.sent();
+        self.sample((now - sent).max(0.0));
+        let floor = self.floor();
+        let entry = self
+            .entries
+            .iter_mut()
+            .find(|entry| entry.ticket == ticket)?;
+        // It was counted, at the latest, the shortest way back ago.
+        entry.counted_by = entry.counted_by.min(now - floor);
+        (entry.remaining, entry.is_exact) = (remaining, is_exact);
+        Some(*entry)
+    }
+
+    fn sample(&mut self, round_trip: f64) {
         self.samples = self.samples.saturating_add(1);
-        self.least[0] = self.least[0].min(round_trip);
-        let weight = self.samples.min(MEAN_OVER);
-        self.mean = (self.mean * (weight - 1) + round_trip) / weight;
+        self.mean += (round_trip - self.mean) / f64::from(self.samples).min(MEAN_OVER);
+        self.least += RISE * (self.mean - self.least);
+        if self.samples == 1 || round_trip < self.least {
+            self.least = round_trip;
+        }
     }
 
     /// Whether no response has come yet.
@@ -98,32 +119,30 @@ impl Ledger {
     }
 
     /// A round trip is never believed to be shorter than this.
-    pub(super) fn floor(&self) -> Duration {
-        let least = self.least[0].min(self.least[1]);
+    pub(super) fn floor(&self) -> f64 {
         match self.samples < FEW_SAMPLES {
-            true => least.mul_f64(TRUST_EARLY),
-            false => least,
+            true => self.least * TRUST_EARLY,
+            false => self.least,
         }
     }
 
     pub(super) fn in_flight(&self) -> impl Iterator<Item = &Entry> {
-        let in_flight = |entry: &&Entry| entry.state == State::InFlight;
-        self.entries.iter().filter(in_flight)
+        self.entries.iter().filter(|entry| entry.in_flight)
     }
 
-    /// When the requests were sent, in order.
-    pub(super) fn sent(&self) -> impl DoubleEndedIterator<Item = Time> {
-        self.entries.iter().map(|entry| entry.ticket.sent)
+    /// The requests whose responses have shown counts, and these, the newest first.
+    pub(super) fn shown(&self) -> impl Iterator<Item = (&Entry, f64)> {
+        let newest_first = self.entries.iter().rev();
+        newest_first.filter_map(|entry| Some((entry, entry.remaining?)))
     }
 
-    pub(super) fn last_sent(&self) -> Time {
-        self.sent().next_back().unwrap_or_default()
+    pub(super) fn last_sent(&self) -> f64 {
+        self.entries.back().map_or(0.0, Entry::sent)
     }
 
     /// How many requests were sent after `from` and not after `to`.
-    pub(super) fn sent_between(&self, from: Time, to: Time) -> u32 {
-        self.sent()
-            .filter(|sent| *sent > from && *sent <= to)
-            .count() as u32
+    pub(super) fn sent_between(&self, from: f64, to: f64) -> f64 {
+        let sent = self.entries.iter().map(Entry::sent);
+        sent.filter(|sent| *sent > from && *sent <= to).count() as f64
     }
 }

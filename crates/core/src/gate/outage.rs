@@ -5,10 +5,9 @@
 
 use std::time::Duration;
 
-use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{RateHeaders, Ticket, Time};
+use super::{RateHeaders, Ticket, Time, back_off};
 
 /// So many failures in a row are an outage. A single one happens to healthy services as well.
 const OUTAGE: u32 = 2;
@@ -16,8 +15,6 @@ const OUTAGE: u32 = 2;
 const FIRST: f64 = 0.5;
 /// No probe is further away, in seconds.
 const LONGEST: f64 = 8.0;
-/// Doublings after which the back-off has reached its longest anyway.
-const MAX_STEPS: u32 = 8;
 
 /// Requests that have failed, with no success between.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,9 +42,8 @@ pub(crate) struct Outage {
     /// What the latest success has ended. It goes on if the body of that response breaks off.
     ended: Option<(Ticket, Failures, u32)>,
     probe: Option<Ticket>,
-    probe_at: Time,
-    /// Of the part of the back-off that is drawn next.
-    seed: u64,
+    /// Before this, no probe is sent.
+    pub(crate) probe_at: Time,
 }
 
 /// Whether a response says that the service is down. A 503 that shows an exhausted budget is about the rate limit.
@@ -60,13 +56,6 @@ pub(crate) fn is_failure(status: u16, headers: &RateHeaders) -> bool {
 }
 
 impl Outage {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self {
-            seed,
-            ..Self::default()
-        }
-    }
-
     /// The failures so far, where there are any.
     pub(crate) fn failures(&self) -> Option<Failures> {
         (self.failures.count > 0).then_some(self.failures)
@@ -74,16 +63,8 @@ impl Outage {
 
     /// Whether there is an outage and a probe on its way, whose outcome all others wait for; but not without end.
     pub(crate) fn is_probed(&self, now: Time) -> bool {
-        let lasts = |probe: Ticket| probe.age(now).as_secs_f64() < LONGEST;
+        let lasts = |probe: Ticket| probe.sent <= now && probe.age(now).as_secs_f64() < LONGEST;
         self.failures.is_outage() && self.probe.is_some_and(lasts)
-    }
-
-    /// Before this, no probe is sent.
-    pub(crate) fn probe_at(&self) -> Time {
-        match self.failures.is_outage() {
-            true => self.probe_at,
-            false => Time::ZERO,
-        }
     }
 
     /// A request is sent; during an outage it is the probe.
@@ -101,7 +82,7 @@ impl Outage {
     /// A request was given up. Nothing is known of the service, but it is not asked any more often for that.
     pub(crate) fn lost(&mut self, now: Time, ticket: Ticket) {
         if self.probe.take_if(|probe| *probe == ticket).is_some() {
-            self.back_off(now);
+            self.back_off(now, ticket);
         }
     }
 
@@ -110,7 +91,7 @@ impl Outage {
         self.ended = Some((ticket, self.failures, self.steps));
         (self.failures, self.steps) = Default::default();
         self.last_success = now;
-        self.probe = None;
+        (self.probe, self.probe_at) = Default::default();
     }
 
     /// A request has failed, or the body of a response broke off that had seemed a success.
@@ -129,17 +110,13 @@ impl Outage {
         failures.count = failures.count.saturating_add(1);
         // Those that were under way when the outage began say nothing new.
         if failures.is_outage() && (probed || self.steps == 0) {
-            self.back_off(now);
+            self.back_off(now, ticket);
         }
     }
 
-    fn back_off(&mut self, now: Time) {
-        let steps = self.steps.min(MAX_STEPS);
-        self.steps = steps + 1;
-        let seconds = (FIRST * 2_f64.powi(steps as i32)).min(LONGEST);
-        let mut rng = Rng::with_seed(self.seed);
-        let wait = Duration::from_secs_f64(seconds * (0.5 + 0.5 * rng.f64()));
-        self.seed = rng.get_seed();
+    fn back_off(&mut self, now: Time, ticket: Ticket) {
+        let wait = back_off(FIRST, self.steps, LONGEST, ticket);
+        self.steps = self.steps.saturating_add(1);
         self.probe_at = now.saturating_add(wait);
     }
 }
@@ -152,90 +129,71 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     fn ticket(id: u64, sent: Time) -> Ticket {
-        Ticket::new(id, sent, Endpoint::Api)
+        let endpoint = Endpoint::Api;
+        Ticket { id, sent, endpoint }
     }
 
-    /// An outage that began at 1 s: two requests have failed.
-    fn begun(seed: u64) -> Outage {
-        let mut outage = Outage::new(seed);
-        outage.succeeded(900 * MS, ticket(0, 800 * MS));
+    /// An outage that began at 1 s: two requests have failed, of which one was sent at this time.
+    fn begun(sent: Time) -> Outage {
+        let mut outage = Outage::default();
         for id in 1..=2 {
-            outage.failed(1000 * MS, ticket(id, 950 * MS));
+            outage.failed(1000 * MS, ticket(id, sent));
+            assert_eq!(
+                outage.probe_at.is_zero(),
+                id == 1,
+                "one failure is no outage"
+            );
         }
         outage
     }
 
     #[test]
-    fn one_failure_is_no_outage_and_two_with_a_success_between_are_none() {
-        let mut outage = Outage::new(1);
-        for round in 0..100 {
-            let now = round * 10 * MS;
-            outage.failed(now, ticket(1, now));
-            assert!(outage.probe_at().is_zero() && !outage.is_probed(now));
-            outage.succeeded(now, ticket(2, now));
-        }
-        assert_eq!(outage.failures(), None);
-    }
-
-    #[test]
     fn probes_back_off_and_few_are_sent_in_20_s() {
-        for seed in 0..100 {
-            let mut outage = begun(seed);
+        for nanos in 0..100 {
+            let sent = 950 * MS + Duration::from_nanos(nanos);
+            let mut outage = begun(sent);
             let (mut now, mut probes) = (1000 * MS, 0);
             for step in 0..40 {
+                // Those that were under way when it began do not put the probe off.
+                let at = outage.probe_at;
+                outage.failed(now, ticket(3, 990 * MS));
+                assert_eq!(outage.probe_at, at);
                 let ceiling = Duration::from_secs_f64((0.5 * 2_f64.powi(step)).min(8.0));
-                let wait = outage.probe_at() - now;
+                let wait = at - now;
                 assert!(wait >= ceiling / 2 && wait <= ceiling, "{step}: {wait:?}");
-                now = outage.probe_at();
+                now = at;
                 probes += u32::from(now < 21_000 * MS);
                 let probe = ticket(10 + step as u64, now);
                 outage.sent(probe);
+                outage.unsent(probe);
+                assert_eq!((outage.is_probed(now), outage.probe_at), (false, at));
+                outage.sent(probe);
                 assert!(outage.is_probed(now));
-                outage.failed(now, probe);
+                // One that nobody waits for any more counts for the back-off as well.
+                match step % 3 {
+                    0 => outage.lost(now, probe),
+                    _ => outage.failed(now, probe),
+                }
                 assert!(!outage.is_probed(now));
             }
             assert!((5..=8).contains(&probes), "{probes}");
             let failures = outage.failures().unwrap();
-            assert_eq!((failures.count, failures.since), (42, 950 * MS));
+            assert_eq!((failures.count, failures.since), (68, sent));
         }
-    }
-
-    #[test]
-    fn requests_that_were_under_way_do_not_put_the_probe_off() {
-        let mut outage = begun(1);
-        let at = outage.probe_at();
-        for id in 3..50 {
-            outage.failed(1100 * MS, ticket(id, 990 * MS));
-        }
-        assert_eq!(outage.probe_at(), at);
-        assert_eq!(outage.failures().unwrap().count, 49);
-    }
-
-    #[test]
-    fn a_probe_that_nobody_waits_for_any_more_counts_for_the_back_off_and_an_unsent_one_does_not() {
-        let mut outage = begun(1);
-        let first = outage.probe_at();
-        outage.sent(ticket(3, first));
-        outage.unsent(ticket(3, first));
-        assert_eq!((outage.is_probed(first), outage.probe_at()), (false, first));
-        outage.sent(ticket(4, first));
-        outage.lost(first + MS, ticket(4, first));
-        assert!(!outage.is_probed(first + MS) && outage.probe_at() >= first + 500 * MS);
-        assert_eq!(outage.failures().unwrap().count, 2);
     }
 
     #[test]
     fn any_success_ends_it_unless_its_body_breaks_off() {
-        let mut outage = begun(1);
-        let probe = ticket(3, outage.probe_at());
+        let mut outage = begun(950 * MS);
+        let probe = ticket(3, outage.probe_at);
         let now = probe.sent + 10 * MS;
         outage.sent(probe);
         outage.succeeded(now, probe);
-        assert_eq!((outage.failures(), outage.probe_at()), (None, Time::ZERO));
+        assert_eq!((outage.failures(), outage.probe_at), (None, Time::ZERO));
         outage.failed(now + MS, probe);
         let failures = outage.failures().unwrap();
         assert_eq!((failures.count, failures.since), (3, 950 * MS));
-        assert!(outage.probe_at() >= now + 500 * MS);
+        assert!(outage.probe_at >= now + 500 * MS);
         outage.succeeded(now + 2 * MS, ticket(5, now));
         outage.failed(now + 3 * MS, ticket(6, now));
         let failures = outage.failures().unwrap();
@@ -244,17 +202,19 @@ mod tests {
 
     #[test]
     fn a_503_that_shows_an_exhausted_budget_is_about_the_rate_limit() {
-        let none = RateHeaders::default();
-        for (status, failure) in [(500, true), (502, true), (503, true), (504, true)] {
-            assert_eq!(is_failure(status, &none), failure);
-        }
-        for status in [200, 302, 401, 404, 429, 501, 520] {
-            assert!(!is_failure(status, &none), "{status}");
-        }
-        let exhausted = RateHeaders {
-            remaining: Some(0),
-            ..none
+        let shown = |remaining| RateHeaders {
+            remaining,
+            ..RateHeaders::default()
         };
-        assert!(!is_failure(503, &exhausted) && is_failure(500, &exhausted));
+        for (status, remaining, failure) in [
+            (500, None, true),
+            (503, None, true),
+            (503, Some(0), false),
+            (504, Some(0), true),
+            (429, None, false),
+            (501, None, false),
+        ] {
+            assert_eq!(is_failure(status, &shown(remaining)), failure, "{status}");
+        }
     }
 }

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::headers::RateHeaders;
-use super::{Endpoint, TOO_MANY_REQUESTS, Ticket, Time};
+use super::{Endpoint, TOO_MANY_REQUESTS, Ticket, Time, WINDOW, back_off};
 
 /// In seconds, the base of the back-off and the longest: where a refusal names a time, for the server knows better;
 const NAMED: (f64, f64) = (0.25, 16.0);
@@ -19,38 +18,24 @@ const AFTER_503: (f64, f64) = (0.1, 1.6);
 const DECAY: Duration = Duration::from_secs(2);
 /// The status of a service that cannot respond now (RFC 9110, section 15.6.4).
 const UNAVAILABLE: u16 = 503;
-/// Steps after which the back-off has reached its longest anyway.
-const MAX_STEPS: i32 = 10;
 
 /// The rule for all requests, and for those under a limit that only the token endpoint has.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Rules {
     common: Rule,
     token: Rule,
-    /// Of the jitter that is drawn next.
-    seed: u64,
 }
 
 /// When the documented rule lets the next request go.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Rule {
     until: Time,
-    refusals_in_a_row: i32,
-    last_refusal: Time,
-    /// When the pause for it ends.
+    refusals_in_a_row: u32,
+    /// When the pause for the last of them ends.
     refused_until: Time,
 }
 
 impl Rules {
-    pub(crate) fn new(seed: u64) -> Self {
-        let (common, token) = Default::default();
-        Self {
-            common,
-            token,
-            seed,
-        }
-    }
-
     /// Nothing may be sent to this endpoint before this time.
     pub(crate) fn until(&self, endpoint: Endpoint) -> Time {
         match endpoint {
@@ -68,7 +53,7 @@ impl Rules {
         }
     }
 
-    /// Applies the rule to a response; `limit` and `window` are those of all requests. Whether it is about that limit, and
+    /// Applies the rule to a response; `limit` is that of all requests. Whether the response is about that limit, and
     /// whether we must wait.
     pub(crate) fn response(
         &mut self,
@@ -76,21 +61,16 @@ impl Rules {
         ticket: Ticket,
         status: u16,
         headers: &RateHeaders,
-        (limit, window): (u32, Duration),
+        limit: u32,
     ) -> (bool, bool) {
-        let differs = |named| (named, headers.window.unwrap_or(window)) != (limit, window);
+        let differs = |named| (named, headers.window.unwrap_or(WINDOW)) != (limit, WINDOW);
         let is_own = ticket.endpoint == Endpoint::Token && headers.limit.is_some_and(differs);
         let rule = match is_own {
             true => &mut self.token,
             false => &mut self.common,
         };
         let named = headers.retry_after.or(headers.reset);
-        let is_vague = headers.retry_after.is_none() && headers.reset_is_integer;
-        // What a reset of 0 in whole seconds means, and none at all.
-        let mut wait = named
-            .filter(|wait| !wait.is_zero() || !is_vague)
-            .unwrap_or(window);
-        let back_off = match status {
+        let base = match status {
             TOO_MANY_REQUESTS if named.is_some() => Some(NAMED),
             TOO_MANY_REQUESTS => Some(BLIND),
             // Some gateways respond with 503 in place of 429, then without the service's headers. It may as well be a fault
@@ -98,40 +78,29 @@ impl Rules {
             UNAVAILABLE if headers.remaining.is_none() => Some(AFTER_503),
             _ => None,
         };
-        if let Some(back_off) = back_off {
-            if named.is_none() && status == UNAVAILABLE {
-                wait = Duration::ZERO;
+        let must_wait = base.is_some() || headers.remaining == Some(0);
+        let is_vague = headers.retry_after.is_none() && headers.reset_is_integer;
+        let mut wait = match named {
+            // It may be almost a second.
+            Some(Duration::ZERO) if is_vague => WINDOW,
+            None if base == Some(AFTER_503) => Duration::ZERO,
+            named => named.unwrap_or(WINDOW),
+        };
+        if let Some((base, longest)) = base {
+            // Grows with each refusal of a request sent after the pause for the one before: those already under way say
+            // nothing new.
+            if ticket.sent >= rule.refused_until {
+                rule.refusals_in_a_row = rule.refusals_in_a_row.saturating_add(1);
             }
-            wait = wait.max(rule.back_off(now, ticket.sent, back_off, &mut self.seed));
+            let doublings = rule.refusals_in_a_row.saturating_sub(1);
+            wait = wait.max(back_off(base, doublings, longest, ticket));
             rule.refused_until = rule.refused_until.max(now.saturating_add(wait));
         } else if ticket.sent > rule.refused_until.saturating_add(DECAY) {
             rule.refusals_in_a_row = 0;
         }
-        let must_wait = back_off.is_some() || headers.remaining == Some(0);
         if must_wait {
             rule.until = rule.until.max(now.saturating_add(wait));
         }
         (!is_own, must_wait)
-    }
-}
-
-impl Rule {
-    /// Grows with each refusal of a request sent after the one before: those already under way say nothing new.
-    fn back_off(
-        &mut self,
-        now: Time,
-        sent: Time,
-        (base, longest): (f64, f64),
-        seed: &mut u64,
-    ) -> Duration {
-        if self.refusals_in_a_row == 0 || sent > self.last_refusal {
-            self.refusals_in_a_row = (self.refusals_in_a_row + 1).min(MAX_STEPS);
-            self.last_refusal = now;
-        }
-        let doubled = base * 2_f64.powi(self.refusals_in_a_row - 1);
-        let mut rng = Rng::with_seed(*seed);
-        let jitter = 0.5 + 0.5 * rng.f64();
-        *seed = rng.get_seed();
-        Duration::from_secs_f64(doubled.min(longest) * jitter)
     }
 }

@@ -21,8 +21,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const PRESENT: Duration = Duration::from_secs(10);
 /// And is forgotten after this.
 const REMEMBERED: Duration = Duration::from_secs(60);
-/// So many members are remembered at most, the latest ones.
-const MAX_MEMBERS: usize = 500;
 
 /// Who goes before whom: in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -65,7 +63,7 @@ pub(super) struct Member {
     process: u32,
     name: String,
     /// When it was last seen.
-    seen: Time,
+    pub(super) seen: Time,
     waits: Option<Wait>,
     last_sent: Time,
     /// How many requests it sent lately.
@@ -108,17 +106,11 @@ pub(super) struct Turns(pub(super) BTreeMap<u64, Member>);
 impl Turns {
     /// Notes that a member asks for its turn in this class.
     pub(super) fn ask(&mut self, now: Time, requester: &Requester<'_>, class: PriorityClass) {
-        self.0.retain(|_, member| member.seen + REMEMBERED >= now);
-        if self.0.len() > MAX_MEMBERS {
-            let first = self.0.iter().min_by_key(|(_, member)| member.seen);
-            let first = first.map(|(id, _)| *id);
-            self.0.retain(|id, _| Some(*id) != first);
-        }
-        let member = self.0.entry(requester.id).or_insert_with(|| Member {
-            process: requester.process,
-            name: requester.name.to_owned(),
-            ..Member::default()
-        });
+        let since = now.saturating_sub(REMEMBERED);
+        self.0.retain(|_, member| member.seen >= since);
+        let member = self.member(requester.id);
+        member.process = requester.process;
+        requester.name.clone_into(&mut member.name);
         member.seen = now;
         member.waits = Some(Wait {
             class,
@@ -136,7 +128,7 @@ impl Turns {
         let (mut ahead, mut at_once) = (0, false);
         for (other, member) in &self.0 {
             if let Some(wait) = member.waits
-                && (wait.expected + GRACE >= now && wait.allowed <= at + SOON)
+                && (wait.expected >= now.saturating_sub(GRACE) && wait.allowed <= at + SOON)
                 && place(*other, member) < own
             {
                 ahead += 1;
@@ -148,25 +140,20 @@ impl Turns {
 
     /// A member is notified to ask again at this time, and may not send before it is allowed to.
     pub(super) fn notified(&mut self, id: u64, allowed: Time, again: Time) {
-        if let Some(wait) = self.0.get_mut(&id).and_then(|member| member.waits.as_mut()) {
+        if let Some(wait) = &mut self.member(id).waits {
             (wait.allowed, wait.expected) = (allowed, again);
         }
     }
 
     /// It is a member's turn.
     pub(super) fn served(&mut self, now: Time, id: u64) {
-        if let Some(member) = self.0.get_mut(&id) {
-            member.waits = None;
-            member.last_sent = now;
-            member.last_minute.send(now);
-        }
+        let member = self.member(id);
+        (member.waits, member.last_sent) = (None, now);
+        member.last_minute.send(now);
     }
 
-    /// A member has done something.
-    pub(super) fn saw(&mut self, now: Time, id: u64) {
-        if let Some(member) = self.0.get_mut(&id) {
-            member.seen = now;
-        }
+    pub(super) fn member(&mut self, id: u64) -> &mut Member {
+        self.0.entry(id).or_default()
     }
 
     /// Whether a member was last seen before this time.
@@ -175,29 +162,24 @@ impl Turns {
     }
 
     /// The members that take part.
-    pub(super) fn present(&self, now: Time) -> impl Iterator<Item = &Member> {
-        let is_present = move |member: &&Member| member.seen + PRESENT >= now;
-        self.0.values().filter(is_present)
-    }
-}
-
-impl Member {
-    pub(super) fn stats(&self, now: Time) -> MemberStats {
-        MemberStats {
-            process: self.process,
-            name: self.name.clone(),
+    pub(super) fn present(&self, now: Time) -> impl Iterator<Item = MemberStats> {
+        let since = now.saturating_sub(PRESENT);
+        let present = self.0.values().filter(move |member| member.seen >= since);
+        present.map(move |member| MemberStats {
+            process: member.process,
+            name: member.name.clone(),
             host: None,
-            sent_last_minute: self.last_minute.sent(now),
-            waiting: self.waits.map(|wait| wait.class.name().to_owned()),
-            seconds_since_seen: now.saturating_sub(self.seen).as_secs_f64(),
-        }
+            sent_last_minute: member.last_minute.sent(now),
+            waiting: member.waits.map(|wait| wait.class.name().to_owned()),
+            seconds_since_seen: now.saturating_sub(member.seen).as_secs_f64(),
+        })
     }
 }
 
 impl Wait {
     /// The class that it waits in by now.
     fn rank(&self, now: Time) -> PriorityClass {
-        match self.since + PATIENCE <= now {
+        match self.since <= now.saturating_sub(PATIENCE) {
             true => PriorityClass::Single,
             false => self.class,
         }
@@ -218,7 +200,9 @@ impl LastMinute {
     /// A request is sent.
     pub(crate) fn send(&mut self, now: Time) {
         match self.0.back_mut() {
-            Some((begun, count)) if now < *begun + SPAN => *count += 1,
+            Some((begun, count)) if now.saturating_sub(SPAN) < *begun => {
+                *count = count.saturating_add(1)
+            }
             _ => self.0.push_back((now, 1)),
         }
         let surplus = self.0.len().saturating_sub(SPANS);
@@ -227,8 +211,9 @@ impl LastMinute {
 
     /// How many there were.
     pub(crate) fn sent(&self, now: Time) -> u32 {
-        let minute = SPAN * SPANS as u32;
-        let recent = self.0.iter().filter(|(begun, _)| *begun + minute > now);
-        recent.map(|(_, count)| count).sum()
+        let since = now.saturating_sub(SPAN * SPANS as u32);
+        let recent = self.0.iter().filter(|(begun, _)| *begun >= since);
+        let counts = recent.map(|(_, count)| *count);
+        counts.fold(0, u32::saturating_add)
     }
 }

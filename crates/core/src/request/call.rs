@@ -60,7 +60,23 @@ impl Client {
         let (config, operation) = (&self.0.config, call.operation.id);
         let is_scan = call.metrics().is_some();
         let mut endurance = Endurance::new(config, is_scan, clock::now());
-        let attempts = self.attempts(call, read, &mut endurance);
+        let attempts = async {
+            loop {
+                let error = match self.attempt(call, &read, &mut endurance).await {
+                    Ok(Some(value)) => return Ok(value),
+                    Ok(None) => continue,
+                    Err(error) => error,
+                };
+                let (reason, status) = (error.kind().name(), error.status());
+                let wait = endurance.failed(clock::now(), error, self.0.queue.failures())?;
+                let wait_s = wait.as_secs_f64();
+                tracing::debug!(operation, reason, status, wait_s, "retrying");
+                if !wait.is_zero() {
+                    call.count(|counts| counts.backed_off += wait);
+                    tokio::time::sleep(wait).await;
+                }
+            }
+        };
         let outcome = match is_scan {
             false => tokio::time::timeout(config.timeout, attempts).await,
             // It waits for the pages before it, which is no fault of the service.
@@ -68,34 +84,6 @@ impl Client {
         };
         let outcome = outcome.unwrap_or_else(|_| Err(endurance.out_of_time()));
         outcome.map_err(|error| endurance.describe(error).with_operation(operation))
-    }
-
-    async fn attempts<T>(
-        &self,
-        call: &mut Call,
-        read: impl Fn(&Response) -> Result<T>,
-        endurance: &mut Endurance<'_>,
-    ) -> Result<T> {
-        loop {
-            let error = match self.attempt(call, &read, endurance).await {
-                Ok(Some(value)) => return Ok(value),
-                Ok(None) => continue,
-                Err(error) => error,
-            };
-            let (reason, status) = (error.kind(), error.status());
-            let wait = endurance.failed(clock::now(), error, self.0.queue.failures())?;
-            tracing::debug!(
-                operation = call.operation.id,
-                reason = reason.name(),
-                status,
-                wait_s = wait.as_secs_f64(),
-                "retrying"
-            );
-            if !wait.is_zero() {
-                call.count(|counts| counts.backed_off += wait);
-                tokio::time::sleep(wait).await;
-            }
-        }
     }
 
     /// Waits for the turn of the call, and sends it once, after a request for a token if it needs one. None where the token
@@ -154,8 +142,9 @@ impl Client {
             (Some(429), _) => call.count(|counts| counts.rate_limited += 1),
             (Some(401), Some(token)) => {
                 if endurance.goes_on_refused(token.is_new()) {
+                    let operation = call.operation.id;
                     tracing::debug!(
-                        operation = call.operation.id,
+                        operation,
                         "the token was refused; retrying with a newer one"
                     );
                     return Ok(None);

@@ -89,18 +89,15 @@ impl AdmissionQueue {
                 });
             }
             let until = endurance.wait(now, now.saturating_sub(came), &take)?;
-            match &take {
-                Take::Wait { earliest, .. } if !is_logged && *earliest >= now + PAUSE => {
-                    is_logged = true;
-                    let wait_s = earliest.saturating_sub(now).as_secs_f64();
-                    tracing::debug!(wait_s, "pausing for the rate limit");
-                }
-                Take::Outage { failures, .. } if !is_logged => {
-                    is_logged = true;
-                    let failures = failures.count;
-                    tracing::debug!(failures, "the service is down; waiting for a probe");
-                }
-                _ => {}
+            let (pause, why) = match &take {
+                Take::Outage { again, .. } => (again, "the service is down; waiting for a probe"),
+                Take::Wait { earliest, .. } => (earliest, "pausing for the rate limit"),
+                _ => (&now, ""),
+            };
+            let pause = pause.saturating_sub(now);
+            if pause >= PAUSE && !is_logged {
+                is_logged = true;
+                tracing::debug!(wait_s = pause.as_secs_f64(), "{why}");
             }
             tokio::select! {
                 () = tokio::time::sleep_until(clock::instant(until)) => {}

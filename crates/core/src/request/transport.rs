@@ -189,7 +189,11 @@ mod tests {
 
     impl Budget for Recorder {
         fn take(&self, now: Time, _class: PriorityClass, _endpoint: Endpoint) -> Taking<'_> {
-            let ticket = Ticket::new(1, now, Endpoint::Api);
+            let ticket = Ticket {
+                id: 1,
+                sent: now,
+                endpoint: Endpoint::Api,
+            };
             Box::pin(std::future::ready(Take::Now(ticket)))
         }
 

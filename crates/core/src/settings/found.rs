@@ -103,7 +103,7 @@ impl Found {
 /// A setting that is needed now was given nowhere.
 pub(crate) fn not_set(name: &str) -> Error {
     let variable = row(name).map_or_else(|_| String::new(), Setting::variable);
-    let path = usual_path(super::builder::variable);
+    let path = usual_path(super::variable);
     config(format!(
         "{name} is not set; pass it, set {variable}, or add it to the profile file {path}"
     ))

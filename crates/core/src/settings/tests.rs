@@ -20,10 +20,15 @@ fn directory(text: &str, mode: u32) -> tempfile::TempDir {
     directory
 }
 
-/// The settings with these values, these variables, and these lines in the default section of the profile file.
-fn config(values: &[(&str, &str)], variables: &[(&str, &str)], lines: &str) -> Result<Config> {
-    let directory = directory(&format!("[default]\n{lines}\n"), 0o600);
+/// The settings with these values, these variables, and this line in the default section of the profile file; and with an
+/// address, unless that is what is given.
+fn config(values: &[(&str, &str)], variables: &[(&str, &str)], line: &str) -> Result<Config> {
+    let directory = directory(&format!("[default]\n{line}\n"), 0o600);
     let mut builder = Builder::default();
+    let names = values.iter().chain(variables).map(|(name, _)| *name);
+    if !names.chain([line]).any(|name| name.starts_with("base_url")) {
+        builder.base_url("https://talent.example");
+    }
     for (name, value) in values {
         builder.set(name, value);
     }
@@ -70,35 +75,24 @@ fn toml(setting: &Setting, text: &str) -> String {
     }
 }
 
-/// The setting without which there is no configuration, where it is not the one that is looked at.
-fn address(name: &str) -> Option<(&'static str, &'static str)> {
-    (name != "base_url").then_some(("base_url", "https://talent.example"))
-}
-
 #[test]
 fn an_explicit_value_goes_before_the_environment_and_that_before_the_profile() {
     for setting in SETTINGS.iter().filter(|row| row.name != PROFILE) {
         let name = setting.name;
         let good = good(setting);
         let [first, second, third] = good.each_ref().map(String::as_str);
-        let given = |text| Vec::from_iter([(name, text)].into_iter().chain(address(name)));
-        let address = Vec::from_iter(address(name));
-        let [one, two, three] =
-            [first, second, third].map(|text| content(config(&given(text), &[], "")));
+        let given = |text| content(config(&[(name, text)], &[], ""));
+        let [one, two, three] = [first, second, third].map(given);
         assert!(one != two && two != three, "{name}");
         let (line, variable) = (toml(setting, third), [(name, second)]);
-        assert_eq!(content(config(&address, &[], &line)), three, "{name}");
-        assert_eq!(content(config(&address, &variable, &line)), two, "{name}");
-        assert_eq!(
-            content(config(&given(first), &variable, &line)),
-            one,
-            "{name}"
-        );
+        assert_eq!(content(config(&[], &[], &line)), three, "{name}");
+        assert_eq!(content(config(&[], &variable, &line)), two, "{name}");
+        let all = config(&[(name, first)], &variable, &line);
+        assert_eq!(content(all), one, "{name}");
         // The default that is told is the one that applies.
         if let Some(default) = setting.default() {
             let default = given(default.trim_end_matches(" s"));
-            let default = content(config(&default, &[], ""));
-            assert_eq!(default, content(config(&address, &[], "")));
+            assert_eq!(default, content(config(&[], &[], "")));
         }
     }
 }
@@ -115,14 +109,10 @@ fn a_wrong_value_ends_in_the_same_error_from_every_source() {
                 format!("{name} must not begin or end with white space"),
             ),
         };
-        let address = Vec::from_iter(address(name));
-        let given = Vec::from_iter([(name, text)].into_iter().chain(address.clone()));
-        let mut errors = vec![
-            config(&given, &[], ""),
-            config(&address, &[(name, text)], ""),
-        ];
+        let given = [(name, text)];
+        let mut errors = vec![config(&given, &[], ""), config(&[], &given, "")];
         if name != PROFILE {
-            errors.push(config(&address, &[], &toml(setting, text)));
+            errors.push(config(&[], &[], &toml(setting, text)));
         }
         for error in errors.into_iter().map(Result::unwrap_err) {
             assert_eq!(error.kind(), ErrorKind::Config);
@@ -165,12 +155,11 @@ fn what_is_no_value_and_no_setting_is_said() {
         ),
     ];
     for (name, value, wanted) in rows.chain(texts) {
-        let address = address(name).unwrap();
-        let error = config(&[address, (name, value)], &[], "").unwrap_err();
+        let error = config(&[(name, value)], &[], "").unwrap_err();
         assert!(error.message().starts_with(wanted), "{error}");
         assert!(!error.message().contains("CANARY"), "{error}");
     }
-    let missing = config(&[], &[], "").unwrap_err();
+    let missing = Config::read(&Builder::default().found(|_| None).unwrap()).unwrap_err();
     let words = [
         "base_url is not set; ",
         "TALENTDATA_BASE_URL",
@@ -186,7 +175,7 @@ fn what_is_no_value_and_no_setting_is_said() {
 fn no_password_is_shown_with_the_settings() {
     let proxy = "http://user:CANARY@proxy.example:3128";
     let secret = ("client_secret", "CANARY-1234");
-    let values = [address("").unwrap(), secret, ("proxy", proxy)];
+    let values = [secret, ("proxy", proxy)];
     let config = config(&values, &[], "").unwrap();
     assert_eq!(
         config.require_credentials().unwrap_err().kind(),

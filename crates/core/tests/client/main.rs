@@ -11,7 +11,6 @@ mod network;
 mod outages;
 mod secrets;
 mod stub;
-mod tokens;
 
 use talentdata_core::Client;
 use talentdata_core::settings::Builder;

@@ -18,52 +18,36 @@ fn read(headers: &[(&'static str, &[u8])]) -> RateHeaders {
     RateHeaders::read(&map, SystemTime::UNIX_EPOCH + Duration::from_secs(NOW))
 }
 
-/// The same header, once for each line.
-fn headers<'a>(name: &'static str, lines: &[&'a [u8]]) -> Vec<(&'static str, &'a [u8])> {
-    lines.iter().map(|line| (name, *line)).collect()
-}
-
 #[test]
 fn limits() {
-    let second = Some(Duration::from_secs(1));
-    let cases: [(&str, Option<u32>, Option<Duration>); 20] = [
-        ("40", Some(40), None),
+    for (text, limit, window) in [
         (" 40 ", Some(40), None),
         ("40.0", Some(40), None),
-        ("40;w=1", Some(40), second),
-        ("40 ; w=1", Some(40), second),
-        ("40, 40;w=1", Some(40), second),
-        ("40, 40;w=1;name=\"x\"", Some(40), second),
-        ("10, 10;w=1, 1000;w=3600", Some(10), second),
+        ("40 ; w=1", Some(40), Some(1)),
+        ("40, 40;w=1;name=\"x\"", Some(40), Some(1)),
+        ("10, 10;w=1, 1000;w=3600", Some(10), Some(1)),
         ("10, 1000;w=3600", Some(10), None),
-        (
-            "1000;w=604800",
-            Some(1000),
-            Some(Duration::from_secs(604_800)),
-        ),
+        ("1000;w=604800", Some(1000), Some(604_800)),
         ("1000;w=1000000000", Some(1000), None),
+        ("99999999999999999999", Some(u32::MAX), None),
         ("40;w=", Some(40), None),
         ("40;w=0", Some(40), None),
         ("40;w=-1", Some(40), None),
         (";w=1", None, None),
-        ("", None, None),
         ("-40", None, None),
         ("0x28", None, None),
         ("1e3", None, None),
         ("\u{ff14}\u{ff10}", None, None),
-    ];
-    for (text, limit, window) in cases {
+    ] {
         let read = read(&[("x-ratelimit-limit", text.as_bytes())]);
+        let window = window.map(Duration::from_secs);
         assert_eq!((read.limit, read.window), (limit, window), "{text:?}");
     }
-    let huge = read(&[("x-ratelimit-limit", b"99999999999999999999")]);
-    assert_eq!(huge.limit, Some(u32::MAX));
 }
 
 #[test]
 fn remaining_counts() {
-    let cases: [(&[&[u8]], Option<u64>); 13] = [
-        (&[b"39"], Some(39)),
+    let cases: [(&[&[u8]], Option<u64>); 10] = [
         (&[b" 39 "], Some(39)),
         (&[b"0.9"], Some(0)),
         (&[b"-3"], Some(0)),
@@ -72,89 +56,60 @@ fn remaining_counts() {
         (&[b"x", b"4"], Some(4)),
         (&[b"1000000000000000000000000000000"], Some(u64::MAX)),
         (&[b"NaN"], None),
-        (&[b"inf"], None),
-        (&[b"1e3"], None),
         (&[b"\xff\xfe"], None),
         (&[], None),
     ];
     for (lines, remaining) in cases {
-        let read = read(&headers("x-ratelimit-remaining", lines));
-        assert_eq!(read.remaining, remaining, "{lines:?}");
+        let lines: Vec<_> = lines
+            .iter()
+            .map(|line| ("x-ratelimit-remaining", *line))
+            .collect();
+        assert_eq!(read(&lines).remaining, remaining, "{lines:?}");
     }
 }
 
-/// Waits in seconds, as a reset and as a `Retry-After` alike.
-const WAITS: [(&str, Option<f64>); 30] = [
-    ("1", Some(1.0)),
-    ("0", Some(0.0)),
-    ("0.5", Some(0.5)),
-    ("86400", Some(86_400.0)),
-    ("86401", Some(86_400.0)),
-    ("999999999", Some(86_400.0)),
-    ("1e3", None),
-    ("-1", None),
-    ("-10", None),
-    ("+1", None),
-    ("nan", None),
-    ("inf", None),
-    ("", None),
-    ("2, 5", Some(5.0)),
-    ("5, 5", Some(5.0)),
-    ("5,", Some(5.0)),
-    ("x, 5", Some(5.0)),
-    ("-1, x", None),
-    ("2, 1767323050", Some(2.0)),
-    ("1000000000", None),
-    ("99999999999999999999999999999999999", None),
-    ("1767323050", None),
-    ("1767323050000", None),
-    ("Fri, 02 Jan 2026 03:04:15 GMT", Some(10.0)),
-    ("Fri, 02 Jan 2026 03:04:00 GMT", Some(0.0)),
-    ("Wed, 01 Jan 2020 00:00:00 GMT", None),
-    ("Sun, 04 Jan 2026 03:04:15 GMT", Some(86_400.0)),
-    ("Friday, 02-Jan-26 03:04:15 GMT", Some(10.0)),
-    ("Fri, 01 Jan 100000 00:00:00 GMT", None),
-    ("Zun, 99 Foo 2026 03:04:15 GMT", None),
-];
-
+/// In seconds, as a reset and as a `Retry-After` alike; the longest counts.
 #[test]
 fn waits() {
-    for (text, seconds) in WAITS {
+    for (text, seconds, is_integer) in [
+        ("1", Some(1.0), true),
+        ("0", Some(0.0), true),
+        ("0.000", Some(0.0), false),
+        ("86401", Some(86_400.0), true),
+        ("999999999", Some(86_400.0), true),
+        ("2, 5", Some(5.0), true),
+        ("1, 1.5", Some(1.5), false),
+        ("0.5, 1", Some(1.0), true),
+        ("x, 5,", Some(5.0), true),
+        ("2, 1767323050", Some(2.0), true),
+        ("1e3", None, false),
+        ("-1, x", None, false),
+        ("+1", None, false),
+        ("nan", None, false),
+        ("inf", None, false),
+        ("", None, false),
+        ("1767323050", None, false),
+        ("1767323050000", None, false),
+        ("99999999999999999999999999999999999", None, false),
+        ("Fri, 02 Jan 2026 03:04:15 GMT", Some(10.0), true),
+        ("Fri, 02 Jan 2026 03:04:00 GMT", Some(0.0), true),
+        ("Wed, 01 Jan 2020 00:00:00 GMT", None, false),
+        ("Sun, 04 Jan 2026 03:04:15 GMT", Some(86_400.0), true),
+        ("Friday, 02-Jan-26 03:04:15 GMT", Some(10.0), true),
+        ("Fri, 01 Jan 100000 00:00:00 GMT", None, false),
+        ("Zun, 99 Foo 2026 03:04:15 GMT", None, false),
+    ] {
         let wait = seconds.map(Duration::from_secs_f64);
         let bytes = text.as_bytes();
         let read = read(&[("x-ratelimit-reset", bytes), ("retry-after", bytes)]);
         assert_eq!((read.reset, read.retry_after), (wait, wait), "{text:?}");
+        assert_eq!(read.reset_is_integer, is_integer, "{text:?}");
     }
-}
-
-#[test]
-fn a_moment_is_measured_by_the_clock_of_the_server() {
+    // A moment is measured by the clock of the server.
     let moment: &[u8] = b"Fri, 02 Jan 2026 05:00:10 GMT";
     let date: &[u8] = b"Fri, 02 Jan 2026 05:00:00 GMT";
     let wait = read(&[("retry-after", moment), ("date", date)]).retry_after;
     assert_eq!(wait, Some(Duration::from_secs(10)));
-}
-
-#[test]
-fn a_whole_reset_is_told_from_a_fractional_one_and_the_longest_counts() {
-    for (lines, seconds, is_integer) in [
-        (&["1"][..], Some(1.0), true),
-        (&["0"], Some(0.0), true),
-        (&["0.000"], Some(0.0), false),
-        (&["0.5, 1"], Some(1.0), true),
-        (&["1, 1.5"], Some(1.5), false),
-        (&["1", "2.5"], Some(2.5), false),
-        (&["x"], None, false),
-    ] {
-        let lines: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();
-        let read = read(&headers("x-ratelimit-reset", &lines));
-        let wait = seconds.map(Duration::from_secs_f64);
-        assert_eq!(
-            (read.reset, read.reset_is_integer),
-            (wait, is_integer),
-            "{lines:?}"
-        );
-    }
 }
 
 proptest! {

@@ -7,7 +7,7 @@ use crate::budget::sharing::Identity;
 use crate::clock::Time;
 use crate::gate::{
     Endpoint, Failures, GateSettings, LastMinute, Outage, Outcome, Pauses, PriorityClass,
-    RateHeaders, Rules, Ticket, is_failure,
+    RateHeaders, Rules, Ticket, WINDOW, is_failure,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -22,6 +22,8 @@ const PUNCTUAL: f64 = 0.9;
 const MAX_IN_FLIGHT: usize = 128;
 /// A scan that has waited for so long asks as the class before its own does, so that nobody waits for ever.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// A single call does not wait this long for a moment that was meant for a scan.
+const SOON: Duration = Duration::from_millis(100);
 /// Moments are asked for again this much before they are needed, and a round trip.
 const TIMERS: Duration = Duration::from_millis(2);
 /// The round trip that is believed to be the longest shrinks by this factor with each reply,
@@ -29,7 +31,7 @@ const SHRINKS: f64 = 0.95;
 /// and grows to twice what it was, and this: a reply that is late but once says nothing about the way.
 const GROWS: Duration = Duration::from_millis(20);
 /// After a question that was not replied to, the next one comes after this long.
-const RETRY: Duration = Duration::from_secs(1);
+const RETRY: Duration = Duration::from_millis(100);
 /// Others still know of a member for so long.
 const KNOWN: Duration = Duration::from_secs(10);
 /// While the service is down, those who wait look so often whether it still is.
@@ -87,7 +89,7 @@ pub(super) struct Member {
 impl Member {
     /// A member that has asked nothing yet.
     pub(super) fn new(identity: Identity, settings: GateSettings, shares: bool) -> Self {
-        let rate = f64::from(settings.limit) / settings.window.as_secs_f64();
+        let rate = f64::from(settings.limit);
         Member {
             settings,
             shares,
@@ -97,11 +99,11 @@ impl Member {
                 about: identity.about,
                 ..Ask::default()
             },
-            rules: Rules::new(settings.seed),
+            rules: Rules::default(),
             pauses: Pauses::default(),
             sends: 0,
             failures: Failures::default(),
-            outage: Outage::new(settings.seed),
+            outage: Outage::default(),
             moments: BTreeMap::new(),
             late: LATE,
             last_sent: Time::ZERO,
@@ -118,7 +120,7 @@ impl Member {
             members: 1,
             rate,
             unreachable: None,
-            random: fastrand::Rng::with_seed(settings.seed),
+            random: fastrand::Rng::with_seed(identity.id),
         }
     }
 
@@ -146,7 +148,7 @@ impl Member {
         let (at, number) = match (self.moments.first_key_value(), &self.unreachable) {
             (Some((at, number)), _) => (*at, Some(*number)),
             (None, Some(pacer)) if self.shares && !self.outage.is_probed(now) => {
-                (pacer.next.max(self.outage.probe_at()), None)
+                (pacer.next.max(self.outage.probe_at), None)
             }
             _ if self.failures.is_outage() => {
                 return Take::Outage {
@@ -185,7 +187,11 @@ impl Member {
         self.last_sent = now;
         self.last_minute.send(now);
         self.sends += 1;
-        let ticket = Ticket::new(self.sends, now, endpoint);
+        let ticket = Ticket {
+            id: self.sends,
+            sent: now,
+            endpoint,
+        };
         self.outage.sent(ticket);
         self.in_flight.insert(ticket, number);
         ticket
@@ -195,7 +201,7 @@ impl Member {
     fn own_share_from(&self) -> Time {
         let part = f64::from(self.settings.limit) * self.settings.share;
         match self.settings.share < 1.0 && !self.last_sent.is_zero() {
-            true => self.last_sent + self.settings.window.div_f64(part),
+            true => self.last_sent + WINDOW.div_f64(part),
             false => Time::ZERO,
         }
     }
@@ -228,7 +234,7 @@ impl Member {
         status: u16,
         headers: &RateHeaders,
     ) {
-        let limit = (self.settings.limit, self.settings.window);
+        let limit = self.settings.limit;
         let (is_common, must_wait) = self.rules.response(now, ticket, status, headers, limit);
         let until = self.rules.until(Endpoint::Api);
         self.pauses.note(now, status, headers, until);
@@ -259,13 +265,12 @@ impl Member {
         if limit == 0 {
             return; // how some gateways write "no limit"
         }
-        let window = self.settings.window;
-        let theirs = headers.window.unwrap_or(window);
-        let per_second = 1.0 / theirs.min(window).as_secs_f64();
+        let theirs = headers.window.unwrap_or(WINDOW);
+        let per_second = 1.0 / theirs.min(WINDOW).as_secs_f64();
         let report = &mut self.next;
         report.shown = Some(f64::from(limit) * per_second);
         let remaining = remaining as f64 * per_second.min(1e6);
-        if theirs > window {
+        if theirs > WINDOW {
             (report.left, report.seen, report.remaining) = (Some(remaining), Some(number), None);
             report.resets = headers.reset.map(|reset| reset.as_secs_f64()).or(Some(0.0));
         } else if report.left.is_none() && report.remaining.is_none_or(|least| remaining <= least) {
@@ -281,7 +286,14 @@ impl Member {
         let due = match (self.moments.last_key_value(), self.class) {
             _ if let Some(it) = &self.unreachable => it.retry,
             _ if self.is_urgent => now,
-            (Some(_), PriorityClass::Single) => return None,
+            (Some(_), PriorityClass::Single) => {
+                let first = self.moments.first_key_value();
+                let is_soon = first.is_none_or(|(first, _)| *first <= now + SOON);
+                if is_soon || self.asked_class == PriorityClass::Single {
+                    return None;
+                }
+                now
+            }
             (last, class) => {
                 let more = last.map_or(now, |(last, _)| {
                     // So that the question arrives when the last moment has come, or in time for the one after it.
@@ -322,7 +334,7 @@ impl Member {
         ask.lead = (self.round_trip / 2 + TIMERS).as_secs_f64();
         let knows = !self.granted.is_zero() && now < self.granted + KNOWN;
         ask.known = knows.then_some(f64::from(self.members) / self.rate);
-        let believed = self.pauses.believed(now).max(self.settings.window);
+        let believed = self.pauses.believed(now).max(WINDOW);
         ask.believes = believed.as_secs_f64();
         ask.random = self.random.f64();
         // A scan goes on, as far as is known.

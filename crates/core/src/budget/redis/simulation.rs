@@ -257,12 +257,13 @@ impl World {
     fn join(&mut self, class: PriorityClass, after: Duration) {
         let index = self.actors.len();
         let settings = GateSettings {
-            seed: self.rng.u64(..),
             share: self.scenario.get("share"),
             ..GateSettings::default()
         };
+        // The goals are those of the very runs that these draws lead to.
+        let (id, _) = (self.rng.u64(..), self.rng.u64(..));
         let identity = Identity {
-            id: self.rng.u64(..),
+            id,
             ..Identity::default()
         };
         let shares = self.scenario.get("waits") == 0.0;

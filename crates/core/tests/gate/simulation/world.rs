@@ -91,10 +91,7 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(scenario: Scenario) -> Self {
-        let settings = GateSettings {
-            seed: scenario.seed,
-            ..GateSettings::default()
-        };
+        let settings = GateSettings::default();
         Self {
             network: Network::new(scenario.clone()),
             findings: Findings::default(),
