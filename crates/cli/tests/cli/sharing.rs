@@ -25,7 +25,6 @@ fn path(list: &str) -> String {
 /// A service with lists of so many records, and a runtime directory for its clients.
 struct Company {
     trial: Trial,
-    paced: &'static str,
 }
 
 /// A service that counts.
@@ -35,19 +34,17 @@ fn budget(policy: Policy, size: u64) -> Company {
         ..Options::default()
     };
     let trial = Trial::limited(&LISTS.map(|list| (list, size)), options);
-    let paced = "true";
-    Company { trial, paced }
+    Company { trial }
 }
 
-/// A service that accepts only the newest token, without a budget that its clients would wait for.
+/// A service that accepts only the newest token.
 fn token(size: u64) -> Company {
     let options = Options {
         tokens: Tokens::Newest,
         ..Options::default()
     };
     let trial = Trial::new(&LISTS.map(|list| (list, size)), options);
-    let paced = "false";
-    Company { trial, paced }
+    Company { trial }
 }
 
 impl Company {
@@ -55,8 +52,7 @@ impl Company {
         let mut command = self.trial.command(words);
         command
             .env("XDG_RUNTIME_DIR", self.trial.directory.path())
-            .env("TALENTDATA_TOKEN_CACHE", "host")
-            .env("TALENTDATA_PACED", self.paced);
+            .env("TALENTDATA_TOKEN_CACHE", "host");
         command
     }
 
@@ -281,7 +277,7 @@ fn processes_that_share_a_token_need_one_and_renew_it_once_for_all() {
     let before = paths.each_ref().map(|path| company.count(path));
     for (path, before) in paths.iter().zip(before) {
         // Of each scan, a few requests with the old token may be under way.
-        company.wait_for(path, before + 100);
+        company.wait_for(path, before + 40);
     }
     assert_eq!(company.count(TOKEN), 3);
     scans.into_iter().for_each(end);
@@ -319,11 +315,7 @@ fn a_process_that_is_killed_or_stopped_while_it_renews_spoils_nothing() {
 
 #[test]
 fn the_token_is_in_its_file_and_in_no_other_file_log_line_or_error() {
-    // With the file of the budget.
-    let company = Company {
-        paced: "true",
-        ..token(300)
-    };
+    let company = token(300);
     let export = company.run("export contacts -vv --receipt r.json --out contacts.jsonl");
     let mut said = export.says(0, "received an access token").to_owned();
     // The service tells the token, which is 48 hexadecimal digits, in a refusal.
