@@ -5,7 +5,7 @@ use redis::aio::MultiplexedConnection;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -31,18 +31,23 @@ impl Server {
     pub(crate) async fn both() -> Vec<Self> {
         let mut servers = Vec::new();
         for program in PROGRAMS {
-            servers.push(Self::start(program, &[]).await);
+            servers.push(Self::start(program, &[], &[]).await);
         }
         servers
     }
 
     /// Valkey, with options of its command line.
     pub(crate) async fn valkey(options: &[&str]) -> Self {
-        Self::start(PROGRAMS[0], options).await
+        Self::start(PROGRAMS[0], options, &[]).await
+    }
+
+    /// Valkey, with these variables in its environment.
+    pub(crate) async fn valkey_with(variables: &[(&str, &Path)]) -> Self {
+        Self::start(PROGRAMS[0], &[], variables).await
     }
 
     /// The program that this variable names.
-    async fn start(variable: &str, options: &[&str]) -> Self {
+    async fn start(variable: &str, options: &[&str], variables: &[(&str, &Path)]) -> Self {
         let program = std::env::var_os(variable).map(PathBuf::from);
         let program = program.unwrap_or_else(|| {
             panic!("{variable} names no server; `cargo xtask test rust` sets it")
@@ -53,7 +58,7 @@ impl Server {
             let directory = tempfile::tempdir().unwrap();
             let mut server = Server {
                 port,
-                child: spawn(&program, directory.path(), port, options),
+                child: spawn(&program, directory.path(), port, options, variables),
                 program: program.clone(),
                 directory,
             };
@@ -67,7 +72,7 @@ impl Server {
     /// Kills the server, and starts another one in its place, which knows nothing.
     pub(crate) async fn restart(&mut self) {
         self.stop();
-        self.child = spawn(&self.program, self.directory.path(), self.port, &[]);
+        self.child = spawn(&self.program, self.directory.path(), self.port, &[], &[]);
         assert!(self.answers().await, "the server does not come back");
     }
 
@@ -100,6 +105,23 @@ impl Server {
             command.arg(*word);
         }
         let () = command.query_async(&mut connection).await.unwrap();
+    }
+
+    /// Waits until its wall clock is so many seconds ahead: a server answers `TIME` from a clock that it reads only now
+    /// and then.
+    pub(crate) async fn shows(&self, ahead: f64) {
+        let mut connection = self.connection().await;
+        for _ in 0..ATTEMPTS {
+            let time = redis::cmd("TIME").query_async(&mut connection).await;
+            let (seconds, micros): (f64, f64) = time.unwrap();
+            let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
+            let shown = seconds + micros / 1e6 - now;
+            if (shown - ahead).abs() < 5.0 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("the clock of the server is not {ahead} s ahead");
     }
 
     /// Waits until the server holds something.
@@ -151,8 +173,15 @@ async fn replies(port: u16) -> bool {
     sent.is_ok() && socket.read_exact(&mut first).await.is_ok() && b"+-".contains(&first[0])
 }
 
-fn spawn(program: &Path, directory: &Path, port: u16, options: &[&str]) -> Child {
+fn spawn(
+    program: &Path,
+    directory: &Path,
+    port: u16,
+    options: &[&str],
+    variables: &[(&str, &Path)],
+) -> Child {
     let mut command = Command::new(program);
+    command.envs(variables.iter().copied());
     command.current_dir(directory).args(options);
     command.args([
         "--bind",

@@ -50,8 +50,8 @@ fn reach(row: &str, share: f64, goal: f64, rest: &str) {
 
 /// Compares what all members did together with the goal, and what the first of them got with each other.
 fn reach_together(row: &str, runs: &[Findings], fair: usize, unfair: f64, goal: f64) {
-    let least = mean(runs, |run| run.fairness(fair, 10, 40).0);
-    let greatest = mean(runs, |run| run.fairness(fair, 10, 40).1);
+    let least = -max(runs, |run| -run.fairness(fair, 10, 40).0);
+    let greatest = max(runs, |run| run.fairness(fair, 10, 40).1);
     let asks = mean(runs, |run| run.asks as f64 / run.sends as f64);
     let refused = refused(runs);
     let rest = format!("{least:.3} to {greatest:.3}, {asks:.1} asks, {refused} refused");
@@ -130,6 +130,28 @@ fn goals_of_the_first_minute() {
     }
 }
 
+#[test]
+fn goals_settled_alone() {
+    for (policy, near, far) in [
+        (Policy::ClockWindow, 0.97, 0.96),
+        (Policy::FirstRequestWindow, 0.95, 0.89),
+        (Policy::SlidingLog, 0.94, 0.89),
+        (Policy::SlidingCounter, 0.91, 0.86),
+        (Policy::TokenBucket, 0.995, 0.995),
+        (Policy::Gcra, 0.995, 0.995),
+    ] {
+        for (round_trip, goal) in [(20, near), (100, far)] {
+            let mut scenario = Scenario::new(policy, round_trip, 1);
+            scenario.until = secs(60);
+            let runs = scenario.runs(SEEDS);
+            let row = format!("from 20 s to 60 s, {policy}, {round_trip} ms");
+            let share = mean(&runs, |run| run.share_between(20, 60));
+            reach(&row, share, goal, &format!("{} refused", refused(&runs)));
+            assert_eq!(refused(&runs), 0, "{row}");
+        }
+    }
+}
+
 fn reach_settled(members: usize, round_trip: u64, unfair: f64) {
     for (policy, near, far) in SETTLED {
         let goal = if round_trip == 20 { near } else { far };
@@ -155,8 +177,8 @@ fn goals_of_one_member_and_of_many() {
         reach_settled(members, 20, UNFAIR);
         reach_settled(members, 100, UNFAIR);
     }
-    // Each sends forty times: one more or less is 2.5 %.
-    reach_settled(30, 20, 0.06);
+    // Each sends forty times: one more or less is 2.5 %, and the worst of six runs may have three.
+    reach_settled(30, 20, 0.08);
 }
 
 #[test]
