@@ -86,7 +86,7 @@ def within(programs):
 
 
 def pip(programs, *arguments):
-    succeed(programs / "python", "-m", "pip", "install", "--quiet", *arguments, env=within(programs))
+    succeed(programs / "python", "-m", "pip", "install", "--quiet", "--no-compile", *arguments, env=within(programs))
 
 
 def wheel(programs, directory, *options):

@@ -52,8 +52,7 @@ def python():
     bare = environment(target() / "python/bare")
     install(bare, made)
     succeed(bare / "python", "-c", BARE, env=within(bare))
-    # Not `python -m pytest`, which would put the sources before the installed package. As many processes as there are
-    # processors, since many tests wait.
+    # Not `python -m pytest`, which would put the sources before the installed package.
     pytest = [programs / "pytest", "-q", "-n", "auto"]
     succeed(*pytest, cwd=PYTHON_PROJECT / "tests", env={**within(programs), **servers()})
 

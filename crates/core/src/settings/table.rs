@@ -1,12 +1,12 @@
 //! The table of settings: one row per setting. Every surface is made from it.
 //!
 //! Core, the command line and Python read it at run time; `cargo xtask generate` includes this file and writes from it the
-//! typed setters of Rust, C and C++, the signatures of Python, and the table of the README. A new setting is a row here and
-//! the code that uses it, as `config.name`.
+//! setters of Rust, the signatures of Python and docs/settings.md. A new setting is a row here and the code that uses it, as
+//! `config.name`.
 //!
 //! The name is the same everywhere: `connect_timeout` is `TALENTDATA_CONNECT_TIMEOUT` in the environment, `connect_timeout`
-//! in a profile, `--connect-timeout` on the command line, an argument of Python's `Client`, and a setter in Rust, C
-//! (`talentdata_config_set_connect_timeout_ms`) and C++.
+//! in a profile and for `talentdata_config_set` in C, `--connect-timeout` on the command line, an argument of Python's
+//! `Client`, and a setter in Rust.
 
 use Kind::{BaseUrl, Boolean, Budget, Choice, Duration, Integer, Number, Proxy, Secret, Text};
 
