@@ -68,7 +68,7 @@ impl Transport {
             && error.kind() != ErrorKind::TooLarge
             && clock::now() < deadline
         {
-            let sent = !matches!(error.kind(), ErrorKind::Connect | ErrorKind::Tls);
+            let sent = permit.outcome != Some(Outcome::Unsent);
             permit.outcome = Some(Outcome::Failed { sent });
         }
         received
@@ -81,8 +81,14 @@ impl Transport {
         until: Time,
         claim: Option<&mut Claim>,
     ) -> Result<Response> {
-        let response = self.within(until, self.http.execute(request));
-        let mut response = response.await?;
+        let executed = async {
+            let executed = self.http.execute(request).await;
+            if executed.as_ref().is_err_and(reqwest::Error::is_connect) {
+                permit.outcome = Some(Outcome::Unsent);
+            }
+            executed
+        };
+        let mut response = self.within(until, executed).await?;
         let status = response.status();
         let limits = RateHeaders::read(response.headers(), SystemTime::now());
         permit.report(
@@ -150,7 +156,11 @@ impl Transport {
         match tokio::time::timeout_at(clock::instant(until), step).await {
             Ok(done) => done.map_err(|error| failure::of(&self.host, error)),
             Err(_) => {
-                let message = format!("no complete response from {} in time", self.host);
+                let message = format!(
+                    "no complete response from {} within {} s (attempt_timeout), or what was left of the call's timeout",
+                    self.host,
+                    self.attempt.as_secs_f64()
+                );
                 Err(Error::new(ErrorKind::Timeout, message))
             }
         }
@@ -216,7 +226,8 @@ mod tests {
     async fn told(base_url: &str, left: Duration) -> Vec<&'static str> {
         let mut builder = Builder::default();
         builder.base_url(base_url);
-        builder.idle_timeout(Duration::from_millis(300));
+        builder.idle_timeout(Duration::from_secs(2));
+        builder.connect_timeout(Duration::from_secs(1));
         let config = builder.config().unwrap();
         let recorder = Recorder::default();
         let told = Arc::clone(&recorder.0);
@@ -247,12 +258,13 @@ mod tests {
         let plain = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = plain.local_addr().unwrap();
         std::thread::spawn(move || {
-            let answers: [&[u8]; 5] = [
+            let answers: [&[u8]; 6] = [
                 b"HTTP/1.1 400 no TLS here\r\n\r\n",
                 b"",
                 b"HTTP/1.1 200 x\r\ncontent-length: 9\r\n\r\n",
                 b"HTTP/1.1 ",
                 b"HTTP/1.1 ",
+                b"",
             ];
             let mut held = Vec::new();
             for (index, answer) in answers.into_iter().enumerate() {
@@ -271,5 +283,7 @@ mod tests {
         assert_eq!(told(&plain, LONG).await, ["failed"]);
         // The caller has no more time than that.
         assert_eq!(told(&plain, Duration::from_millis(50)).await, ["lost"]);
+        // A handshake that does not end is a connection that was not made.
+        assert_eq!(told(&tls, LONG).await, ["not connected"]);
     }
 }
