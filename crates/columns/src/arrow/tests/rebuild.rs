@@ -9,6 +9,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
 use arrow_schema::{DataType, Field, FieldRef, TimeUnit};
 use chrono::{DateTime, FixedOffset, NaiveDate};
+use serde_json::value::RawValue;
 use talentdata_core::RawRecord;
 use talentdata_core::json::{self, decoded};
 
@@ -45,21 +46,21 @@ pub(crate) fn spelt(text: &str) -> String {
 pub(crate) fn spelt_json(raw: &str) -> String {
     let (mut said, mut rest) = (String::new(), raw);
     while let Some(first) = rest.chars().next() {
-        let is_number = first.is_ascii_digit() || first == '-';
-        let ends_number = |letter: char| !letter.is_ascii_digit() && !"+-.eE".contains(letter);
-        let length = match first {
-            '"' => string_length(rest),
-            _ if is_number => rest.find(ends_number).unwrap_or(rest.len()),
-            _ => first.len_utf8(),
+        let scalar = || {
+            let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
+            values.next().unwrap().unwrap().get()
         };
-        let (token, behind) = rest.split_at(length);
+        let token = match first {
+            '"' | '-' | '0'..='9' => scalar(),
+            _ => &rest[..first.len_utf8()],
+        };
         said += &match first {
             // A lone surrogate is no text.
             '"' => decoded(token).map_or_else(|| token.to_owned(), |text| spelt(&text)),
-            _ if is_number => spelt_number(token),
+            '-' | '0'..='9' => spelt_number(token),
             _ => token.to_owned(),
         };
-        rest = behind;
+        rest = &rest[token.len()..];
     }
     said
 }
@@ -72,17 +73,6 @@ fn spelt_number(text: &str) -> String {
     let is_double = is_fraction && double.is_normal() && plain.1.len() <= 17;
     let value = is_double.then(|| decimal(&double.to_string()).unwrap());
     format!("<{:?}>", value.unwrap_or(plain))
-}
-
-/// The length of the string at the beginning, with its quotes.
-fn string_length(text: &str) -> usize {
-    let mut escaped = false;
-    let end = text.bytes().skip(1).position(|byte| {
-        let ends = byte == b'"' && !escaped;
-        escaped = byte == b'\\' && !escaped;
-        ends
-    });
-    end.unwrap() + 2
 }
 
 /// The rules written above `crate::arrow`.
@@ -132,7 +122,8 @@ fn native<T: ArrowPrimitiveType>(array: &ArrayRef, at: usize) -> T::Native {
     array.as_primitive::<T>().value(at)
 }
 
-fn value(field: &Field, array: &ArrayRef, at: usize) -> String {
+/// What a cell that is not empty says.
+pub(crate) fn value(field: &Field, array: &ArrayRef, at: usize) -> String {
     let is_json = metadata(field, "talentdata:content") == Some("json");
     match array.data_type() {
         DataType::Utf8 if is_json => spelt_json(array.as_string::<i32>().value(at)),
