@@ -118,9 +118,8 @@ struct Field {
 struct Numbers {
     /// Some with a fraction or an exponent.
     fractions: bool,
-    /// The least and the greatest of the whole ones, and whether there were others that not even this range holds.
+    /// The least and the greatest of the whole ones.
     whole: Option<(i128, i128)>,
-    beyond: bool,
 }
 
 #[derive(Default)]
@@ -248,7 +247,7 @@ impl Numbers {
             let (least, most) = self.whole.unwrap_or((number, number));
             self.whole = Some((least.min(number), most.max(number)));
         } else {
-            self.beyond = true;
+            return false;
         }
         text.parse().is_ok_and(f64::is_finite)
     }
@@ -257,10 +256,9 @@ impl Numbers {
         let (signed, unsigned) = (i64::MIN.into()..=i64::MAX.into(), 0..=u64::MAX.into());
         match self.whole {
             _ if self.fractions => Some(Kind::Number),
-            // Doubles would lose digits, which ids cannot spare.
-            _ if self.beyond => Some(Kind::Json),
             Some((a, b)) if signed.contains(&a) && signed.contains(&b) => Some(Kind::Integer),
             Some((a, b)) if unsigned.contains(&a) && unsigned.contains(&b) => Some(Kind::Unsigned),
+            // Doubles would lose digits, which ids cannot spare.
             whole => whole.map(|_| Kind::Json),
         }
     }

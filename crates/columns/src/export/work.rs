@@ -227,7 +227,12 @@ impl Growing {
     }
 
     pub(super) fn write_pending(&mut self) -> Result<()> {
-        self.file.write_all(&self.pending).at("write", &self.path)?;
+        let written = self.file.write_all(&self.pending);
+        if written.is_err() {
+            // Part of it may be in the file; another attempt begins at the same place.
+            self.file.seek(SeekFrom::Start(self.hasher.count())).ok();
+        }
+        written.at("write", &self.path)?;
         self.hasher.update(&self.pending);
         self.pending.clear();
         Ok(())

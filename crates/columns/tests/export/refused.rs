@@ -175,7 +175,10 @@ async fn another_key_is_refused_and_the_message_says_what_differs() {
     export.resume = false;
     let receipt = run(&export, &service.client).await.unwrap();
     assert_eq!(receipt.resumed, 0);
-    assert_eq!(fs::read_to_string(&place.path).unwrap(), service.lines());
+    assert_eq!(
+        fs::read_to_string(&place.path).unwrap(),
+        service.lines().await
+    );
     place.is_tidy();
 }
 
@@ -293,7 +296,10 @@ async fn the_second_of_two_exports_to_one_file_is_refused() {
     };
     let (outcome, ()) = tokio::join!(running, refused);
     assert_eq!(outcome.unwrap().resumed, 0);
-    assert_eq!(fs::read_to_string(&place.path).unwrap(), service.lines());
+    assert_eq!(
+        fs::read_to_string(&place.path).unwrap(),
+        service.lines().await
+    );
     run(&first, &service.client).await.unwrap();
 }
 
@@ -342,7 +348,7 @@ async fn a_link_stays_and_what_it_points_at_is_written() {
     assert!(work(&file, "data").exists() && !file.exists());
     run(&export, &service.client).await.unwrap();
     assert!(fs::symlink_metadata(link).unwrap().is_symlink());
-    assert_eq!(fs::read_to_string(&file).unwrap(), service.lines());
+    assert_eq!(fs::read_to_string(&file).unwrap(), service.lines().await);
     let left = names(place.directory.path());
     assert_eq!(left, ["elsewhere", "out", "second", "victim"]);
     assert_eq!(names(&link.with_file_name("elsewhere")), ["file"]);

@@ -2,9 +2,7 @@
 //! processes of their own, which can be killed and limited.
 
 use super::{export, run};
-use serde_json::{Value, json};
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use serde_json::json;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use talentdata_columns::export::{Export, Target};
@@ -14,6 +12,7 @@ use talentdata_sandbox::{Drift, Options, Sandbox, limit::Policy};
 pub(crate) struct Service {
     pub(crate) sandbox: Sandbox,
     pub(crate) client: Client,
+    pub(crate) contacts: u64,
 }
 
 impl Service {
@@ -27,15 +26,17 @@ impl Service {
         let sandbox = Sandbox::start(Options {
             records: [("contacts".to_owned(), contacts)].into(),
             policy: Policy::Unlimited,
-            max_limit: Some(10_000),
             faults: true,
             drift,
             ..Options::default()
         });
         let sandbox = sandbox.unwrap();
         let (id, secret) = (sandbox.client_id(), sandbox.client_secret());
-        let client = client(sandbox.base_url(), id, secret);
-        Service { sandbox, client }
+        Service {
+            client: client(sandbox.base_url(), id, secret),
+            sandbox,
+            contacts,
+        }
     }
 
     /// From the `from`th request for contacts on, every one fails with this status.
@@ -45,42 +46,19 @@ impl Service {
         self.sandbox.set_faults(&script.to_string()).unwrap();
     }
 
-    /// All contacts as JSON Lines, from a single page, which is larger than the client would ask for.
-    pub(crate) fn lines(&self) -> String {
-        #[derive(serde::Deserialize)]
-        struct Contacts<'a> {
-            #[serde(borrow)]
-            contacts: Vec<&'a serde_json::value::RawValue>,
+    /// All contacts as JSON Lines, from one page after the other.
+    pub(crate) async fn lines(&self) -> String {
+        let (list, mut lines) = (self.client.contacts().raw(), String::new());
+        for offset in (0..).step_by(100) {
+            let page = list.page(Some(100), offset).await.unwrap();
+            for record in &page.records {
+                lines += &format!("{}\n", record.as_str());
+            }
+            if !page.pagination.has_more {
+                break;
+            }
         }
-        let (id, secret) = (self.sandbox.client_id(), self.sandbox.client_secret());
-        let login = json!({"clientId": id, "clientSecret": secret}).to_string();
-        let token: Value =
-            serde_json::from_str(&self.ask("POST /v1/oauth/token", "", &login)).unwrap();
-        let token = token["access_token"].as_str().unwrap();
-        let bearer = format!("authorization: Bearer {token}\r\n");
-        let page = self.ask("GET /v1/contacts?limit=10000", &bearer, "");
-        let page: Contacts = serde_json::from_str(&page).unwrap();
-        let lines = page.contacts.iter();
-        lines.map(|record| format!("{}\n", record.get())).collect()
-    }
-
-    /// The body of the response to a request that the client would not send.
-    pub(crate) fn ask(&self, line: &str, header: &str, body: &str) -> String {
-        let address = self.sandbox.base_url().trim_start_matches("http://");
-        let mut socket = TcpStream::connect(address).unwrap();
-        let head = format!("{line} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n{header}");
-        let kind = "content-type: application/json";
-        let length = body.len();
-        write!(
-            socket,
-            "{head}{kind}\r\ncontent-length: {length}\r\n\r\n{body}"
-        )
-        .unwrap();
-        let mut answer = String::new();
-        socket.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        assert!(head.starts_with("HTTP/1.1 200 "), "{answer}");
-        body.to_owned()
+        lines
     }
 
     /// A process that runs an export, after `limits` of the shell.
