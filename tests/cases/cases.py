@@ -27,9 +27,10 @@ def read(name):
 
 def compare(expect, found, requests, secret, shown):
     """Compares the response, `{"records", "completeness", "value"}`, or the error, and looks for secrets in what is shown."""
-    assert "CANARY" not in shown and secret not in shown, f"a secret is in: {shown}"
+    assert "CANARY" not in shown.upper() and secret not in shown, f"a secret is in: {shown}"
     if "error" in expect:
         assert "message" in found, f"no error, not {expect['error']}"
+        assert len(found["message"]) < 1000 and found["message"].isprintable(), found["message"]
         for name, wanted in expect["error"].items():
             if name == "says":
                 assert all(text in found["message"] for text in wanted), found["message"]

@@ -1,7 +1,8 @@
-//! The commands that print one response.
+//! Commands that go well: what they print, and the files that they write.
 
-use crate::support::{Trial, code, program, requests, run, trial};
+use crate::support::{Trial, code, names, program, requests, run, trial};
 use serde_json::{Value, json};
+use std::io::Read;
 use talentdata_core::ErrorKind;
 use talentdata_core::types::{CategoryName, Resource};
 use talentdata_sandbox::Options;
@@ -26,32 +27,25 @@ fn resources_are_those_of_the_spec() {
 }
 
 #[test]
-fn version_needs_no_credentials_and_asks_for_no_token() {
+fn version_needs_no_credentials_and_check_asks_for_all_known_categories_or_those_named() {
     let trial = trial(&[]);
     let url = trial.sandbox.base_url();
     let without = run(&mut program(&format!("--base-url {url} version"))).json();
     assert_eq!(without, trial.run("version").json());
     assert!(without["endpoints"]["taxonomy"]["model_version"].is_string());
     assert_eq!(trial.sandbox.stats().token_posts, 0);
-}
-
-#[test]
-fn check_asks_for_all_known_categories_or_those_named() {
-    let trial = trial(&[]);
-    let asked = |categories: &str| {
-        let answer = trial.run(&format!("check --client-version 1.8.2 {categories}"));
-        let answer = answer.json();
-        let entries = answer["endpointCompatibility"].as_object().unwrap();
-        let mut names: Vec<String> = entries.keys().cloned().collect();
-        names.sort();
-        names
-    };
     let mut known = CategoryName::KNOWN.to_vec();
     known.sort_unstable();
-    assert_eq!(asked(""), known);
-    assert_eq!(asked("matching"), ["matching"]);
-    let permissions = trial.run("permissions").json()["permissions"].clone();
-    let permissions = permissions.as_array().unwrap();
+    for (named, wanted) in [("", &known[..]), ("matching", &["matching"])] {
+        let checked = trial.run(&format!("check --client-version 1.8.2 {named}"));
+        let checked = checked.json();
+        let entries = checked["endpointCompatibility"].as_object().unwrap();
+        let mut entries: Vec<&str> = entries.keys().map(String::as_str).collect();
+        entries.sort_unstable();
+        assert_eq!(entries, wanted);
+    }
+    let permissions = trial.run("permissions").json();
+    let permissions = permissions["permissions"].as_array().unwrap();
     assert!(permissions.contains(&json!("read:contacts")));
 }
 
@@ -93,22 +87,16 @@ fn a_plan_counts_the_pages_that_an_export_takes() {
         trial.run("export contacts --out - --receipt r");
         assert_eq!(trial.json("r")["pages"].to_string(), pages, "{size}");
     }
-}
-
-#[test]
-fn totals_without_bounds_are_added_up_without_an_overflow() {
+    // The sum of the largest totals does not overflow.
     let trial = trial(&[]);
-    let total = i64::MAX;
-    let rules = ["contacts", "vacancies", "pools"].map(|list| {
-        let body = format!(
-            r#"{{"{list}":[{{"id":"a"}}],"pagination":{{"total":{total},"limit":1,"offset":0,"hasMore":false}}}}"#
-        );
-        json!({"match": {"path": format!("/v1/{list}")}, "reply": {"body": body}})
-    });
-    let script = json!({"rules": rules}).to_string();
-    trial.sandbox.set_faults(&script).unwrap();
-    let plan = trial.run("plan contacts vacancies pools");
-    let sum = plan.quiet().lines().last().unwrap_or_default();
+    let pagination = json!({"total": i64::MAX, "limit": 1, "offset": 0, "hasMore": false});
+    let page = json!({"contacts": [{"id": "a"}], "pagination": pagination});
+    trial.fault(
+        json!({"method": "GET"}),
+        json!({"status": 200, "body": page}),
+    );
+    let ended = trial.run("plan contacts vacancies pools");
+    let sum = ended.quiet().lines().last().unwrap_or_default();
     assert!(sum.contains(&u64::MAX.to_string()), "{sum}");
 }
 
@@ -163,14 +151,62 @@ fn a_file_matches_until_a_record_is_altered() {
     std::fs::rename(trial.path("lists/pools.jsonl"), trial.path("others.jsonl")).unwrap();
     let other = trial.run("verify others.jsonl r.json");
     other.error(2, "only of contacts.jsonl, pools.jsonl");
-    for format in ["jsonl", "csv", "parquet", "arrow"] {
-        let mut export = trial.command("export pools --out - --receipt r.json --format");
-        let piped = export.arg(format).output().unwrap();
-        std::fs::write(trial.path("piped"), piped.stdout).unwrap();
-        let written = trial.run("verify piped r.json").json()["written"].clone();
-        let of = (&written["file"], &written["format"]);
-        assert_eq!(of, (&Value::Null, &format.into()));
+    let piped = trial.run("export pools --out - --receipt r.json --format csv");
+    trial.write("piped", piped.quiet());
+    let written = &trial.run("verify piped r.json").json()["written"];
+    let of = (&written["file"], &written["format"]);
+    assert_eq!(of, (&Value::Null, &"csv".into()));
+}
+
+#[test]
+fn the_first_command_of_a_newcomer_works() {
+    let trial = trial(&[]);
+    let mut command = program("export contacts --sandbox --out contacts.jsonl");
+    let ended = run(command.current_dir(trial.directory.path()));
+    assert_eq!(
+        (ended.quiet(), trial.names()),
+        ("", vec!["contacts.jsonl".into()])
+    );
+    assert!(trial.read("contacts.jsonl").lines().count() > 1000);
+}
+
+#[test]
+fn nine_lists_in_one_run_share_one_token() {
+    let trial = trial(&[]);
+    let lists = Resource::ALL.map(Resource::name).join(" ");
+    trial
+        .run(&format!("export {lists} --out new/lists --receipt r.json"))
+        .quiet();
+    assert_eq!(trial.sandbox.stats().token_posts, 1);
+    let receipts = trial.json("r.json");
+    for (resource, receipt) in Resource::ALL.into_iter().zip(receipts.as_array().unwrap()) {
+        let text = trial.read(&format!("new/lists/{resource}.jsonl"));
+        let records = json!(text.lines().count());
+        let names = ["resource", "completeness", "records", "total_last"];
+        let wanted = [
+            json!(resource.name()),
+            json!("proven"),
+            records.clone(),
+            records,
+        ];
+        assert_eq!(names.map(|name| receipt[name].clone()), wanted);
     }
+    assert_eq!(names(&trial.path("new/lists")).len(), Resource::ALL.len());
+}
+
+#[test]
+fn a_pipe_gets_the_receipt_and_stays_one() {
+    let trial = trial(&[("pools", 5)]);
+    let mut pipe = trial.stalled_pipe("pipe");
+    trial
+        .run("export pools --out new.jsonl --receipt pipe")
+        .quiet();
+    assert_eq!(trial.names(), ["new.jsonl", "pipe"]);
+    assert!(!trial.path("pipe").metadata().unwrap().is_file());
+    let mut receipt = [0; 4096];
+    let length = pipe.read(&mut receipt).unwrap();
+    let receipt: Value = serde_json::from_slice(&receipt[..length]).unwrap();
+    assert_eq!(receipt["records"], 5);
 }
 
 /// What is printed and written as JSON, as docs/results.schema.json describes it; TALENTDATA_WRITE=1 writes that file.

@@ -5,7 +5,6 @@
 
 mod answers;
 mod endings;
-mod export;
 #[cfg(target_os = "linux")]
 mod memory;
 mod mirror;

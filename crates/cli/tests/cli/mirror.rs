@@ -15,20 +15,19 @@ fn alone(trial: &Trial, words: &str) -> Ended {
 #[test]
 fn a_mirror_reports_what_has_changed_and_gives_back_what_was() {
     let trial = trial(&[("contacts", 250), ("pools", 20)]);
+    let sandbox = &trial.sandbox;
     assert_eq!(trial.run(&format!("{SYNC} --receipt r.json")).quiet(), "");
     let receipts = trial.json("r.json");
     assert_eq!(receipts[0]["generation"], 1);
     assert_eq!(receipts[0]["changes"]["insert"], 250);
     assert_eq!(receipts[1]["scan"]["completeness"], "proven");
     trial.run("export contacts --out archive.jsonl").quiet();
-    trial
-        .sandbox
-        .change("contacts", Change::DeleteFirst(2))
-        .unwrap();
-    trial.sandbox.change("contacts", Change::Update(3)).unwrap();
+    sandbox.change("contacts", Change::DeleteFirst(2)).unwrap();
+    sandbox.change("contacts", Change::Update(3)).unwrap();
     trial.run(SYNC).quiet();
 
-    let changes = alone(&trial, "changes contacts --since 1 --from m.db");
+    let alone = |words: &str| alone(&trial, words);
+    let changes = alone("changes contacts --since 1 --from m.db");
     let lines = changes.quiet().lines();
     let lines = lines.map(|line| serde_json::from_str::<Value>(line).unwrap());
     let deleted: Vec<Value> = lines.filter(|line| line["op"] == "delete").collect();
@@ -36,37 +35,31 @@ fn a_mirror_reports_what_has_changed_and_gives_back_what_was() {
     assert_eq!(deleted[0]["key"], deleted[0]["record"]["id"]);
     assert!(deleted[0]["last_seen"].as_str() < deleted[0]["seen"].as_str());
     for format in ["jsonl", "csv", "parquet", "arrow"] {
-        let was = format!("--as-of 1 --out was.{format} --receipt {format}.json");
-        alone(&trial, &format!("export contacts --from m.db {was}")).quiet();
-        alone(&trial, &format!("verify was.{format} {format}.json")).json();
-        let changes = format!("changes.{format}");
-        alone(
-            &trial,
-            &format!("changes contacts --from m.db --out {changes}"),
-        )
-        .quiet();
-        assert!(fs::metadata(trial.path(&changes)).unwrap().len() > 250);
+        let was = format!("--as-of 1 --out was.{format} --receipt r.json");
+        alone(&format!("export contacts --from m.db {was}")).quiet();
+        alone(&format!("verify was.{format} r.json")).json();
+        let changes = format!("changes contacts --from m.db --out changes.{format}");
+        alone(&changes).quiet();
+        let written = trial.path(&format!("changes.{format}"));
+        assert!(fs::metadata(written).unwrap().len() > 250);
     }
     assert!(trial.read("was.jsonl") == trial.read("archive.jsonl"));
-    let now = alone(&trial, "export contacts --out - --from m.db");
+    let now = alone("export contacts --out - --from m.db");
     assert_eq!(now.quiet().lines().count(), 248);
-    alone(&trial, "verify m.db").json();
+    alone("verify m.db").json();
+    let other = "sync contacts --to m.db --sandbox";
     for (words, word) in [
         ("changes contacts --since 3 --from m.db", "since"),
         ("changes vacancies --from m.db", "vacancies"),
         ("export contacts --as-of 3 --from m.db --out -", "as_of"),
-        (
-            "sync contacts --to m.db --sandbox",
-            "sync into another file",
-        ),
+        (other, "sync into another file"),
     ] {
-        alone(&trial, words).error(2, word);
+        alone(words).error(2, word);
     }
-    alone(&trial, "forget contacts --from m.db").quiet();
-    alone(&trial, "changes contacts --from m.db").error(2, "does not have contacts");
-    trial
-        .run("sync pools --to .")
-        .error(32, "a mirror is one file");
+    alone("forget contacts --from m.db").quiet();
+    alone("changes contacts --from m.db").error(2, "does not have contacts");
+    let folder = trial.run("sync pools --to .");
+    folder.error(32, "a mirror is one file");
 }
 
 #[test]

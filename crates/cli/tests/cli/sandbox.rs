@@ -32,11 +32,10 @@ fn it_serves_until_standard_input_is_closed() {
     assert_eq!((&page["total"], &page["limit"]), (&123.into(), &7.into()));
     let page = &ask(&ready, "page contacts").json()["pagination"];
     assert_eq!(page["total"], 4);
-    let port = ready["base_url"]
+    let (_, port) = ready["base_url"]
         .as_str()
         .unwrap()
-        .rsplit(':')
-        .next()
+        .rsplit_once(':')
         .unwrap();
     run(&mut program(&format!("sandbox --port {port}"))).error(32, "sandbox");
     drop(child.stdin.take());

@@ -31,13 +31,8 @@ fn the_secret_comes_from_standard_input_a_file_or_a_profile_that_nobody_else_can
 
     fs::create_dir(trial.path("talentdata")).unwrap();
     let profile = "talentdata/profiles.toml";
-    let rows = [
-        ("base_url", url),
-        ("client_id", id),
-        ("client_secret", secret),
-    ];
-    let rows = rows.map(|(name, value)| format!("{name} = {value:?}\n"));
-    trial.write(profile, &format!("[mine]\n{}", rows.concat()));
+    let rows = format!("base_url = {url:?}\nclient_id = {id:?}\nclient_secret = {secret:?}\n");
+    trial.write(profile, &format!("[mine]\n{rows}"));
     fs::set_permissions(trial.path(profile), Permissions::from_mode(0o600)).unwrap();
     let mut command = program("permissions --profile mine");
     run(command.env("XDG_CONFIG_HOME", trial.directory.path())).json();
@@ -60,14 +55,9 @@ fn no_log_line_at_any_level_holds_the_secret_or_a_token() {
     for word in ["talentdata_core", "the response began"] {
         assert!(said.contains(word), "{said}");
     }
-    for third in [
-        "hyper",
-        "reqwest",
-        "rustls",
-        "tower",
-        trial.sandbox.client_secret(),
-    ] {
-        assert!(!said.contains(third), "{third}: {said}");
+    let libraries = ["hyper", "reqwest", "rustls", "tower"].into_iter();
+    for word in libraries.chain([trial.sandbox.client_secret()]) {
+        assert!(!said.contains(word), "{word}: {said}");
     }
     // The sandbox's tokens are 48 hexadecimal digits, which it does not show; nothing else is as long.
     let mut words = said.split(|letter: char| !letter.is_ascii_hexdigit());

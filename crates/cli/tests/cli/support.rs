@@ -1,11 +1,13 @@
 //! Starts the program with nothing of this machine's settings, and a sandbox for it.
 
+#[allow(dead_code, reason = "shared with the tests of the client")]
+#[path = "../../../core/tests/client/stub.rs"]
+pub(crate) mod stub;
+
 pub(crate) use rustix::process::Signal;
 use rustix::process::{Pid, kill_process};
 use serde_json::{Value, json};
 use std::fs;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
@@ -220,13 +222,6 @@ pub(crate) fn code(kind: ErrorKind) -> i32 {
 
 /// The requests that the sandbox has seen.
 pub(crate) fn requests(sandbox: &Sandbox) -> Vec<Value> {
-    let address = sandbox.base_url().strip_prefix("http://").unwrap();
-    let mut socket = TcpStream::connect(address).unwrap();
-    let head = format!("GET /__requests HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
-    socket.write_all(head.as_bytes()).unwrap();
-    let mut answer = String::new();
-    socket.read_to_string(&mut answer).unwrap();
-    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-    let seen: Value = serde_json::from_str(body).unwrap();
+    let seen: Value = serde_json::from_str(&stub::get(sandbox.base_url(), "/__requests")).unwrap();
     seen["requests"].as_array().unwrap().clone()
 }

@@ -13,10 +13,8 @@ fn shown(mut command: Command, attach: fn(&mut Command, File) -> &mut Command) -
     grantpt(&master).unwrap();
     unlockpt(&master).unwrap();
     let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
-    attach(
-        &mut command,
-        File::options().read(true).write(true).open(name).unwrap(),
-    );
+    let screen = File::options().read(true).write(true).open(name);
+    attach(&mut command, screen.unwrap());
     let mut child = command.env("TERM", "xterm").spawn().unwrap();
     // The command holds the screen open, too.
     drop(command);
@@ -43,12 +41,11 @@ fn progress_and_a_summary_are_shown_over_all_lists() {
     }
     let command = trial.command("sync contacts pools --to m.db");
     let text = shown(command, |command, screen| command.stderr(screen));
-    for word in [
-        "contacts: sync 1: 1500 records, 1500 inserted",
-        "pools: sync 1: 500",
-    ] {
-        assert!(text.contains(word), "{text}");
-    }
+    let summary = "contacts: sync 1: 1500 records, 1500 inserted";
+    assert!(
+        text.contains(summary) && text.contains("pools: sync 1: 500"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -57,10 +54,8 @@ fn text_of_the_service_cannot_drive_the_terminal() {
     let answer = json!({
         "version": "1\u{9b}31m", "apiStatus": "\u{1b}]0;x\u{7}", "endpoints": {}, "\u{202e}": 1
     });
-    trial.fault(
-        json!({"path": "/v1/version"}),
-        json!({"body": answer.to_string()}),
-    );
+    let reply = json!({"body": answer.to_string()});
+    trial.fault(json!({"path": "/v1/version"}), reply);
     let command = trial.command("version");
     let text = shown(command, |command, screen| command.stdout(screen));
     let drives = ['\u{9b}', '\u{1b}', '\u{7}', '\u{202e}'];

@@ -1,11 +1,13 @@
 //! What a network may do: names that lead elsewhere, proxies, old TLS, responses that never come to their point.
 
 use crate::stub::{self, PERMISSIONS, tell};
-use std::io::{ErrorKind as IoErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind as IoErrorKind, Read, Write};
 use std::net::TcpListener;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::Receiver;
+use std::thread::JoinHandle;
 use std::time::Duration;
 use talentdata_core::ErrorKind;
 
@@ -59,69 +61,73 @@ fn localhost_is_this_machine_whatever_the_name_service_says() {
     assert_eq!(outcome, "done");
 }
 
-#[test]
-fn what_is_meant_for_this_machine_goes_through_no_proxy() {
+/// An address that is taken, and where nothing listens, for as long as the socket lives.
+fn nobody() -> (tokio::net::TcpSocket, u16) {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let port = socket.local_addr().unwrap().port();
+    (socket, port)
+}
+
+#[tokio::test]
+async fn what_is_meant_for_this_machine_goes_through_no_proxy_and_the_rest_as_it_is_set() {
     let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", proxy.local_addr().unwrap());
-    let variables = [
+    let names = [
         "https_proxy",
         "HTTPS_PROXY",
         "http_proxy",
         "HTTP_PROXY",
         "ALL_PROXY",
     ];
-    let environment = variables.map(|name| (name, address.as_str()));
-    for host in ["127.0.0.1", "localhost"] {
-        let service = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = service.local_addr().unwrap().port();
-        let visited = std::thread::spawn(move || service.accept().is_ok());
-        // It speaks no TLS, which is as far as this has to go.
-        let outcome = outcome_of(&format!("https://{host}:{port}"), &environment);
-        assert!(!was_visited(&proxy), "{host}: {outcome}");
-        assert!(visited.join().unwrap(), "{host}: {outcome}");
+    let all = names.map(|name| (name, address.as_str()));
+    let (_taken, port) = nobody();
+    let [here, localhost] = ["127.0.0.1", "localhost"].map(|host| format!("https://{host}:{port}"));
+    for (base_url, more) in [
+        (&*here, None),
+        (&*localhost, None),
+        // The setting goes before the environment. The name is known nowhere.
+        ("https://talent.invalid", Some(("TALENTDATA_PROXY", "none"))),
+        (
+            "https://talent.invalid",
+            Some(("NO_PROXY", "other.example, .invalid")),
+        ),
+    ] {
+        let environment: Vec<_> = all.into_iter().chain(more).collect();
+        let outcome = outcome_of(base_url, &environment);
+        assert!(!was_visited(&proxy), "{base_url}: {outcome}");
+        let wanted = format!("cannot connect to {base_url}: ");
+        assert!(outcome.starts_with(&wanted), "{outcome}");
     }
-    // The setting goes before the environment.
-    let none = [environment[1], ("TALENTDATA_PROXY", "none")];
-    // The name is known nowhere.
-    let outcome = outcome_of("https://talent.invalid", &none);
-    assert!(!was_visited(&proxy), "{outcome}");
-    let wanted = "cannot connect to https://talent.invalid: ";
-    assert!(outcome.contains(wanted), "{outcome}");
-    let excluded = [environment[1], ("NO_PROXY", "other.example, .invalid")];
-    let outcome = outcome_of("https://talent.invalid", &excluded);
-    assert!(!was_visited(&proxy), "{outcome}");
-    assert!(outcome.contains(wanted), "{outcome}");
     proxy.set_nonblocking(false).unwrap();
-    let (_, asked) = answers(proxy, "", std::sync::mpsc::channel().1);
-    let outcome = outcome_of("https://talent.example", &environment);
-    let asked = asked.join().unwrap();
-    let wanted = "CONNECT talent.example:443 ";
-    assert!(asked.starts_with(wanted), "{asked} {outcome}");
+    let asked = answers(proxy, "", None);
+    let outcome = outcome_of("https://talent.example", &all);
+    assert!(asked.join().unwrap().starts_with(CONNECT), "{outcome}");
     let wanted = format!("through the proxy {address}");
     assert!(outcome.contains(&wanted), "{outcome}");
 }
 
-/// The port of a proxy that answers one request so, and ends the connection when `hold` is dropped; and what it was asked.
+/// How a proxy is asked for the service.
+const CONNECT: &str = "CONNECT talent.example:443 ";
+
+/// A proxy that answers one request so, and then ends the connection, or holds it until the sender is dropped; what it was
+/// asked.
 fn answers(
     proxy: TcpListener,
     answer: &'static str,
-    hold: std::sync::mpsc::Receiver<()>,
-) -> (u16, std::thread::JoinHandle<String>) {
-    let port = proxy.local_addr().unwrap().port();
-    let asked = std::thread::spawn(move || {
+    hold: Option<Receiver<()>>,
+) -> JoinHandle<String> {
+    std::thread::spawn(move || {
         let (mut socket, _) = proxy.accept().unwrap();
-        let mut asked = Vec::new();
-        while !asked.ends_with(b"\r\n\r\n") {
-            let mut byte = [0];
-            socket.read_exact(&mut byte).unwrap();
-            asked.extend(byte);
+        let mut asked = String::new();
+        let mut lines = BufReader::new(socket.try_clone().unwrap());
+        while !asked.ends_with("\r\n\r\n") {
+            lines.read_line(&mut asked).unwrap();
         }
         socket.write_all(answer.as_bytes()).unwrap();
-        // Nothing is ever sent.
-        let _ = hold.recv();
-        String::from_utf8(asked).unwrap()
-    });
-    (port, asked)
+        let _ = hold.map(|hold| hold.recv());
+        asked
+    })
 }
 
 /// The proxy refuses, or connects, and then the service does not answer, or ends the connection; or it is not there.
@@ -129,25 +135,19 @@ fn answers(
 async fn every_error_names_the_proxy_and_none_its_password() {
     const REFUSED: &str = "HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n";
     const CONNECTED: &str = "HTTP/1.1 200 Connection established\r\n\r\n";
-    for (answer, silent, wanted) in [
+    for (answer, is_silent, wanted) in [
         (Some(CONNECTED), true, "timed out connecting to"),
         (Some(CONNECTED), false, "cannot connect to"),
         (Some(REFUSED), false, "cannot connect to"),
         (None, false, "cannot connect to"),
     ] {
         let (hold, held) = std::sync::mpsc::channel();
-        let keep = silent.then_some(hold);
-        // Taken, and nothing listens there.
-        let nobody = tokio::net::TcpSocket::new_v4().unwrap();
-        nobody.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-        let proxy = || TcpListener::bind("127.0.0.1:0").unwrap();
-        let (port, asked) = match answer {
-            Some(answer) => {
-                let (port, asked) = answers(proxy(), answer, held);
-                (port, Some(asked))
-            }
-            None => (nobody.local_addr().unwrap().port(), None),
-        };
+        let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (_taken, mut port) = nobody();
+        let asked = answer.map(|answer| {
+            port = proxy.local_addr().unwrap().port();
+            answers(proxy, answer, is_silent.then_some(held))
+        });
         let mut settings = stub::settings("https://talent.example");
         settings
             // What others meet at this address is theirs.
@@ -157,15 +157,15 @@ async fn every_error_names_the_proxy_and_none_its_password() {
             .max_attempts(1);
         let client = settings.build().unwrap();
         let error = client.version().await.unwrap_err();
-        drop(keep);
+        drop(hold);
         let wanted =
             format!("{wanted} https://talent.example through the proxy http://127.0.0.1:{port}");
         assert!(error.message().starts_with(&wanted), "{error}");
         let shown = format!("{error:?} {client:?}");
         assert!(!shown.contains("CANARY"), "{shown}");
-        if let Some(asked) = asked {
-            let asked = asked.join().unwrap().to_lowercase();
-            assert!(asked.starts_with("connect talent.example:443 "), "{asked}");
+        if let Some(asked) = asked.map(|asked| asked.join().unwrap()) {
+            assert!(asked.starts_with(CONNECT), "{asked}");
+            let asked = asked.to_lowercase();
             assert!(asked.contains("proxy-authorization: basic "), "{asked}");
         }
     }

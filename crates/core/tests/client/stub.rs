@@ -7,8 +7,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::Arc;
-use talentdata_core::Client;
 use talentdata_core::settings::Builder;
+use talentdata_core::{Client, Error};
 
 /// The secret of its clients.
 pub(crate) const SECRET: &str = "CANARY-secret";
@@ -142,6 +142,17 @@ pub(crate) fn settings(base_url: &str) -> Builder {
         .client_id("me")
         .client_secret(SECRET);
     builder
+}
+
+/// How many contacts a scan delivers.
+pub(crate) async fn count(client: &Client) -> Result<u64, Error> {
+    let mut scan = client.contacts().list();
+    let mut records = 0;
+    while let Some(record) = scan.next().await {
+        record?;
+        records += 1;
+    }
+    Ok(records)
 }
 
 /// What a sandbox tells of itself.
