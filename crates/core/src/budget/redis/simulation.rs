@@ -513,9 +513,9 @@ fn goals_beside_others_and_in_an_outage() {
         scans 3 background 1: 94.5 92.5 92.0 90.0 96.0: 0 1
         scans 1 share 0.25: 24.0 24.0 24.0 24.0 24.0: 0 1
         neighbour_every 0.1 seconds 120: 70.0 68.0 66.0 66.0 80.0: 0.02 1
-        outage 1 scans 1 seeds 10: - - - - 54.0: 0 1
-        outage 1 scans 4 seeds 10: - - - - 54.0: 0 1
-        outage 1 scans 10 seeds 10: - - - - 54.0: 0 1",
+        outage 1 scans 1 seeds 10: - - - - 40.0: 0 1
+        outage 1 scans 4 seeds 10: - - - - 40.0: 0 1
+        outage 1 scans 10 seeds 10: - - - - 40.0: 0 1",
     );
 }
 
