@@ -8,10 +8,11 @@ use talentdata_core::budget::BudgetState;
 use talentdata_core::{Builder, Client, ScanOptions};
 use talentdata_sandbox::limit::Policy;
 use talentdata_sandbox::{Options, Sandbox};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Tells a process that it is a member, and what it needs.
+/// Tells a process that it is a member, and what it needs; the test that it is started as.
 const MEMBER: &str = "TALENTDATA_TEST_BUDGET_MEMBER";
+const TEST: &str = "share::processes_share_a_server_that_is_far_away";
 /// Records of a page, so few that pages cost little time, and how many of them are new: pages overlap.
 const PAGE: u64 = 10;
 const NEW: usize = 9;
@@ -19,15 +20,19 @@ const NEW: usize = 9;
 const PAUSE: Duration = Duration::from_millis(300);
 /// So long a member waits for contact at the end.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Between two things that happen, in milliseconds.
+pub(crate) const PHASE: u64 = 1500;
+/// Nobody may wait so long for a page, in milliseconds, however busy the machine is.
+const HANG: u64 = 8000;
 
 /// Held by tests with many processes: more than three at a time would hold each other up.
-pub(crate) static BUSY: Semaphore = Semaphore::const_new(3);
+static BUSY: Semaphore = Semaphore::const_new(3);
 
 /// What a member does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Kind {
     Scan,
-    /// At least one.
+    /// At least one call.
     Single,
 }
 
@@ -40,14 +45,13 @@ struct Task {
     until: u64,
 }
 
-/// What a member prints: when each page came, and how long each single call took, all in milliseconds; what a receipt
-/// says of its budget; and whether it reaches the budget at the end, where it has time for that.
+/// What a member prints: when it was served, in milliseconds since the Unix epoch; what a receipt says of its budget; and
+/// whether it reaches the budget at the end, where it has time for that.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Report {
-    pub(crate) pages: Vec<u64>,
-    pub(crate) calls: Vec<u64>,
+    pub(crate) served: Vec<u64>,
     pub(crate) budget: Value,
-    pub(crate) has_contact: bool,
+    has_contact: bool,
 }
 
 impl Report {
@@ -62,19 +66,114 @@ pub(crate) fn milliseconds() -> u64 {
     u64::try_from(since.unwrap().as_millis()).unwrap()
 }
 
-/// A service with the documented limit, and a list that takes longer than any test.
-pub(crate) fn service(policy: Policy) -> Sandbox {
-    Sandbox::start(Options {
-        records: [("contacts".to_owned(), 400_000)].into(),
-        policy,
-        latency: Duration::from_millis(20),
-        ..Options::default()
-    })
-    .unwrap()
+/// A service with the documented limit, a list that takes longer than any test, and members.
+pub(crate) struct Company {
+    pub(crate) sandbox: Sandbox,
+    pub(crate) members: Vec<Child>,
+    pub(crate) began: u64,
+    _busy: SemaphorePermit<'static>,
 }
 
-pub(crate) fn settings(service: &[String; 3], budget: &str) -> Builder {
-    let [base_url, id, secret] = service;
+impl Company {
+    pub(crate) async fn new(policy: Policy) -> Self {
+        let busy = BUSY.acquire().await.unwrap();
+        let options = Options {
+            records: [("contacts".to_owned(), 400_000)].into(),
+            policy,
+            latency: Duration::from_millis(20),
+            ..Options::default()
+        };
+        Company {
+            sandbox: Sandbox::start(options).unwrap(),
+            members: Vec::new(),
+            began: milliseconds(),
+            _busy: busy,
+        }
+    }
+
+    fn service(&self) -> [String; 3] {
+        let sandbox = &self.sandbox;
+        [
+            sandbox.base_url(),
+            sandbox.client_id(),
+            sandbox.client_secret(),
+        ]
+        .map(str::to_owned)
+    }
+
+    pub(crate) fn settings(&self, budget: &str) -> Builder {
+        settings(&self.service(), budget)
+    }
+
+    /// What people are shown of the budget.
+    pub(crate) fn shown(&self, budget: &str) -> BudgetState {
+        let config = self.settings(budget).config().unwrap();
+        config.budget_state().unwrap()
+    }
+
+    /// When this phase begins.
+    pub(crate) fn time_of(&self, phase: u64) -> u64 {
+        self.began + PHASE * phase
+    }
+
+    /// Waits until this phase begins.
+    pub(crate) async fn phase(&self, phase: u64) {
+        let left = self.time_of(phase).saturating_sub(milliseconds());
+        tokio::time::sleep(Duration::from_millis(left)).await;
+    }
+
+    /// The command that starts a member which ends after so many phases.
+    pub(crate) fn command(&self, kind: Kind, budget: &str, phases: u64) -> Command {
+        let task = Task {
+            service: self.service(),
+            budget: budget.to_owned(),
+            kind,
+            until: if phases > 0 { self.time_of(phases) } else { 0 },
+        };
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args([TEST, "--exact", "--nocapture"]);
+        command.env(MEMBER, serde_json::to_string(&task).unwrap());
+        command.stdout(Stdio::piped());
+        command
+    }
+
+    /// So many processes join this budget.
+    pub(crate) fn join(&mut self, count: usize, kind: Kind, budget: &str, phases: u64) {
+        let mut command = self.command(kind, budget, phases);
+        let members = (0..count).map(|_| command.spawn().unwrap());
+        self.members.extend(members);
+    }
+
+    /// What the members have printed. Each must have begun, and none may have hung before the end of this phase; of all requests, this
+    /// part may have been refused.
+    pub(crate) fn reports(&mut self, phases: u64, max_refused: f64) -> Vec<Report> {
+        let reports: Vec<Report> = self.members.drain(..).map(report).collect();
+        for report in &reports {
+            let mut served = report.served.clone();
+            served.push(self.time_of(phases));
+            for pair in served.windows(2) {
+                let hangs = pair[1].saturating_sub(pair[0]);
+                assert!(hangs < HANG, "a member hangs for {hangs} ms");
+            }
+            assert!(report.has_contact, "{}", report.budget);
+        }
+        let stats = self.sandbox.stats();
+        let refused = stats.limited as f64 / stats.requests as f64;
+        assert!(refused <= max_refused, "{stats:?}");
+        reports
+    }
+}
+
+impl Drop for Company {
+    fn drop(&mut self) {
+        for member in &mut self.members {
+            let _ = member.kill();
+            let _ = member.wait();
+        }
+    }
+}
+
+fn settings([base_url, id, secret]: &[String; 3], budget: &str) -> Builder {
     let mut settings = Client::builder();
     settings
         .base_url(base_url)
@@ -85,68 +184,10 @@ pub(crate) fn settings(service: &[String; 3], budget: &str) -> Builder {
     settings
 }
 
-pub(crate) fn client(service: &[String; 3], budget: &str) -> Client {
-    settings(service, budget).build().unwrap()
-}
-
-/// What people are shown of the budget.
-pub(crate) fn shown(service: &[String; 3], budget: &str) -> BudgetState {
-    let config = settings(service, budget).config().unwrap();
-    config.budget_state().unwrap()
-}
-
-pub(crate) fn access(sandbox: &Sandbox) -> [String; 3] {
-    [
-        sandbox.base_url(),
-        sandbox.client_id(),
-        sandbox.client_secret(),
-    ]
-    .map(str::to_owned)
-}
-
-/// Processes of this test program that are members until then.
-pub(crate) fn members(
-    count: usize,
-    test: &str,
-    sandbox: &Sandbox,
-    budget: &str,
-    kind: Kind,
-    until: u64,
-) -> Vec<Child> {
-    let mut command = command(test, sandbox, budget, kind, until);
-    (0..count).map(|_| command.spawn().unwrap()).collect()
-}
-
-/// The command that starts it.
-pub(crate) fn command(
-    test: &str,
-    sandbox: &Sandbox,
-    budget: &str,
-    kind: Kind,
-    until: u64,
-) -> Command {
-    let task = Task {
-        service: access(sandbox),
-        budget: budget.to_owned(),
-        kind,
-        until,
-    };
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command
-        .args([test, "--exact", "--nocapture"])
-        .env(MEMBER, serde_json::to_string(&task).unwrap())
-        .stdout(Stdio::piped());
-    command
-}
-
 /// What a member has printed; it must have ended well.
-pub(crate) fn report(child: Child) -> Report {
-    let output = child.wait_with_output().unwrap();
-    assert!(
-        output.status.success(),
-        "a member ended with {}",
-        output.status
-    );
+pub(crate) fn report(member: Child) -> Report {
+    let output = member.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", output.status);
     let text = String::from_utf8(output.stdout).unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix("report: "));
     serde_json::from_str(line.unwrap()).unwrap()
@@ -172,43 +213,30 @@ pub(crate) async fn act_as_member() {
         return;
     };
     let task: Task = serde_json::from_str(&task).unwrap();
-    let client = client(&task.service, &task.budget);
-    let (mut pages, mut calls) = (Vec::new(), Vec::new());
-    let mut call = async || {
-        let began = Instant::now();
-        client.version().await.unwrap();
-        calls.push(u64::try_from(began.elapsed().as_millis()).unwrap());
-    };
-    match task.kind {
-        Kind::Scan => {
-            let mut scan = client.contacts().scan(ScanOptions {
-                page_size: Some(PAGE),
-                ..ScanOptions::default()
-            });
-            let mut records = 0;
-            while milliseconds() < task.until {
-                scan.next().await.unwrap().unwrap();
-                records += 1;
-                if records % NEW == 0 {
-                    pages.push(milliseconds());
+    let client = settings(&task.service, &task.budget).build().unwrap();
+    let mut scan = client.contacts().scan(ScanOptions {
+        page_size: Some(PAGE),
+        ..ScanOptions::default()
+    });
+    let mut served = Vec::new();
+    while served.is_empty() || milliseconds() < task.until {
+        match task.kind {
+            Kind::Scan => {
+                for _ in 0..NEW {
+                    scan.next().await.unwrap().unwrap();
                 }
             }
-        }
-        Kind::Single => loop {
-            call().await;
-            if milliseconds() >= task.until {
-                break;
+            Kind::Single => {
+                client.version().await.unwrap();
+                tokio::time::sleep(PAUSE).await;
             }
-            tokio::time::sleep(PAUSE).await;
-        },
+        }
+        served.push(milliseconds());
     }
-    let has_contact = task.until > 0 && has_contact(&client).await;
-    let budget = serde_json::to_value(client.budget()).unwrap();
     let report = Report {
-        pages,
-        calls,
-        budget,
-        has_contact,
+        served,
+        has_contact: task.until > 0 && has_contact(&client).await,
+        budget: serde_json::to_value(client.budget()).unwrap(),
     };
     println!("\nreport: {}", serde_json::to_string(&report).unwrap());
     std::process::exit(0);

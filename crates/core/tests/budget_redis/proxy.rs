@@ -1,23 +1,20 @@
 //! A way to a server that takes time, can be stalled, and can be led to another server.
 
-use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep, sleep_until};
-
-/// How often a way looks whether it is stalled, or leads elsewhere.
-const MOMENT: Duration = Duration::from_millis(20);
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep_until};
 
 /// The way.
 #[derive(Clone)]
 pub(crate) struct Proxy {
     pub(crate) port: u16,
     one_way: Duration,
-    stalled: Arc<AtomicBool>,
-    target: Arc<AtomicU16>,
+    /// The port that it leads to, and whether it is stalled.
+    state: watch::Sender<(u16, bool)>,
     heard: Arc<Mutex<Vec<u8>>>,
 }
 
@@ -34,8 +31,7 @@ impl Proxy {
         let proxy = Proxy {
             port: listener.local_addr().unwrap().port(),
             one_way,
-            stalled: Arc::default(),
-            target: Arc::new(AtomicU16::new(target)),
+            state: watch::Sender::new((target, false)),
             heard: Arc::default(),
         };
         let way = proxy.clone();
@@ -49,21 +45,22 @@ impl Proxy {
 
     /// Lets nothing through, or goes on.
     pub(crate) fn stall(&self, stalled: bool) {
-        self.stalled.store(stalled, Ordering::Relaxed);
+        self.state.send_modify(|state| state.1 = stalled);
     }
 
     /// Leads to another server from now on; connections to the one before end.
     pub(crate) fn lead_to(&self, port: u16) {
-        self.target.store(port, Ordering::Relaxed);
+        self.state.send_modify(|state| state.0 = port);
     }
 
-    /// All that was sent towards the server.
+    /// All that was sent over it.
     pub(crate) fn heard(&self) -> Vec<u8> {
         self.heard.lock().unwrap().clone()
     }
 
     async fn lead(self, near: TcpStream) {
-        let target = self.target.load(Ordering::Relaxed);
+        let mut state = self.state.subscribe();
+        let target = state.borrow().0;
         let Ok(far) = TcpStream::connect(("127.0.0.1", target)).await else {
             return;
         };
@@ -71,42 +68,29 @@ impl Proxy {
             stream.set_nodelay(true).unwrap();
         }
         let ((from_near, to_near), (from_far, to_far)) = (near.into_split(), far.into_split());
-        let is_elsewhere = async {
-            while self.target.load(Ordering::Relaxed) == target {
-                sleep(MOMENT).await;
-            }
-        };
         tokio::select! {
-            () = self.carry(from_near, to_far, true) => {}
-            () = self.carry(from_far, to_near, false) => {}
-            () = is_elsewhere => {}
+            () = self.carry(from_near, to_far) => {}
+            () = self.carry(from_far, to_near) => {}
+            _ = state.wait_for(|(now, _)| *now != target) => {}
         }
     }
 
     /// Carries what comes until one of the ends is closed.
-    async fn carry(
-        &self,
-        mut from: impl AsyncReadExt + Unpin,
-        mut to: impl AsyncWriteExt + Unpin,
-        towards_server: bool,
-    ) {
-        let (arrives, mut arrived) = mpsc::unbounded_channel::<(Instant, Vec<u8>)>();
+    async fn carry(&self, mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
+        let (arrives, mut arrived) = mpsc::unbounded_channel();
+        let mut state = self.state.subscribe();
         let read = async {
             let mut bytes = [0; 4096];
             while let Ok(length @ 1..) = from.read(&mut bytes).await {
-                if towards_server {
-                    self.heard.lock().unwrap().extend(&bytes[..length]);
-                }
-                let at = Instant::now() + self.one_way;
-                arrives.send((at, bytes[..length].to_vec())).unwrap();
+                let bytes = bytes[..length].to_vec();
+                self.heard.lock().unwrap().extend(&bytes);
+                let _ = arrives.send((Instant::now() + self.one_way, bytes));
             }
         };
         let write = async {
             while let Some((at, bytes)) = arrived.recv().await {
                 sleep_until(at).await;
-                while self.stalled.load(Ordering::Relaxed) {
-                    sleep(MOMENT).await;
-                }
+                let _ = state.wait_for(|(_, stalled)| !stalled).await;
                 if to.write_all(&bytes).await.is_err() {
                     return;
                 }

@@ -1,8 +1,8 @@
 //! TLS to the server: a certificate that is trusted works, another one is refused, and the password waits for it.
 
-use crate::members::{Kind, Report, act_as_member, command, report, service};
+use crate::members::{Company, Kind, report};
 use crate::proxy::Proxy;
-use crate::server::Server;
+use crate::server::{PROGRAMS, Server};
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -48,23 +48,6 @@ async fn terminator(target: u16) -> u16 {
     port
 }
 
-/// What one call of a process says that trusts the certificates in this file; and what was heard on the network, and
-/// behind TLS.
-async fn called(test: &str, host: &str, trusted: &str) -> (Report, Vec<u8>, Vec<u8>) {
-    let server = Server::valkey(&["--requirepass", PASSWORD]).await;
-    let behind = Proxy::to(server.port).await;
-    let before = Proxy::to(terminator(behind.port).await).await;
-    let sandbox = service(Policy::TokenBucket);
-    let budget = format!("rediss://:{PASSWORD}@{host}:{}", before.port);
-    let mut command = command(test, &sandbox, &budget, Kind::Single, 0);
-    command
-        .env("SSL_CERT_FILE", file(trusted))
-        .env_remove("SSL_CERT_DIR");
-    let child = command.spawn().unwrap();
-    let report = tokio::task::spawn_blocking(|| report(child)).await.unwrap();
-    (report, before.heard(), behind.heard())
-}
-
 fn holds_password(heard: &[u8]) -> bool {
     let password = PASSWORD.as_bytes();
     heard.windows(password.len()).any(|part| part == password)
@@ -72,8 +55,10 @@ fn holds_password(heard: &[u8]) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_password_is_sent_once_the_certificate_is_trusted() {
-    act_as_member().await;
-    let test = "tls::the_password_is_sent_once_the_certificate_is_trusted";
+    let server = Server::start(PROGRAMS[0], |command| {
+        command.args(["--requirepass", PASSWORD]);
+    });
+    let company = Company::new(Policy::TokenBucket).await;
     for (host, trusted, is_taken) in [
         ("localhost", "authority.pem", true),
         ("127.0.0.1", "authority.pem", true),
@@ -84,7 +69,16 @@ async fn the_password_is_sent_once_the_certificate_is_trusted() {
         if host == "127.0.0.2" && !cfg!(target_os = "linux") {
             continue;
         }
-        let (report, before, behind) = called(test, host, trusted).await;
+        // What is heard on the network, and behind TLS, of one call by a process that trusts the certificates in the file.
+        let behind = Proxy::to(server.port).await;
+        let before = Proxy::to(terminator(behind.port).await).await;
+        let budget = format!("rediss://:{PASSWORD}@{host}:{}", before.port);
+        let mut member = company.command(Kind::Single, &budget, 0);
+        member
+            .env("SSL_CERT_FILE", file(trusted))
+            .env_remove("SSL_CERT_DIR");
+        let report = report(member.spawn().unwrap());
+        let (before, behind) = (before.heard(), behind.heard());
         assert!(!before.is_empty() && !holds_password(&before));
         let Some(reason) = report.budget["unreachable_reason"].as_str() else {
             assert!(
