@@ -23,13 +23,14 @@ const PRESENT: Duration = Duration::from_secs(10);
 const REMEMBERED: Duration = Duration::from_secs(60);
 
 /// Who goes before whom: in this order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum PriorityClass {
     /// A call that somebody waits for.
     Single,
     /// A page of a scan.
     Scan,
     /// A page of a scan in the background.
+    #[default]
     Background,
 }
 

@@ -48,7 +48,7 @@ struct Unreachable {
 }
 
 /// The member.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Member {
     settings: GateSettings,
     /// Whether it goes on while the server cannot be reached.
@@ -99,28 +99,11 @@ impl Member {
                 about: identity.about,
                 ..Ask::default()
             },
-            rules: Rules::default(),
-            pauses: Pauses::default(),
-            sends: 0,
-            failures: Failures::default(),
-            outage: Outage::default(),
-            moments: BTreeMap::new(),
             late: LATE,
-            last_sent: Time::ZERO,
-            in_flight: HashMap::new(),
-            last_minute: LastMinute::default(),
-            class: PriorityClass::Background,
-            waiting_since: None,
-            is_urgent: false,
-            question: None,
-            asked_class: PriorityClass::Background,
-            again: Time::ZERO,
-            granted: Time::ZERO,
-            round_trip: Duration::ZERO,
             members: 1,
             rate,
-            unreachable: None,
             random: fastrand::Rng::with_seed(identity.id),
+            ..Member::default()
         }
     }
 
