@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from dataclasses import dataclass
@@ -47,6 +48,14 @@ def run(command, codes=(0,), longest=LONGEST, **options):
     return Usage(used.ru_utime + used.ru_stime, time.monotonic() - started, peak or used.ru_maxrss / 1024)
 
 
+def read(command, **options):
+    """Runs a program; what it has used, and the lines of JSON that it has printed, one after the other."""
+    out = tempfile.TemporaryFile("w+")
+    usage = run(command, stdout=out, **options)
+    out.seek(0)
+    return usage, map(json.loads, out)
+
+
 def high_water_mark(process):
     """The largest resident memory of a process until now, in MiB, where the system tells it."""
     try:
@@ -64,7 +73,7 @@ class Tools:
         self.scratch = made / "bench"
         self.scratch.mkdir(exist_ok=True)
         release = made / "release"
-        packages = ["-p", "talentdata-cli", "-p", "talentdata-core", "-p", "talentdata-ffi-c"]
+        packages = [f"--package=talentdata-{name}" for name in ("cli", "core", "columns", "ffi-c")]
         commands.build("--release", *packages, "--lib", "--bins", "--examples")
         self.talentdata = release / "talentdata"
         self.scan, self.floor = release / "examples/bench_scan", release / "examples/bench_floor"

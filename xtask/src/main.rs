@@ -40,8 +40,8 @@ Usage: cargo xtask VERB
   dist python        wheel and source package, into target/dist/python
   docs               the manual as a site with a search, into target/docs
   bench              measure this client beside others, and write tests/bench/RESULTS.md
-  bench python       one section of it (sections: budget shared throughput syncs python)
-  bench --quick      measure less, and write nothing; bench python --quick does that for one section
+  bench shared       one section of it (sections: budget shared throughput syncs)
+  bench --quick      measure less, and write nothing; bench shared --quick does that for one section
 ";
 
 /// The tools in Python, by their verbs.
@@ -67,7 +67,7 @@ fn main() -> ExitCode {
             outputs::dry_run(&root(), Path::new(file)).map(done)
         }
         ["generate", "--spec", file, "--headers", directory] => {
-            let spec = spec::Spec::load_file(&root(), Path::new(file), file);
+            let spec = outputs::load(&root(), Path::new(file));
             spec.and_then(|spec| outputs::headers(&spec, Path::new(directory)))
                 .map(done)
         }
