@@ -6,9 +6,8 @@
 use super::member::Member;
 use super::server::{Reply, SOURCE};
 use super::test_server::{PROGRAMS, Server};
-use crate::budget::Take;
 use crate::budget::sharing::Identity;
-use crate::gate::{Endpoint, GateSettings, Outcome, PriorityClass, RateHeaders, Ticket};
+use crate::gate::{Endpoint, GateSettings, Outcome, PriorityClass, RateHeaders, Ticket, Turn};
 use fastrand::Rng;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -323,8 +322,8 @@ impl World {
             let take = actor.member.take(now, actor.class, Endpoint::Api);
             self.ask_if_due(index);
             match take {
-                Take::Now(ticket) => self.send(index, ticket),
-                Take::Wait { again, .. } | Take::Outage { again, .. } => {
+                Ok(Turn::Now(ticket)) => self.send(index, ticket),
+                Ok(Turn::Wait { again, .. }) if again < Duration::MAX => {
                     assert!(again > now, "a wait ends in the future");
                     // Timers fire a little late.
                     let late = MS.mul_f64(self.rng.f64());
@@ -336,7 +335,7 @@ impl World {
                         }
                     });
                 }
-                Take::AfterChange | Take::Unreachable(_) => return,
+                _ => return,
             }
         }
     }
