@@ -231,13 +231,13 @@ fn a_process_that_ends_in_order_is_not_counted_any_more() {
     wrong.error(code(ErrorKind::Auth), "");
     assert_eq!(members(), [], "a command that has failed");
     // An export that was stopped, and one that had no time to say so.
-    for signal in [Signal::INT, Signal::KILL] {
+    for (signal, code) in [(Signal::INT, Some(130)), (Signal::KILL, None)] {
         let mut command = command("export contacts --out -");
         let mut child = command.stdout(Stdio::null()).spawn().unwrap();
         let process = [Some(u64::from(child.id()))];
         wait_until(&mut child, || members() == process);
         send(&child, signal);
-        child.wait().unwrap();
+        assert_eq!(child.wait().unwrap().code(), code);
         let left = usize::from(signal == Signal::KILL);
         assert_eq!(members(), process[..left], "{signal:?}");
     }

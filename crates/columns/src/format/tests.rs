@@ -52,10 +52,9 @@ proptest! {
         let lines = text(Format::Jsonl, &columns, &records);
         prop_assert_eq!(lines.matches('\n').count(), records.len());
         for (line, record) in lines.lines().zip(&records) {
-            let words = |text| spelt_json(text).split_ascii_whitespace().collect::<String>();
             let one_line = !record.as_str().contains(['\n', '\r']);
             prop_assert!(line == record.as_str() || !one_line);
-            prop_assert_eq!(words(line), words(record.as_str()));
+            prop_assert_eq!(stripped(line), stripped(record.as_str()));
         }
 
         let text = text(Format::Csv, &columns, &records);
@@ -111,6 +110,17 @@ fn text_formats_keep_what_readers_tell_apart() {
     ];
     let lines = "{\"a\" : \"x \\n\"}\n{\"a\":\"x \\n \\\" y\",\"b\":[1,2]}\n";
     assert_eq!(text(Format::Jsonl, &pools, &records), lines);
+}
+
+/// JSON without white space between tokens.
+fn stripped(json: &str) -> String {
+    let (mut inside, mut escaped) = (false, false);
+    let kept = json.chars().filter(|letter| {
+        inside ^= *letter == '"' && !escaped;
+        escaped = inside && *letter == '\\' && !escaped;
+        inside || !letter.is_ascii_whitespace()
+    });
+    kept.collect()
 }
 
 fn csv_row(columns: &TableSchema, cells: &[Option<String>]) -> Fields {

@@ -29,7 +29,7 @@ fn on_disk(format: Format) -> (Disk, Export) {
 async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
     // TALENTDATA_ROUNDS asks for more.
     let given = std::env::var("TALENTDATA_ROUNDS");
-    let given = given.map_or(40, |rounds| rounds.parse().unwrap());
+    let given = given.map_or(60, |rounds| rounds.parse().unwrap());
     // More pages than are fetched ahead.
     for (format, records, rounds) in [
         (Format::Jsonl, 1000, given),
