@@ -16,16 +16,15 @@
 
 mod checkpoint;
 mod output;
-mod paths;
 mod unfinished;
 mod work;
 
 pub use crate::format::Format;
 
 use crate::arrow::TableOptions;
+use crate::paths::{place_of_file, would_meet};
 use checkpoint::key;
 use output::Output;
-use paths::{place_of_file, would_meet};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -129,19 +129,17 @@ impl Comparison<'_> {
     /// A value that is not null.
     fn value(&mut self, kind: &Kind, value: &str) {
         match kind {
-            Kind::List { items } if value.starts_with('[') => {
+            _ if !is_held(kind, value) => {
+                self.count(|counts| &mut counts.found.other_types, Some(value));
+            }
+            Kind::List { items } => {
                 for (index, item) in json::items(value).into_iter().enumerate() {
                     if item != "null" {
                         self.at("*", Some(index), |this| this.value(items, item));
                     }
                 }
             }
-            Kind::Struct { fields } if value.starts_with('{') => self.object(fields, value),
-            kind if matches!(kind, Kind::List { .. } | Kind::Struct { .. })
-                || !is_held(kind, value) =>
-            {
-                self.count(|counts| &mut counts.found.other_types, Some(value));
-            }
+            Kind::Struct { fields } => self.object(fields, value),
             _ => {}
         }
     }

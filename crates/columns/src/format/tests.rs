@@ -5,7 +5,6 @@ use crate::arrow::tests::rebuild::{Fields, batch_rows, fields, row, spelt, spelt
 use crate::arrow::tests::tables::{Table, table};
 use crate::arrow::tests::{batches, infer, record};
 use crate::arrow::{Columns, EXTRA, Kind, RecordBatch, TableOptions, TableSchema};
-use crate::digest::Digesting;
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use arrow_ipc::reader::FileReader;
 use proptest::prelude::*;
@@ -21,9 +20,8 @@ fn written(format: Format, columns: &TableSchema, records: &[RawRecord]) -> Vec<
         schema: Some(Arc::new(columns.clone())),
         ..TableOptions::default()
     };
-    let output = Box::new(file.try_clone().unwrap());
-    let target = Digesting::new("file".to_owned(), output as Box<_>);
-    let mut encoder = Encoder::new(format, Resource::Contacts, &table, target);
+    let output = file.try_clone().unwrap();
+    let mut encoder = Encoder::new(format, Resource::Contacts, &table, "file".into(), output);
     let mut parts = records.chunks(3);
     parts.try_for_each(|part| encoder.write(part)).unwrap();
     let digest = encoder.finish().unwrap().finalize();
