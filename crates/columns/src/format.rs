@@ -149,13 +149,13 @@ impl Encoder {
             Some(Writer::Jsonl(output, _)) => output,
             Some(Writer::Csv(writer)) => writer.output,
             Some(Writer::Parquet(mut builder, mut writer)) => {
-                if !builder.is_empty() {
+                if builder.len() > 0 {
                     writer.write(&builder.finish()?).map_err(refused)?;
                 }
                 writer.into_inner().map_err(refused)?
             }
             Some(Writer::Arrow(mut builder, mut writer)) => {
-                if !builder.is_empty() {
+                if builder.len() > 0 {
                     writer.write(&builder.finish()?).map_err(refused)?;
                 }
                 writer.into_inner().map_err(refused)?

@@ -82,15 +82,12 @@ impl TableSchema {
 impl TableOptions {
     /// Refuses a schema that was made for another list.
     pub(crate) fn check(&self, resource: Resource) -> Result<()> {
-        let name = self
-            .schema
-            .as_ref()
-            .and_then(|schema| schema.resource.as_ref());
-        match name.filter(|name| *name != resource.name()) {
-            None => Ok(()),
-            Some(name) => Err(invalid(format!(
+        let schema = self.schema.as_ref();
+        match schema.and_then(|schema| schema.resource.as_ref()) {
+            Some(name) if name != resource.name() => Err(invalid(format!(
                 "schema: it was made for {name}, and the list is {resource}"
             ))),
+            _ => Ok(()),
         }
     }
 }
