@@ -38,9 +38,13 @@ fn an_interrupted_export_says_how_to_continue() {
     let trial = trial(&[("contacts", 6_000)]);
     let export = "export contacts --page-size 50 --receipt r.json --out new";
     let resume = format!("{export} --resume");
+    let checkpoint = trial.path("new.part/checkpoint");
+    let is_kept = |text: String| !text.contains(r#""progress":null"#);
     for (signal, command) in [(Signal::KILL, export), (Signal::INT, &resume)] {
         let mut child = trial.start_and_wait(command, 10);
-        wait_until(&mut child, || trial.saved_records("new").is_some());
+        wait_until(&mut child, || {
+            fs::read_to_string(&checkpoint).is_ok_and(is_kept)
+        });
         send(&child, signal);
         let ended = Ended::wait(child);
         if signal == Signal::INT {
@@ -141,7 +145,7 @@ fn an_output_that_blocks_does_not_hold_up_the_end() {
     let mut child = trial.start("export contacts -v --out pipe");
     wait_until_full(&mut child, &pipe);
     send(&child, Signal::TERM);
-    assert_eq!(child.wait().unwrap().code(), Some(143));
+    Ended::wait(child).says(143, "output is incomplete");
     // Without a reader not even opening it comes to an end.
     drop(pipe);
     let mut child = trial.start("export contacts -v --out pipe");
@@ -155,7 +159,7 @@ fn an_output_that_blocks_does_not_hold_up_the_end() {
     wait_until(&mut child, is_interrupt_taken_over);
     std::thread::sleep(std::time::Duration::from_millis(100));
     send(&child, Signal::INT);
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    Ended::wait(child).says(130, "output is incomplete");
 }
 
 #[test]
