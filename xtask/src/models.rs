@@ -80,13 +80,9 @@ fn object(model: &Model) -> Value {
     let mut properties = Map::new();
     let mut required = Vec::new();
     for (index, field) in model.fields.iter().enumerate() {
-        let kind = match field.nullable {
-            true => &Type::Nullable(field.kind.clone().into()),
-            false => &field.kind,
-        };
         let name = numbered(index);
         required.extend(field.required.then(|| name.clone()));
-        properties.insert(name, schema(kind));
+        properties.insert(name, schema(&field.kind));
     }
     let mut schema = json!({"type": "object", "properties": properties, "required": required});
     if model.answered {
@@ -199,17 +195,16 @@ fn document(attributes: &mut Vec<Attribute>, text: &str) {
 }
 
 /// The name and type that code of a user rests on.
-pub(crate) fn signature(field: &Field, answered: bool) -> String {
-    let kind = rust(&field.kind, "");
-    let is_empty = matches!(field.kind, Type::Array(_) | Type::Map(_) | Type::Object);
-    let optional = match field.required {
-        true => field.nullable,
-        false => !is_empty || (!answered && field.nullable),
+pub(crate) fn signature(field: &Field) -> String {
+    let name = names::name(&field.wire, names::RUST_FIELD);
+    let kind = rust(field.kind.present(), "");
+    let is_optional = match &field.kind {
+        Type::Nullable(_) => true,
+        Type::Array(_) | Type::Map(_) | Type::Object => false,
+        _ => !field.required,
     };
-    let kind = if optional {
-        format!("Option<{kind}>")
-    } else {
-        kind
-    };
-    format!("{}: {kind}", names::name(&field.wire, names::RUST_FIELD))
+    match is_optional {
+        true => format!("{name}: Option<{kind}>"),
+        false => format!("{name}: {kind}"),
+    }
 }

@@ -91,9 +91,8 @@ impl Document {
             text.extend(notes.iter().map(|note| format!("    {note}\n")));
         }
         let mut unread: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for Cursor { at, .. } in self.unread() {
-            let key = at.rsplit('/').next().unwrap_or_default().to_owned();
-            unread.entry(key).or_default().push(at);
+        for one in self.unread() {
+            unread.entry(one.key()).or_default().push(one.at);
         }
         for (key, places) in &unread {
             let shown = places[..places.len().min(SHOWN)].join(" ");
@@ -112,7 +111,7 @@ impl Document {
         let mut out = Vec::new();
         while let Some(one) = waiting.pop() {
             match self.read.borrow().contains(&one.at) {
-                true => waiting.extend(one.children().into_iter().rev().map(|(_, child)| child)),
+                true => waiting.extend(one.children().into_iter().rev()),
                 false => out.push(one),
             }
         }
@@ -157,17 +156,20 @@ impl<'a> Cursor<'a> {
         self.items().iter().for_each(Cursor::mark_all);
     }
 
-    fn child(&self, key: &str, value: &'a Value) -> Cursor<'a> {
-        Cursor {
-            document: self.document,
-            value,
-            at: self.at.clone() + &pointer(&[key]),
-        }
+    /// The last step to the place: the name of a member, or the number of an item.
+    pub(crate) fn key(&self) -> String {
+        let (_, key) = self.at.rsplit_once('/').unwrap_or_default();
+        key.replace("~1", "/").replace("~0", "~")
     }
 
-    /// A member, without reading it yet.
+    /// A member of an object, or an item of an array, without reading it yet.
     pub(crate) fn peek(&self, key: &str) -> Option<Cursor<'a>> {
-        Some(self.child(key, self.value.get(key)?))
+        let step = pointer(&[key]);
+        Some(Cursor {
+            document: self.document,
+            value: self.value.pointer(&step)?,
+            at: self.at.clone() + &step,
+        })
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<Cursor<'a>> {
@@ -200,33 +202,20 @@ impl<'a> Cursor<'a> {
     }
 
     /// The members of an object, or the items of an array, without reading them yet.
-    pub(crate) fn children(&self) -> Vec<(String, Cursor<'a>)> {
-        let child = |key: String, value| (key.clone(), self.child(&key, value));
-        match self.value {
-            Value::Object(map) => map
-                .iter()
-                .map(|(key, one)| child(key.clone(), one))
-                .collect(),
-            Value::Array(items) => {
-                let items = items.iter().enumerate();
-                items
-                    .map(|(key, one)| child(key.to_string(), one))
-                    .collect()
-            }
+    pub(crate) fn children(&self) -> Vec<Cursor<'a>> {
+        let keys: Vec<String> = match self.value {
+            Value::Object(map) => map.keys().cloned().collect(),
+            Value::Array(items) => (0..items.len()).map(|index| index.to_string()).collect(),
             _ => Vec::new(),
-        }
+        };
+        keys.iter().filter_map(|key| self.peek(key)).collect()
     }
 
     /// The members of an object, or the items of an array.
-    pub(crate) fn entries(&self) -> Vec<(String, Cursor<'a>)> {
-        let children = self.children();
-        children.iter().for_each(|(_, child)| child.mark());
-        children
-    }
-
-    /// The same without their names.
     pub(crate) fn items(&self) -> Vec<Cursor<'a>> {
-        self.entries().into_iter().map(|(_, child)| child).collect()
+        let children = self.children();
+        children.iter().for_each(Cursor::mark);
+        children
     }
 
     /// Where the reference at this place leads, one step; nothing where it is none. One that leads nowhere is refused.

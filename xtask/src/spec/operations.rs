@@ -12,17 +12,17 @@ const METHODS: &str = "get post put patch delete head options trace";
 
 /// Reads every method of every path, in the spec's order.
 pub(super) fn read(types: &mut Types) {
-    let document = types.document;
-    let paths = document.at("/paths");
-    for (path, item) in paths.iter().flat_map(Cursor::children) {
+    let paths = types.document.at("/paths");
+    for item in paths.iter().flat_map(Cursor::children) {
+        let path = item.key();
         let item = item.followed();
-        for (method, body) in item.children() {
-            if !METHODS.split(' ').any(|one| one == method) {
-                continue;
+        for body in item.children() {
+            let method = body.key();
+            if METHODS.split(' ').any(|one| one == method) {
+                body.mark();
+                let operation = operation(types, &path, &method, &body, &item);
+                types.api.operations.push(operation);
             }
-            body.mark();
-            let operation = operation(types, &path, &method, &body, &item);
-            types.api.operations.push(operation);
         }
     }
 }
@@ -31,41 +31,34 @@ pub(super) fn read(types: &mut Types) {
 ///
 /// An empty response beside one with a body is one that need not be read.
 fn responses<'a>(body: &Cursor<'a>) -> (Option<Cursor<'a>>, Vec<Cursor<'a>>) {
-    let written = body.get("responses").map(|all| all.children());
-    let written = written.into_iter().flatten();
+    let rank = |status: &str| match status {
+        "default" => 1,
+        _ if status.starts_with('2') => 0,
+        _ => 2,
+    };
+    let mut written = body
+        .get("responses")
+        .map_or(Vec::new(), |all| all.children());
+    let has_content = |one: &Cursor| one.clone().followed().has("content");
+    written.sort_by_cached_key(|one| (rank(&one.key()), !has_content(one), one.key()));
+    let is_read = written.first().is_some_and(|one| rank(&one.key()) < 2);
     // The reference itself is read, and what it leads to is reported where nothing else is read of it.
-    let responses = written.map(|(status, one)| (status, one.followed()));
-    let mut responses: Vec<(String, Cursor)> = responses.collect();
-    let is_success = |(status, _): &(String, Cursor)| status.starts_with('2');
-    let is_default = |(status, _): &(String, Cursor)| status == "default";
-    responses.sort_by_cached_key(|one| {
-        let is_empty = !one.1.has("content");
-        (!is_success(one), !is_default(one), is_empty, one.0.clone())
-    });
-    let is_read = responses
-        .first()
-        .is_some_and(|one| is_success(one) || is_default(one));
-    let others = responses.split_off(usize::from(is_read)).into_iter();
-    let success = responses.pop().map(|(_, one)| one);
-    (
-        success.inspect(Cursor::mark),
-        others.map(|(_, one)| one).collect(),
-    )
+    let mut responses = written.into_iter().map(Cursor::followed);
+    let success = is_read.then(|| responses.next()).flatten();
+    (success.inspect(Cursor::mark), responses.collect())
 }
 
 /// The JSON schema in the content of a request body, a response or a parameter.
 fn json<'a>(holder: &Cursor<'a>) -> Option<Cursor<'a>> {
-    let kinds = holder.peek("content")?.children();
-    let is_json = |(kind, _): &&(String, Cursor)| {
+    let content = holder.peek("content")?;
+    let is_json = |one: &Cursor| {
+        let kind = one.key().to_ascii_lowercase();
         let kind = kind.split(';').next().unwrap_or_default().trim();
-        let kind = kind.to_ascii_lowercase();
-        ["*/*", "text/json", "application/json"].contains(&&*kind) || kind.ends_with("+json")
+        ["*/*", "text/json", "application/json"].contains(&kind) || kind.ends_with("+json")
     };
-    let plain = kinds.iter().find(|(kind, _)| kind == "application/json");
-    plain
-        .or_else(|| kinds.iter().find(is_json))?
-        .1
-        .peek("schema")
+    let plain = content.peek("application/json");
+    let found = plain.or_else(|| content.children().into_iter().find(is_json));
+    found?.peek("schema")
 }
 
 fn operation<'a>(
@@ -101,7 +94,7 @@ fn operation<'a>(
     types.answered.extend(kinds.map(str::to_owned));
     let headers = success.as_ref().and_then(|one| one.peek("headers"));
     // Those that the client reads are shared by all responses.
-    for (_, header) in headers.iter().flat_map(Cursor::children) {
+    for header in headers.iter().flat_map(Cursor::children) {
         header.target();
     }
     // Those of the method stand for those of the path.
@@ -189,7 +182,7 @@ fn token(document: &Document, body: &Cursor, whose: &str) -> TokenUse {
         requirement.mark_all();
         let names = requirement.children();
         without |= names.is_empty();
-        for (name, _) in names {
+        for name in names.iter().map(Cursor::key) {
             let at = pointer(&["components", "securitySchemes", &name]);
             let Some(scheme) = document.at(&at).map(Cursor::followed) else {
                 let way = "add it to /components/securitySchemes, or correct the name";

@@ -17,16 +17,6 @@ pub(super) struct Typed {
     description: Option<String>,
 }
 
-impl Typed {
-    /// The type within an array or a map, where null is a value of its own.
-    fn held(self) -> Box<Type> {
-        match self.nullable && self.kind != Type::Json {
-            true => Type::Nullable(self.kind.into()).into(),
-            false => self.kind.into(),
-        }
-    }
-}
-
 /// Gathers the models and enums of a document.
 pub(super) struct Types<'a> {
     pub(super) document: &'a Document,
@@ -47,7 +37,7 @@ impl<'a> Types<'a> {
     /// Reads every schema that has a name of its own; a model comes after those that it holds.
     pub(super) fn new(document: &'a Document) -> Self {
         let schemas = document.at("/components/schemas");
-        let mut schemas = schemas.map_or(Vec::new(), |all| all.entries());
+        let mut schemas = schemas.map_or(Vec::new(), |all| all.items());
         let mut types = Types {
             document,
             api: Api::default(),
@@ -55,11 +45,11 @@ impl<'a> Types<'a> {
             record: None,
             records: BTreeMap::new(),
             known: BTreeMap::new(),
-            taken: schemas.iter().map(|(name, _)| names::model(name)).collect(),
+            taken: schemas.iter().map(|one| names::model(&one.key())).collect(),
         };
         // Where a record holds a page of its own list, that page is cut and not the list.
-        schemas.sort_by_key(|(_, one)| one.value.pointer("/properties/pagination").is_none());
-        for (_, schema) in schemas {
+        schemas.sort_by_key(|one| one.value.pointer("/properties/pagination").is_none());
+        for schema in schemas {
             types.of(vec![schema], "");
         }
         types
@@ -101,10 +91,8 @@ impl<'a> Types<'a> {
         if !steps.contains('/') {
             return names::model(&steps.replace("~1", "/").replace("~0", "~"));
         }
-        let name = match self.records.get(&schema.at) {
-            Some(record) => record.clone(),
-            None => name.to_owned(),
-        };
+        let record = self.records.get(&schema.at);
+        let name = record.map_or(name, String::as_str).to_owned();
         let numbered = (2..).map(|number| format!("{name}{number}"));
         let mut names = std::iter::once(name.clone()).chain(numbered);
         let free = names.find(|name| self.taken.insert(name.clone()));
@@ -145,22 +133,22 @@ impl<'a> Types<'a> {
             "number" => Type::Number,
             "boolean" => Type::Boolean,
             "array" if schema.items.is_empty() => Type::Array(Type::Json.into()),
-            "array" => {
-                let items = self.of(schema.items.clone(), &value(&format!("{place}Items")));
-                Type::Array(items.held())
-            }
+            "array" => Type::Array(self.held(&schema.items, place, "Items")),
             "object" if schema.additional.is_empty() => Type::Object,
-            "object" => {
-                let name = value(&format!("{place}AdditionalProperties"));
-                Type::Map(self.of(schema.additional.clone(), &name).held())
-            }
+            "object" => Type::Map(self.held(&schema.additional, place, "AdditionalProperties")),
             _ => Type::Json,
         }
     }
 
+    /// What an array or a map holds.
+    fn held(&mut self, all: &[Cursor<'a>], place: &str, suffix: &str) -> Box<Type> {
+        let typed = self.of(all.to_vec(), &value(&format!("{place}{suffix}")));
+        let nullable = typed.nullable && typed.kind != Type::Json;
+        typed.kind.or_null(nullable).into()
+    }
+
     fn model(&mut self, schema: &Schema<'a>, name: &str, place: &str) -> Type {
-        let mut properties = schema.properties.iter();
-        let is_page = properties.any(|(wire, _)| wire == "pagination");
+        let is_page = schema.properties.contains_key("pagination");
         let mut fields = Vec::new();
         for (wire, schemas) in &schema.properties {
             let required = schema.required.iter().filter(|one| one.value == wire);
@@ -180,8 +168,7 @@ impl<'a> Types<'a> {
                 wire: wire.clone(),
                 description: described(typed.description),
                 required,
-                nullable: typed.nullable,
-                kind: typed.kind,
+                kind: typed.kind.or_null(typed.nullable),
             });
         }
         self.api.models.push(Model {

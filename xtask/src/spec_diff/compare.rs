@@ -121,7 +121,7 @@ fn unread(old: &Document, new: &Document) -> Vec<Change> {
         });
         while let Some(one) = waiting.pop() {
             if one.value.is_object() && other.pointer(&one.at).is_some_and(Value::is_object) {
-                waiting.extend(one.children().into_iter().map(|(_, child)| child));
+                waiting.extend(one.children());
             } else {
                 places.insert(one.at);
             }
