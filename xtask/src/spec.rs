@@ -95,14 +95,12 @@ impl Spec {
 /// earlier versions.
 fn examined(api: &Api, document: &Document, before: &[String]) -> (Value, Registry) {
     shape::check_needed(api, document);
-    let (view, names) = view(api);
-    names.report(document);
     for name in before {
         if !api.lists().any(|(_, list)| list.name == *name) {
             document.note(LIST_GONE, format!("{name}: every language loses it"));
         }
     }
-    (view, names)
+    view(api, document)
 }
 
 /// The typed model of a document.
