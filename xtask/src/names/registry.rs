@@ -5,6 +5,7 @@
 
 use super::{ends_texts, snake};
 use crate::spec::Document;
+use Surface::{C, CommandLine, Cpp, Python, Rust};
 use indexmap::IndexMap;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -20,13 +21,7 @@ pub(crate) enum Surface {
 }
 
 impl Surface {
-    pub(crate) const ALL: [Surface; 5] = [
-        Self::Rust,
-        Self::C,
-        Self::Cpp,
-        Self::Python,
-        Self::CommandLine,
-    ];
+    pub(crate) const ALL: [Surface; 5] = [Rust, C, Cpp, Python, CommandLine];
 
     pub(crate) fn title(self) -> &'static str {
         ["Rust", "C", "C++", "Python", "command line"][self as usize]
@@ -62,7 +57,7 @@ pub(crate) type Subjects = IndexMap<String, Subject>;
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     /// What has a name in a scope: what the spec calls it, and where it stands.
-    owners: BTreeMap<(String, String), (String, String)>,
+    pub(crate) owners: BTreeMap<(String, String), (String, String)>,
     pub(crate) subjects: Subjects,
 }
 

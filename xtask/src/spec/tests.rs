@@ -1,7 +1,6 @@
 //! Single changes of our own spec, and small specs of vendors: generated, reported or refused, never lost.
 
 use super::*;
-use crate::spec::api::{Api, Operation};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -74,12 +73,13 @@ type Said = [String; 4];
 fn said(document: &Value, whole: bool) -> Said {
     let document = Document::new(document.clone());
     let api = interface(&document);
-    if whole {
-        examined(&api, &document, &c::lists(&crate::root()).unwrap());
-    }
+    let (_, names) = match whole {
+        true => examined(&api, &document, &c::lists(&crate::root()).unwrap()),
+        false => view(&api, &Document::default()),
+    };
     let refusals = document.refusals("SPEC").unwrap_or_default();
     let summary = document.summary("SPEC");
-    [refusals, summary, outline(&api), format!("{api:?}")]
+    [refusals, summary, outline(&names), format!("{api:?}")]
 }
 
 /// Whether every row of a table comes out as it says.
@@ -244,40 +244,17 @@ fn bad_input_is_refused_with_a_message_or_taken() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// The typed model as lines of text, one thing each: every operation, model, field and enum; an empty line before each.
-fn outline(api: &Api) -> String {
-    let mut lines: Vec<String> = api.operations.iter().flat_map(operation).collect();
-    for model in &api.models {
-        lines.push(format!("model {}: {}", model.name, model.description));
-        let fields = model.fields.iter();
-        lines.extend(fields.map(|field| format!("{}.{field}", model.name)));
+/// Everything that has a name, what it is and what is said of it, and the names in each scope; an empty line before each.
+fn outline(names: &Registry) -> String {
+    let mut out = String::new();
+    for (key, subject) in &names.subjects {
+        out += &format!("\n{key}: {}\n\n{key}: {}\n", subject.shown, subject.prose);
     }
-    let enums = api.enums.iter();
-    lines.extend(enums.map(|known| format!("enum {}: {}", known.name, known.values.join(", "))));
-    lines.iter().map(|line| format!("\n{line}\n")).collect()
-}
-
-fn operation(operation: &Operation) -> Vec<String> {
-    let id = &operation.id;
-    let needed = |required| if required { "" } else { ", optional" };
-    let mut lines = vec![format!("{} token {:?}", operation.title(), operation.token)];
-    lines.extend(operation.parameters.iter().map(|one| {
-        let (name, location, kind) = (&one.name, &one.location, &one.kind);
-        format!("{id} {location} {name}: {kind}{}", needed(one.required))
-    }));
-    let body = operation.body.iter();
-    lines.extend(body.map(|one| format!("{id} body: {}{}", one.kind, needed(one.required))));
-    let response = operation.response.iter();
-    lines.extend(response.map(|kind| format!("{id} response: {kind}")));
-    if let Some(list) = &operation.list {
-        let [key, model] = [&list.key, &list.model].map(|one| one.as_deref().unwrap_or("?"));
-        let max = list.max_limit.map_or("?".into(), |max| max.to_string());
-        lines.push(format!(
-            "{id} list {}: {key} of {model}, at most {max}",
-            list.name
-        ));
-        let names: Vec<&str> = operation.taken().map(|one| one.name.as_str()).collect();
-        lines.push(format!("{id} takes {}", names.join(", ")));
+    let mut scopes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (scope, name) in names.owners.keys() {
+        scopes.entry(scope).or_default().push(name);
     }
-    lines
+    let scopes = scopes.iter();
+    out.extend(scopes.map(|(scope, names)| format!("\n{scope}: {}\n", names.join(", "))));
+    out
 }
