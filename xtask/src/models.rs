@@ -144,7 +144,7 @@ fn named_enum(item: &mut syn::ItemEnum, known: &Enum) {
     item.attrs.push(parse_quote!(#[non_exhaustive]));
     // typify keeps the order of the values.
     for (value, variant) in known.values.iter().zip(&mut item.variants) {
-        variant.ident = format_ident!("{}", names::value_variant(value));
+        variant.ident = format_ident!("{}", names::variant(value, names::VALUE));
         variant.attrs.retain(|one| !one.path().is_ident("serde"));
         document(&mut variant.attrs, &format!("`{value}`"));
         variant.attrs.push(parse_quote!(#[serde(rename = #value)]));
@@ -169,7 +169,7 @@ fn open_enum(known: &Enum) -> TokenStream {
     );
     let variants = values
         .iter()
-        .map(|value| format_ident!("{}", names::value_variant(value)));
+        .map(|value| format_ident!("{}", names::variant(value, names::VALUE)));
     quote! {
         #[doc = #doc]
         pub type #name = crate::Open<#all>;

@@ -5,6 +5,7 @@ use super::cursor::{Cursor, Document, OPERATION, PARAMETER, SECURITY, pointer};
 use super::types::{Types, value};
 use super::{described, lists, prose, said};
 use crate::names;
+use heck::ToLowerCamelCase;
 use std::collections::BTreeSet;
 
 /// The methods of HTTP that OpenAPI knows.
@@ -75,20 +76,20 @@ fn operation<'a>(
     let record = format!("{}_record", names::list(path));
     types.record = Some(names::camel(&record));
     let response = success.as_ref().and_then(json);
-    let response = response.map(|schema| types.of(vec![schema], &named("Response")).kind);
+    let response = response.map(|schema| types.kind(schema, &named("Response")));
     types.record = None;
     let request = body.get("requestBody").map(Cursor::followed);
     let required = request.as_ref().is_some_and(|one| one.flag("required"));
     let request = request.as_ref().and_then(json);
     let request = request.map(|schema| Body {
-        kind: types.of(vec![schema], &named("Request")).kind,
+        kind: types.kind(schema, &named("Request")),
         required,
     });
     // Nobody reads the others, but a model is generated where it has a name.
     let others = others.iter().filter_map(json);
     let others = others.filter(|schema| schema.has("$ref"));
     let others: Vec<Type> = others
-        .map(|one| types.of(vec![one], &named("Failure")).kind)
+        .map(|one| types.kind(one, &named("Failure")))
         .collect();
     let kinds = response.iter().chain(&others).filter_map(Type::named);
     types.answered.extend(kinds.map(str::to_owned));
@@ -110,6 +111,7 @@ fn operation<'a>(
     }
     let name = body.text("x-talentdata-name").unwrap_or(&id).to_owned();
     let command = body.text("x-talentdata-command").unwrap_or(&name);
+    let whose = format!("{} {path}", method.to_uppercase());
     // HTTP says so of the method, or the spec of the operation.
     let idempotent = body.get("x-talentdata-idempotent");
     let of_method = !["post", "patch"].contains(&method);
@@ -123,11 +125,7 @@ fn operation<'a>(
         summary: said(body.text("summary")).unwrap_or_else(|| prose(&id)),
         description: described(said(body.text("description"))),
         deprecated: false,
-        token: token(
-            types.document,
-            body,
-            &format!("{} {path}", method.to_uppercase()),
-        ),
+        token: token(types.document, body, &whose),
         parameters,
         body: request,
         response,
@@ -157,7 +155,7 @@ fn parameter<'a>(types: &mut Types<'a>, written: &Cursor<'a>, id: &str) -> Optio
         None => format!("{id} {name}"),
     };
     let place = value(&names::camel(&place));
-    let kind = schema.clone().map(|one| types.of(vec![one], &place).kind);
+    let kind = schema.clone().map(|one| types.kind(one, &place));
     let limit = schema.filter(|_| name == "limit").map(Cursor::followed);
     // Where it is exclusive, nothing is known of it.
     let limit = limit.filter(|one| !one.has("exclusiveMaximum"));
@@ -245,8 +243,6 @@ fn note(document: &Document, operation: &Operation) {
 /// A name for an operation without one: its method and path.
 fn id_of(method: &str, path: &str) -> String {
     let path = path.replace('{', "by_").replace('}', "");
-    let words = names::camel(&format!("{method} {}", path.replace('/', " ")));
-    let mut letters = words.chars();
-    let first = letters.next().into_iter().flat_map(char::to_lowercase);
-    first.chain(letters).collect()
+    let words = format!("{method} {}", path.replace('/', " "));
+    names::camel(&words).to_lower_camel_case()
 }

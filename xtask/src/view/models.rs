@@ -186,9 +186,9 @@ impl View<'_> {
         let values = (1_u32..).zip(&known.values).map(|(discriminant, wire)| {
             let part = format!("value {name}.{wire}");
             let own = self.thing(&part, wire, &known.place, LEAVE_VALUE);
-            let (variant, python) = (names::value_variant(wire), names::python_value(wire));
-            let [prefix, constant] = [name, &variant].map(|of| names::constant(of));
-            let c = format!("TALENTDATA_{prefix}_{constant}");
+            let variant = names::variant(wire, names::VALUE);
+            let [prefix, python] = [name, &variant].map(|of| names::constant(of));
+            let c = format!("TALENTDATA_{prefix}_{python}");
             own.check(wire);
             own.describe("", "", Some(&key));
             own.claim(&format!("in the Rust enum {name}"), &variant);

@@ -26,7 +26,7 @@ impl View<'_> {
         );
         let key = format!("operation {id}");
         let own = self.thing(&key, id, &at, RENAME_OPERATION);
-        let constant = names::operation(id);
+        let constant = names::constant(&names::snake(id));
         let (demand, token) = match operation.token {
             TokenUse::Never => (0, "without a token"),
             TokenUse::WhenThereIsOne => (1, "with a token if there is one"),
@@ -126,7 +126,7 @@ impl View<'_> {
         let key = format!("list {name}");
         let own = self.thing(&key, path, &operation.place(), LEAVE_LIST);
         own.check_as(path, name);
-        let variant = names::list_variant(name);
+        let variant = names::variant(name, names::LIST);
         let [rust_name, python] = [RUST_METHOD, PYTHON_METHOD].map(|kept| names::name(name, kept));
         let rust_with = names::name(&format!("{name}_with"), RUST_METHOD);
         let cpp = names::cpp_list(name);
