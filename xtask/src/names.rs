@@ -90,10 +90,7 @@ pub(crate) fn model(schema: &str) -> String {
     let kept = is_kept(&name, &[TYPES, PYTHON_PACKAGE])
         || is_kept(&class, &[CPP, CPP_NAMESPACE])
         || is_error(&class);
-    match kept {
-        true => name + "Model",
-        false => name,
-    }
+    if kept { name + "Model" } else { name }
 }
 
 /// The list of a path, on the command line and wherever lists are told by name.

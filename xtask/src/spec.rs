@@ -63,9 +63,7 @@ impl Spec {
         let document = Document::new(value);
         let api = interface(&document);
         let (view, names) = examined(&api, &document, &c::lists(root)?);
-        if let Some(refusals) = document.refusals(label) {
-            return Err(refusals);
-        }
+        document.refusals(label)?;
         let summary = document.summary(label);
         Ok(Spec {
             root: root.to_owned(),

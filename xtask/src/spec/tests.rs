@@ -77,7 +77,7 @@ fn said(document: &Value, whole: bool) -> Said {
         true => examined(&api, &document, &c::lists(&crate::root()).unwrap()),
         false => view(&api, &Document::default()),
     };
-    let refusals = document.refusals("SPEC").unwrap_or_default();
+    let refusals = document.refusals("SPEC").err().unwrap_or_default();
     let summary = document.summary("SPEC");
     [refusals, summary, outline(&names), format!("{api:?}")]
 }
