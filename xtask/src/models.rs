@@ -8,13 +8,15 @@ use crate::spec::api::{Enum, Field, Model, Type};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use serde_json::{Map, Value, json};
+use std::error::Error;
 use syn::{Attribute, Item, parse_quote};
 use typify::{TypeSpace, TypeSpaceImpl, TypeSpaceSettings};
 
 /// `crates/types`: a struct per model, an open enum per enum, and the schemas of both.
 pub(crate) fn models(spec: &Spec, _: &str) -> Result<String, String> {
     let (models, enums) = (&spec.api.models, &spec.api.enums);
-    let mut items = typified(models, enums)?.items;
+    let file = typified(models, enums).map_err(|error| format!("typify: {error}"))?;
+    let mut items = file.items;
     items.retain_mut(|item| match item {
         Item::Struct(item) => {
             let model = models.iter().find(|one| item.ident == one.name);
@@ -43,7 +45,7 @@ pub(crate) fn models(spec: &Spec, _: &str) -> Result<String, String> {
 }
 
 /// What typify makes of the models and enums.
-fn typified(models: &[Model], enums: &[Enum]) -> Result<syn::File, String> {
+fn typified(models: &[Model], enums: &[Enum]) -> Result<syn::File, Box<dyn Error>> {
     let mut definitions = Map::new();
     let mut settings = TypeSpaceSettings::default();
     settings
@@ -62,18 +64,13 @@ fn typified(models: &[Model], enums: &[Enum]) -> Result<syn::File, String> {
         let values: Vec<String> = (0..known.values.len()).map(numbered).collect();
         definitions.insert(name, json!({"type": "string", "enum": values}));
     }
-    definitions.extend(
-        models
-            .iter()
-            .map(|model| (model.name.clone(), object(model))),
-    );
-    let failed = |error: &dyn std::fmt::Display| format!("typify: {error}");
+    let objects = models.iter().map(|one| (one.name.clone(), object(one)));
+    definitions.extend(objects);
     let definitions: schemars08::Map<String, schemars08::schema::Schema> =
-        serde_json::from_value(Value::Object(definitions)).map_err(|error| failed(&error))?;
+        serde_json::from_value(Value::Object(definitions))?;
     let mut space = TypeSpace::new(&settings);
-    let added = space.add_ref_types(definitions);
-    added.map_err(|error| failed(&error))?;
-    syn::parse2(space.to_stream()).map_err(|error| failed(&error))
+    space.add_ref_types(definitions)?;
+    Ok(syn::parse2(space.to_stream())?)
 }
 
 /// The schema of a model; in responses it keeps the fields that the document does not show.
@@ -81,13 +78,9 @@ fn object(model: &Model) -> Value {
     let mut properties = Map::new();
     let mut required = Vec::new();
     for (index, field) in model.fields.iter().enumerate() {
-        let kind = match field.nullable {
-            true => &Type::Nullable(field.kind.clone().into()),
-            false => &field.kind,
-        };
         let name = numbered(index);
         required.extend(field.required.then(|| name.clone()));
-        properties.insert(name, schema(kind));
+        properties.insert(name, schema(&field.kind));
     }
     let mut schema = json!({"type": "object", "properties": properties, "required": required});
     if model.answered {
@@ -149,7 +142,7 @@ fn named_enum(item: &mut syn::ItemEnum, known: &Enum) {
     item.attrs.push(parse_quote!(#[non_exhaustive]));
     // typify keeps the order of the values.
     for (value, variant) in known.values.iter().zip(&mut item.variants) {
-        variant.ident = format_ident!("{}", names::value_variant(value));
+        variant.ident = format_ident!("{}", names::variant(value, names::VALUE));
         variant.attrs.retain(|one| !one.path().is_ident("serde"));
         document(&mut variant.attrs, &format!("`{value}`"));
         variant.attrs.push(parse_quote!(#[serde(rename = #value)]));
@@ -163,18 +156,13 @@ fn numbered(index: usize) -> String {
 
 /// The open enum: its known values, and the rest as text.
 fn open_enum(known: &Enum) -> TokenStream {
-    let (text, values, doc) = (
-        &known.name,
-        &known.values,
-        format!(" {}", known.description),
-    );
-    let (name, all) = (
-        format_ident!("{text}"),
-        format_ident!("{}", known_name(known)),
-    );
+    let (text, values) = (&known.name, &known.values);
+    let doc = format!(" {}", known.description);
+    let [name, all] = [text, &known_name(known)].map(|name| format_ident!("{name}"));
     let variants = values
         .iter()
-        .map(|value| format_ident!("{}", names::value_variant(value)));
+        .map(|value| names::variant(value, names::VALUE));
+    let variants = variants.map(|variant| format_ident!("{variant}"));
     quote! {
         #[doc = #doc]
         pub type #name = crate::Open<#all>;
@@ -200,17 +188,16 @@ fn document(attributes: &mut Vec<Attribute>, text: &str) {
 }
 
 /// The name and type that code of a user rests on.
-pub(crate) fn signature(field: &Field, answered: bool) -> String {
-    let kind = rust(&field.kind, "");
-    let is_empty = matches!(field.kind, Type::Array(_) | Type::Map(_) | Type::Object);
-    let optional = match field.required {
-        true => field.nullable,
-        false => !is_empty || (!answered && field.nullable),
+pub(crate) fn signature(field: &Field) -> String {
+    let name = names::name(&field.wire, names::RUST_FIELD);
+    let kind = rust(field.kind.present(), "");
+    let is_optional = match &field.kind {
+        Type::Nullable(_) => true,
+        Type::Array(_) | Type::Map(_) | Type::Object => false,
+        _ => !field.required,
     };
-    let kind = if optional {
-        format!("Option<{kind}>")
-    } else {
-        kind
-    };
-    format!("{}: {kind}", names::name(&field.wire, names::RUST_FIELD))
+    match is_optional {
+        true => format!("{name}: Option<{kind}>"),
+        false => format!("{name}: {kind}"),
+    }
 }

@@ -26,7 +26,7 @@ impl View<'_> {
         );
         let key = format!("operation {id}");
         let own = self.thing(&key, id, &at, RENAME_OPERATION);
-        let constant = names::operation(id);
+        let constant = names::constant(&names::snake(id));
         let (demand, token) = match operation.token {
             TokenUse::Never => (0, "without a token"),
             TokenUse::WhenThereIsOne => (1, "with a token if there is one"),
@@ -121,7 +121,7 @@ impl View<'_> {
         let key = format!("list {name}");
         let own = self.thing(&key, path, &operation.place(), LEAVE_LIST);
         own.check_as(path, name);
-        let variant = names::list_variant(name);
+        let variant = names::variant(name, names::LIST);
         let [rust_name, python] = [RUST_METHOD, PYTHON_METHOD].map(|kept| names::name(name, kept));
         let rust_with = names::name(&format!("{name}_with"), RUST_METHOD);
         let cpp = names::cpp_list(name);
@@ -134,7 +134,7 @@ impl View<'_> {
         own.declare(Cpp, "in C++", &cpp, "");
         own.declare(Python, "in the Python client", &python, "");
         own.demand("token", demand);
-        if operation.optional().next().is_some() {
+        if operation.taken().any(|one| !one.required) {
             own.declare(Rust, "in the Rust client", &rust_with, "");
         }
         let part = |what: &str, shown: &str| {
@@ -217,7 +217,8 @@ impl View<'_> {
         let model = body_model(api, operation, body);
         let fields = model.into_iter().flat_map(|model| &model.fields);
         let fields = fields.map(|one| {
-            let null = ["", " | None"][usize::from(one.nullable && one.required)];
+            let is_nullable = matches!(one.kind, Type::Nullable(_));
+            let null = ["", " | None"][usize::from(is_nullable && one.required)];
             let kind = one.kind.present();
             let own = context! {
                 location => "Body", annotation => annotation(kind) + null,
@@ -249,7 +250,7 @@ fn unless(required: bool) -> &'static str {
 
 /// The parameters that an operation cannot do without.
 fn required(operation: &Operation) -> String {
-    let takes = operation.required();
+    let takes = operation.taken().filter(|one| one.required);
     joined(takes.map(|one| format!("{}: {}", names::name(&one.name, ARGUMENT), one.kind)))
 }
 
