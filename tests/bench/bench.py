@@ -270,58 +270,12 @@ def throughput(tools, size):
     )
 
 
-# Deletes that are reported of a list that changes while it is read, compared with what has really happened.
-
-#: The exit code of a sync whose scan is not proven complete; it is committed, too, and deletes nothing.
-NOT_PROVEN = 31
-DRIFTS = {
-    "two come and one goes after every fifth page": "every=5,inserts=2,deletes=1",
-    "one goes after every fifth page": "every=5,deletes=1",
-    "five of a piece go after every twentieth page, and three come": "every=20,inserts=3,bulk-deletes=5",
-}
+# Keeping a mirror: what each step costs.
 
 
-def deletes_by_sync(tools, variables, kept, number):
-    mirror = kept / "mirror.db"
-    sync = [tools.talentdata, "sync", "contacts", "--to", mirror, "--paced", "false"]
-    used = run(sync, codes=(0, NOT_PROVEN), env=variables, stdout=subprocess.DEVNULL)
-    changes = [tools.talentdata, "changes", "contacts", "--from", mirror, "--since", number, "--format", "jsonl"]
-    _, said = read(changes, env=variables)
-    return [one["key"] for one in said if one["op"] == "delete"], used.cpu
-
-
-def deletes_by_difference(tools, variables, kept, _):
-    used, gone = read(tools.peer("difference", kept / "ids"), env=variables)
-    return list(gone), used.cpu
-
-
-def follow(tools, way, records, syncs, drift):
-    """Syncs so many times; the row of what was reported."""
-    options = {"policy": "unlimited", "records": f"contacts={records}", "drift": drift}
-    gone, before, known, told, wrong, cpu = set(), set(), set(), 0, 0, []
-    with Sandbox(tools, "--faults", **options) as sandbox, tempfile.TemporaryDirectory(dir=tools.scratch) as kept:
-
-        def logged(operation):
-            changes = sandbox.get("/__changes?list=contacts")["changes"]
-            return {one["key"] for one in changes if one["op"] == operation}
-
-        for number in range(syncs):
-            before = gone
-            deletes, seconds = way(tools, sandbox.variables, pathlib.Path(kept), number)
-            cpu.append(seconds)
-            gone = logged("delete")
-            told += len(deletes)
-            wrong += sum(one not in gone for one in deletes)
-            known |= gone & set(deletes)
-            # What was gone before it was ever seen cannot be reported.
-            known |= gone if number == 0 else set()
-        unreported = len(before - known - logged("insert"))
-    return [len(gone), told, wrong, unreported, f"{median(cpu):.2f}"]
-
-
-def upkeep(tools, records):
-    """What the steps of a mirror's life use; a hundredth of the list has changed before the last sync."""
-    options, rows = {"policy": "unlimited", "records": f"contacts={records}"}, []
+def syncs(tools, size):
+    rows = []
+    options = {"policy": "unlimited", "records": f"contacts={size.records}"}
     with Sandbox(tools, "--faults", **options) as sandbox, tempfile.TemporaryDirectory(dir=tools.scratch) as kept:
         mirror = pathlib.Path(kept, "mirror.db")
         sync = [tools.talentdata, "sync", "contacts", "--to", mirror, "--paced", "false"]
@@ -337,36 +291,22 @@ def upkeep(tools, records):
         }
         for name, command in steps.items():
             for change in ("update", "insert", "delete_first") if "1 %" in name else ():
-                sandbox.get("/__drift?list=contacts", {change: records // 300})
+                sandbox.get("/__drift?list=contacts", {change: size.records // 300})
             used = run(command, env=sandbox.variables, stdout=subprocess.DEVNULL)
             print(name, used, sep=", ", file=sys.stderr)
             rows.append([name, f"{used.cpu:.1f}", f"{used.wall:.1f}", f"{used.peak:.0f} MiB"])
-    return rows
-
-
-def syncs(tools, size):
-    records, count = size.records // 200, 4 * size.rounds
-    ways = {"talentdata, `sync`": deletes_by_sync, "offset paging and a set difference, httpx": deletes_by_difference}
-    titles = ["Way", "Deletes that happened", "Told", "Told falsely", "Untold", "CPU seconds per sync, median"]
-    text = (
-        f"{records:,} contacts that change while they are read, from a service that counts nothing; {count} syncs one after the "
-        "other, of which the first has nothing to compare with. What is told is compared with the log of the sandbox: a delete is "
-        "false if its record was not deleted by the end of the sync that tells it, and untold if it is of a record that was there "
-        "from the beginning, happened before the last sync began, and none has told it.\n"
-    )
-    for title, drift in DRIFTS.items():
-        rows = [[name, *follow(tools, way, records, count, drift)] for name, way in ways.items()]
-        print(drift, rows, file=sys.stderr)
-        text += f"\n### While {title}\n\n{table(titles, rows)}"
     titles = ["Step, each a process of its own", "CPU seconds", "Seconds", "Peak memory"]
-    return text + f"\n### What a mirror of {size.records:,} contacts costs\n\n{table(titles, upkeep(tools, size.records))}"
+    return (
+        f"{size.records:,} contacts from a service that counts nothing; a hundredth of the list has changed before the last "
+        f"sync.\n\n{table(titles, rows)}"
+    )
 
 
 SECTIONS = {
     "budget": ("Within the rate limit", budget),
     "shared": ("The budget shared", shared),
     "throughput": ("Without a rate limit", throughput),
-    "syncs": ("Deletes", syncs),
+    "syncs": ("A mirror", syncs),
 }
 
 HEAD = """`cargo xtask bench` makes these tables; the figures are from one machine with {cores} cores, and other work on it; each section \

@@ -1,7 +1,6 @@
 """Contacts in the ways of others: `peers.py WAY [ARGUMENT]`. Each way imports only what it needs, since its memory and processor
-time are measured. All but `limited`, `neighbour` and `generated` use httpx, one request after another."""
+time are measured."""
 
-import contextlib
 import json
 import os
 import random
@@ -35,24 +34,6 @@ class Rule:
         return True
 
 
-@contextlib.contextmanager
-def service(rule=None):
-    """Gets pages of contacts as JSON, by the rule if there is one; it has logged in."""
-    import httpx
-
-    with httpx.Client(base_url=BASE_URL, timeout=60) as client:
-
-        def send(*request, **parts):
-            while True:
-                answer = client.request(*request, **parts)
-                if not rule or not rule.answered(answer.status_code, answer.headers):
-                    return answer.raise_for_status()
-
-        token = send("POST", "/v1/oauth/token", json=CREDENTIALS).json()["access_token"]
-        client.headers["authorization"] = f"Bearer {token}"
-        yield lambda **params: send("GET", "/v1/contacts", params=params).json()
-
-
 def pages(get):
     """The contacts of each page."""
     offset, goes_on = 0, True
@@ -70,21 +51,21 @@ def write(contacts):
 
 def serial():
     """JSON Lines, written by hand by the documented rule."""
-    with service(Rule()) as get:
-        for contacts in pages(get):
+    import httpx
+
+    rule = Rule()
+
+    def send(*request, **parts):
+        while True:
+            answer = client.request(*request, **parts)
+            if not rule.answered(answer.status_code, answer.headers):
+                return answer.raise_for_status().json()
+
+    with httpx.Client(base_url=BASE_URL, timeout=60) as client:
+        token = send("POST", "/v1/oauth/token", json=CREDENTIALS)["access_token"]
+        client.headers["authorization"] = f"Bearer {token}"
+        for contacts in pages(lambda **params: send("GET", "/v1/contacts", params=params)):
             write(contacts)
-
-
-def difference(path):
-    """Deletes by the plain way, as JSON, one a line: the ids of the list that was read before, kept in a file, and are no longer in it."""
-    with service() as get:
-        ids = {contact["id"] for contacts in pages(get) for contact in contacts}
-    if os.path.exists(path):
-        with open(path) as file:
-            for gone in sorted(set(json.load(file)) - ids):
-                print(json.dumps(gone))
-    with open(path, "w") as file:
-        json.dump(sorted(ids), file)
 
 
 def generated():

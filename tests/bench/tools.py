@@ -28,7 +28,7 @@ class Usage:
     peak: float
 
 
-def run(command, codes=(0,), longest=LONGEST, **options):
+def run(command, **options):
     """Runs a program to its end. Its memory is read while it runs, because the figure at the end is never less than its parent's."""
     started, peak = time.monotonic(), 0.0
     child = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, **options)
@@ -38,12 +38,12 @@ def run(command, codes=(0,), longest=LONGEST, **options):
         if ended:
             child.returncode = os.waitstatus_to_exitcode(status)
             break
-        if time.monotonic() - started > longest:
+        if time.monotonic() - started > LONGEST:
             child.kill()
             child.wait()
-            raise Failure(f"{command} took longer than {longest:.0f} s")
+            raise Failure(f"{command} took longer than {LONGEST:.0f} s")
         time.sleep(0.002)
-    if child.returncode not in codes:
+    if child.returncode:
         raise Failure(f"{command} ended with {child.returncode}")
     return Usage(used.ru_utime + used.ru_stime, time.monotonic() - started, peak or used.ru_maxrss / 1024)
 
