@@ -13,7 +13,8 @@ from dataclasses import dataclass
 BENCH = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(BENCH.parents[1] / "xtask/tools"))
 import commands  # noqa: E402
-from commands import ROOT, Failure, Valkey, environment, install, output, succeed, target, wheel, within  # noqa: E402, F401
+import dist  # noqa: E402
+from commands import ROOT, Failure, Valkey, build, environment, install, succeed, target, wheel, within  # noqa: E402, F401
 
 #: Longer than any program needs.
 LONGEST = 600.0
@@ -69,24 +70,16 @@ class Tools:
     """Programs and directories."""
 
     def __init__(self):
-        made = target()
-        self.scratch = made / "bench"
+        self.scratch = target() / "bench"
         self.scratch.mkdir(exist_ok=True)
-        release = made / "release"
         packages = [f"--package=talentdata-{name}" for name in ("cli", "core", "columns", "ffi-c")]
-        commands.build("--release", *packages, "--lib", "--bins", "--examples")
-        self.talentdata = release / "talentdata"
-        self.scan, self.floor = release / "examples/bench_scan", release / "examples/bench_floor"
-        self.c_scan = self.scratch / "scan"
-        library = release / "libtalentdata.so"
-        said = output("objdump", "-p", library)
-        soname = next((line.split()[1] for line in said.splitlines() if "SONAME" in line), library.name)
-        beside = self.scratch / soname
-        beside.unlink(missing_ok=True)
-        beside.symlink_to(library)
-        headers = ["-I", ROOT / "bindings/c/include"]
-        succeed("cc", "-O2", *headers, BENCH / "scan.c", "-o", self.c_scan, beside, f"-Wl,-rpath,{self.scratch}")
-        self.bin = environment(made / "bench-venv", BENCH / "requirements.txt")
+        made = build("--release", *packages, "--lib", "--bins", "--examples")
+        self.talentdata, self.scan, self.floor = made["talentdata"], made["bench_scan"], made["bench_floor"]
+        self.c_scan, prefix = self.scratch / "scan", self.scratch / "prefix"
+        dist.install(made, prefix)
+        flags = ["-O2", "-I", prefix / "include", "-L", prefix / "lib", f"-Wl,-rpath,{prefix}/lib", "-ltalentdata"]
+        succeed("cc", BENCH / "scan.c", "-o", self.c_scan, *flags)
+        self.bin = environment(target() / "bench-venv", BENCH / "requirements.txt")
         install(self.bin, wheel(self.bin, self.scratch / "wheel", "--profile", "release"))
         generate = ["generate", "--overwrite", "--meta", "none", "--path", "spec/openapi.json"]
         place = ["--config", BENCH / "generator.yaml", "--output-path", self.scratch / "generated_client"]
