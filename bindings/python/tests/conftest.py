@@ -1,8 +1,7 @@
-"""What the tests share: a sandbox, clients of it, and a way to set its fault rules."""
+"""What the tests share: a sandbox that takes fault rules, and clients of it."""
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Callable, Iterator
 
@@ -23,11 +22,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place.get(item.path.stem, len(place)))
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Many tests wait for most of their time."""
-    return 2 * (os.cpu_count() or 1)
-
-
 @pytest.fixture
 def sandbox() -> Iterator[talentdata.Sandbox]:
     """A sandbox that takes fault rules."""
@@ -41,12 +35,6 @@ def client(sandbox: talentdata.Sandbox) -> Iterator[talentdata.Client]:
     """A client of the sandbox, which sends at once."""
     with sandbox.client(paced=False) as client:
         yield client
-
-
-@pytest.fixture
-def faults(sandbox: talentdata.Sandbox) -> Callable[..., None]:
-    """Sets fault rules: dicts of `match` and `reply`."""
-    return sandbox.set_faults
 
 
 @pytest.fixture

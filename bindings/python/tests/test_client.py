@@ -28,8 +28,8 @@ def test_settings_come_from_the_environment_and_from_a_profile(sandbox, environm
         talentdata.Client(profile="nosuch")
 
 
-def test_with_options_changes_only_what_is_named(client, faults):
-    faults({"match": {"path": "/v1/version"}, "reply": {"status": 503}})
+def test_with_options_changes_only_what_is_named(client, sandbox):
+    sandbox.set_faults({"match": {"path": "/v1/version"}, "reply": {"status": 503}})
     for attempts in (1, 2):
         other = client.with_options(max_attempts=attempts)
         assert (other.base_url, other.client_id) == (client.base_url, client.client_id)
@@ -38,8 +38,8 @@ def test_with_options_changes_only_what_is_named(client, faults):
         assert caught.value.attempts == attempts
 
 
-def test_close_ends_the_calls_of_other_threads_and_tasks(sandbox, client, faults):
-    faults({"match": {"path": "/v1/version"}, "reply": {"delay_ms": 600_000}})
+def test_close_ends_the_calls_of_other_threads_and_tasks(sandbox, client):
+    sandbox.set_faults({"match": {"path": "/v1/version"}, "reply": {"delay_ms": 600_000}})
 
     async def main():
         async with sandbox.async_client() as client:
@@ -89,13 +89,13 @@ def test_a_refused_secret_is_in_no_frame_of_the_traceback():
     assert "client_secret" in (said := python(code)) and CANARY not in said
 
 
-def test_secrets_are_in_no_log_no_display_and_no_traceback(sandbox, client, faults, caplog):
+def test_secrets_are_in_no_log_no_display_and_no_traceback(sandbox, client, caplog):
     formatters = pytest.importorskip("IPython.core.formatters")
     logging.getLogger("user").error("%r %s", client, client)
     shown = [caplog.text, *(str(getattr(client, name)) for name in dir(client))]
     for thing in (client, sandbox, client.contacts, client.contacts.list(), client.contacts.page(limit=2), client.contacts.plan()):
         shown += [repr(thing), str(thing), *map(str, formatters.DisplayFormatter().format(thing)[0].values())]
-    faults({"match": {"path": "/v1/oauth/token/permissions"}, "reply": {"status": 403, "body": {"secret": sandbox.client_secret}}})
+    sandbox.set_faults({"match": {"path": "/v1/oauth/token/permissions"}, "reply": {"status": 403, "body": {"secret": sandbox.client_secret}}})
     with pytest.raises(talentdata.ForbiddenError) as caught:
         client.permissions()
     # With the local variables of every frame.

@@ -5,6 +5,7 @@ import json
 
 import pytest
 from pyarrow import csv, ipc, parquet
+from support import kept
 
 import talentdata
 
@@ -55,8 +56,7 @@ def test_a_task_that_is_cancelled_is_resumed(sandbox, tmp_path):
             sandbox.set_faults(SLOW)
             task = asyncio.create_task(client.contacts.export(path, schema=schema))
             # Until the first page is written and synced.
-            checkpoint = tmp_path / "contacts.csv.part" / "checkpoint"
-            while not checkpoint.exists() or '"progress":null' in checkpoint.read_text():
+            while not kept(path):
                 await asyncio.sleep(0.005)
             task.cancel()
             with pytest.raises(asyncio.CancelledError) as caught:
@@ -75,16 +75,16 @@ def test_a_task_that_is_cancelled_is_resumed(sandbox, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
-def test_a_progress_bar_that_fails_ends_the_export(client, faults, tmp_path, monkeypatch):
+def test_a_progress_bar_that_fails_ends_the_export(client, sandbox, tmp_path, monkeypatch):
     from tqdm.auto import tqdm
 
-    faults(SLOW)
+    sandbox.set_faults(SLOW)
     path = tmp_path / "contacts.parquet"
     with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
         patch.setattr(tqdm, "update", lambda *_: 1 / 0)
         client.contacts.export(path, progress=True, page_size=10)
     assert not path.exists()
-    faults()
+    sandbox.set_faults()
     # The unfinished export is replaced.
     assert client.contacts.export(path).records == 450
     assert [file.name for file in tmp_path.iterdir()] == ["contacts.parquet"]
