@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 from collections.abc import Callable, Iterator
 
@@ -22,6 +23,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place.get(item.path.stem, len(place)))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """A test that is a coroutine runs in an event loop of its own."""
+    if not asyncio.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}))
+    return True
+
+
 @pytest.fixture
 def sandbox() -> Iterator[talentdata.Sandbox]:
     """A sandbox that takes fault rules."""
@@ -35,6 +45,14 @@ def client(sandbox: talentdata.Sandbox) -> Iterator[talentdata.Client]:
     """A client of the sandbox, which sends at once."""
     with sandbox.client(paced=False) as client:
         yield client
+
+
+@pytest.fixture
+def async_client(sandbox: talentdata.Sandbox) -> Iterator[talentdata.AsyncClient]:
+    """An async client of the sandbox, which sends at once."""
+    client = sandbox.async_client(paced=False)
+    yield client
+    client._close()
 
 
 @pytest.fixture

@@ -38,17 +38,13 @@ def test_with_options_changes_only_what_is_named(client, sandbox):
         assert caught.value.attempts == attempts
 
 
-def test_close_ends_the_calls_of_other_threads_and_tasks(sandbox, client):
+async def test_close_ends_the_calls_of_other_threads_and_tasks(sandbox, client):
     sandbox.set_faults({"match": {"path": "/v1/version"}, "reply": {"delay_ms": 600_000}})
-
-    async def main():
-        async with sandbox.async_client() as client:
-            call = asyncio.create_task(client.version())
-            await asyncio.to_thread(until, lambda: sandbox.stats()["requests"] == 1)
-        with pytest.raises(talentdata.ClosedError, match="closed"):
-            await call
-
-    asyncio.run(main())
+    async with sandbox.async_client() as other:
+        call = asyncio.create_task(other.version())
+        await asyncio.to_thread(until, lambda: sandbox.stats()["requests"] == 1)
+    with pytest.raises(talentdata.ClosedError, match="closed"):
+        await call
     with ThreadPoolExecutor() as threads:
         call = threads.submit(client.version)
         until(lambda: sandbox.stats()["requests"] == 2)
@@ -71,15 +67,12 @@ def test_close_lets_scans_go_on(sandbox):
     assert fresh.to_arrow().num_rows == 450
 
 
-def test_a_defect_in_rust_is_an_exception_and_the_client_stays_usable(client, sandbox):
-    async def main():
-        async with sandbox.async_client() as client:
-            await client._defect()
-
-    for use in (client._defect, lambda: asyncio.run(main())):
-        with pytest.raises(talentdata.InternalError, match="on purpose"):
-            use()
-    assert client.version().version == "1.8.2"
+async def test_a_defect_in_rust_is_an_exception_and_the_client_stays_usable(client, async_client):
+    with pytest.raises(talentdata.InternalError, match="on purpose"):
+        client._defect()
+    with pytest.raises(talentdata.InternalError, match="on purpose"):
+        await async_client._defect()
+    assert client.version().version == (await async_client.version()).version == "1.8.2"
 
 
 def test_a_refused_secret_is_in_no_frame_of_the_traceback():

@@ -1,6 +1,5 @@
 """Mirrors in Python: syncs by both clients, tables of what changed and of the list as it was, and databases that follow."""
 
-import asyncio
 import contextlib
 import datetime
 import pathlib
@@ -60,16 +59,12 @@ def test_rows_are_those_of_the_moment_they_were_asked_for(sandbox, client, tmp_p
     assert rows.to_arrow().num_rows == 8
 
 
-def test_a_sync_has_its_options_and_a_mirror_its_refusals(sandbox, client, tmp_path):
+async def test_a_sync_has_its_options_and_a_mirror_its_refusals(sandbox, client, async_client, tmp_path):
     path = tmp_path / "mirror.db"
     with pytest.raises(talentdata.IoError, match="is not a mirror"):
         talentdata.Mirror(path)
-
-    async def first():
-        async with sandbox.async_client(paced=False) as client:
-            return await client.sync(["ja_tasks"], path, progress=False)
-
-    assert asyncio.run(first())[0].changes["insert"] == 230
+    [receipt] = await async_client.sync(["ja_tasks"], path, progress=False)
+    assert receipt.changes["insert"] == 230
     sandbox.change("ja_tasks", delete=115)
     [receipt] = client.sync(["ja_tasks"], path, confirm=True)
     assert (receipt.withheld.deletes, receipt.missing) == (115, 115)

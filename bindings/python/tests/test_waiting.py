@@ -69,33 +69,25 @@ def test_messages_come_while_a_call_waits(client, sandbox, handle):
         client.version()
 
 
-def test_messages_come_while_an_event_loop_runs(sandbox, handle):
-    async def main():
-        loop, retried = asyncio.get_running_loop(), asyncio.Event()
+async def test_messages_come_while_an_event_loop_runs(sandbox, async_client, handle):
+    loop, retried = asyncio.get_running_loop(), asyncio.Event()
 
-        def hear(message):
-            # The loop's own thread: an event could not be set from another.
-            assert asyncio.get_running_loop() is loop
-            if message.startswith("retrying"):
-                retried.set()
+    def hear(message):
+        # The loop's own thread: an event could not be set from another.
+        assert asyncio.get_running_loop() is loop
+        if message.startswith("retrying"):
+            retried.set()
 
-        handle(hear)
-        async with sandbox.async_client() as client:
-            task = asyncio.create_task(client.version())
-            await retried.wait()
-            assert not task.done()
-            task.cancel()
-
+    handle(hear)
     sandbox.set_faults(MUCH_LATER)
-    asyncio.run(main())
+    task = asyncio.create_task(async_client.version())
+    await retried.wait()
+    assert not task.done()
+    task.cancel()
 
 
-def test_what_a_call_has_logged_is_there_when_it_returns(sandbox, caplog):
-    async def main():
-        async with sandbox.async_client() as client:
-            for count in range(1, 20):
-                await client.version()
-                assert sum("getVersion" in line for line in messages(caplog)) == count
-
+async def test_what_a_call_has_logged_is_there_when_it_returns(async_client, caplog):
     with caplog.at_level(logging.DEBUG, "talentdata"):
-        asyncio.run(main())
+        for count in range(1, 20):
+            await async_client.version()
+            assert sum("getVersion" in line for line in messages(caplog)) == count
