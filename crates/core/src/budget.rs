@@ -86,7 +86,7 @@ impl From<Turn> for Take {
 }
 
 /// Locks what all methods leave whole even when a caller panics between them.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{RateHeaders, Ticket, Time, back_off};
+use super::{Outcome, RateHeaders, Ticket, Time, back_off};
 
 /// So many failures in a row are an outage. A single one happens to healthy services as well.
 const OUTAGE: u32 = 2;
@@ -71,6 +71,18 @@ impl Outage {
     pub(crate) fn sent(&mut self, ticket: Ticket) {
         if self.failures.is_outage() {
             self.probe = Some(ticket);
+        }
+    }
+
+    /// Takes in how a request ended.
+    pub(crate) fn complete(&mut self, now: Time, ticket: Ticket, outcome: &Outcome) {
+        match outcome {
+            Outcome::Unsent => self.unsent(ticket),
+            Outcome::Lost => self.lost(now, ticket),
+            Outcome::Answered(status, headers) if !is_failure(*status, headers) => {
+                self.succeeded(now, ticket);
+            }
+            Outcome::Answered(..) | Outcome::Failed { .. } => self.failed(now, ticket),
         }
     }
 

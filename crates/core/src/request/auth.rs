@@ -4,7 +4,7 @@
 mod shared;
 mod token;
 
-pub(crate) use token::{Token, read_token};
+pub(crate) use token::{Token, read_token, refusal};
 
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};

@@ -4,8 +4,9 @@
 //! for memory as for a semaphore. The page that its scan cannot go on without does not wait, and neither does one at a
 //! time of the pages that belong to no scan: so each of them goes on in the end.
 
+use crate::budget::lock;
 use crate::clock;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::sync::{Mutex as TurnMutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, watch};
 
@@ -38,8 +39,7 @@ pub(crate) struct ScanMetrics {
 impl ScanMetrics {
     /// The counts, to be read or changed.
     pub(crate) fn counts(&self) -> MutexGuard<'_, Counts> {
-        // Each change leaves them whole.
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.counts)
     }
 }
 
@@ -68,7 +68,6 @@ impl Memory {
             held: None,
             exceeding: None,
             bytes: 0,
-            waited: Duration::ZERO,
         }
     }
 }
@@ -77,24 +76,19 @@ impl Memory {
 #[derive(Debug)]
 pub(crate) struct Claim {
     memory: Memory,
-    metrics: Option<Arc<ScanMetrics>>,
+    /// What the scan counts that the page belongs to.
+    pub(crate) metrics: Option<Arc<ScanMetrics>>,
     offset: u64,
     held: Option<OwnedSemaphorePermit>,
     exceeding: Option<OwnedMutexGuard<()>>,
     bytes: usize,
-    waited: Duration,
 }
 
 impl Claim {
-    /// What the scan counts that the page belongs to.
-    pub(crate) fn metrics(&self) -> Option<&Arc<ScanMetrics>> {
-        self.metrics.as_ref()
-    }
-
-    /// Waits until the page may take this much.
-    pub(crate) async fn grow(&mut self, bytes: usize) {
+    /// Waits until the page may take this much; for how long it has waited.
+    pub(crate) async fn grow(&mut self, bytes: usize) -> Duration {
         let Ok(more @ 1..) = u32::try_from(bytes.saturating_sub(self.bytes)) else {
-            return;
+            return Duration::ZERO;
         };
         let came = clock::now();
         if self.exceeding.is_none() {
@@ -121,14 +115,14 @@ impl Claim {
             }
         }
         self.bytes = bytes;
-        self.waited += clock::now().saturating_sub(came);
+        clock::now().saturating_sub(came)
     }
 
-    /// What a page of this scan is likely to take.
-    pub(crate) async fn expect(&mut self) {
+    /// Waits until the page may take what a page of this scan is likely to take; for how long it has waited.
+    pub(crate) async fn expect(&mut self) -> Duration {
         let metrics = self.metrics.as_ref();
         let likely = metrics.map_or(0, |metrics| metrics.counts().page_bytes);
-        self.grow(likely).await;
+        self.grow(likely).await
     }
 
     /// The page is complete, and takes this much.
@@ -142,11 +136,6 @@ impl Claim {
         }
         self.bytes = bytes;
     }
-
-    /// How long it has waited since this was asked last.
-    pub(crate) fn take_waited(&mut self) -> Duration {
-        std::mem::take(&mut self.waited)
-    }
 }
 
 #[cfg(test)]
@@ -159,7 +148,7 @@ mod tests {
         // It is asked once, and only waits when it has to.
         tokio::select! {
             biased;
-            () = waiting => true,
+            _ = waiting => true,
             () = std::future::ready(()) => false,
         }
     }

@@ -1,11 +1,11 @@
 //! Lets calls through the gate one by one, in the order in which they came: the part that waits.
 
 use super::retry::Endurance;
-use crate::budget::{Budget, BudgetStats, Left, Take};
+use crate::budget::{Budget, Take, lock};
 use crate::clock::{self, Time};
 use crate::error::Result;
-use crate::gate::{Endpoint, Failures, Outage, Outcome, PriorityClass, Ticket, is_failure};
-use std::sync::{Arc, Mutex as StdMutex, MutexGuard as StdMutexGuard, PoisonError};
+use crate::gate::{Endpoint, Failures, Outage, Outcome, PriorityClass, Ticket};
+use std::sync::{Arc, Mutex as StdMutex};
 use std::time::Duration;
 use tokio::sync::{Mutex, MutexGuard, Notify};
 
@@ -14,7 +14,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 /// The queue for the budget of a company, shared by all calls of a client.
 pub(crate) struct AdmissionQueue {
-    budget: Box<dyn Budget>,
+    pub(crate) budget: Box<dyn Budget>,
     /// Held by the first in the queue; the runtime's mutex is fair.
     head: Mutex<()>,
     /// Scans stand here first, so that only one of their pages is in the queue at any time and a
@@ -109,24 +109,9 @@ impl AdmissionQueue {
         }
     }
 
-    /// With whom the budget is shared.
-    pub(crate) fn stats(&self) -> BudgetStats {
-        self.budget.stats()
-    }
-
     /// The failures of this client's requests since its last success, where there are any.
     pub(crate) fn failures(&self) -> Option<Failures> {
-        self.outage().failures()
-    }
-
-    /// Waits until the client has left the budget, once the queue has been dropped.
-    pub(crate) fn left(&self) -> Left {
-        self.budget.left()
-    }
-
-    fn outage(&self) -> StdMutexGuard<'_, Outage> {
-        // Each change leaves it whole.
-        self.outage.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.outage).failures()
     }
 }
 
@@ -149,15 +134,7 @@ impl Permit {
     /// Tells the budget what became of the request so far.
     pub(crate) fn report(&mut self, now: Time, outcome: Outcome) {
         self.outcome = None;
-        match &outcome {
-            Outcome::Answered(status, headers) if !is_failure(*status, headers) => {
-                self.queue.outage().succeeded(now, self.ticket);
-            }
-            Outcome::Answered(..) | Outcome::Failed { .. } => {
-                self.queue.outage().failed(now, self.ticket);
-            }
-            _ => {}
-        }
+        lock(&self.queue.outage).complete(now, self.ticket, &outcome);
         self.queue.budget.report(now, self.ticket, outcome);
         self.queue.changed.notify_one();
     }

@@ -3,10 +3,13 @@
 use crate::error::ErrorKind::{
     Auth, BadRequest, Conflict, Forbidden, NotFound, RateLimited, Redirect, Server, Timeout,
 };
-use crate::error::{Error, ErrorKind, Result, Scrubber};
+use crate::error::{Error, ErrorKind, Result};
+use crate::gate::RateHeaders;
 use crate::request::transport::Response;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
+use std::time::SystemTime;
+use url::Url;
 
 /// The names of encodings that are read.
 const UTF_8: [&str; 3] = ["utf-8", "utf8", "us-ascii"];
@@ -15,15 +18,19 @@ impl Response {
     /// The error that the status means; section 7 shows 429, the rest is common HTTP.
     pub(crate) fn error_of_status(&self) -> Option<Error> {
         let status = self.status.as_u16();
-        let redirect;
         let (kind, message) = match status {
             200..=299 => return None,
             300..=399 => {
-                let target = self.target();
-                redirect = format!(
+                // The host is all that is said of the target; its path and query are nobody's business.
+                let target = self
+                    .header("location")
+                    .and_then(|text| Url::parse(text).ok());
+                let host = target.as_ref().and_then(Url::host_str);
+                let target = host.map(|host| format!(" to {host}")).unwrap_or_default();
+                let message = format!(
                     "the service redirects{target}; no redirect is followed, set base_url to where the service is"
                 );
-                (Redirect, redirect.as_str())
+                return Some(Error::new(Redirect, message));
             }
             401 => (Auth, "the service requires a valid access token"),
             403 => (
@@ -43,35 +50,23 @@ impl Response {
             _ => (Server, "the service answered with an unknown status"),
         };
         let error = Error::new(kind, message);
+        let limits = RateHeaders::read(&self.headers, SystemTime::now());
         Some(match status {
-            429 => error.with_retry_after(self.limits.retry_after.or(self.limits.reset)),
+            429 => error.with_retry_after(limits.retry_after.or(limits.reset)),
             501 | 505 | 511 | ..=199 | 600.. => error.with_max_attempts(1),
-            500..=599 => error.with_retry_after(self.limits.retry_after),
+            500..=599 => error.with_retry_after(limits.retry_after),
             _ => error,
         })
     }
 
-    /// The host of a redirect's target; its path and query are nobody's business.
-    fn target(&self) -> String {
-        let url = self
-            .header("location")
-            .and_then(|text| url::Url::parse(text).ok());
-        let host = url.as_ref().and_then(url::Url::host_str);
-        host.map(|host| format!(" to {host}")).unwrap_or_default()
-    }
-
-    /// The body as text that begins like a JSON object.
+    /// The body as text that may be a JSON object.
     pub(crate) fn object_text(&self) -> Result<&str> {
         let text = self.json_text()?;
-        let (kind, message) = match text.trim_start().as_bytes().first() {
-            Some(b'{') => return Ok(text),
-            Some(b'[') => (
-                ErrorKind::Schema,
-                "the response is a JSON array; an object was expected",
-            ),
-            _ => (ErrorKind::Decode, "the response is not a JSON object"),
-        };
-        Err(Error::new(kind, message))
+        if text.trim_start().starts_with('[') {
+            let message = "the response is a JSON array; an object was expected";
+            return Err(Error::new(ErrorKind::Schema, message));
+        }
+        Ok(text)
     }
 
     /// The body as text that may be JSON.
@@ -102,20 +97,13 @@ impl Response {
         }
     }
 
-    fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
     /// The body as `T`.
     pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T> {
         from_json(self.json_text()?, "")
-    }
-
-    /// Adds to an error what this response tells of itself, its body only if asked to.
-    pub(crate) fn describe(&self, error: Error, scrubber: &Scrubber, shows_body: bool) -> Error {
-        let body = shows_body.then(|| scrubber.snippet(&self.body)).flatten();
-        let id = self.header("x-request-id").map(str::to_owned);
-        error.with_response(self.status.as_u16(), id, body)
     }
 }
 
@@ -129,12 +117,9 @@ pub(crate) fn from_json<T: DeserializeOwned>(text: &str, place: &str) -> Result<
     let mut reader = serde_json::Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
-        let place = match (place.is_empty(), path == ".") {
-            (_, true) => place.to_owned(),
-            (true, false) => path,
-            (false, false) => format!("{place}.{path}"),
-        };
-        json_error(error.inner(), &place)
+        // A dot alone is the place itself.
+        let path = format!("{place}.{path}");
+        json_error(error.inner(), path.trim_matches('.'))
     })?;
     reader.end().map_err(|error| json_error(&error, place))?;
     Ok(value)

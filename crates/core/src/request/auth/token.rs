@@ -2,7 +2,7 @@
 
 use crate::clock::Time;
 use crate::error::{Error, ErrorKind, Result};
-use crate::request::response::json_error;
+use crate::request::response::from_json;
 use crate::request::transport::Response;
 use http::{HeaderValue, StatusCode};
 use serde::{Deserialize, Serialize};
@@ -99,22 +99,25 @@ const USUAL_LIFETIME: f64 = 300.0;
 /// A longer token is surely something else.
 const LONGEST_TOKEN: usize = 16 * 1024;
 
-/// Reads the response of the token endpoint (section 4), received at `now`.
-pub(crate) fn read_token(response: &Response, now: Time) -> Result<Token> {
-    let Some(error) = response.error_of_status() else {
-        return parse(response, now).map_err(|error| error.with_kind(ErrorKind::TokenResponse));
-    };
-    Err(match response.status.as_u16() {
-        400 | 401 | 403 => Error::new(
+/// What an error means that the token endpoint has responded with.
+pub(crate) fn refusal(error: Error) -> Error {
+    let (kind, message) = match error.status() {
+        Some(400 | 401 | 403) => (
             ErrorKind::Auth,
             "the service refused client_id and client_secret; check both, and that they belong to this base_url",
         ),
-        404 | 405 => Error::new(
+        Some(404 | 405) => (
             ErrorKind::Config,
             "there is no token endpoint below base_url; check base_url",
         ),
-        _ => error,
-    })
+        _ => return error,
+    };
+    error.with_kind(kind).with_message(message)
+}
+
+/// Reads the response of the token endpoint (section 4), received at `now`.
+pub(crate) fn read_token(response: &Response, now: Time) -> Result<Token> {
+    parse(response, now).map_err(|error| error.with_kind(ErrorKind::TokenResponse))
 }
 
 fn parse(response: &Response, now: Time) -> Result<Token> {
@@ -122,8 +125,7 @@ fn parse(response: &Response, now: Time) -> Result<Token> {
     let text = response
         .object_text()
         .map_err(|error| error.with_max_attempts(2))?;
-    let fields: Fields =
-        serde_json::from_str(text).map_err(|error| json_error(&error, "token response"))?;
+    let fields: Fields = from_json(text, "token response")?;
     let wrong = |message: &str| {
         let message = format!("token response: {message}");
         Error::new(ErrorKind::TokenResponse, message)
