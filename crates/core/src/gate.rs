@@ -477,8 +477,8 @@ fn time(seconds: f64) -> Time {
 }
 
 /// The next of waits that double up to the longest, all in seconds; half of it is drawn, from when the request was sent.
-fn back_off(base: f64, doublings: u32, longest: f64, ticket: Ticket) -> Duration {
+pub(crate) fn back_off(base: f64, doublings: u32, longest: f64, sent: Time) -> Duration {
     let seconds = (base * 2_f64.powi(doublings.min(16) as i32)).min(longest);
-    let drawn = Rng::with_seed(ticket.sent.as_nanos() as u64).f64();
+    let drawn = Rng::with_seed(sent.as_nanos() as u64).f64();
     Duration::from_secs_f64(seconds * (0.5 + 0.5 * drawn))
 }

@@ -127,7 +127,7 @@ impl Outage {
     }
 
     fn back_off(&mut self, now: Time, ticket: Ticket) {
-        let wait = back_off(FIRST, self.steps, LONGEST, ticket);
+        let wait = back_off(FIRST, self.steps, LONGEST, ticket.sent);
         self.steps = self.steps.saturating_add(1);
         self.probe_at = now.saturating_add(wait);
     }

@@ -6,6 +6,7 @@ use super::queue::Permit;
 use super::retry::Endurance;
 use super::transport::Response;
 use crate::arguments::{Arguments, Parts};
+use crate::budget::lock;
 use crate::client::Client;
 use crate::clock;
 use crate::error::{ErrorKind, Result, Scrubber};
@@ -44,7 +45,7 @@ impl Call {
 
     fn count(&self, change: impl FnOnce(&mut Counts)) {
         if let Some(metrics) = self.metrics() {
-            change(&mut metrics.counts());
+            change(&mut lock(&metrics.counts));
         }
     }
 }
@@ -106,12 +107,10 @@ impl Client {
         let token = match call.operation.token {
             TokenUse::Never => None,
             TokenUse::WhenThereIsOne if self.0.config.require_credentials().is_err() => None,
-            _ => Some(
-                self.0
-                    .auth
-                    .token(asked, self.fetch_token(endurance))
-                    .await?,
-            ),
+            _ => {
+                let fetch = self.fetch_token(endurance);
+                Some(self.0.auth.token(asked, fetch).await?)
+            }
         };
         let token = token.as_deref();
         let class = match (call.metrics(), self.0.config.priority) {
@@ -223,8 +222,7 @@ impl Client {
         for (name, value) in &parts.query {
             url.query_pairs_mut().append_pair(name, value);
         }
-        let method = call.operation.method.as_str().as_bytes();
-        let method = http::Method::from_bytes(method).unwrap_or_default();
+        let method = call.operation.method.as_str().parse().unwrap_or_default();
         let mut request = reqwest::Request::new(method, url);
         *request.body_mut() = parts.body.clone().map(Into::into);
         let json = HeaderValue::from_static("application/json");

@@ -6,7 +6,7 @@
 
 use crate::budget::lock;
 use crate::clock;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{Mutex as TurnMutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, watch};
 
@@ -31,16 +31,9 @@ pub(crate) struct Counts {
 /// What the calls of a scan that is under way share, whichever task they run on.
 #[derive(Debug, Default)]
 pub(crate) struct ScanMetrics {
-    counts: Mutex<Counts>,
+    pub(crate) counts: Mutex<Counts>,
     /// The offset of the page that the scan cannot go on without, which therefore does not wait for memory.
     pub(crate) needed: watch::Sender<Option<u64>>,
-}
-
-impl ScanMetrics {
-    /// The counts, to be read or changed.
-    pub(crate) fn counts(&self) -> MutexGuard<'_, Counts> {
-        lock(&self.counts)
-    }
 }
 
 /// The memory of one client's pages.
@@ -121,14 +114,14 @@ impl Claim {
     /// Waits until the page may take what a page of this scan is likely to take; for how long it has waited.
     pub(crate) async fn expect(&mut self) -> Duration {
         let metrics = self.metrics.as_ref();
-        let likely = metrics.map_or(0, |metrics| metrics.counts().page_bytes);
+        let likely = metrics.map_or(0, |metrics| lock(&metrics.counts).page_bytes);
         self.grow(likely).await
     }
 
     /// The page is complete, and takes this much.
     pub(crate) async fn complete(&mut self, bytes: usize) {
         if let Some(metrics) = &self.metrics {
-            metrics.counts().page_bytes = bytes;
+            lock(&metrics.counts).page_bytes = bytes;
         }
         self.grow(bytes).await;
         if let Some(held) = &mut self.held {

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::gate::{Endpoint, Failures, Outage, Outcome, PriorityClass, Ticket};
 use std::sync::{Arc, Mutex as StdMutex};
 use std::time::Duration;
-use tokio::sync::{Mutex, MutexGuard, Notify};
+use tokio::sync::{Mutex, Notify};
 
 /// A shorter wait is the usual gap between two requests, which is not logged.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -43,7 +43,7 @@ impl AdmissionQueue {
 
     /// Waits to be the first in the queue, and is so until what is returned is dropped. Pages of scans line up first, unless
     /// the service has refused them before.
-    pub(crate) async fn head(&self, lines_up: bool) -> HeadOfQueue<'_> {
+    pub(crate) async fn head(&self, lines_up: bool) -> impl Send {
         let (single, scans) = match lines_up {
             true => (None, Some(self.scans.lock().await)),
             false => {
@@ -53,11 +53,7 @@ impl AdmissionQueue {
                 (Some(single), None)
             }
         };
-        HeadOfQueue {
-            _head: self.head.lock().await,
-            _scans: scans,
-            _single: single,
-        }
+        (self.head.lock().await, scans, single)
     }
 
     /// Waits until a request may be sent; for the first in the queue, who may also fetch the token
@@ -113,13 +109,6 @@ impl AdmissionQueue {
     pub(crate) fn failures(&self) -> Option<Failures> {
         lock(&self.outage).failures()
     }
-}
-
-/// The first place in the queue.
-pub(crate) struct HeadOfQueue<'a> {
-    _head: MutexGuard<'a, ()>,
-    _scans: Option<MutexGuard<'a, ()>>,
-    _single: Option<Arc<()>>,
 }
 
 /// The right to send one request.

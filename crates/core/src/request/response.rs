@@ -5,9 +5,9 @@ use crate::error::ErrorKind::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::RateHeaders;
+use crate::json::from_json;
 use crate::request::transport::Response;
 use serde::de::DeserializeOwned;
-use serde_json::error::Category;
 use std::time::SystemTime;
 use url::Url;
 
@@ -107,92 +107,9 @@ impl Response {
     }
 }
 
-/// Whether a text is JSON that can be read as `T`.
-pub(crate) fn fits<T: DeserializeOwned>(text: &str) -> Result<()> {
-    from_json::<T>(text, "").map(drop)
-}
-
-/// Reads JSON; `place` is the path of this text within the response.
-pub(crate) fn from_json<T: DeserializeOwned>(text: &str, place: &str) -> Result<T> {
-    let mut reader = serde_json::Deserializer::from_str(text);
-    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        let path = error.path().to_string();
-        // A dot alone is the place itself.
-        let path = format!("{place}.{path}");
-        json_error(error.inner(), path.trim_matches('.'))
-    })?;
-    reader.end().map_err(|error| json_error(&error, place))?;
-    Ok(value)
-}
-
-/// Says what is wrong without the offending value, which the library's own words would quote.
-pub(crate) fn json_error(error: &serde_json::Error, place: &str) -> Error {
-    let at = match place {
-        "" => String::new(),
-        place => format!("{place}: "),
-    };
-    let what = match error.classify() {
-        Category::Data => {
-            let message = format!("{at}{}", without_value(error));
-            return Error::new(ErrorKind::Schema, message);
-        }
-        Category::Eof => "the JSON ends too early",
-        Category::Syntax | Category::Io => "this is not JSON",
-    };
-    let (line, column) = (error.line(), error.column());
-    let message = format!("{at}{what}, at line {line} column {column}");
-    Error::new(ErrorKind::Decode, message).with_max_attempts(u32::MAX)
-}
-
-/// `invalid type: integer `5`, expected a string at line 1 column 2` as `found integer, expected a string`.
-///
-/// The value may hold these very words. What was found stands before the first quote, what was expected behind the last
-/// of the words, and the value between; of a text in other words nothing is known, so that none of it is passed on.
-fn without_value(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    let text = text.strip_suffix(&place).unwrap_or(&text);
-    // These quote nothing but the names that our own types give.
-    if text.starts_with("missing field `") || text.starts_with("duplicate field `") {
-        return text.to_owned();
-    }
-    let said = text
-        .strip_prefix("invalid type: ")
-        .or_else(|| text.strip_prefix("invalid value: "));
-    match said.and_then(|said| said.rsplit_once(", expected ")) {
-        Some((found, expected)) => {
-            let found = found.split(['`', '"']).next().unwrap_or_default();
-            format!("found {}, expected {expected}", found.trim())
-        }
-        None => "the value does not have the expected form".to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use talentdata_types::Contact;
-
-    #[test]
-    fn a_wrong_field_is_named_and_its_value_is_not_shown() {
-        for (text, message) in [
-            (
-                r#"{"id":"1","firstName":7,"lastName":"b","email":"c"}"#,
-                "contacts[3].firstName: found integer, expected a string",
-            ),
-            (r#"{"id":"1"}"#, "contacts[3]: missing field `firstName`"),
-            (
-                r#"{"id":{"CANARY":1},"email":"CANARY"}"#,
-                "contacts[3].id: found map, expected a string",
-            ),
-        ] {
-            let error = from_json::<Contact>(text, "contacts[3]").unwrap_err();
-            assert_eq!(
-                (error.kind(), error.message()),
-                (ErrorKind::Schema, message)
-            );
-        }
-    }
 
     #[test]
     fn other_parameters_of_a_type_are_no_encoding() {
@@ -211,37 +128,6 @@ mod tests {
             let names = |error: &Error, charset| error.message().contains(charset);
             assert_eq!(refused.is_some(), charset.is_some(), "{kind}");
             assert!(refused.is_none_or(|error| names(&error, charset.unwrap())));
-        }
-    }
-
-    #[test]
-    fn a_value_that_imitates_the_message_is_not_shown() {
-        for value in [
-            "\"x, expected CANARY\"",
-            "\"CANARY at line 9\"",
-            "\"CANARY at line 1 column 9\"",
-            "\"CANARY: x`, expected `CANARY\"",
-            "\"\\\", expected CANARY\"",
-        ] {
-            let error = from_json::<u64>(value, "total").unwrap_err();
-            assert_eq!(error.message(), "total: found string, expected u64");
-        }
-    }
-
-    #[test]
-    fn of_words_that_are_not_known_none_is_shown() {
-        #[derive(Debug, serde::Deserialize)]
-        enum One {
-            #[serde(rename = "one")]
-            _One,
-        }
-        let wrong = r#""a: CANARY, expected CANARY""#;
-        let unheard_of = [
-            from_json::<One>(wrong, "").unwrap_err(),
-            from_json::<std::net::IpAddr>(wrong, "").unwrap_err(),
-        ];
-        for error in unheard_of {
-            assert_eq!(error.message(), "the value does not have the expected form");
         }
     }
 }

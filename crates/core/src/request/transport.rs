@@ -13,7 +13,6 @@ use crate::settings::Config;
 use bytes::{Bytes, BytesMut};
 pub(crate) use client::system_tls;
 use http::{HeaderMap, StatusCode};
-use std::future::Future;
 use std::time::{Duration, SystemTime};
 
 /// The largest body of an error or of a small response, decompressed, in bytes.

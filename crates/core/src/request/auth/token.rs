@@ -2,7 +2,7 @@
 
 use crate::clock::Time;
 use crate::error::{Error, ErrorKind, Result};
-use crate::request::response::from_json;
+use crate::json::from_json;
 use crate::request::transport::Response;
 use http::{HeaderValue, StatusCode};
 use serde::{Deserialize, Serialize};
@@ -51,16 +51,6 @@ impl Token {
             accepted: AtomicBool::new(false),
             refused: AtomicBool::new(false),
         })
-    }
-
-    /// Whether a request may still be sent with it.
-    pub(crate) fn is_valid(&self, now: Time) -> bool {
-        now < self.life.expires_at && !self.is_refused()
-    }
-
-    /// Whether it need not be renewed yet.
-    pub(super) fn is_fresh(&self, now: Time) -> bool {
-        now < self.life.renew_at
     }
 
     /// The service has responded to a request that carried it.
@@ -138,7 +128,18 @@ fn parse(response: &Response, now: Time) -> Result<Token> {
         let message = "token_type is not Bearer, the only type this client can use";
         return Err(wrong(message));
     }
-    let lifetime = Duration::from_secs_f64(lifetime(fields.expires_in.as_ref()));
+    // A number in a string is taken, too.
+    let seconds = match fields.expires_in {
+        Some(Value::Number(number)) => number.as_f64(),
+        Some(Value::String(text)) => text.trim().parse().ok(),
+        _ => None,
+    };
+    let seconds = seconds.filter(|seconds: &f64| !seconds.is_nan());
+    if seconds.is_none() {
+        tracing::warn!("the token response has no usable expires_in; taking {USUAL_LIFETIME} s");
+    }
+    let seconds = seconds.unwrap_or(USUAL_LIFETIME);
+    let lifetime = Duration::from_secs_f64(seconds.clamp(LIFETIMES.0, LIFETIMES.1));
     let margin = MARGIN.min(lifetime / 10);
     let life = Life {
         issued_at: now,
@@ -156,22 +157,4 @@ struct Fields {
     access_token: String,
     token_type: Option<String>,
     expires_in: Option<Value>,
-}
-
-/// The lifetime in seconds; a number in a string is taken, too.
-fn lifetime(value: Option<&Value>) -> f64 {
-    let seconds = match value {
-        Some(Value::Number(number)) => number.as_f64(),
-        Some(Value::String(text)) => text.trim().parse().ok(),
-        _ => None,
-    };
-    match seconds.filter(|seconds| !seconds.is_nan()) {
-        Some(seconds) => seconds.clamp(LIFETIMES.0, LIFETIMES.1),
-        None => {
-            tracing::warn!(
-                "the token response has no usable expires_in; taking {USUAL_LIFETIME} s"
-            );
-            USUAL_LIFETIME
-        }
-    }
 }

@@ -63,12 +63,11 @@ fn proxy_of_environment(config: &Config) -> Option<Url> {
 
 /// TLS for a service. Plain http needs none, not even certificates.
 fn tls(config: &Config) -> Result<rustls::ClientConfig> {
-    if config.base_url.is_plain() {
-        let none = rustls::RootCertStore::empty();
-        let builder = tls_builder()?;
-        return Ok(builder.with_root_certificates(none).with_no_client_auth());
+    if !config.base_url.is_plain() {
+        return system_tls();
     }
-    system_tls()
+    let builder = tls_builder()?.with_root_certificates(rustls::RootCertStore::empty());
+    Ok(builder.with_no_client_auth())
 }
 
 /// TLS as the operating system trusts it.
