@@ -40,7 +40,7 @@ pub(crate) type Take = std::result::Result<Turn, String>;
 pub(crate) type Taking = Pin<Box<dyn Future<Output = Take> + Send>>;
 
 /// Locks what all methods leave whole even when a caller panics between them.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
