@@ -379,6 +379,31 @@ def follow(tools, way, records, syncs, drift):
     return [len(gone), told, wrong, unreported, f"{median(cpu):.2f}"]
 
 
+def upkeep(tools, records):
+    """What the steps of a mirror's life use; a hundredth of the list has changed before the last sync."""
+    options, rows = {"policy": "unlimited", "records": f"contacts={records}"}, []
+    with Sandbox(tools, "--faults", **options) as sandbox, tempfile.TemporaryDirectory(dir=tools.scratch) as kept:
+        mirror = pathlib.Path(kept, "mirror.db")
+        sync = [tools.talentdata, "sync", "contacts", "--to", mirror, "--paced", "false"]
+        of_mirror = ["contacts", "--from", mirror, "--format", "jsonl"]
+        steps = {
+            "export to Parquet": tools.export("parquet", pathlib.Path(kept, "contacts.parquet")),
+            "first sync": sync,
+            "sync without changes": sync,
+            "sync of 1 % of changes": sync,
+            "changes of the last sync": [tools.talentdata, "changes", *of_mirror, "--since", 2],
+            "export of the first sync": [tools.talentdata, "export", *of_mirror, "--as-of", 1, "--out", os.devnull],
+            "verify": [tools.talentdata, "verify", mirror],
+        }
+        for name, command in steps.items():
+            for change in ("update", "insert", "delete_first") if "1 %" in name else ():
+                sandbox.get("/__drift?list=contacts", {change: records // 300})
+            used = run(command, env=sandbox.variables, stdout=subprocess.DEVNULL)
+            print(name, used, sep=", ", file=sys.stderr)
+            rows.append([name, f"{used.cpu:.1f}", f"{used.wall:.1f}", f"{used.peak:.0f} MiB"])
+    return rows
+
+
 def syncs(tools, size):
     records, count = size.records // 200, 4 * size.rounds
     ways = {"talentdata, `sync`": deletes_by_sync, "offset paging and a set difference, httpx": deletes_by_difference}
@@ -393,7 +418,8 @@ def syncs(tools, size):
         rows = [[name, *follow(tools, way, records, count, drift)] for name, way in ways.items()]
         print(drift, rows, file=sys.stderr)
         text += f"\n### While {title}\n\n{table(titles, rows)}"
-    return text
+    titles = ["Step, each a process of its own", "CPU seconds", "Seconds", "Peak memory"]
+    return text + f"\n### What a mirror of {size.records:,} contacts costs\n\n{table(titles, upkeep(tools, size.records))}"
 
 
 SECTIONS = {

@@ -110,9 +110,10 @@ class Sandbox(commands.Sandbox):
         flags = [f"--{name.replace('_', '-')}={value}" for name, value in options.items() if value is not None]
         super().__init__(tools.talentdata, *arguments, *flags, variables=tools.variables)
 
-    def get(self, path):
+    def get(self, path, body=None):
+        """The JSON at a path; a body is posted."""
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(self.base_url + path, timeout=60) as answer:
+        with opener.open(self.base_url + path, body and json.dumps(body).encode(), timeout=60) as answer:
             return json.load(answer)
 
     def arrivals(self):

@@ -113,6 +113,8 @@ pub(crate) struct Expect {
 pub(crate) struct ExpectedError {
     pub(crate) kind: String,
     pub(crate) says: Vec<String>,
+    #[serde(default)]
+    pub(crate) shows: Vec<String>,
     pub(crate) status: Option<u16>,
     pub(crate) attempts: Option<u32>,
     pub(crate) offset: Option<u64>,

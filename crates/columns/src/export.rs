@@ -16,18 +16,15 @@
 
 mod checkpoint;
 mod output;
-mod paths;
 mod unfinished;
 mod work;
 
 pub use crate::format::Format;
 
 use crate::arrow::TableOptions;
+use crate::paths::{place_of_file, would_meet};
 use checkpoint::key;
 use output::Output;
-use paths::{place_of_file, would_meet};
-use serde_json::Value;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -79,12 +76,6 @@ pub struct Export {
 }
 
 impl Export {
-    /// The values of the list's parameters, as receipts have them.
-    pub fn parameters(&self) -> BTreeMap<String, Value> {
-        let operation = self.resource.shape().operation;
-        self.scan.arguments.recorded(operation)
-    }
-
     /// Whether these settings go together, before anything is sent or written.
     ///
     /// # Errors

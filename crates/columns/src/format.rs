@@ -7,6 +7,7 @@ mod tests;
 
 use crate::arrow::{BatchBuilder, Sample, TableOptions, TableSchema};
 use crate::digest::Digesting;
+use crate::invalid;
 use arrow_ipc::writer::FileWriter;
 use blake3::Hasher;
 use csv::CsvWriter;
@@ -81,16 +82,15 @@ impl Format {
                 Some(scheme) => format!("an export is written to a file, not to {scheme}://"),
                 None => "its extension is not that of a format".to_owned(),
             };
-            let message = format!(
+            invalid(format!(
                 "{shown}: {what}; use the extension .jsonl, .csv, .parquet or .arrow, or name one of these formats (--format)"
-            );
-            Error::new(ErrorKind::InvalidArgument, message)
+            ))
         })
     }
 }
 
 /// What an encoder writes to; it can be asked for the digest of what was written.
-pub(crate) type Target = Digesting<Box<dyn Write + Send>>;
+type Target = BufWriter<Digesting<Box<dyn Write + Send>>>;
 
 /// Writes records in some format. In formats that have columns, the first records wait until these are decided.
 pub(crate) struct Encoder {
@@ -106,12 +106,14 @@ impl Encoder {
         format: Format,
         resource: Resource,
         table: &TableOptions,
-        target: Target,
+        name: String,
+        output: impl Write + Send + 'static,
     ) -> Self {
+        let target = Digesting::new(name, Box::new(output) as Box<_>);
         Encoder {
             format,
             sample: Sample::new(resource, table),
-            target: Some(target),
+            target: Some(BufWriter::with_capacity(BUFFER, target)),
             writer: None,
         }
     }
@@ -142,26 +144,25 @@ impl Encoder {
     /// Writes what waits and the end of the format; returns the digest of everything that was written.
     pub(crate) fn finish(mut self) -> Result<Hasher> {
         self.write_waiting()?;
-        let target = match self.writer {
+        let mut target = match self.writer {
             None => return Err(refused("there is none")),
-            Some(Writer::Jsonl(output, _)) => into_target(output),
-            Some(Writer::Csv(writer)) => into_target(writer.output),
+            Some(Writer::Jsonl(output, _)) => output,
+            Some(Writer::Csv(writer)) => writer.output,
             Some(Writer::Parquet(mut builder, mut writer)) => {
-                if !builder.is_empty() {
+                if builder.len() > 0 {
                     writer.write(&builder.finish()?).map_err(refused)?;
                 }
-                writer.into_inner().map_err(refused)
+                writer.into_inner().map_err(refused)?
             }
             Some(Writer::Arrow(mut builder, mut writer)) => {
-                if !builder.is_empty() {
+                if builder.len() > 0 {
                     writer.write(&builder.finish()?).map_err(refused)?;
                 }
-                into_target(writer.into_inner().map_err(refused)?)
+                writer.into_inner().map_err(refused)?
             }
         };
-        let mut target = target?;
         target.flush().map_err(refused)?;
-        Ok(*target.hasher)
+        Ok(*target.get_ref().hasher.clone())
     }
 
     fn write_waiting(&mut self) -> Result<()> {
@@ -178,10 +179,10 @@ impl Encoder {
 
 enum Writer {
     /// With the line that is being written.
-    Jsonl(BufWriter<Target>, Vec<u8>),
-    Csv(Box<CsvWriter<BufWriter<Target>>>),
+    Jsonl(Target, Vec<u8>),
+    Csv(Box<CsvWriter<Target>>),
     Parquet(BatchBuilder, Box<ArrowWriter<Target>>),
-    Arrow(BatchBuilder, Box<FileWriter<BufWriter<Target>>>),
+    Arrow(BatchBuilder, Box<FileWriter<Target>>),
 }
 
 impl Writer {
@@ -190,10 +191,9 @@ impl Writer {
         target: Target,
         schema: impl FnOnce() -> Arc<TableSchema>,
     ) -> Result<Self> {
-        let buffered = |target| BufWriter::with_capacity(BUFFER, target);
         Ok(match format {
-            Format::Jsonl => Writer::Jsonl(buffered(target), Vec::new()),
-            Format::Csv => Writer::Csv(Box::new(CsvWriter::new(buffered(target), schema())?)),
+            Format::Jsonl => Writer::Jsonl(target, Vec::new()),
+            Format::Csv => Writer::Csv(Box::new(CsvWriter::new(target, schema())?)),
             Format::Parquet => {
                 let builder = BatchBuilder::new(schema(), PARQUET_ROWS);
                 let writer = ArrowWriter::try_new(target, builder.schema(), Some(properties()));
@@ -201,7 +201,7 @@ impl Writer {
             }
             Format::Arrow => {
                 let builder = BatchBuilder::new(schema(), ARROW_ROWS);
-                let writer = FileWriter::try_new(buffered(target), &builder.schema());
+                let writer = FileWriter::try_new(target, &builder.schema());
                 Writer::Arrow(builder, Box::new(writer.map_err(refused)?))
             }
         })
@@ -262,10 +262,6 @@ pub(crate) fn line<'a>(record: &'a RawRecord, buffer: &'a mut Vec<u8>) -> &'a [u
         escaped = *byte == b'\\' && !escaped;
     }
     buffer
-}
-
-fn into_target(output: BufWriter<Target>) -> Result<Target> {
-    output.into_inner().map_err(refused)
 }
 
 fn refused(error: impl std::fmt::Display) -> Error {

@@ -7,6 +7,7 @@
 mod tests;
 
 use crate::arrow::{BatchScan, RecordBatch, SchemaRef, TableOptions};
+use crate::invalid;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -198,7 +199,7 @@ impl Session {
             (Some(schema), Some(End::Received)) => {
                 Ok((Arc::clone(schema), buffer.rows.iter().cloned().collect()))
             }
-            _ => Err(misuse("the table is not complete".to_owned())),
+            _ => Err(invalid("the table is not complete")),
         }
     }
 
@@ -399,11 +400,6 @@ impl Buffer {
             ),
             _ => ("the scan has ended and was read", hints.keep_or),
         };
-        misuse(format!("{reason}; {instead}{}", hints.restart))
+        invalid(format!("{reason}; {instead}{}", hints.restart))
     }
-}
-
-/// An error in how a scan is used.
-fn misuse(message: String) -> Error {
-    Error::new(ErrorKind::InvalidArgument, message)
 }

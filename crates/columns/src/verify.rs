@@ -1,9 +1,11 @@
 //! Verifies that a file still is what an export has written, byte for byte, by the BLAKE3 in the export's receipt.
 
+use crate::invalid;
+use crate::paths::{At, begin_of};
 use blake3::Hasher;
 use serde::Serialize;
 use std::fs::File;
-use std::io::Read;
+use std::io;
 use std::path::Path;
 use talentdata_core::scan::{Receipt, Written};
 use talentdata_core::{Error, ErrorKind, Result};
@@ -56,16 +58,15 @@ pub fn verify(file: &Path, receipt: &Receipt) -> Result<Verification> {
     let Some(written) = &receipt.written else {
         let message = "receipt: it does not say what was written: it is the receipt of a scan, or of an export \
                        that is not complete";
-        return Err(invalid(message.into()));
+        return Err(invalid(message));
     };
-    let failed = |error| unreadable(file, &error);
     // A directory can be opened, and a pipe would be waited for.
-    if !std::fs::metadata(file).map_err(failed)?.is_file() {
-        return Err(failed(std::io::Error::other("it is not a regular file")));
+    if !file.metadata().at("read", file)?.is_file() {
+        return Err(io::Error::other("it is not a regular file")).at("read", file);
     }
     let mut hasher = Hasher::new();
-    let opened = File::open(file).map_err(failed)?;
-    hasher.update_reader(opened).map_err(failed)?;
+    let opened = File::open(file).at("read", file)?;
+    hasher.update_reader(opened).at("read", file)?;
     let (bytes, blake3) = (hasher.count(), hasher.finalize().to_string());
     Ok(Verification {
         matches: bytes == written.bytes && blake3.eq_ignore_ascii_case(&written.blake3),
@@ -80,11 +81,8 @@ pub fn verify(file: &Path, receipt: &Receipt) -> Result<Verification> {
 /// # Errors
 /// `Io` when it cannot be read; else as [`parse_receipt`].
 pub fn read_receipt(path: &Path, file: &Path) -> Result<Receipt> {
-    let mut bytes = Vec::new();
-    let opened = File::open(path).map(|file| file.take(MAX_BYTES));
-    let read = opened.and_then(|mut file| file.read_to_end(&mut bytes));
-    read.map_err(|error| unreadable(path, &error))?;
-    parse(&bytes, file).map_err(|error| {
+    let text = begin_of(path, MAX_BYTES).at("read", path)?;
+    parse_receipt(text, file).map_err(|error| {
         let message = format!("{}: {}", path.display(), error.message());
         error.with_message(message)
     })
@@ -95,11 +93,8 @@ pub fn read_receipt(path: &Path, file: &Path) -> Result<Receipt> {
 ///
 /// # Errors
 /// `InvalidArgument` when it is not a receipt, or there is none of such a file.
-pub fn parse_receipt(text: &str, file: &Path) -> Result<Receipt> {
-    parse(text.as_bytes(), file)
-}
-
-fn parse(text: &[u8], file: &Path) -> Result<Receipt> {
+pub fn parse_receipt(text: impl AsRef<[u8]>, file: &Path) -> Result<Receipt> {
+    let text = text.as_ref();
     let parsed = match text.trim_ascii_start().starts_with(b"[") {
         true => serde_json::from_slice(text),
         false => serde_json::from_slice(text).map(|receipt| vec![receipt]),
@@ -125,15 +120,4 @@ fn parse(text: &[u8], file: &Path) -> Result<Receipt> {
             "there is no receipt of a file of the name of {file}, only of {names}"
         ))
     })
-}
-
-fn unreadable(path: &Path, error: &std::io::Error) -> Error {
-    Error::new(
-        ErrorKind::Io,
-        format!("cannot read {}: {error}", path.display()),
-    )
-}
-
-fn invalid(message: String) -> Error {
-    Error::new(ErrorKind::InvalidArgument, message)
 }

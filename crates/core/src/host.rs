@@ -84,17 +84,14 @@ impl Locked {
         self.file.metadata().is_ok_and(|facts| facts.len() == 0)
     }
 
+    /// The next value is written in the place of all others.
+    pub(crate) fn discard(&mut self) {
+        self.newest = None;
+    }
+
     /// Writes a value over the copy before the last.
     pub(crate) fn write(&self, value: &[u8]) -> Result<()> {
-        self.write_after(self.newest.as_ref().map(|(number, _)| *number), value)
-    }
-
-    /// Writes a value in the place of all others.
-    pub(crate) fn write_alone(&self, value: &[u8]) -> Result<()> {
-        self.write_after(None, value)
-    }
-
-    fn write_after(&self, last: Option<u64>, value: &[u8]) -> Result<()> {
+        let last = self.newest.as_ref().map(|(number, _)| *number);
         let length = value.len() as u64;
         if length > ROOM {
             return Err(Error::other("the shared value is too large"));
@@ -135,6 +132,15 @@ fn newest(file: &File) -> Option<(u64, Vec<u8>)> {
 }
 
 impl SharedFile {
+    /// The file at this path, whose lock is tried so often, with such pauses.
+    pub(crate) fn new(path: PathBuf, max_tries: u32, pause: Duration) -> Self {
+        SharedFile {
+            path,
+            max_tries,
+            pause,
+        }
+    }
+
     /// The newest value, read without the lock; none where there is none, or the file is not ours.
     pub(crate) fn look(&self) -> Result<Option<Vec<u8>>> {
         match self.existing() {

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::SystemTime;
 use talentdata_core::scan::{Basis, Completeness, Doubt, Receipt};
 use talentdata_core::types::Resource;
@@ -199,6 +200,17 @@ fn apply(copy: &mut BTreeMap<String, String>, changes: crate::Rows) -> Vec<Strin
         }
     }
     deleted
+}
+
+/// The mirror of a test that runs in a process of its own, as the child of another.
+const PATH: &str = "TALENTDATA_TEST_MIRROR";
+
+/// A test of this program as a process of its own, with a mirror at this path.
+fn program(test: &str, path: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", &format!("tests::{test}")]);
+    command.env(PATH, path);
+    command
 }
 
 /// How many rounds a simulation has; `TALENTDATA_ROUNDS` asks for more.

@@ -38,9 +38,13 @@ fn an_interrupted_export_says_how_to_continue() {
     let trial = trial(&[("contacts", 6_000)]);
     let export = "export contacts --page-size 50 --receipt r.json --out new";
     let resume = format!("{export} --resume");
+    let checkpoint = trial.path("new.part/checkpoint");
+    let is_kept = |text: String| !text.contains(r#""progress":null"#);
     for (signal, command) in [(Signal::KILL, export), (Signal::INT, &resume)] {
         let mut child = trial.start_and_wait(command, 10);
-        wait_until(&mut child, || trial.saved_records("new").is_some());
+        wait_until(&mut child, || {
+            fs::read_to_string(&checkpoint).is_ok_and(is_kept)
+        });
         send(&child, signal);
         let ended = Ended::wait(child);
         if signal == Signal::INT {
@@ -53,6 +57,10 @@ fn an_interrupted_export_says_how_to_continue() {
     assert_eq!(receipt["resumed"], 2);
     assert_eq!(receipt_of(&receipt), ("proven", "contacts", 6_000));
     assert_eq!(trial.names(), ["new", "r.json"]);
+    trial
+        .run("export contacts --out whole --paced false")
+        .quiet();
+    assert!(trial.read("new") == trial.read("whole"));
 }
 
 #[test]
@@ -123,6 +131,7 @@ fn several_lists_stop_together_and_none_is_taken_for_a_whole_one() {
     }
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn an_output_that_blocks_does_not_hold_up_the_end() {
     let trial = endless();
@@ -132,6 +141,25 @@ fn an_output_that_blocks_does_not_hold_up_the_end() {
     wait_until_full(&mut child, &writer);
     send(&child, Signal::TERM);
     assert_eq!(child.wait().unwrap().code(), Some(143));
+    let pipe = trial.stalled_pipe("pipe");
+    let mut child = trial.start("export contacts -v --out pipe");
+    wait_until_full(&mut child, &pipe);
+    send(&child, Signal::TERM);
+    Ended::wait(child).says(143, "output is incomplete");
+    // Without a reader not even opening it comes to an end.
+    drop(pipe);
+    let mut child = trial.start("export contacts -v --out pipe");
+    let status = format!("/proc/{}/status", child.id());
+    let is_interrupt_taken_over = || {
+        let text = fs::read_to_string(&status).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let mask = u64::from_str_radix(line.unwrap().trim(), 16).unwrap();
+        mask & (1 << (Signal::INT.as_raw() - 1)) != 0
+    };
+    wait_until(&mut child, is_interrupt_taken_over);
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    send(&child, Signal::INT);
+    Ended::wait(child).says(130, "output is incomplete");
 }
 
 #[test]
@@ -184,7 +212,10 @@ fn a_reader_that_goes_away_is_no_error() {
     reader.read_line(&mut line).unwrap();
     drop(reader);
     Ended::wait(child).quiet();
-    assert!(line.starts_with("{\"id\":"), "{line}");
+    assert!(
+        line.starts_with("{\"id\":") && line.ends_with("}\n"),
+        "{line}"
+    );
     let pages = trial.sandbox.stats().requests;
     assert!(pages < 10_000, "it did not read on to the end: {pages}");
     let closed = || std::io::pipe().unwrap().1;

@@ -22,54 +22,45 @@ fn path(list: &str) -> String {
     format!("/v1/{}", list.replace('_', "/"))
 }
 
-/// A service with lists of so many records, and a runtime directory for its clients.
-struct Company {
-    trial: Trial,
-}
-
 /// A service that counts.
-fn budget(policy: Policy, size: u64) -> Company {
+fn budget(policy: Policy, size: u64) -> Trial {
     company(size, policy, Tokens::All)
 }
 
 /// A service that accepts only the newest token.
-fn token(size: u64) -> Company {
+fn token(size: u64) -> Trial {
     company(size, Policy::Unlimited, Tokens::Newest)
 }
 
-fn company(size: u64, policy: Policy, tokens: Tokens) -> Company {
+fn company(size: u64, policy: Policy, tokens: Tokens) -> Trial {
     let options = Options {
         policy,
         tokens,
         ..Options::default()
     };
-    let trial = Trial::limited(&LISTS.map(|list| (list, size)), options);
-    Company { trial }
+    Trial::limited(&LISTS.map(|list| (list, size)), options)
 }
 
-impl Company {
-    fn command(&self, words: &str) -> Command {
-        let mut command = self.trial.command(words);
+impl Trial {
+    /// A client that shares with those of this trial alone.
+    fn member(&self, words: &str) -> Command {
+        let mut command = self.command(words);
         command
-            .env("XDG_RUNTIME_DIR", self.trial.directory.path())
+            .env("XDG_RUNTIME_DIR", self.directory.path())
             .env("TALENTDATA_TOKEN_CACHE", "host");
         command
     }
 
-    fn run(&self, words: &str) -> Ended {
-        run(&mut self.command(words))
-    }
-
     /// Begins to export a list to nowhere, with a receipt.
     fn export(&self, list: &str) -> Child {
-        let mut command = self.command(&format!("export {list} --out - --receipt {list}.json"));
+        let mut command = self.member(&format!("export {list} --out - --receipt {list}.json"));
         command.stdout(Stdio::null()).spawn().unwrap()
     }
 
     /// The receipt of an export that has ended well, without a refusal.
     fn receipt(&self, list: &str, child: Child) -> Value {
         Ended::wait(child).quiet();
-        let receipt = self.trial.json(&format!("{list}.json"));
+        let receipt = self.json(&format!("{list}.json"));
         let of = (&receipt["completeness"], &receipt["rate_limited"]);
         assert_eq!(of, (&"proven".into(), &0.into()), "{receipt}");
         receipt
@@ -77,7 +68,7 @@ impl Company {
 
     /// Begins a call that needs a token.
     fn call(&self) -> Child {
-        self.command("permissions").spawn().unwrap()
+        self.member("permissions").spawn().unwrap()
     }
 
     fn two_calls(&self) {
@@ -86,7 +77,7 @@ impl Company {
     }
 
     fn count(&self, path: &str) -> u64 {
-        let counts = self.trial.sandbox.stats().requests_by_path;
+        let counts = self.sandbox.stats().requests_by_path;
         counts.get(path).copied().unwrap_or_default()
     }
 
@@ -98,9 +89,9 @@ impl Company {
 
     /// The file of the shared token.
     fn token_file(&self) -> PathBuf {
-        let names = names(&self.trial.path("talentdata"));
+        let names = names(&self.path("talentdata"));
         let name = names.iter().find(|name| name.starts_with("token-"));
-        self.trial.path("talentdata").join(name.unwrap())
+        self.path("talentdata").join(name.unwrap())
     }
 }
 
@@ -148,8 +139,9 @@ fn four_exports_are_served_evenly_and_one_that_is_killed_or_stopped_holds_up_nob
 #[test]
 fn the_budget_is_shown_while_it_is_used_and_afterwards() {
     let company = budget(Policy::SlidingLog, 1_000_000);
-    let state = || company.run("budget --json").json();
-    let nobody = company.run("budget");
+    let run_member = |words: &str| run(&mut company.member(words));
+    let state = || run_member("budget --json").json();
+    let nobody = run_member("budget");
     assert!(nobody.quiet().starts_with("Nobody has used"), "{nobody:?}");
     let unused = state();
     let of = (&unused["members"], &unused["requests_per_second"]);
@@ -163,18 +155,16 @@ fn the_budget_is_shown_while_it_is_used_and_afterwards() {
     assert_eq!(of, (&scan.id().into(), &"talentdata".into()));
     assert!(members[0]["sent_last_minute"].as_u64() >= Some(5));
     assert!(state["requests_per_second"].as_f64() > Some(30.0));
-    let shown = company.run("budget").stdout;
+    let shown = run_member("budget").stdout;
     assert!(shown.starts_with("Clients: 1; all together "), "{shown}");
     let line = shown.lines().nth(2).unwrap();
     assert!(
         line.starts_with("talentdata ") && line.contains(&scan.id().to_string()),
         "{shown}"
     );
-    company
-        .run("plan pools")
-        .says(0, "2 clients share the budget");
+    run_member("plan pools").says(0, "2 clients share the budget");
     end(scan);
-    let mut elsewhere = company.command("budget");
+    let mut elsewhere = company.member("budget");
     elsewhere.env("TALENTDATA_BUDGET", "redis://:CANARY@127.0.0.1:1");
     let shown = run(&mut elsewhere);
     let said = shown.error(code(ErrorKind::Connect), "redis://127.0.0.1:1: ");
@@ -191,7 +181,7 @@ impl Drop for Server {
     }
 }
 
-fn server(company: &Company) -> Server {
+fn server(company: &Trial) -> Server {
     let variable = "TALENTDATA_VALKEY_SERVER";
     let program = std::env::var_os(variable)
         .unwrap_or_else(|| panic!("{variable} names no server; `cargo xtask test rust` sets it"));
@@ -199,11 +189,11 @@ fn server(company: &Company) -> Server {
     let port = free.unwrap().port().to_string();
     let mut command = Command::new(&program);
     command.args(["--bind", "127.0.0.1", "--save", "", "--port", &port]);
-    let command = command.current_dir(company.trial.directory.path());
+    let command = command.current_dir(company.directory.path());
     let child = command.stdout(Stdio::null()).spawn().unwrap();
     let mut server = Server(child, format!("redis://127.0.0.1:{port}"));
     wait_until(&mut server.0, || {
-        let mut budget = company.command("budget");
+        let mut budget = company.member("budget");
         run(budget.env("TALENTDATA_BUDGET", &server.1)).code == Some(0)
     });
     server
@@ -214,7 +204,7 @@ fn a_process_that_ends_in_order_is_not_counted_any_more() {
     let company = budget(Policy::SlidingLog, 1_000_000);
     let server = server(&company);
     let command = |words: &str| {
-        let mut command = company.command(words);
+        let mut command = company.member(words);
         command.env("TALENTDATA_BUDGET", &server.1);
         command
     };
@@ -231,13 +221,13 @@ fn a_process_that_ends_in_order_is_not_counted_any_more() {
     wrong.error(code(ErrorKind::Auth), "");
     assert_eq!(members(), [], "a command that has failed");
     // An export that was stopped, and one that had no time to say so.
-    for signal in [Signal::INT, Signal::KILL] {
+    for (signal, code) in [(Signal::INT, Some(130)), (Signal::KILL, None)] {
         let mut command = command("export contacts --out -");
         let mut child = command.stdout(Stdio::null()).spawn().unwrap();
         let process = [Some(u64::from(child.id()))];
         wait_until(&mut child, || members() == process);
         send(&child, signal);
-        child.wait().unwrap();
+        assert_eq!(child.wait().unwrap().code(), code);
         let left = usize::from(signal == Signal::KILL);
         assert_eq!(members(), process[..left], "{signal:?}");
     }
@@ -256,7 +246,7 @@ fn processes_that_share_a_token_need_one_and_renew_it_once_for_all() {
     let mode = fs::metadata(company.token_file()).unwrap().permissions();
     assert_eq!(mode.mode() & 0o777, 0o600);
     // A client of another kind comes and goes.
-    let mut other = company.command("permissions");
+    let mut other = company.member("permissions");
     run(other.env("TALENTDATA_TOKEN_CACHE", "process")).json();
     let before = paths.each_ref().map(|path| company.count(path));
     for (path, before) in paths.iter().zip(before) {
@@ -272,7 +262,7 @@ fn a_process_that_is_killed_or_stopped_while_it_renews_spoils_nothing() {
     for (signal, delay) in [(Signal::KILL, 600_000), (Signal::STOP, 4_000)] {
         let company = token(0);
         let first = json!({"path": TOKEN, "nth": 1});
-        company.trial.fault(first, json!({"delay_ms": delay}));
+        company.fault(first, json!({"delay_ms": delay}));
         let mut first = company.call();
         company.wait_for(TOKEN, 1);
         send(&first, signal);
@@ -294,7 +284,8 @@ fn a_process_that_is_killed_or_stopped_while_it_renews_spoils_nothing() {
 #[test]
 fn the_token_is_in_its_file_and_in_no_other_file_log_line_or_error() {
     let company = token(300);
-    let export = company.run("export contacts -vv --receipt r.json --out contacts.jsonl");
+    let words = "export contacts -vv --receipt r.json --out contacts.jsonl";
+    let export = run(&mut company.member(words));
     let mut said = export.says(0, "received an access token").to_owned();
     // The service tells the token, which is 48 hexadecimal digits, in a refusal.
     let file = company.token_file();
@@ -303,15 +294,15 @@ fn the_token_is_in_its_file_and_in_no_other_file_log_line_or_error() {
     let digits = runs.find(|digits| digits.len() >= 48).unwrap();
     let token = String::from_utf8(digits[digits.len() - 48..].to_vec()).unwrap();
     let echo = json!({"status": 400, "body": {"you sent": token}});
-    company.trial.fault(json!({"path": PERMISSIONS}), echo);
-    let ended = company.run("permissions -vv");
+    company.fault(json!({"path": PERMISSIONS}), echo);
+    let ended = run(&mut company.member("permissions -vv"));
     said += ended.says(code(ErrorKind::BadRequest), "");
     said += &ended.stdout;
-    said += &Value::from(requests(&company.trial.sandbox)).to_string();
-    assert!(!said.contains(&token) && !said.contains(company.trial.sandbox.client_secret()));
+    said += &Value::from(requests(&company.sandbox)).to_string();
+    assert!(!said.contains(&token) && !said.contains(company.sandbox.client_secret()));
     let kept = fs::read_dir(file.parent().unwrap()).unwrap();
     let mut files: Vec<PathBuf> = kept.map(|entry| entry.unwrap().path()).collect();
-    files.extend(["r.json", "contacts.jsonl"].map(|name| company.trial.path(name)));
+    files.extend(["r.json", "contacts.jsonl"].map(|name| company.path(name)));
     assert!(files.len() >= 4, "{files:?}");
     for other in files.into_iter().filter(|path| *path != file) {
         let bytes = fs::read(&other).unwrap();

@@ -131,13 +131,6 @@ impl Trial {
             .open(self.path(name));
         both.unwrap()
     }
-
-    /// How many records the checkpoint of an unfinished export to `name` says can be resumed from.
-    pub(crate) fn saved_records(&self, name: &str) -> Option<u64> {
-        let text = fs::read_to_string(self.path(&format!("{name}.part/checkpoint"))).ok()?;
-        let checkpoint: Value = serde_json::from_str(text.split_once('\n')?.1).ok()?;
-        checkpoint["progress"]["receipt"]["records"].as_u64()
-    }
 }
 
 pub(crate) fn names(directory: &Path) -> Vec<String> {

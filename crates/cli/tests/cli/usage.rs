@@ -48,6 +48,7 @@ fn a_receipt_never_replaces_what_an_export_writes() {
     std::fs::hard_link(trial.path("there.jsonl"), trial.path("hard")).unwrap();
     for (target, link) in [
         ("there.jsonl", "soft"),
+        ("soft", "softer"),
         ("new.jsonl", "dangling"),
         ("ls", "linked"),
     ] {
@@ -59,8 +60,8 @@ fn a_receipt_never_replaces_what_an_export_writes() {
         ("pools --out new.jsonl", "./new.jsonl", true),
         ("pools --out new.jsonl", &*absolute, true),
         ("pools --out new.jsonl", "dangling", true),
-        ("pools --out soft", "hard", true),
-        ("pools --out soft", "there.jsonl.part", true),
+        ("pools --out softer", "hard", true),
+        ("pools --out softer", "there.jsonl.part", true),
         ("pools --out ls/new.jsonl", "linked/new.jsonl", true),
         ("contacts pools --out ls", "linked/contacts.jsonl", true),
         ("contacts pools --out ls", "ls/pools.jsonl.part", true),
@@ -72,6 +73,7 @@ fn a_receipt_never_replaces_what_an_export_writes() {
         let ended = trial.run(&format!("export {words} --receipt {receipt}"));
         if is_refused {
             ended.error(2, receipt);
+            assert_eq!(trial.sandbox.stats().requests, 0);
             assert_eq!(
                 (trial.names(), trial.read("there.jsonl")),
                 (before.clone(), "older".into())

@@ -88,11 +88,6 @@ impl BatchBuilder {
         self.rows
     }
 
-    /// Whether no row was added since the last batch.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.rows == 0
-    }
-
     /// Hands over the batch and begins the next one.
     ///
     /// # Errors

@@ -54,25 +54,26 @@ pub(super) fn append(builder: &mut dyn ArrayBuilder, kind: &Kind, value: Option<
 
 /// The text of a value in a format of texts, which is the service's own; none where the column cannot hold it.
 pub(crate) fn text<'a>(kind: &Kind, value: &'a str) -> Option<Cow<'a, str>> {
-    match kind {
-        Kind::Text => decoded(value),
-        Kind::Timestamp(_) => decoded(value).filter(|text| DateTime::read(text).is_some()),
-        Kind::Date => decoded(value).filter(|text| full_date(text).is_some()),
-        _ => is_held(kind, value).then_some(Cow::Borrowed(value)),
-    }
-}
-
-/// Whether a column holds the value or what is nearest to it. Of lists and structs, that depends on their parts.
-pub(super) fn is_held(kind: &Kind, value: &str) -> bool {
-    match kind {
-        Kind::Text => decoded(value).is_some(),
+    let is_held = match kind {
+        Kind::Text => return decoded(value),
+        Kind::Timestamp(_) => return decoded(value).filter(|text| DateTime::read(text).is_some()),
+        Kind::Date => return decoded(value).filter(|text| full_date(text).is_some()),
         Kind::Boolean => boolean(value).is_some(),
         Kind::Integer => value.parse::<i64>().is_ok(),
         Kind::Unsigned => value.parse::<u64>().is_ok(),
         Kind::Number => number(value).is_some(),
-        Kind::Date => decoded(value).is_some_and(|text| full_date(&text).is_some()),
-        Kind::Timestamp(column) => instant(column, value).is_some(),
         Kind::Json | Kind::List { .. } | Kind::Struct { .. } => true,
+    };
+    is_held.then_some(Cow::Borrowed(value))
+}
+
+/// Whether a column holds the value or what is nearest to it. Of lists and structs, the parts are not looked at.
+pub(super) fn is_held(kind: &Kind, value: &str) -> bool {
+    match kind {
+        Kind::Timestamp(column) => instant(column, value).is_some(),
+        Kind::List { .. } => value.starts_with('['),
+        Kind::Struct { .. } => value.starts_with('{'),
+        _ => text(kind, value).is_some(),
     }
 }
 

@@ -21,6 +21,13 @@ pub(crate) struct Checker {
     schema: Arc<TableSchema>,
     on_new: OnNew,
     pub(crate) counts: Counts,
+    /// Where the record at hand is in the list.
+    offset: u64,
+    /// The JSON pointer of the field at hand, with `*` in the place of an index, and that of its value.
+    path: String,
+    pointer: String,
+    /// The first new field, where that is an error.
+    fresh: Option<String>,
 }
 
 /// What was counted so far; a checkpoint keeps it.
@@ -39,6 +46,10 @@ impl Checker {
             schema: Arc::clone(options.schema.as_ref()?),
             on_new: options.on_new,
             counts: Counts::default(),
+            offset: 0,
+            path: String::new(),
+            pointer: String::new(),
+            fresh: None,
         })
     }
 
@@ -63,39 +74,18 @@ impl Checker {
     /// `Schema`, naming record and field, for a new field where that is to fail.
     pub(crate) fn check(&mut self, record: &RawRecord) -> Result<()> {
         self.counts.records += 1;
-        let mut comparison = Comparison {
-            on_new: self.on_new,
-            counts: &mut self.counts,
-            offset: record.offset(),
-            path: String::new(),
-            pointer: String::new(),
-            fresh: None,
-        };
-        comparison.object(&self.schema.fields, record.as_str());
-        let Some(pointer) = comparison.fresh else {
+        self.offset = record.offset();
+        let schema = Arc::clone(&self.schema);
+        self.object(&schema.fields, record.as_str());
+        let Some(pointer) = self.fresh.take() else {
             return Ok(());
         };
-        let offset = record.offset();
+        let offset = self.offset;
         let message =
             format!("record {offset} of the list: {pointer}: the schema has no such field");
         Err(record.fault(Error::new(ErrorKind::Schema, message)))
     }
-}
 
-/// A record that is being compared.
-struct Comparison<'a> {
-    on_new: OnNew,
-    counts: &'a mut Counts,
-    /// Of the record in the list.
-    offset: u64,
-    /// The JSON pointer of the field at hand, with `*` in the place of an index, and that of its value.
-    path: String,
-    pointer: String,
-    /// The first new field, where that is an error.
-    fresh: Option<String>,
-}
-
-impl Comparison<'_> {
     fn object(&mut self, columns: &[Column], text: &str) {
         let object = Object::new(columns, text);
         let is_record = self.path.is_empty();
@@ -129,19 +119,17 @@ impl Comparison<'_> {
     /// A value that is not null.
     fn value(&mut self, kind: &Kind, value: &str) {
         match kind {
-            Kind::List { items } if value.starts_with('[') => {
+            _ if !is_held(kind, value) => {
+                self.count(|counts| &mut counts.found.other_types, Some(value));
+            }
+            Kind::List { items } => {
                 for (index, item) in json::items(value).into_iter().enumerate() {
                     if item != "null" {
                         self.at("*", Some(index), |this| this.value(items, item));
                     }
                 }
             }
-            Kind::Struct { fields } if value.starts_with('{') => self.object(fields, value),
-            kind if matches!(kind, Kind::List { .. } | Kind::Struct { .. })
-                || !is_held(kind, value) =>
-            {
-                self.count(|counts| &mut counts.found.other_types, Some(value));
-            }
+            Kind::Struct { fields } => self.object(fields, value),
             _ => {}
         }
     }
@@ -163,7 +151,7 @@ impl Comparison<'_> {
         of: impl FnOnce(&mut Counts) -> &mut BTreeMap<String, Difference>,
         value: Option<&str>,
     ) {
-        let differences = of(self.counts);
+        let differences = of(&mut self.counts);
         let is_full = differences.len() >= MAX_NAMES && !differences.contains_key(&self.path);
         let name = if is_full { OTHERS } else { &self.path }.to_owned();
         let first = || {

@@ -1,10 +1,11 @@
 //! Schemas as Arrow has them: to Arrow, and back from what a caller gives.
 
 use super::schema::{Column, Columns, EXTRA, Empty, Kind, Source, TableSchema, Timestamp, Unit};
+use crate::invalid;
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use std::collections::HashMap;
 use std::sync::Arc;
-use talentdata_core::{Error, ErrorKind, Result};
+use talentdata_core::Result;
 
 /// Metadata: what an empty cell means, `null` or nothing.
 const EMPTY: &str = "talentdata:empty";
@@ -140,7 +141,7 @@ fn kind(field: &Field, path: &str) -> Result<Kind> {
                 "schema: the column {path} is of type {other}, but columns are of type string, int64, uint64, \
                  double, bool, timestamp[us, UTC], timestamp[ns, UTC], date32, list or struct"
             );
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
+            return Err(invalid(message));
         }
     })
 }

@@ -2,12 +2,12 @@
 
 use super::infer::{MAX_COLUMNS, MAX_NODES};
 use super::schema::{Column, EXTRA, Kind, TableOptions, TableSchema};
+use crate::invalid;
+use crate::paths::{At, begin_of};
 use std::collections::HashSet;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
+use talentdata_core::Result;
 use talentdata_core::types::Resource;
-use talentdata_core::{Error, ErrorKind, Result};
 
 impl TableSchema {
     /// A longer text is no schema, and must not fill the memory.
@@ -34,11 +34,9 @@ impl TableSchema {
     /// # Errors
     /// `Io`, when the file cannot be read; `InvalidArgument` as for [`from_json`](Self::from_json).
     pub fn from_file(path: &Path) -> Result<Self> {
-        let (shown, mut bytes) = (path.display(), Vec::new());
-        let opened = File::open(path).map(|file| file.take(Self::MOST_BYTES as u64));
-        let read = opened.and_then(|mut file| file.read_to_end(&mut bytes));
-        read.map_err(|error| Error::new(ErrorKind::Io, format!("cannot read {shown}: {error}")))?;
-        Self::from_bytes(&bytes).map_err(|error| invalid(format!("{shown}: {}", error.message())))
+        let bytes = begin_of(path, Self::MOST_BYTES as u64).at("read", path)?;
+        let named = |why: &str| invalid(format!("{}: {why}", path.display()));
+        Self::from_bytes(&bytes).map_err(|error| named(error.message()))
     }
 
     fn from_bytes(bytes: &[u8]) -> Result<Self> {
@@ -84,15 +82,12 @@ impl TableSchema {
 impl TableOptions {
     /// Refuses a schema that was made for another list.
     pub(crate) fn check(&self, resource: Resource) -> Result<()> {
-        let name = self
-            .schema
-            .as_ref()
-            .and_then(|schema| schema.resource.as_ref());
-        match name.filter(|name| *name != resource.name()) {
-            None => Ok(()),
-            Some(name) => Err(invalid(format!(
+        let schema = self.schema.as_ref();
+        match schema.and_then(|schema| schema.resource.as_ref()) {
+            Some(name) if name != resource.name() => Err(invalid(format!(
                 "schema: it was made for {name}, and the list is {resource}"
             ))),
+            _ => Ok(()),
         }
     }
 }
@@ -121,8 +116,4 @@ fn check_fields(fields: &[Column], parent: &str) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn invalid(message: String) -> Error {
-    Error::new(ErrorKind::InvalidArgument, message)
 }

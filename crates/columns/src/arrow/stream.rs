@@ -84,7 +84,7 @@ impl Batches {
         }
         match &mut self.end {
             None => Poll::Pending,
-            Some(_) if !builder.is_empty() => Poll::Ready(Some(builder.finish())),
+            Some(_) if builder.len() > 0 => Poll::Ready(Some(builder.finish())),
             Some(end) => Poll::Ready(std::mem::replace(end, Ok(())).err().map(Err)),
         }
     }

@@ -28,7 +28,7 @@ pub(crate) fn batches(
     let mut builder = BatchBuilder::new(Arc::new(columns.clone()), rows);
     let whole = records.iter().filter_map(|record| builder.append(record));
     let mut batches: Vec<_> = whole.map(Result::unwrap).collect();
-    if !builder.is_empty() {
+    if builder.len() > 0 {
         batches.push(builder.finish().unwrap());
     }
     batches

@@ -71,7 +71,8 @@ fn header(json: &[u8]) -> String {
 pub(super) fn key(export: &Export, config: Option<&Config>) -> Value {
     let (scan, table) = (&export.scan, &export.table);
     let schema = table.schema.as_ref();
-    let page_size = scan.page_size.or(export.resource.shape().max_limit);
+    let shape = export.resource.shape();
+    let page_size = scan.page_size.or(shape.max_limit);
     let schema_hash = schema.map(|schema| blake3::hash(schema.to_json().as_bytes()));
     json!({
         "resource": export.resource.name(),
@@ -81,7 +82,7 @@ pub(super) fn key(export: &Export, config: Option<&Config>) -> Value {
         // Each client has its own lists at the same address. It is not a secret.
         "client_id": config.and_then(Config::client_id),
         "base_url": config.map(|config| config.base_url().to_string()),
-        "parameters": export.parameters(),
+        "parameters": scan.arguments.recorded(shape.operation),
         "columns": (export.format != Format::Jsonl).then_some(table.columns),
         "schema": schema_hash.map(|hash| hash.to_string()),
         "on_new_field": schema.map(|_| table.on_new),

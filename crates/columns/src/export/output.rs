@@ -1,11 +1,11 @@
 //! Takes the records of one export to a stream or an unfinished file.
 
-use super::paths::At;
 use super::unfinished::{OUTPUT, Unfinished};
 use super::{Export, Target};
 use crate::arrow::Checker;
-use crate::digest::{Digesting, RecordsDigest};
+use crate::digest::RecordsDigest;
 use crate::format::{Encoder, Format, line};
+use crate::paths::At;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::sync::Arc;
@@ -74,8 +74,7 @@ impl Output {
 
     fn encoder(&self, name: String, writer: impl Write + Send + 'static) -> Encoder {
         let export = &self.export;
-        let target = Digesting::new(name, Box::new(writer) as Box<_>);
-        Encoder::new(export.format, export.resource, &export.table, target)
+        Encoder::new(export.format, export.resource, &export.table, name, writer)
     }
 
     /// Begins to write to a file. What earlier runs have kept is encoded again.

@@ -2,11 +2,12 @@
 
 use super::Export;
 use super::checkpoint::{Checkpoint, Progress, difference, key};
-use super::paths::{At, directory_of, sync_directory};
 use super::work::{Growing, WorkDirectory};
 use crate::arrow::Counts;
 use crate::digest::RecordsDigest;
 use crate::format::Format;
+use crate::invalid;
+use crate::paths::{At, directory_of, sync_directory};
 use blake3::Hasher;
 use serde_json::Value;
 use std::fs::{self, File};
@@ -14,7 +15,7 @@ use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use talentdata_core::scan::{Batch, Receipt, Resume};
-use talentdata_core::{Config, Error, ErrorKind, RawRecord, Result};
+use talentdata_core::{Config, RawRecord, Result};
 
 /// How often a checkpoint is written: the work that a crash can cost.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -110,7 +111,7 @@ impl Unfinished {
             let message = format!(
                 "{setting}: the unfinished export to {path} has {before}, but this one has {now}"
             );
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
+            return Err(invalid(message));
         }
         let mut data = Growing::open(self.work.file(DATA), Some(&progress.data))?;
         let mut ids = Growing::open(self.work.file(IDS), Some(&progress.ids))?;

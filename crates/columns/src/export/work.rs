@@ -5,7 +5,7 @@
 //! nothing yet or a checkpoint with the files that belong to it. Any other is refused and stays as it is.
 
 use super::checkpoint::{Checkpoint, Kept, MARK, MAX_BYTES};
-use super::paths::{At, directory_of, part_of, sync_directory};
+use crate::paths::{At, begin_of, directory_of, part_of, sync_directory};
 use blake3::Hasher;
 use same_file::Handle;
 use std::fs::{self, DirBuilder, File, Metadata, TryLockError};
@@ -323,13 +323,6 @@ fn look_into(directory: &Path) -> Result<Option<Checkpoint>> {
             found.ok_or_else(damaged).map(Some)
         }
     }
-}
-
-/// So many bytes of what a file begins with.
-fn begin_of(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(most).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// The lock ends with the process, however that ends.

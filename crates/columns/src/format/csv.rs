@@ -21,11 +21,10 @@ pub(super) struct CsvWriter<W: Write> {
 impl<W: Write> CsvWriter<W> {
     /// Writes the header.
     pub(super) fn new(output: W, schema: Arc<TableSchema>) -> Result<Self> {
-        let row = Row::default();
         let mut writer = CsvWriter {
             output,
             schema,
-            row,
+            row: Row::default(),
         };
         for column in &writer.schema.fields {
             writer.row.text(&column.name);

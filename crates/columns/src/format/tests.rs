@@ -5,7 +5,6 @@ use crate::arrow::tests::rebuild::{Fields, batch_rows, fields, row, spelt, spelt
 use crate::arrow::tests::tables::{Table, table};
 use crate::arrow::tests::{batches, infer, record};
 use crate::arrow::{Columns, EXTRA, Kind, RecordBatch, TableOptions, TableSchema};
-use crate::digest::Digesting;
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use arrow_ipc::reader::FileReader;
 use proptest::prelude::*;
@@ -21,9 +20,8 @@ fn written(format: Format, columns: &TableSchema, records: &[RawRecord]) -> Vec<
         schema: Some(Arc::new(columns.clone())),
         ..TableOptions::default()
     };
-    let output = Box::new(file.try_clone().unwrap());
-    let target = Digesting::new("file".to_owned(), output as Box<_>);
-    let mut encoder = Encoder::new(format, Resource::Contacts, &table, target);
+    let output = file.try_clone().unwrap();
+    let mut encoder = Encoder::new(format, Resource::Contacts, &table, "file".into(), output);
     let mut parts = records.chunks(3);
     parts.try_for_each(|part| encoder.write(part)).unwrap();
     let digest = encoder.finish().unwrap().finalize();
@@ -52,10 +50,9 @@ proptest! {
         let lines = text(Format::Jsonl, &columns, &records);
         prop_assert_eq!(lines.matches('\n').count(), records.len());
         for (line, record) in lines.lines().zip(&records) {
-            let words = |text| spelt_json(text).split_ascii_whitespace().collect::<String>();
             let one_line = !record.as_str().contains(['\n', '\r']);
             prop_assert!(line == record.as_str() || !one_line);
-            prop_assert_eq!(words(line), words(record.as_str()));
+            prop_assert_eq!(stripped(line), stripped(record.as_str()));
         }
 
         let text = text(Format::Csv, &columns, &records);
@@ -111,6 +108,17 @@ fn text_formats_keep_what_readers_tell_apart() {
     ];
     let lines = "{\"a\" : \"x \\n\"}\n{\"a\":\"x \\n \\\" y\",\"b\":[1,2]}\n";
     assert_eq!(text(Format::Jsonl, &pools, &records), lines);
+}
+
+/// JSON without white space between tokens.
+fn stripped(json: &str) -> String {
+    let (mut inside, mut escaped) = (false, false);
+    let kept = json.chars().filter(|letter| {
+        inside ^= *letter == '"' && !escaped;
+        escaped = inside && *letter == '\\' && !escaped;
+        inside || !letter.is_ascii_whitespace()
+    });
+    kept.collect()
 }
 
 fn csv_row(columns: &TableSchema, cells: &[Option<String>]) -> Fields {

@@ -53,8 +53,16 @@ fn the_first_use_keeps_the_scan_and_the_receipt_counts_what_it_was_given() {
     }
     is_at(&session, 3, Completeness::Proven);
     let closed = self::session(3);
+    closed.claim(first).unwrap();
+    closed.take(first).unwrap();
     closed.close();
-    is_at(&closed, 0, Completeness::Unfinished);
+    assert!(closed.take(first).is_none());
+    for usage in [first, Use::Table, closed.stream()] {
+        let error = closed.claim(usage).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
+        assert!(error.message().contains("the scan was closed"), "{error}");
+    }
+    is_at(&closed, 1, Completeness::Unfinished);
 }
 
 #[test]

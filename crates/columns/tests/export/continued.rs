@@ -1,6 +1,6 @@
 //! Stopped wherever it may be and continued, an export ends with the same bytes as one that was left alone.
 
-use super::{Service, export, names, place, run, run_pages, work};
+use super::{Service, export, make_pipe, names, place, run, run_pages, work};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::fs;
@@ -201,8 +201,7 @@ async fn a_stream_gets_the_bytes_of_the_file() {
         let (directory, path) = place();
         let pipe = directory.path().join("pipe");
         run(&export(format, &path), &service.client).await.unwrap();
-        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
-        assert!(made.unwrap().success());
+        make_pipe(&pipe);
         let to_pipe = export(format, &pipe);
         let reader = std::thread::spawn(move || fs::read(pipe).unwrap());
         let receipt = run(&to_pipe, &service.client).await.unwrap();

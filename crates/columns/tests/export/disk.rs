@@ -16,7 +16,7 @@ pub(super) struct Disk {
     pub(super) directory: PathBuf,
     /// What was synced, as `disk.c` notes it.
     notes: PathBuf,
-    root: TempDir,
+    _root: TempDir,
 }
 
 /// Which directories have lost the names that were not synced.
@@ -32,27 +32,23 @@ impl Disk {
     pub(super) fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         let [directory, notes] = ["directory", "notes"].map(|name| root.path().join(name));
-        fs::copy(library(), root.path().join("disk.so")).unwrap();
-        // Other users need the library, and may note something.
-        for (path, mode) in [(&directory, 0o755), (&notes, 0o777)] {
+        for path in [&directory, &notes] {
             fs::create_dir(path).unwrap();
-            set_mode(path, mode);
         }
-        set_mode(root.path(), 0o755);
         Disk {
             directory,
             notes,
-            root,
+            _root: root,
         }
     }
 
     /// The shell commands in front of a process that writes to the disk, with more settings of `disk.c`.
     pub(super) fn setting(&self, more: &str) -> String {
         let (notes, directory) = (self.notes.display(), self.directory.display());
-        let root = self.root.path().display();
+        let library = library().display();
         format!(
             "export TALENTDATA_TEST_DISK='{notes}' TALENTDATA_TEST_DIRECTORY='{directory}' {more};
-             export LD_PRELOAD='{root}/disk.so';"
+             export LD_PRELOAD='{library}';"
         )
     }
 
@@ -84,7 +80,7 @@ impl Disk {
     fn leave(&self, now: Option<&Path>, number: u64, lost: Lost, depth: u32, to: &Path) {
         fs::create_dir(to).unwrap();
         if depth > 0 {
-            set_mode(to, 0o700);
+            fs::set_permissions(to, Permissions::from_mode(0o700)).unwrap();
         }
         let is_lost = match lost {
             Lost::Everywhere => true,
@@ -114,10 +110,6 @@ impl Disk {
             }
         }
     }
-}
-
-pub(super) fn set_mode(path: &Path, mode: u32) {
-    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
 fn inode(path: &Path) -> u64 {

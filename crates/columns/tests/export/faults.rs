@@ -3,8 +3,9 @@
 use super::disk::{Disk, Lost};
 use super::service::ended;
 use super::{PLAIN_AND_ENCODED, Service, export, names, place, run, run_pages, work};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
-use std::process::{Child, Command};
+use std::process::Child;
 use std::time::Duration;
 use talentdata_columns::export::{Export, Format};
 
@@ -29,7 +30,7 @@ fn on_disk(format: Format) -> (Disk, Export) {
 async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
     // TALENTDATA_ROUNDS asks for more.
     let given = std::env::var("TALENTDATA_ROUNDS");
-    let given = given.map_or(40, |rounds| rounds.parse().unwrap());
+    let given = given.map_or(60, |rounds| rounds.parse().unwrap());
     // More pages than are fetched ahead.
     for (format, records, rounds) in [
         (Format::Jsonl, 1000, given),
@@ -229,13 +230,6 @@ fn wait_until_stopped(child: &mut Child) {
     }
 }
 
-/// Lets a stopped child go on.
-fn go_on(child: &Child) {
-    let mut kill = Command::new("kill");
-    let sent = kill.args(["-CONT", &child.id().to_string()]).status();
-    assert!(sent.unwrap().success());
-}
-
 #[tokio::test]
 async fn an_export_is_refused_until_the_one_before_has_cleaned_up() {
     let service = Service::start(1_500);
@@ -250,7 +244,7 @@ async fn an_export_is_refused_until_the_one_before_has_cleaned_up() {
         let error = run(&export, &service.client).await.unwrap_err();
         assert!(error.message().contains("another export"), "{error}");
         assert_eq!(names(&disk.directory), before);
-        go_on(&first);
+        kill_process(Pid::from_child(&first), Signal::CONT).unwrap();
         let (code, said) = ended(first);
         assert_eq!(code, Some(0), "{said}");
         assert_eq!(names(&disk.directory), ["out"]);

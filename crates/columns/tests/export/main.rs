@@ -83,6 +83,11 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
+fn make_pipe(path: &Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(made.unwrap().success());
+}
+
 /// The work directory of an export, or a file in it.
 fn work(path: &Path, name: &str) -> PathBuf {
     PathBuf::from(format!("{}.part", path.display())).join(name)

@@ -1,12 +1,11 @@
 //! Exports leave other files alone: unfinished exports with other settings, and other people's files.
 
 use super::service::client;
-use super::{PLAIN_AND_ENCODED, Service, export, names, place, run, run_pages, watch, work};
+use super::{PLAIN_AND_ENCODED, Service, export, make_pipe, names, place, run, run_pages};
+use super::{watch, work};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
 use talentdata_columns::export::{Export, Format};
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, ErrorKind};
@@ -138,10 +137,6 @@ impl Place {
 fn make_directory(path: &Path, mode: u32) {
     fs::create_dir(path).unwrap();
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
-}
-
-fn make_pipe(path: &Path) {
-    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
 #[tokio::test]
@@ -352,22 +347,4 @@ async fn a_link_stays_and_what_it_points_at_is_written() {
     let left = names(place.directory.path());
     assert_eq!(left, ["elsewhere", "out", "second", "victim"]);
     assert_eq!(names(&link.with_file_name("elsewhere")), ["file"]);
-}
-
-/// An export whose output blocks for ever is stopped all the same; were it not, the test would not come to its end.
-#[tokio::test]
-async fn a_pipe_that_nobody_reads_does_not_keep_an_export_from_being_stopped() {
-    let (service, place) = (Service::start(5_000), Place::new());
-    make_pipe(&place.path);
-    for has_reader in [false, true] {
-        let mut options = fs::File::options();
-        let mut reader = || options.read(true).write(true).open(&place.path).unwrap();
-        let _stalled = has_reader.then(&mut reader);
-        let stop = tokio::time::sleep(Duration::from_millis(300));
-        let export = export(Format::Jsonl, &place.path);
-        let stopped = export.run(&service.client, stop, |_| {}).await;
-        let error = stopped.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Cancelled);
-        assert!(error.message().contains("incomplete"), "{error}");
-    }
 }

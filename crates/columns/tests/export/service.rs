@@ -63,12 +63,6 @@ impl Service {
 
     /// A process that runs an export, after `limits` of the shell.
     pub(crate) fn child(&self, limits: &str, export: &Export) -> Child {
-        let program = std::env::current_exe().unwrap();
-        self.command(&program, limits, export).spawn().unwrap()
-    }
-
-    /// The same, yet to be started, by a copy of this program.
-    pub(crate) fn command(&self, program: &Path, limits: &str, export: &Export) -> Command {
         let Target::File(path) = &export.target else {
             panic!("no file");
         };
@@ -83,11 +77,11 @@ impl Service {
         ];
         let mut command = Command::new("sh");
         command.args(["-c", &format!("{limits} exec \"$0\" \"$@\"")]);
-        command.arg(program);
+        command.arg(std::env::current_exe().unwrap());
         command.args([ENTRY, "--exact", "--nocapture"]);
         command.env(CHILD, json!(settings).to_string());
         command.stdout(Stdio::piped()).stderr(Stdio::null());
-        command
+        command.spawn().unwrap()
     }
 }
 

@@ -94,7 +94,7 @@ impl Shared {
 }
 
 impl Budget for RedisBudget {
-    fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking<'_> {
+    fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking {
         let mut state = lock(&self.0.state);
         let take = state.0.take(now, class, endpoint);
         self.0.ask_if_due(&mut state);
@@ -138,7 +138,7 @@ pub(super) fn look(url: &Url, config: &Config) -> Result<BudgetState, String> {
     let look = || {
         let runtime = process::runtime(1, || ());
         let runtime = runtime.map_err(|error| error.message().to_owned())?;
-        runtime.block_on(async { Connection::to(&place).await?.look(&place).await })
+        runtime.block_on(server::look(&place))
     };
     // A thread of its own, since the caller may be within a runtime.
     let looked = std::thread::scope(|scope| scope.spawn(look).join());

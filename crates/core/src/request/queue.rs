@@ -1,10 +1,10 @@
 //! Lets calls through the gate one by one, in the order in which they came: the part that waits.
 
 use super::retry::Endurance;
-use crate::budget::{Budget, BudgetStats, Left, Take};
+use crate::budget::{Budget, BudgetStats};
 use crate::clock::{self, Time};
 use crate::error::Result;
-use crate::gate::{Endpoint, Failures, Outage, Outcome, PriorityClass, Ticket, is_failure};
+use crate::gate::{Endpoint, Failures, Outage, Outcome, PriorityClass, Ticket, Turn, is_failure};
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard as StdMutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Mutex, MutexGuard, Notify};
@@ -81,7 +81,7 @@ impl AdmissionQueue {
                 _ => PriorityClass::Single,
             };
             let take = self.budget.take(now, class, endpoint).await;
-            if let Take::Now(ticket) = take {
+            if let Ok(Turn::Now(ticket)) = take {
                 return Ok(Permit {
                     queue: Arc::clone(self),
                     ticket,
@@ -89,10 +89,12 @@ impl AdmissionQueue {
                 });
             }
             let until = endurance.wait(now, now.saturating_sub(came), &take)?;
-            let (pause, why) = match &take {
-                Take::Outage { again, .. } => (again, "the service is down; waiting for a probe"),
-                Take::Wait { earliest, .. } => (earliest, "pausing for the rate limit"),
-                _ => (&now, ""),
+            let (pause, why, is_outage) = match take {
+                Ok(Turn::Wait { again, outage, .. }) if outage.is_some() => {
+                    (again, "the service is down; waiting for a probe", true)
+                }
+                Ok(Turn::Wait { earliest, .. }) => (earliest, "pausing for the rate limit", false),
+                _ => (now, "", false),
             };
             let pause = pause.saturating_sub(now);
             if pause >= PAUSE && !is_logged {
@@ -103,7 +105,7 @@ impl AdmissionQueue {
                 () = tokio::time::sleep_until(clock::instant(until)) => {}
                 () = self.changed.notified() => {}
             }
-            if matches!(take, Take::Outage { .. }) {
+            if is_outage {
                 endurance.waited_for_others(clock::now().saturating_sub(now));
             }
         }
@@ -111,7 +113,7 @@ impl AdmissionQueue {
 
     /// With whom the budget is shared.
     pub(crate) fn stats(&self) -> BudgetStats {
-        self.budget.stats()
+        self.budget.contact().stats()
     }
 
     /// The failures of this client's requests since its last success, where there are any.
@@ -120,8 +122,8 @@ impl AdmissionQueue {
     }
 
     /// Waits until the client has left the budget, once the queue has been dropped.
-    pub(crate) fn left(&self) -> Left {
-        self.budget.left()
+    pub(crate) fn left(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.budget.contact().left()
     }
 
     fn outage(&self) -> StdMutexGuard<'_, Outage> {

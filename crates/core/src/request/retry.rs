@@ -4,7 +4,7 @@
 use crate::budget::Take;
 use crate::clock::Time;
 use crate::error::{Error, ErrorKind, Result};
-use crate::gate::Failures;
+use crate::gate::{Failures, Turn};
 use crate::settings::Config;
 use std::time::Duration;
 
@@ -80,7 +80,11 @@ impl<'a> Endurance<'a> {
     pub(crate) fn wait(&mut self, now: Time, waited: Duration, take: &Take) -> Result<Time> {
         self.is_over = true;
         let until = match take {
-            Take::Outage { failures, again } => {
+            Ok(Turn::Wait {
+                again,
+                outage: Some(failures),
+                ..
+            }) => {
                 let ends = self.outage_ends(failures);
                 if now >= ends || self.has_seen_enough(failures) {
                     self.outage = Some((now, *failures));
@@ -89,19 +93,21 @@ impl<'a> Endurance<'a> {
                 }
                 (*again).min(ends)
             }
-            Take::Wait { earliest, again } => {
+            Ok(Turn::Wait {
+                earliest, again, ..
+            }) => {
                 self.refuse_long_wait(now, earliest.saturating_sub(now))?;
                 *again
             }
-            Take::Unreachable(reason) if waited > self.config.max_wait => {
+            Err(reason) if waited > self.config.max_wait => {
                 let message = format!(
                     "the shared budget could not be reached for {} s (max_wait): {reason}; with on_unreachable=share, calls go on with a part of it",
                     self.config.max_wait.as_secs_f64()
                 );
                 return Err(Error::new(ErrorKind::RateLimited, message));
             }
-            Take::Unreachable(_) => now + UNREACHABLE,
-            Take::AfterChange | Take::Now(_) => Time::MAX,
+            Err(_) => now + UNREACHABLE,
+            Ok(Turn::Now(_)) => now,
         };
         if now >= self.deadline {
             return Err(self.out_of_time());
@@ -320,7 +326,12 @@ mod tests {
         let mut call = timeout(true, 8);
         let mut wait = |earliest: Time| {
             let again = SECOND * 4;
-            call.wait(SECOND, Duration::ZERO, &Take::Wait { earliest, again })
+            let turn = Turn::Wait {
+                earliest,
+                again,
+                outage: None,
+            };
+            call.wait(SECOND, Duration::ZERO, &Ok(turn))
         };
         assert_eq!(wait(3 * SECOND).unwrap(), 4 * SECOND);
         let error = wait(31 * SECOND).unwrap_err();
@@ -356,8 +367,12 @@ mod tests {
         let since = Time::ZERO;
         let wait = |call: &mut Endurance<'_>, now, count| {
             let failures = Failures { count, since };
-            let again = now + SECOND;
-            call.wait(now, Duration::ZERO, &Take::Outage { failures, again })
+            let turn = Turn::Wait {
+                earliest: now,
+                again: now + SECOND,
+                outage: Some(failures),
+            };
+            call.wait(now, Duration::ZERO, &Ok(turn))
         };
         for own in 0..4 {
             let mut call = attempts(false, 4);

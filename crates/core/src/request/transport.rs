@@ -184,8 +184,8 @@ impl Response {
 mod tests {
     use super::*;
     use crate::budget::sharing::Contact;
-    use crate::budget::{Budget, Take, Taking};
-    use crate::gate::{Endpoint, PriorityClass, Ticket};
+    use crate::budget::{Budget, Taking};
+    use crate::gate::{Endpoint, PriorityClass, Ticket, Turn};
     use crate::request::queue::AdmissionQueue;
     use crate::request::retry::Endurance;
     use crate::settings::Builder;
@@ -198,13 +198,13 @@ mod tests {
     struct Recorder(Arc<Mutex<Vec<&'static str>>>);
 
     impl Budget for Recorder {
-        fn take(&self, now: Time, _class: PriorityClass, _endpoint: Endpoint) -> Taking<'_> {
+        fn take(&self, now: Time, _class: PriorityClass, _endpoint: Endpoint) -> Taking {
             let ticket = Ticket {
                 id: 1,
                 sent: now,
                 endpoint: Endpoint::Api,
             };
-            Box::pin(std::future::ready(Take::Now(ticket)))
+            Box::pin(std::future::ready(Ok(Turn::Now(ticket))))
         }
 
         fn report(&self, _now: Time, _ticket: Ticket, outcome: Outcome) {

@@ -5,6 +5,7 @@ use crate::proxy::Proxy;
 use crate::server::{PROGRAMS, Server};
 use std::process::Child;
 use std::time::Duration;
+use talentdata_core::blocking;
 use talentdata_core::budget::BudgetState;
 use talentdata_sandbox::limit::Policy;
 
@@ -93,6 +94,7 @@ async fn the_members_are_shown() {
             first.version().await.unwrap();
             state = company.shown(&budget);
         }
+        assert_eq!(state.mode.as_deref(), Some("slots"), "{state:?}");
         assert_eq!(state.members.len(), 4, "looking makes no member: {state:?}");
         let host = alone.members[0].host.clone().unwrap();
         assert!(!host.is_empty());
@@ -102,9 +104,17 @@ async fn the_members_are_shown() {
             let scans = one.process != std::process::id();
             assert!(!scans || one.waiting.as_deref() == Some("scan"), "{one:?}");
         }
-        let script = r#"redis.call("SELECT", 3)
-            return redis.call("GET", redis.call("KEYS", "talentdata:*")[1])"#;
+        // All keys of the first databases, and their values.
+        let script = r#"local kept = ""
+            for database = 0, 3 do
+                redis.call("SELECT", database)
+                for _, key in ipairs(redis.call("KEYS", "*")) do
+                    kept = kept .. key .. ": " .. redis.call("GET", key) .. "\n"
+                end
+            end
+            return kept"#;
         let kept: String = redis::Script::new(script).invoke(&mut looks).unwrap();
+        assert!(kept.contains("talentdata:budget-"), "{kept}");
         let sandbox = &company.sandbox;
         for secret in [
             sandbox.base_url(),
@@ -116,6 +126,32 @@ async fn the_members_are_shown() {
         }
         assert!(!state.store.contains(PASSWORD), "{state:?}");
     }
+}
+
+/// Members are counted while they are there. The runtime of a blocking client ends with it, after the server has been told.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_is_dropped_has_left() {
+    let server = Server::valkey();
+    let budget = format!("redis://127.0.0.1:{}", server.port);
+    let company = Company::new(Policy::TokenBucket).await;
+    let first = company.settings(&budget).build().unwrap();
+    first.version().await.unwrap();
+    assert_eq!(first.budget().members, 1);
+    let (settings, other) = (company.settings(&budget), first.clone());
+    let calls = std::thread::spawn(move || {
+        let second = blocking::Client::new(&settings).unwrap();
+        second.version().unwrap();
+        let count = second.run(async move |_| {
+            other.version().await?;
+            Ok(other.budget().members)
+        });
+        assert_eq!(count.unwrap(), 2);
+    });
+    calls.join().unwrap();
+    assert_eq!(company.shown(&budget).members.len(), 1);
+    first.version().await.unwrap();
+    let stats = first.budget();
+    assert_eq!((stats.members, stats.max_members), (1, 2), "one has left");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -31,22 +31,24 @@ async fn run(pages: Vec<Result<Vec<RawRecord>>>, rows: usize) -> (Vec<usize>, Op
 }
 
 #[tokio::test]
-async fn pages_are_regrouped() {
+async fn pages_are_regrouped_and_what_came_before_an_error_comes_before_it() {
     let most = TableSchema::SAMPLE;
     let pages = || vec![page(0, 3), page(3, most + 3), page(most + 3, most + 7)];
-    assert_eq!(run(pages(), 500).await, (vec![500, 500, 7], None));
-    assert_eq!(run(pages(), 2000).await, (vec![1007], None));
-    assert_eq!(run(vec![page(0, 2)], 0).await, (vec![1, 1], None));
-    assert_eq!(run(vec![], 10).await, (vec![], None));
-}
-
-#[tokio::test]
-async fn what_came_before_an_error_comes_before_it() {
+    let large = |_| record(format!("{{\"note\":\"{}\"}}", "x".repeat(7 << 20)));
     let server = Some(ErrorKind::Server);
-    assert_eq!(run(vec![failed()], 10).await, (vec![], server));
-    assert_eq!(run(vec![page(0, 3), failed()], 10).await, (vec![3], server));
-    let pages = vec![page(0, 1500), failed()];
-    assert_eq!(run(pages, 1000).await, (vec![1000, 500], server));
+    for (pages, rows, sizes, error) in [
+        (pages(), 500, &[500, 500, 7][..], None),
+        (pages(), 2000, &[1007], None),
+        (vec![page(0, 2)], 0, &[1, 1], None),
+        (vec![], 10, &[], None),
+        (vec![failed()], 10, &[], server),
+        (vec![page(0, 3), failed()], 10, &[3], server),
+        (vec![page(0, 1500), failed()], 1000, &[1000, 500], server),
+        // Large records make smaller batches.
+        (vec![Ok((0..4).map(large).collect())], 100, &[3, 1], None),
+    ] {
+        assert_eq!(run(pages, rows).await, (sizes.to_vec(), error));
+    }
 }
 
 #[tokio::test]
@@ -60,13 +62,6 @@ async fn the_schema_is_known_before_the_first_batch_and_of_an_empty_list() {
     let mut broken = batches(Scan::of(Resource::Contacts, vec![failed()]), 10);
     assert_eq!(broken.schema().await.unwrap_err().kind(), ErrorKind::Server);
     assert!(broken.next().await.is_none());
-}
-
-#[tokio::test]
-async fn large_records_make_smaller_batches() {
-    let large = |_| record(format!("{{\"note\":\"{}\"}}", "x".repeat(7 << 20)));
-    let pages = vec![Ok((0..4).map(large).collect())];
-    assert_eq!(run(pages, 100).await, (vec![3, 1], None));
 }
 
 fn batches(scan: Scan, rows: usize) -> BatchScan {

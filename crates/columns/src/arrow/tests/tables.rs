@@ -5,6 +5,7 @@ use proptest::collection::vec;
 use proptest::option::weighted;
 use proptest::prelude::*;
 use proptest::sample::select;
+use proptest::strategy::Union;
 use talentdata_core::RawRecord;
 
 /// Records, and how many of them are looked at to decide the columns.
@@ -43,7 +44,7 @@ fn name() -> impl Strategy<Value = &'static str> {
 }
 
 pub(crate) fn table() -> impl Strategy<Value = Table> {
-    vec((name(), 0..14_usize), 0..8).prop_flat_map(|fields| {
+    vec((name(), 0..20_usize), 0..8).prop_flat_map(|fields| {
         let field = |(name, habit): (&'static str, usize)| {
             let null = Just("null".to_owned());
             let value = prop_oneof![12 => habitual(habit), 1 => null, 1 => any_value()];
@@ -84,41 +85,61 @@ fn array(items: &[String], space: &str) -> String {
     format!("[{}]", items.join(&format!("{space},")))
 }
 
-/// Values of one sort each.
-const HABITS: [&str; 9] = [
-    r#""[a,;'=+@ -]{0,5}""#,
+/// Sorts of values that a field may have all the time; five more follow in [`sorts`].
+const HABITS: [&str; 10] = [
     r#""([^"\\\p{C}]|\\[nrt"/\\]|\\u[0-9a-f]{4}|\\ud83d(\\ude00)?){0,5}""#,
+    r#""([a,;'=+@ -]|\\[nrt"\\]){0,5}""#,
     "-?[0-9]|-?[1-9][0-9]{0,17}|-9223372036854775808",
     "[1-9][0-9]{0,17}|1[0-7][0-9]{18}|18446744073709551615",
     r"-?(0|[1-9][0-9]{0,3})\.[0-9]{1,3}|-?[0-9]|-?0\.[0-9]{16,17}",
     "true|false",
+    "null",
     r#""(19|20)[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])""#,
     r#""20[0-9]{2}-0[1-9]-1[0-9]T[01][0-9]:[0-5][0-9]:[0-5][0-9]Z""#,
     r#""20[0-9]{2}-0[1-9]-1[0-9]T[01][0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9]{3}(\+00:00|-05:30)""#,
 ];
 
-/// What breaks them: no instant, too many digits, a leap second.
+/// What breaks them: no text, no instant, too many digits, a leap second.
 const ODD: [&str; 5] = [
-    r#"null|"null"|"\\udc00 ""#,
+    r#"""|"null"|"\\ud83d"|"\\udc00 "|"\\udc00 \\ud83d\\ude00\\/""#,
     "-?[1-9][0-9]{18,42}",
     r"-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,3})?",
     r#""[0-9]{4}-[01][0-9]-[0-3][0-9]([Tt][0-2][0-9]:[0-5][0-9]:[0-5][0-9](\.[0-9]{1,12})?([Zz]|[+-][0-2][0-9]:[0-5][0-9]))?""#,
     r#""(0000-02-29|2000-02-29|9999-12-31)(T23:59:60(\.5)?Z)?""#,
 ];
 
+/// Values of one sort each; those that are habits come first.
+fn sorts() -> Vec<BoxedStrategy<String>> {
+    let spelt = |text: String| serde_json::to_string(&text).unwrap();
+    let escaped = |text: String| {
+        let units = text.encode_utf16().map(|unit| format!("\\u{unit:04x}"));
+        format!("\"{}\"", units.collect::<String>())
+    };
+    let finite = any::<f64>().prop_filter("JSON has no others", |number| number.is_finite());
+    let others = [
+        any::<String>().prop_map(spelt).boxed(),
+        "\\PC{0,4}".prop_map(escaped).boxed(),
+        any::<i64>().prop_map(|number| number.to_string()).boxed(),
+        any::<u64>().prop_map(|number| number.to_string()).boxed(),
+        finite.prop_map(|number| number.to_string()).boxed(),
+    ];
+    let habits = HABITS.map(Strategy::boxed).into_iter().chain(others);
+    habits.chain(ODD.map(Strategy::boxed)).collect()
+}
+
 /// A value of one sort.
 fn habitual(habit: usize) -> BoxedStrategy<String> {
-    match HABITS.get(habit) {
-        Some(pattern) => pattern.boxed(),
-        None if habit < 12 => nested(habit, 1 + habit % 3),
-        None => any_value(),
+    match habit {
+        0..15 => sorts().swap_remove(habit),
+        15..18 => nested(habit, 1 + habit % 3),
+        _ => any_value(),
     }
 }
 
 /// Arrays and objects that agree on most of what is in them.
 fn nested(habit: usize, depth: usize) -> BoxedStrategy<String> {
     let leaf = match depth {
-        0 => habitual(habit % HABITS.len()),
+        0 => habitual(habit % 15),
         _ => nested(habit + 2, depth - 1),
     };
     let item = prop_oneof![30 => leaf, 2 => Just("null".to_owned()), 1 => any_value()].boxed();
@@ -141,8 +162,7 @@ fn nested(habit: usize, depth: usize) -> BoxedStrategy<String> {
 }
 
 fn any_value() -> BoxedStrategy<String> {
-    let patterns = [&HABITS[..], &ODD].concat();
-    let leaf = select(patterns).prop_flat_map(|pattern| pattern);
+    let leaf = Union::new(sorts());
     let space = || select(&["", "", " ", "\n  ", "\r\n\t"][..]);
     let nested = leaf.prop_recursive(3, 12, 4, move |inner| {
         prop_oneof![

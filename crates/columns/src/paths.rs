@@ -1,8 +1,9 @@
-//! Where an export goes: what is at its path, and the names beside it.
+//! Files by their paths: what is at the path of an export, the names beside it, and errors that name a file.
 
+use crate::invalid;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use talentdata_core::{Error, ErrorKind, Result};
 
@@ -14,10 +15,9 @@ const MAX_LINKS: usize = 40;
 ///
 /// # Errors
 /// `InvalidArgument` without a file name; `Io` for a directory, and where it cannot be told.
-pub(super) fn place_of_file(path: &Path) -> Result<Option<PathBuf>> {
+pub(crate) fn place_of_file(path: &Path) -> Result<Option<PathBuf>> {
     if path.file_name().is_none() {
-        let message = format!("target: {path:?} has no file name");
-        return Err(Error::new(ErrorKind::InvalidArgument, message));
+        return Err(invalid(format!("target: {path:?} has no file name")));
     }
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => {
@@ -43,14 +43,14 @@ fn resolved(path: &Path) -> PathBuf {
 }
 
 /// `PATH.part`, the work directory of an export to `path`.
-pub(super) fn part_of(path: &Path) -> PathBuf {
+pub(crate) fn part_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".part");
     name.into()
 }
 
 /// Whether a file at `path` would be the output `target` under any name, or lie in its work directory.
-pub(super) fn would_meet(target: &Path, path: &Path) -> bool {
+pub(crate) fn would_meet(target: &Path, path: &Path) -> bool {
     let (target, path) = (resolved(target), resolved(path));
     // Only files are opened, because a pipe would wait for its other end.
     let is_file = |path: &Path| fs::metadata(path).is_ok_and(|found| found.is_file());
@@ -68,14 +68,14 @@ pub(super) fn would_meet(target: &Path, path: &Path) -> bool {
 }
 
 /// The directory that `path` is in.
-pub(super) fn directory_of(path: &Path) -> &Path {
+pub(crate) fn directory_of(path: &Path) -> &Path {
     path.parent()
         .filter(|directory| !directory.as_os_str().is_empty())
         .unwrap_or(Path::new("."))
 }
 
 /// Makes created, renamed and removed names survive a power failure.
-pub(super) fn sync_directory(directory: &Path) -> Result<()> {
+pub(crate) fn sync_directory(directory: &Path) -> Result<()> {
     match File::open(directory).and_then(|directory| directory.sync_all()) {
         // Some file systems cannot sync directories, and some systems cannot open them.
         Err(error) if !cfg!(unix) || error.kind() == io::ErrorKind::InvalidInput => Ok(()),
@@ -83,8 +83,15 @@ pub(super) fn sync_directory(directory: &Path) -> Result<()> {
     }
 }
 
+/// So many bytes of what a file begins with.
+pub(crate) fn begin_of(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Says in an error what could not be done to a file.
-pub(super) trait At<T> {
+pub(crate) trait At<T> {
     fn at(self, verb: &str, path: &Path) -> Result<T>;
 }
 
