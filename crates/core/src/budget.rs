@@ -40,7 +40,7 @@ pub(crate) type Take = std::result::Result<Turn, String>;
 pub(crate) type Taking = Pin<Box<dyn Future<Output = Take> + Send>>;
 
 /// Locks what all methods leave whole even when a caller panics between them.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -60,7 +60,12 @@ pub(crate) fn of(
             Box::new(redis::RedisBudget::new(url, config, settings, changed))
         }
         // Without a limit, there is nothing to share; and on some systems no file is.
-        _ => Box::new(ProcessBudget::new(settings)),
+        _ => Box::new(ProcessBudget {
+            identity: Identity::new(),
+            share: settings.share,
+            contact: Contact::with("process"),
+            gate: Mutex::new(SharedGate::new(settings, clock::now())),
+        }),
     }
 }
 
@@ -99,17 +104,6 @@ struct ProcessBudget {
     share: f64,
     contact: Contact,
     gate: Mutex<SharedGate>,
-}
-
-impl ProcessBudget {
-    fn new(settings: GateSettings) -> Self {
-        ProcessBudget {
-            identity: Identity::new(),
-            share: settings.share,
-            contact: Contact::with("process"),
-            gate: Mutex::new(SharedGate::new(settings, clock::now())),
-        }
-    }
 }
 
 impl Budget for ProcessBudget {

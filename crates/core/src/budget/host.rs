@@ -117,7 +117,7 @@ impl Drop for HostBudget {
     fn drop(&mut self) {
         if self.0.contact.is_reached() {
             in_background(&self.0, |shared| {
-                let _ = shared.change(|gate, now| gate.leave(now, shared.identity.id));
+                shared.change(|gate, now, _| gate.leave(now, shared.identity.id));
             });
         }
     }
@@ -138,41 +138,37 @@ impl Shared {
         in_background(shared, |shared| {
             // The next request may have noted it already.
             if !lock(&shared.outcomes).is_empty() {
-                let _ = shared.change(|_, _| ());
+                shared.change(|_, _, _| ());
             }
         });
     }
 
     fn take(&self, class: PriorityClass, endpoint: Endpoint) -> Take {
-        let take = |gate: &mut SharedGate, now, part: f64| {
+        let ((turn, members), unusable) = self.change(|gate, now, part| {
             let requester = self.identity.requester(self.share * part);
-            gate.take(now, &requester, class, endpoint)
-        };
-        match self.change(|gate, now| (take(gate, now, 1.0), gate.present(now))) {
-            Ok((turn, members)) => {
-                self.contact.reached(members);
-                Ok(turn)
-            }
-            Err(reason) if self.on_unreachable == OnUnreachable::Wait => Err(reason),
-            Err(_) => {
-                let now = clock::now();
-                let mut member = lock(&self.member);
-                let (gate, part) = member.alone(now);
-                Ok(take(gate, now, *part))
-            }
+            let turn = gate.take(now, &requester, class, endpoint);
+            (turn, gate.present(now))
+        });
+        match unusable {
+            Some(reason) if self.on_unreachable == OnUnreachable::Wait => return Err(reason),
+            Some(_) => {}
+            None => self.contact.reached(members),
         }
+        Ok(turn)
     }
 
-    /// Notes in the shared gate what has happened, and then changes it; otherwise why the file cannot be used.
+    /// Notes in the gate what has happened, and then changes it, for the whole budget: the shared gate, or where the file
+    /// cannot be used, for the reason that is returned, the one of this client alone with its part of the budget.
     fn change<T>(
         &self,
-        mut operation: impl FnMut(&mut SharedGate, Time) -> T,
-    ) -> Result<T, String> {
+        operation: impl Fn(&mut SharedGate, Time, f64) -> T,
+    ) -> (T, Option<String>) {
         let mut member = lock(&self.member);
         let outcomes = std::mem::take(&mut *lock(&self.outcomes));
         let before = member.pauses;
-        // What became of requests of this client, and what it was told of pauses.
-        let note = |gate: &mut SharedGate, now| {
+        let change = |gate: &mut SharedGate, now, part| {
+            gate.correct(now, &before);
+            // What became of requests of this client, and what it was told of pauses.
             let mut pauses = before;
             for (ticket, outcome) in &outcomes {
                 gate.complete(now, self.identity.id, *ticket, outcome);
@@ -180,25 +176,26 @@ impl Shared {
                     pauses.note(now, *status, headers, gate.paused_until());
                 }
             }
-            pauses
+            (pauses, operation(gate, now, part))
         };
-        let done = member.change(|gate, now| {
-            gate.correct(now, &before);
-            (note(gate, now), operation(gate, now))
-        });
-        match done {
-            Ok((pauses, done)) => {
-                (member.pauses, member.alone) = (pauses, None);
-                Ok(done)
+        let changed = member.change(|gate, now| change(gate, now, 1.0));
+        let ((pauses, done), unusable) = match changed {
+            Ok(changed) => {
+                member.alone = None;
+                (changed, None)
             }
             Err(error) => {
                 let now = clock::now();
-                member.pauses = note(&mut member.alone(now).0, now);
-                drop(member);
-                self.contact.not_reached(&error.to_string());
-                Err(error.to_string())
+                let (gate, part) = member.alone(now);
+                (change(gate, now, *part), Some(error.to_string()))
             }
+        };
+        member.pauses = pauses;
+        drop(member);
+        if let Some(reason) = &unusable {
+            self.contact.not_reached(reason);
         }
+        (done, unusable)
     }
 }
 

@@ -48,12 +48,11 @@ impl RedisBudget {
     ) -> Self {
         let place = Place::new(url, config);
         let shares = config.on_unreachable == OnUnreachable::Share;
-        let member = Member::new(Identity::new(), settings, shares);
         RedisBudget(Arc::new(Shared {
             contact: Contact::with(&place.shown),
             place,
             changed: Arc::clone(changed),
-            state: Mutex::new((member, None)),
+            state: Mutex::new((Member::new(Identity::new(), settings, shares), None)),
             connection: AsyncMutex::default(),
         }))
     }
@@ -114,9 +113,6 @@ impl Budget for RedisBudget {
 
 impl Drop for RedisBudget {
     fn drop(&mut self) {
-        if !self.0.contact.is_reached() {
-            return;
-        }
         let shared = Arc::clone(&self.0);
         let mut state = lock(&self.0.state);
         let ask = state.0.leaving(clock::now());
@@ -126,7 +122,9 @@ impl Drop for RedisBudget {
                 let _ = connection.ask_once(&shared.place, &ask).await;
             }
         };
-        if let Some(runtime) = &state.1 {
+        if let Some(runtime) = &state.1
+            && self.0.contact.is_reached()
+        {
             runtime.spawn(leave);
         }
     }

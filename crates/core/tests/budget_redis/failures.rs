@@ -1,29 +1,22 @@
 //! What becomes of members when the server forgets, stalls, dies, or is replaced, and when members are killed or stopped:
 //! those that are left go on, without being refused, and say for how long they were on their own. How much of the budget they
-//! use meanwhile is tested on virtual time (`budget/redis/simulation.rs`).
+//! use meanwhile, and that they go on when some of them are cut off and when the clock of the server is set, is tested on
+//! virtual time (`budget/redis/simulation.rs`).
 
 use crate::members::{Company, Kind};
 use crate::proxy::Proxy;
-use crate::server::{PROGRAMS, Server};
+use crate::server::Server;
 use rustix::process::{Pid, Signal, kill_process};
-use std::ffi::c_long;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
-use std::process::{Child, Command};
-use std::time::SystemTime;
-use talentdata_sandbox::limit::Policy;
+use std::process::Child;
 
 const SCANS: usize = 4;
-/// The part of the requests that may be refused where members do not know of each other for a while: on virtual time it
-/// must be a quarter of that.
-const RARELY: f64 = 0.04;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn members_go_on_whatever_happens_to_the_server() {
     let (mut server, replica) = (Server::valkey(), Server::valkey());
     let proxy = Proxy::to(server.port).await;
     let budget = format!("redis://127.0.0.1:{}", proxy.port);
-    let mut company = Company::new(Policy::TokenBucket).await;
+    let mut company = Company::new();
     company.join(SCANS, Kind::Scan, &budget, 8);
     company.phase(1).await;
     let () = server.run(&["FLUSHALL"]);
@@ -40,70 +33,13 @@ async fn members_go_on_whatever_happens_to_the_server() {
     server.stop();
     let () = replica.run(&["REPLICAOF", "NO", "ONE"]);
     proxy.lead_to(replica.port);
-    for report in company.reports(8, 0.0) {
-        assert!(report.seconds_unreachable() > 0.0, "the stall is noticed");
+    for report in company.reports(8) {
+        // A part of the three seconds goes by before it is noticed.
+        assert!(report.seconds_unreachable() > 1.0, "{}", report.budget);
         assert!(report.budget["unreachable_reason"].is_string());
         assert_eq!(report.budget["members"], SCANS);
     }
     replica.wait_until(r#"redis.call("DBSIZE") > 0"#);
-}
-
-/// Three of ten members are cut off, and go on with their parts, while the others are not disturbed.
-#[tokio::test(flavor = "multi_thread")]
-async fn members_that_are_cut_off_go_on_with_their_part() {
-    let server = Server::valkey();
-    let proxy = Proxy::to(server.port).await;
-    let [direct, through] =
-        [server.port, proxy.port].map(|port| format!("redis://127.0.0.1:{port}"));
-    let mut company = Company::new(Policy::ClockWindow).await;
-    company.join(7, Kind::Scan, &direct, 12);
-    company.join(3, Kind::Scan, &through, 12);
-    company.phase(3).await;
-    proxy.stall(true);
-    company.phase(9).await;
-    proxy.stall(false);
-    for report in &company.reports(12, RARELY)[7..] {
-        let lost = report.seconds_unreachable();
-        assert!(lost > 5.0, "{lost} s, of which it takes some to notice it");
-    }
-}
-
-/// Compiles the library that a server with another clock is started with.
-fn compile(library: &Path) {
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/budget_redis/clock.c");
-    let mut compiler = Command::new("cc");
-    compiler.args(["-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o"]);
-    let compiled = compiler.arg(library).arg(source).status().unwrap();
-    assert!(compiled.success());
-}
-
-/// It is set forwards and back: no request is refused, and everybody goes on.
-#[tokio::test(flavor = "multi_thread")]
-async fn members_go_on_when_the_clock_of_the_server_is_set() {
-    let directory = tempfile::tempdir().unwrap();
-    let [library, path] = ["clock.so", "ahead"].map(|name| directory.path().join(name));
-    compile(&library);
-    std::fs::write(&path, c_long::to_ne_bytes(0)).unwrap();
-    let ahead = std::fs::File::options().write(true).open(&path).unwrap();
-    let server = Server::start(PROGRAMS[0], |command| {
-        command
-            .env("LD_PRELOAD", &library)
-            .env("CLOCK_AHEAD", &path);
-    });
-    let budget = format!("redis://127.0.0.1:{}", server.port);
-    let mut company = Company::new(Policy::TokenBucket).await;
-    company.join(SCANS, Kind::Scan, &budget, 4);
-    for (phase, seconds) in [(1, 10), (2, -10)] {
-        company.phase(phase).await;
-        ahead.write_at(&c_long::to_ne_bytes(seconds), 0).unwrap();
-        // A server tells the time from a clock that it reads only now and then.
-        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
-        let set = now + seconds as f64;
-        server.wait_until(&format!(r#"math.abs(redis.call("TIME")[1] - {set}) < 5"#));
-    }
-    for report in company.reports(4, 0.0) {
-        assert_eq!(report.budget["members"], SCANS);
-    }
 }
 
 /// Sends a signal to a member.
@@ -116,7 +52,7 @@ fn send(child: &Child, signal: Signal) {
 async fn members_go_on_whatever_happens_to_one_of_them() {
     let server = Server::valkey();
     let budget = format!("redis://127.0.0.1:{}", server.port);
-    let mut company = Company::new(Policy::TokenBucket).await;
+    let mut company = Company::new();
     company.join(SCANS + 2, Kind::Scan, &budget, 5);
     for phase in [1, 2] {
         company.phase(phase).await;
@@ -129,7 +65,7 @@ async fn members_go_on_whatever_happens_to_one_of_them() {
     send(&company.members[SCANS], Signal::STOP);
     company.phase(4).await;
     send(&company.members[SCANS], Signal::CONT);
-    let reports = company.reports(5, 0.0);
+    let reports = company.reports(5);
     for report in &reports {
         let goes_on = report.served.iter().any(|at| *at >= company.time_of(4));
         assert!(goes_on, "{}", report.budget);

@@ -216,14 +216,12 @@ impl Member {
 
     /// Takes in what a response shows: of several, the least that was left.
     fn note(&mut self, number: Option<u64>, headers: &RateHeaders) {
-        let (Some(limit), Some(remaining), Some(number)) =
+        // Some gateways write "no limit" as 0.
+        let (Some(limit @ 1..), Some(remaining), Some(number)) =
             (headers.limit, headers.remaining, number)
         else {
             return;
         };
-        if limit == 0 {
-            return; // how some gateways write "no limit"
-        }
         let theirs = headers.window.unwrap_or(WINDOW);
         let per_second = 1.0 / theirs.min(WINDOW).as_secs_f64();
         let report = &mut self.seen;
@@ -242,27 +240,23 @@ impl Member {
         if self.question.is_some() || !self.is_urgent && self.waiting_since.is_none() {
             return None;
         }
-        let due = match (self.moments.last_key_value(), self.class) {
+        let due = match (self.moments.first_key_value(), self.class) {
             _ if let Some(it) = &self.unreachable => it.retry,
             _ if self.is_urgent => now,
-            (Some(_), PriorityClass::Single) => {
-                let first = self.moments.first_key_value();
-                let is_soon = first.is_none_or(|(first, _)| *first <= now + SOON);
-                if is_soon || self.asked_class == PriorityClass::Single {
-                    return None;
-                }
-                now
+            (Some((first, _)), PriorityClass::Single) => {
+                let is_far = *first > now + SOON && self.asked_class != PriorityClass::Single;
+                return is_far.then_some(now);
             }
-            (last, class) => {
-                let more = last.map_or(now, |(last, _)| {
+            (_, class) => {
+                let more = self.moments.last_key_value().map_or(now, |(last, _)| {
                     // So that the question arrives when the last moment has come, or in time for the one after it.
                     let turn = Duration::from_secs_f64(f64::from(self.members) / self.rate);
                     let in_time = (self.round_trip + TIMERS).saturating_sub(turn);
                     last.saturating_sub(in_time.max(self.round_trip / 2))
                 });
                 let own = self.own_share_from().saturating_sub(self.round_trip + LATE);
-                let sooner = class < self.asked_class;
-                let again = if sooner { now } else { self.again };
+                let is_sooner = class < self.asked_class;
+                let again = if is_sooner { now } else { self.again };
                 more.max(again).max(own)
             }
         };
@@ -340,7 +334,7 @@ impl Member {
         self.again = here(reply.again).saturating_sub(round_trip / 2);
         for moment in 0..reply.moments {
             self.granted = now;
-            let at = here(reply.first + f64::from(moment) * reply.gap);
+            let at = here(reply.first + f64::from(moment) / reply.rate);
             self.moments.insert(at, reply.number + u64::from(moment));
         }
         self.failures = Failures {

@@ -90,7 +90,6 @@ pub(super) struct Reply {
     pub(super) now: f64,
     pub(super) moments: u32,
     pub(super) first: f64,
-    pub(super) gap: f64,
     /// Of the first moment.
     pub(super) number: u64,
     /// When to ask again, where there is no moment; else 0.
@@ -114,9 +113,7 @@ impl Reply {
 
 /// Where the budget is: a server, and a key on it.
 pub(super) struct Place {
-    host: String,
-    port: u16,
-    tls: bool,
+    url: Url,
     login: RedisConnectionInfo,
     /// The server's URL without user and password.
     pub(super) shown: String,
@@ -135,12 +132,8 @@ impl Place {
         let login = plain.into_connection_info();
         let login = login.map_or_else(|_| Default::default(), |info| info.redis_settings().clone());
         let passwords = [url.password(), login.password()].map(|it| it.map(Secret::new));
-        // Brackets around an IPv6 address are part of the URL only.
-        let host = url.host_str().unwrap_or_default();
         Place {
-            host: host.trim_matches(['[', ']']).to_owned(),
-            port: url.port().unwrap_or(PORT),
-            tls: url.scheme() == "rediss",
+            url: url.clone(),
             scrubber: Scrubber::new(passwords.iter().flatten()),
             login: login.set_skip_set_lib_name(),
             shown: config.budget.to_string(),
@@ -161,34 +154,34 @@ impl Place {
     }
 }
 
+/// What commands are sent over, with TLS or without.
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
 /// A connection, and what drives it.
 pub(super) struct Connection(MultiplexedConnection, JoinSet<()>);
 
 impl Connection {
     /// Connects and logs in.
     async fn to(place: &Place) -> RedisResult<Self> {
-        let stream = TcpStream::connect((place.host.as_str(), place.port)).await?;
+        // Brackets around an IPv6 address are part of the URL only.
+        let host = place.url.host_str().unwrap_or_default();
+        let host = host.trim_matches(['[', ']']);
+        let stream = TcpStream::connect((host, place.url.port().unwrap_or(PORT))).await?;
         stream.set_nodelay(true)?;
-        if !place.tls {
-            return Self::log_in(place, stream).await;
+        let mut stream: Box<dyn Stream> = Box::new(stream);
+        if place.url.scheme() == "rediss" {
+            let tls = system_tls().map_err(|error| io::Error::other(error.message().to_owned()))?;
+            let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
+            let connector = TlsConnector::from(Arc::new(tls));
+            let secured = connector.connect(name, stream).await;
+            stream = Box::new(secured.map_err(|error| {
+                io::Error::other(format!(
+                    "TLS handshake failed: {error}; the server has to use TLS on this port, with a certificate for the host in                      the setting budget from an authority that this system trusts or SSL_CERT_FILE names"
+                ))
+            })?);
         }
-        let tls = system_tls().map_err(|error| io::Error::other(error.message().to_owned()))?;
-        let name = ServerName::try_from(place.host.clone()).map_err(io::Error::other)?;
-        let connector = TlsConnector::from(Arc::new(tls));
-        let stream = connector.connect(name, stream).await;
-        let stream = stream.map_err(|error| {
-            io::Error::other(format!(
-                "TLS handshake failed: {error}; the server has to use TLS on this port, with a certificate for the host in \
-                 the setting budget from an authority that this system trusts or SSL_CERT_FILE names"
-            ))
-        });
-        Self::log_in(place, stream?).await
-    }
-
-    async fn log_in<S>(place: &Place, stream: S) -> RedisResult<Self>
-    where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
         // The time limits are ours.
         let limits = AsyncConnectionConfig::new().set_response_timeout(None);
         let made = MultiplexedConnection::new_with_config(&place.login, stream, limits);
