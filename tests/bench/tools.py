@@ -64,7 +64,7 @@ class Tools:
         self.scratch = made / "bench"
         self.scratch.mkdir(exist_ok=True)
         release = made / "release"
-        packages = ["-p", "talentdata-cli", "-p", "talentdata-core", "-p", "talentdata-ffi-c"]
+        packages = [f"--package=talentdata-{name}" for name in ["cli", "columns", "core", "ffi-c"]]
         commands.build("--release", *packages, "--lib", "--bins", "--examples")
         self.talentdata = release / "talentdata"
         self.scan, self.floor = release / "examples/bench_scan", release / "examples/bench_floor"
