@@ -6,7 +6,7 @@ use crate::render::render;
 use crate::spec::Spec;
 use cbindgen::{Builder, Config};
 use minijinja::context;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The headers of the exported functions, what each of them includes, and the sources that it is made from.
@@ -82,9 +82,8 @@ pub(crate) fn symbols(spec: &Spec, path: &str) -> Result<String, String> {
     let before = ledger(&spec.root)?;
     let lines = text.lines().map(str::trim);
     let is_code = |line: &&str| !line.starts_with(['*', '/']) && !line.contains(" inline ");
-    let lines = lines.filter(is_code);
-    let (mut functions, mut constants) = (Vec::new(), Vec::new());
-    for line in lines {
+    let (mut functions, mut constants) = (BTreeSet::new(), Vec::new());
+    for line in lines.filter(is_code) {
         let declared = line.split_once('(').map(|(declared, _)| declared);
         let name = declared.and_then(|declared| declared.rsplit([' ', '*']).next());
         functions.extend(name.filter(|name| name.starts_with("talentdata_")));
@@ -97,17 +96,11 @@ pub(crate) fn symbols(spec: &Spec, path: &str) -> Result<String, String> {
             constants.push((name, number));
         }
     }
-    functions.sort_unstable();
-    functions.dedup();
-    let mut lists = lists(&spec.root)?;
-    lists.extend(spec.api.lists().map(|(_, list)| list.name.clone()));
-    lists.sort();
-    lists.dedup();
-    render(
-        path,
-        include_str!("templates/symbols.txt.j2"),
-        context! { functions, constants, lists },
-    )
+    let known = lists(&spec.root)?.into_iter();
+    let lists = known.chain(spec.api.lists().map(|(_, list)| list.name.clone()));
+    let lists: BTreeSet<String> = lists.collect();
+    let data = context! { functions, constants, lists };
+    render(path, "symbols.txt.j2", data)
 }
 
 /// The names of all lists that the library ever had.

@@ -151,10 +151,10 @@ pub(crate) fn read_by_cpp(of: &Type, exposed: &BTreeSet<String>) -> String {
     }
 }
 
-/// A number, a truth value or a text of C++.
-pub(crate) fn cpp_scalar<'a>(of: &Type, text: &'a str) -> &'a str {
+/// The type of C++ that a number or a truth value has; all else is text there.
+pub(crate) fn cpp_number(of: &Type) -> Option<&'static str> {
     let number = scalar(of).filter(|one| one.read != "text");
-    number.map_or(text, |one| one.cpp)
+    number.map(|one| one.cpp)
 }
 
 /// A value that C++ sends.
@@ -165,7 +165,7 @@ pub(crate) fn cpp_sent(api: &Api, of: &Type) -> String {
         Type::Map(one) => format!("std::map<std::string, {}>", cpp_sent(api, one)),
         Type::Nullable(one) => format!("std::optional<{}>", cpp_sent(api, one)),
         Type::Object | Type::Json => "raw_json".to_owned(),
-        scalar => cpp_scalar(scalar, "std::string").to_owned(),
+        scalar => cpp_number(scalar).unwrap_or("std::string").to_owned(),
     }
 }
 

@@ -59,6 +59,9 @@ pub(crate) const RUST_FIELD: Kept = &[RUST];
 pub(crate) const PYTHON_FIELD: Kept = &[PYTHON, PYTHON_MEMBERS];
 /// A parameter, or a field of a body, as an argument, in every language alike.
 pub(crate) const ARGUMENT: Kept = &[RUST, CPP, PYTHON, ARGUMENTS];
+/// The variant of a list, and of a value of an open enum.
+pub(crate) const LIST: Kept = &["Self"];
+pub(crate) const VALUE: Kept = &["Self Other"];
 /// A command of the command line, with `_` in place of `-`.
 pub(crate) const COMMAND: Kept = &[COMMANDS];
 
@@ -87,10 +90,7 @@ pub(crate) fn model(schema: &str) -> String {
     let kept = is_kept(&name, &[TYPES, PYTHON_PACKAGE])
         || is_kept(&class, &[CPP, CPP_NAMESPACE])
         || is_error(&class);
-    match kept {
-        true => name + "Model",
-        false => name,
-    }
+    if kept { name + "Model" } else { name }
 }
 
 /// The list of a path, on the command line and wherever lists are told by name.
@@ -98,30 +98,16 @@ pub(crate) fn list(path: &str) -> String {
     snake(&path.trim_start_matches("/v1/").replace(['/', '-'], "_"))
 }
 
-/// The variant of a list.
-pub(crate) fn list_variant(list: &str) -> String {
-    variant(list, &["Self"])
-}
-
-/// The variant of a value of an open enum.
-pub(crate) fn value_variant(value: &str) -> String {
-    variant(value, &["Self", "Other"])
-}
-
-fn variant(text: &str, taken: &[&str]) -> String {
-    let name = camel(text);
-    let kept = taken.contains(&name.as_str());
+/// A variant: the words as a type, and `Value` behind what is kept.
+pub(crate) fn variant(words: &str, kept: Kept) -> String {
+    let name = camel(words);
+    let kept = is_kept(&name, kept);
     if kept { name + "Value" } else { name }
 }
 
 /// A constant, from the name of a variant as cbindgen does it, so that both agree.
 pub(crate) fn constant(variant: &str) -> String {
     variant.to_shouty_snake_case()
-}
-
-/// The constant of an operation.
-pub(crate) fn operation(id: &str) -> String {
-    snake(id).to_shouty_snake_case()
 }
 
 /// The C function that calls an operation.
@@ -170,11 +156,6 @@ pub(crate) fn cpp_list(list: &str) -> String {
 fn is_error(class: &str) -> bool {
     let kinds = &mut ErrorKind::ALL.iter();
     kinds.any(|kind| class == snake(kind.name()) + "_error")
-}
-
-/// The attribute of a Python enum.
-pub(crate) fn python_value(value: &str) -> String {
-    constant(&value_variant(value))
 }
 
 /// Whether a text has letters to be named by, and none that ends the texts it is written in.

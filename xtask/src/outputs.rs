@@ -1,60 +1,43 @@
 //! The one table of generated files, and the two things done with it: write and check.
 
-use crate::render::{render, rust};
+use crate::render::{render, template};
 use crate::spec::{FILE, Spec};
 use crate::{Outcome, c, models, python};
 use std::path::Path;
 
-/// What makes the text of a file.
-enum Source {
-    /// A template; Rust is formatted.
-    Template(&'static str),
-    /// A function that is given the spec, and the path.
-    By(fn(&Spec, &str) -> Result<String, String>),
-}
-
-use Source::{By, Template};
+/// What makes the text of a file, given its path.
+type Make = fn(&Spec, &str) -> Result<String, String>;
 
 /// Every generated file of the repository.
 #[rustfmt::skip]
-const OUTPUTS: [(&str, Source); 26] = [
-    ("crates/types/src/generated/models.rs", By(models::models)),
-    ("crates/types/src/generated/operations.rs", Template(include_str!("templates/operations.rs.j2"))),
-    ("crates/core/src/generated/calls.rs", Template(include_str!("templates/calls.rs.j2"))),
-    ("crates/core/src/generated/settings.rs", Template(include_str!("templates/settings.rs.j2"))),
-    ("bindings/python/talentdata/_errors.py", Template(include_str!("templates/_errors.py.j2"))),
-    ("bindings/python/talentdata/_models.py", Template(include_str!("templates/_models.py.j2"))),
-    ("bindings/python/talentdata/_lists.py", Template(include_str!("templates/_lists.py.j2"))),
-    ("bindings/python/talentdata/_calls.py", Template(include_str!("templates/_calls.py.j2"))),
-    ("bindings/python/talentdata/_settings.py", Template(include_str!("templates/_settings.py.j2"))),
-    ("bindings/python/talentdata/_results.py", By(python::results)),
-    ("bindings/python/talentdata/_list.py", By(python::blocking)),
-    ("bindings/python/talentdata/_client.py", By(python::blocking)),
-    ("bindings/c/include/talentdata/error.h", By(c::header)),
-    ("bindings/c/include/talentdata/record.h", By(c::header)),
-    ("bindings/c/include/talentdata/log.h", By(c::header)),
-    ("bindings/c/include/talentdata/client.h", By(c::header)),
-    ("bindings/c/include/talentdata/scan.h", By(c::header)),
-    ("bindings/c/include/talentdata/job.h", By(c::header)),
-    ("bindings/c/include/talentdata/mirror.h", By(c::header)),
-    ("bindings/c/include/talentdata/models.h", Template(include_str!("templates/models.h.j2"))),
-    ("bindings/c/include/talentdata/operations.h", Template(include_str!("templates/operations.h.j2"))),
-    ("bindings/c/include/talentdata/errors.hpp", Template(include_str!("templates/errors.hpp.j2"))),
-    ("bindings/c/include/talentdata/models.hpp", Template(include_str!("templates/models.hpp.j2"))),
-    ("bindings/c/include/talentdata/operations.hpp", Template(include_str!("templates/operations.hpp.j2"))),
-    ("bindings/c/symbols.txt", By(c::symbols)),
-    ("docs/settings.md", Template(include_str!("templates/settings.md"))),
+const OUTPUTS: [(&str, Make); 26] = [
+    ("crates/types/src/generated/models.rs", models::models),
+    ("crates/types/src/generated/operations.rs", template),
+    ("crates/core/src/generated/calls.rs", template),
+    ("crates/core/src/generated/settings.rs", template),
+    ("bindings/python/talentdata/_errors.py", template),
+    ("bindings/python/talentdata/_models.py", template),
+    ("bindings/python/talentdata/_lists.py", template),
+    ("bindings/python/talentdata/_calls.py", template),
+    ("bindings/python/talentdata/_settings.py", template),
+    ("bindings/python/talentdata/_results.py", python::results),
+    ("bindings/python/talentdata/_list.py", python::blocking),
+    ("bindings/python/talentdata/_client.py", python::blocking),
+    ("bindings/c/include/talentdata/error.h", c::header),
+    ("bindings/c/include/talentdata/record.h", c::header),
+    ("bindings/c/include/talentdata/log.h", c::header),
+    ("bindings/c/include/talentdata/client.h", c::header),
+    ("bindings/c/include/talentdata/scan.h", c::header),
+    ("bindings/c/include/talentdata/job.h", c::header),
+    ("bindings/c/include/talentdata/mirror.h", c::header),
+    ("bindings/c/include/talentdata/models.h", template),
+    ("bindings/c/include/talentdata/operations.h", template),
+    ("bindings/c/include/talentdata/errors.hpp", template),
+    ("bindings/c/include/talentdata/models.hpp", template),
+    ("bindings/c/include/talentdata/operations.hpp", template),
+    ("bindings/c/symbols.txt", c::symbols),
+    ("docs/settings.md", |spec, path| render(path, "settings.md", spec.data())),
 ];
-
-impl Source {
-    fn text(&self, path: &str, spec: &Spec) -> Result<String, String> {
-        match self {
-            Template(text) if path.ends_with(".rs") => rust(path, text, spec.data()),
-            Template(text) => render(path, text, spec.data()),
-            By(make) => make(spec, path),
-        }
-    }
-}
 
 /// Writes every file whose text differs, and says what is not generated.
 pub(crate) fn write(root: &Path) -> Outcome {
@@ -68,9 +51,14 @@ pub(crate) fn write(root: &Path) -> Outcome {
 
 /// Takes a file from elsewhere as the spec of the workspace, and generates from it.
 pub(crate) fn adopt(root: &Path, file: &Path) -> Outcome {
-    let spec = Spec::load_file(root, file, &file.display().to_string())?;
+    let spec = load(root, file)?;
     save(root, FILE, &format!("{:#}\n", spec.document.value))?;
     write(root)
+}
+
+/// The spec in a file anywhere.
+pub(crate) fn load(root: &Path, file: &Path) -> Result<Spec, String> {
+    Spec::load_file(root, file, &file.display().to_string())
 }
 
 fn save(root: &Path, path: &str, text: &str) -> Outcome {
@@ -82,7 +70,7 @@ fn save(root: &Path, path: &str, text: &str) -> Outcome {
 
 /// Says what a spec would yield, from a file anywhere; writes nothing.
 pub(crate) fn dry_run(root: &Path, file: &Path) -> Outcome {
-    let spec = Spec::load_file(root, file, &file.display().to_string())?;
+    let spec = load(root, file)?;
     for (path, _) in differing(&spec)? {
         println!("would write {path}");
     }
@@ -111,9 +99,9 @@ pub(crate) fn check(root: &Path) -> Outcome {
 /// Writes the C headers that depend on a spec into a directory.
 pub(crate) fn headers(spec: &Spec, directory: &Path) -> Outcome {
     let of_c = |path: &str| path.ends_with("/models.h") || path.ends_with("/operations.h");
-    for (path, source) in OUTPUTS.iter().filter(|(path, _)| of_c(path)) {
+    for (path, make) in OUTPUTS.iter().filter(|(path, _)| of_c(path)) {
         let name = path.rsplit('/').next().unwrap_or_default();
-        save(directory, name, &source.text(path, spec)?)?;
+        save(directory, name, &make(spec, path)?)?;
     }
     Ok(())
 }
@@ -121,7 +109,7 @@ pub(crate) fn headers(spec: &Spec, directory: &Path) -> Outcome {
 fn differing(spec: &Spec) -> Result<Vec<(&'static str, String)>, String> {
     let texts = OUTPUTS
         .iter()
-        .map(|(path, source)| Ok((*path, source.text(path, spec)?)));
+        .map(|(path, make)| Ok((*path, make(spec, path)?)));
     let mut texts = texts.collect::<Result<Vec<(&str, String)>, String>>()?;
     let present = |path: &str| std::fs::read_to_string(spec.root.join(path)).unwrap_or_default();
     texts.retain(|(path, text)| present(path) != *text);

@@ -59,26 +59,24 @@ pub(crate) fn results(spec: &Spec, path: &str) -> Result<String, String> {
     let document = document.map_err(|error| format!("{RESULTS}: {error}"))?;
     let definitions = document["$defs"].as_object();
     let definitions = definitions.ok_or(format!("{RESULTS}: no $defs"))?;
-    let (enums, models): (Vec<_>, Vec<_>) = definitions
-        .iter()
-        .partition(|(_, schema)| schema.get("oneOf").is_some());
-    let enums = enums.iter().map(|(name, schema)| {
-        let values = schema["oneOf"].as_array().into_iter().flatten();
-        let value = |one: &Value| {
-            let wire = one["const"].as_str().unwrap_or_default();
-            context! { wire, python => wire.to_uppercase(), description => about(one) }
-        };
-        let values: Vec<Data> = values.map(value).collect();
-        context! { name, values, answered => true, description => about(schema) }
-    });
-    let enums: Vec<Data> = enums.collect();
-    let models = models
-        .iter()
-        .map(|(name, schema)| model(name, schema, definitions));
-    let models: Vec<Data> = models.collect();
-    let template = include_str!("templates/_models.py.j2");
+    let (mut enums, mut models) = (Vec::new(), Vec::new());
+    for (name, schema) in definitions {
+        match schema["oneOf"].as_array() {
+            Some(values) => enums.push(enumeration(name, schema, values)),
+            None => models.push(model(name, schema, definitions)),
+        }
+    }
     let data = context! { enums, models, results => RESULTS };
-    render(path, template, data)
+    render(path, "_models.py.j2", data)
+}
+
+fn enumeration(name: &str, schema: &Value, values: &[Value]) -> Data {
+    let values = values.iter().map(|one| {
+        let wire = one["const"].as_str().unwrap_or_default();
+        context! { wire, python => wire.to_uppercase(), description => about(one) }
+    });
+    let values: Vec<Data> = values.collect();
+    context! { name, values, answered => true, description => about(schema) }
 }
 
 /// A description in the words of Python.
@@ -117,10 +115,8 @@ fn model(name: &str, schema: &Value, all: &Map<String, Value>) -> Data {
 
 /// The type of a value that is there.
 fn type_of(schema: &Value, all: &Map<String, Value>) -> Type {
-    if let Some((_, name)) = schema["$ref"]
-        .as_str()
-        .and_then(|path| path.rsplit_once('/'))
-    {
+    let reference = schema["$ref"].as_str().unwrap_or_default();
+    if let Some(name) = reference.strip_prefix("#/$defs/") {
         return match all.get(name).is_some_and(|one| one.get("oneOf").is_some()) {
             true => Type::Enum(name.to_owned()),
             false => Type::Model(name.to_owned()),

@@ -16,16 +16,9 @@ use table::{Kind, PROFILE, Scope, Setting};
 
 /// A setting.
 pub(crate) fn view(one: &Setting) -> Value {
-    let (name, camel, shown) = (
-        one.name,
-        one.name.to_upper_camel_case(),
-        format!("{:?}", one.kind),
-    );
-    let names = match one.kind {
-        Kind::Choice(names) => names.join("\", \""),
-        _ => String::new(),
-    };
-    let literal = format!("Literal[\"{names}\"]");
+    let name = one.name;
+    let camel = name.to_upper_camel_case();
+    let shown = format!("{:?}", one.kind);
     // What the setter of Rust takes unless that is a text, what the configuration keeps, and the type of Python.
     let (rust, rust_kept, python) = match one.kind {
         Kind::BaseUrl => (None, "BaseUrl", "str"),
@@ -33,11 +26,15 @@ pub(crate) fn view(one: &Setting) -> Value {
         Kind::Secret => (None, "Option<Secret>", "str"),
         Kind::Proxy => (None, "Proxy", "str"),
         Kind::Budget => (None, "BudgetStore", "str"),
-        Kind::Choice(_) => (None, &*camel, &*literal),
+        Kind::Choice(_) => (None, &*camel, "Literal"),
         Kind::Duration(_) => (Some("Duration"), "Duration", "float"),
         Kind::Integer(_) => (Some("u32"), "u32", "int"),
         Kind::Number(_) => (Some("f64"), "f64", "float"),
         Kind::Boolean(_) => (Some("bool"), "bool", "bool"),
+    };
+    let python = match one.kind {
+        Kind::Choice(names) => format!("{python}[\"{}\"]", names.join("\", \"")),
+        _ => python.to_owned(),
     };
     // What it is, its default, and what else a user needs to know.
     let default = one.default();

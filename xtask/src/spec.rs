@@ -63,9 +63,7 @@ impl Spec {
         let document = Document::new(value);
         let api = interface(&document);
         let (view, names) = examined(&api, &document, &c::lists(root)?);
-        if let Some(refusals) = document.refusals(label) {
-            return Err(refusals);
-        }
+        document.refusals(label)?;
         let summary = document.summary(label);
         Ok(Spec {
             root: root.to_owned(),
@@ -95,14 +93,12 @@ impl Spec {
 /// earlier versions.
 fn examined(api: &Api, document: &Document, before: &[String]) -> (Value, Registry) {
     shape::check_needed(api, document);
-    let (view, names) = view(api);
-    names.report(document);
     for name in before {
         if !api.lists().any(|(_, list)| list.name == *name) {
             document.note(LIST_GONE, format!("{name}: every language loses it"));
         }
     }
-    (view, names)
+    view(api, document)
 }
 
 /// The typed model of a document.

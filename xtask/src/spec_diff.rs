@@ -75,19 +75,17 @@ fn last_release(changelog: &str) -> Option<&str> {
 
 /// The smallest version that may follow; before 1.0 the second number says what breaks.
 fn next_version(now: &str, level: Option<Level>) -> String {
-    let Some(level) = level else {
-        return now.to_owned();
-    };
-    let mut numbers = [0_u64; 3];
-    for (number, text) in numbers.iter_mut().zip(now.split('.')) {
-        *number = text.parse().unwrap_or(0);
+    let numbers = now.split('.').map(|text| text.parse().unwrap_or(0));
+    let mut numbers: Vec<u64> = numbers.collect();
+    numbers.resize(3, 0);
+    if let Some(level) = level {
+        let place = 2 - level as usize + usize::from(numbers[0] == 0);
+        let (_, raised) = numbers.split_at_mut(place.min(2));
+        raised[0] += 1;
+        raised[1..].fill(0);
     }
-    let place = 2 - level as usize + usize::from(numbers[0] == 0);
-    let (kept, raised) = numbers.split_at_mut(place.min(2));
-    raised[0] += 1;
-    raised[1..].fill(0);
-    let numbers = kept.iter().chain(raised.iter());
-    numbers.map(u64::to_string).collect::<Vec<_>>().join(".")
+    let numbers = numbers.iter().map(u64::to_string);
+    numbers.collect::<Vec<_>>().join(".")
 }
 
 fn text(changes: &[Change], version: &str) -> String {

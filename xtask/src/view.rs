@@ -8,13 +8,14 @@ mod operations;
 use crate::names;
 use crate::names::registry::{Registry, Thing};
 use crate::spec::api::{Api, Model, Operation, Type};
-use crate::spec::reachable;
+use crate::spec::{Document, reachable};
 use minijinja::{Value, context};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 struct View<'a> {
     api: &'a Api,
+    document: &'a Document,
     /// What the bodies of requests are, and all that these hold.
     sent: BTreeSet<String>,
     /// What C functions give, and all that it holds.
@@ -27,8 +28,8 @@ struct View<'a> {
     names: RefCell<Registry>,
 }
 
-/// The data for every template, and the names in it.
-pub(crate) fn view(api: &Api) -> (Value, Registry) {
+/// The data for every template, and the names in it; the document gets what is refused.
+pub(crate) fn view(api: &Api, document: &Document) -> (Value, Registry) {
     let models = api.models.iter().map(|model| &model.name);
     let types = models.chain(api.enums.iter().map(|known| &known.name));
     let own = |name: &str| ["", "_json", "_free"].map(|own| names::c_type(name) + own);
@@ -45,17 +46,13 @@ pub(crate) fn view(api: &Api) -> (Value, Registry) {
     let exposed = api.models.iter().filter(exposed);
     let view = View {
         api,
+        document,
         sent: reachable(api, bodies.collect()),
         exposed: exposed.map(|one| one.name.clone()).collect(),
         types: types.flat_map(|name| own(name)).collect(),
         given,
         names: RefCell::default(),
     };
-    if api.lists().next().is_none() {
-        let way = "name limit and offset as parameters and pagination in the response of each list";
-        let own = view.thing("lists", "", "/paths", way);
-        own.refuse("no operation is a paginated list".to_owned());
-    }
     let mut lists = Vec::new();
     let named = |one: &Operation| {
         let (value, list) = view.operation(one);
@@ -76,6 +73,7 @@ impl View<'_> {
     fn thing(&self, key: &str, written: &str, at: &str, way: &'static str) -> Thing<'_> {
         let [key, written, at] = [key, written, at].map(str::to_owned);
         Thing {
+            document: self.document,
             names: &self.names,
             key,
             written,

@@ -49,10 +49,14 @@ def tool(main):
         sys.exit(str(failure))
 
 
+def metadata():
+    """The workspace as cargo sees it."""
+    return json.loads(output(CARGO, "metadata", "--locked", "--no-deps", "--format-version=1", cwd=ROOT))
+
+
 def target():
     """The directory that cargo builds in, wherever the user wants it."""
-    metadata = output(CARGO, "metadata", "--locked", "--no-deps", "--format-version=1", cwd=ROOT)
-    return Path(json.loads(metadata)["target_directory"])
+    return Path(metadata()["target_directory"])
 
 
 def build(*arguments, **variables):

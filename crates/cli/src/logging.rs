@@ -2,10 +2,10 @@
 
 use crate::output::Ending;
 use talentdata_core::{Error, ErrorKind};
-use tracing_subscriber::filter::{EnvFilter, FilterExt, filter_fn};
+use tracing_subscriber::filter::{FilterExt, Targets, filter_fn};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 
-/// The variable that sets what is logged, in the filter syntax of tracing-subscriber.
+/// The variable that sets what is logged: a level, or a level for each target (`talentdata_core=debug`).
 const VARIABLE: &str = "TALENTDATA_LOG";
 
 /// Begins to log as `-v` (so many times), else as the environment says.
@@ -21,7 +21,7 @@ pub(crate) fn start(verbose: u8) -> Result<(), Ending> {
     if wanted.is_empty() {
         return Ok(());
     }
-    let wanted = EnvFilter::builder().parse(&wanted).map_err(|error| {
+    let wanted: Targets = wanted.parse().map_err(|error| {
         let message = format!("{VARIABLE}: {error}; give a filter such as talentdata_core=debug");
         Error::new(ErrorKind::Config, message)
     })?;

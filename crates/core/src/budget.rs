@@ -10,83 +10,37 @@ pub(crate) mod sharing;
 
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
-use crate::gate::{
-    Endpoint, Failures, GateSettings, Outcome, PriorityClass, SharedGate, Ticket, Turn,
-};
+use crate::gate::{Endpoint, GateSettings, Outcome, PriorityClass, SharedGate, Ticket, Turn};
 use crate::settings::{BudgetStore, Config};
 pub use sharing::{BudgetState, BudgetStats};
 use sharing::{Contact, Identity};
+use std::fmt::Display;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 /// The budget as one client sees it. It waits for nothing but, for some microseconds, the file of a host.
 pub(crate) trait Budget: Send + Sync {
-    /// Asks to send one request now, which counts as sent when it says [`Take::Now`]. One caller asks at a time, the
+    /// Asks to send one request now, which counts as sent when it says [`Turn::Now`]. One caller asks at a time, the
     /// first in the queue of the client, from within a runtime. What was reported before is known by then.
-    fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking<'_>;
+    fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking;
 
     /// What became of the request.
     fn report(&self, now: Time, ticket: Ticket, outcome: Outcome);
 
     /// Whether it is reached, and with whom it is shared.
     fn contact(&self) -> &Contact;
-
-    /// The same for receipts and logs.
-    fn stats(&self) -> BudgetStats {
-        self.contact().stats()
-    }
-
-    /// Waits until the others have been told that the client has left, once the budget has been dropped.
-    fn left(&self) -> Left {
-        self.contact().left()
-    }
 }
+
+/// Whether a request may be sent. Those who wait ask again at the time that they are told, or when the budget notifies before
+/// that something has changed. Otherwise why the shared budget cannot be reached, where the settings say to wait for it.
+pub(crate) type Take = std::result::Result<Turn, String>;
 
 /// A request to be allowed to send.
-pub(crate) type Taking<'a> = Pin<Box<dyn Future<Output = Take> + Send + 'a>>;
-
-/// Waits until a client has left its budget.
-pub(crate) type Left = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-/// Whether the request may be sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Take {
-    /// At once; it counts as sent.
-    Now(Ticket),
-    /// Ask again at `again`, or when the budget notifies before that something has changed.
-    Wait {
-        /// When the service lets the next request go, as far as is known.
-        earliest: Time,
-        again: Time,
-    },
-    /// The service is down, and requests are held back but for one at a time that probes it. Ask again at `again`, or when the
-    /// budget notifies before that something has changed.
-    Outage { failures: Failures, again: Time },
-    /// The shared budget cannot be reached, for this reason, and the settings say to wait for it.
-    Unreachable(String),
-    /// Ask again when the budget notifies that something has changed.
-    AfterChange,
-}
-
-impl From<Turn> for Take {
-    fn from(turn: Turn) -> Self {
-        match turn {
-            Turn::Now(ticket) => Take::Now(ticket),
-            Turn::Wait {
-                again,
-                outage: Some(failures),
-                ..
-            } => Take::Outage { failures, again },
-            Turn::Wait {
-                earliest, again, ..
-            } => Take::Wait { earliest, again },
-        }
-    }
-}
+pub(crate) type Taking = Pin<Box<dyn Future<Output = Take> + Send>>;
 
 /// Locks what all methods leave whole even when a caller panics between them.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -97,19 +51,21 @@ pub(crate) fn of(
     changed: &Arc<Notify>,
 ) -> Box<dyn Budget> {
     match &config.budget {
-        // Without a limit, there is nothing to share.
-        _ if !config.paced => Box::new(ProcessBudget::new(settings)),
         #[cfg(unix)]
-        BudgetStore::Host => {
+        BudgetStore::Host if config.paced => {
             let path = host::path(config);
             Box::new(host::HostBudget::new(path, settings, config.on_unreachable))
         }
-        #[cfg(not(unix))]
-        BudgetStore::Host => Box::new(ProcessBudget::new(settings)),
-        BudgetStore::Process => Box::new(ProcessBudget::new(settings)),
-        BudgetStore::Redis(url) => {
+        BudgetStore::Redis(url) if config.paced => {
             Box::new(redis::RedisBudget::new(url, config, settings, changed))
         }
+        // Without a limit, there is nothing to share; and on some systems no file is.
+        _ => Box::new(ProcessBudget {
+            identity: Identity::new(),
+            share: settings.share,
+            contact: Contact::with("process"),
+            gate: Mutex::new(SharedGate::new(settings, clock::now())),
+        }),
     }
 }
 
@@ -122,6 +78,9 @@ impl Config {
     /// `Connect` where its server cannot be reached.
     pub fn budget_state(&self) -> Result<BudgetState> {
         let refuse = |message: &str| Err(Error::new(ErrorKind::Config, message));
+        let unread = |kind, what: &str, reason: &dyn Display| {
+            Error::new(kind, format!("the {what} cannot be read: {reason}"))
+        };
         match &self.budget {
             _ if !self.paced => refuse("budget: with paced = false no budget is kept"),
             BudgetStore::Process => refuse(
@@ -129,16 +88,12 @@ impl Config {
                  the processes of a user share one",
             ),
             #[cfg(unix)]
-            BudgetStore::Host => host::look(self).map_err(|error| {
-                let message = format!("the file of the shared budget cannot be read: {error}");
-                Error::new(ErrorKind::Io, message)
-            }),
+            BudgetStore::Host => host::look(self)
+                .map_err(|error| unread(ErrorKind::Io, "file of the shared budget", &error)),
             #[cfg(not(unix))]
             BudgetStore::Host => refuse("budget: on this system no file is shared"),
-            BudgetStore::Redis(url) => redis::look(url, self).map_err(|reason| {
-                let message = format!("the shared budget cannot be read: {reason}");
-                Error::new(ErrorKind::Connect, message)
-            }),
+            BudgetStore::Redis(url) => redis::look(url, self)
+                .map_err(|reason| unread(ErrorKind::Connect, "shared budget", &reason)),
         }
     }
 }
@@ -151,22 +106,11 @@ struct ProcessBudget {
     gate: Mutex<SharedGate>,
 }
 
-impl ProcessBudget {
-    fn new(settings: GateSettings) -> Self {
-        ProcessBudget {
-            identity: Identity::new(),
-            share: settings.share,
-            contact: Contact::with("process"),
-            gate: Mutex::new(SharedGate::new(settings, clock::now())),
-        }
-    }
-}
-
 impl Budget for ProcessBudget {
-    fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking<'_> {
+    fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking {
         let requester = self.identity.requester(self.share);
         let turn = lock(&self.gate).take(now, &requester, class, endpoint);
-        Box::pin(std::future::ready(turn.into()))
+        Box::pin(std::future::ready(Ok(turn)))
     }
 
     fn report(&self, now: Time, ticket: Ticket, outcome: Outcome) {

@@ -11,7 +11,7 @@ use std::fs::{DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::io::{Error, ErrorKind, Read, Result};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// What the names of our files begin with.
@@ -84,17 +84,14 @@ impl Locked {
         self.file.metadata().is_ok_and(|facts| facts.len() == 0)
     }
 
+    /// The next value is written in the place of all others.
+    pub(crate) fn discard(&mut self) {
+        self.newest = None;
+    }
+
     /// Writes a value over the copy before the last.
     pub(crate) fn write(&self, value: &[u8]) -> Result<()> {
-        self.write_after(self.newest.as_ref().map(|(number, _)| *number), value)
-    }
-
-    /// Writes a value in the place of all others.
-    pub(crate) fn write_alone(&self, value: &[u8]) -> Result<()> {
-        self.write_after(None, value)
-    }
-
-    fn write_after(&self, last: Option<u64>, value: &[u8]) -> Result<()> {
+        let last = self.newest.as_ref().map(|(number, _)| *number);
         let length = value.len() as u64;
         if length > ROOM {
             return Err(Error::other("the shared value is too large"));
@@ -135,9 +132,18 @@ fn newest(file: &File) -> Option<(u64, Vec<u8>)> {
 }
 
 impl SharedFile {
+    /// The file at this path, whose lock is tried so often, with such pauses.
+    pub(crate) fn new(path: PathBuf, max_tries: u32, pause: Duration) -> Self {
+        SharedFile {
+            path,
+            max_tries,
+            pause,
+        }
+    }
+
     /// The newest value, read without the lock; none where there is none, or the file is not ours.
     pub(crate) fn look(&self) -> Result<Option<Vec<u8>>> {
-        match self.existing() {
+        match self.open(false) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             file => Ok(file?.and_then(|file| newest(&file)).map(|(_, value)| value)),
         }
@@ -145,7 +151,7 @@ impl SharedFile {
 
     /// Removes the value if it is such a one. Where it cannot be removed, the next one is written over it.
     pub(crate) fn remove(&self, is_such: impl Fn(&[u8]) -> bool) {
-        if let Ok(Some(file)) = self.existing()
+        if let Ok(Some(file)) = self.open(false)
             && newest(&file).is_some_and(|(_, value)| is_such(&value))
         {
             let _ = file.set_len(0);
@@ -159,7 +165,6 @@ impl SharedFile {
         let mut directory = DirBuilder::new();
         let made = directory.recursive(true).mode(0o700);
         made.create(self.directory())?;
-        check(self.directory())?;
         let (mut tries, mut holder) = (0, None);
         for _ in 0..2 * self.max_tries + MOVES {
             let Some(file) = self.open(true)? else {
@@ -199,7 +204,7 @@ impl SharedFile {
             let name = name.to_string_lossy();
             let ours = OURS.iter().any(|prefix| name.starts_with(prefix));
             let written = entry.metadata().and_then(|facts| facts.modified());
-            let age = written.map(|at| SystemTime::now().duration_since(at).unwrap_or_default());
+            let age = written.map(|at| at.elapsed().unwrap_or_default());
             if ours && age.is_ok_and(|age| age > STALE) {
                 let _ = std::fs::remove_file(entry.path());
             }
@@ -210,13 +215,9 @@ impl SharedFile {
         self.path.parent().unwrap_or(Path::new("."))
     }
 
-    fn existing(&self) -> Result<Option<File>> {
-        check(self.directory())?;
-        self.open(false)
-    }
-
-    /// None where the path leads to something that is not ours.
+    /// None where the path leads to something that is not ours. The directory has to be.
     fn open(&self, create: bool) -> Result<Option<File>> {
+        check(self.directory())?;
         // A pipe in its place must not hold us up.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let mut options = OpenOptions::new();
@@ -288,10 +289,8 @@ fn identity(facts: &Metadata) -> (u64, u64) {
 }
 
 fn leads_to(path: &Path, file: &File) -> bool {
-    let facts = std::fs::symlink_metadata(path)
-        .ok()
-        .zip(file.metadata().ok());
-    facts.is_some_and(|(there, here)| identity(&there) == identity(&here))
+    let here = file.metadata().map(|facts| identity(&facts)).ok();
+    std::fs::symlink_metadata(path).is_ok_and(|there| Some(identity(&there)) == here)
 }
 
 #[cfg(test)]

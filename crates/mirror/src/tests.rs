@@ -14,10 +14,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::SystemTime;
 use talentdata_core::scan::{Basis, Completeness, Doubt, Receipt};
 use talentdata_core::types::Resource;
 use talentdata_core::{Arguments, Client, Config, RawRecord, Result};
+
+const CONTACTS: Resource = Resource::Contacts;
 
 /// A change as a line has it.
 #[derive(Deserialize)]
@@ -50,7 +53,7 @@ impl Trial {
         let path = directory.path().join("mirror.db");
         Trial {
             _directory: directory,
-            sync: Sync::new(Resource::Contacts, &path),
+            sync: Sync::new(CONTACTS, &path),
             path,
             ended: None,
         }
@@ -114,19 +117,17 @@ impl Trial {
 
     /// The texts of a list as a sync has read it.
     fn as_of(&self, sync: u64) -> Vec<String> {
-        let records = self
-            .mirror()
-            .records(Resource::Contacts, Some(&At::Sync(sync)));
-        texts(records.unwrap())
+        let at = At::Sync(sync);
+        texts(self.mirror().records(CONTACTS, Some(&at)).unwrap())
     }
 
     fn current(&self) -> Vec<String> {
-        texts(self.mirror().records(Resource::Contacts, None).unwrap())
+        texts(self.mirror().records(CONTACTS, None).unwrap())
     }
 
     /// What has changed since a sync: operations and keys.
     fn changes(&self, since: u64) -> Vec<(String, String)> {
-        let changes = self.mirror().changes(Resource::Contacts, &At::Sync(since));
+        let changes = self.mirror().changes(CONTACTS, &At::Sync(since));
         let changes = changes.unwrap().map(|change| change.unwrap().to().unwrap());
         changes
             .map(|change: Change| (change.op, change.key))
@@ -199,6 +200,17 @@ fn apply(copy: &mut BTreeMap<String, String>, changes: crate::Rows) -> Vec<Strin
         }
     }
     deleted
+}
+
+/// The mirror of a test that runs in a process of its own, as the child of another.
+const PATH: &str = "TALENTDATA_TEST_MIRROR";
+
+/// A test of this program as a process of its own, with a mirror at this path.
+fn program(test: &str, path: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", &format!("tests::{test}")]);
+    command.env(PATH, path);
+    command
 }
 
 /// How many rounds a simulation has; `TALENTDATA_ROUNDS` asks for more.

@@ -171,34 +171,14 @@ pub(crate) fn with_body(success: &Success, body: Vec<u8>) -> Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cases::table;
     use crate::spec::{Operation, Spec};
     use ::http::{HeaderMap, HeaderName, HeaderValue, Method};
     use bytes::Bytes;
 
     /// `POST /things/{id}` with every kind of parameter, and a body. Those from `Accept` on are not checked.
-    const DOCUMENT: &str = r##"{"paths": {"/things/{id}": {"post": {
-"parameters": [
-    {"name": "id", "in": "path", "schema": {"type": "integer", "minimum": 1}},
-    {"name": "limit", "in": "query", "schema": {"type": "integer", "maximum": 5}},
-    {"name": "since", "in": "query", "required": true, "schema": {"type": "string"}},
-    {"name": "open", "in": "query", "schema": {"type": "boolean"}},
-    {"name": "either", "in": "query", "schema": {"oneOf": [{"type": "integer"}, {"enum": ["all"]}]}},
-    {"name": "tags", "in": "query", "schema": {"$ref": "#/Tags"}},
-    {"name": "ids", "in": "query", "explode": false, "schema": {"type": "array", "items": {"type": "integer"}}},
-    {"name": "X-Tenant", "in": "header", "schema": {"enum": ["north"]}},
-    {"name": "x-ids", "in": "header", "schema": {"type": "array", "items": {"type": "integer"}}},
-    {"name": "Accept", "in": "header", "required": true, "schema": {"enum": ["text/csv"]}},
-    {"name": "filter", "in": "query", "required": true, "schema": {"type": "object", "required": ["x"],
-        "properties": {"x": {"type": "integer"}}}},
-    {"name": "sid", "in": "cookie", "required": true, "schema": {"type": "integer"}}
-],
-"requestBody": {"required": true, "content": {"application/json": {"schema": {"required": ["name"], "properties": {
-    "name": {"type": "string"}, "sizes": {"type": "array", "items": {"type": "integer"}}
-}}}}}
-}}}, "Tags": {"type": "array", "items": {"enum": ["a", "b,c"]}}}"##;
-
-    fn spec() -> Spec {
-        Spec::read(serde_json::from_str(DOCUMENT).unwrap())
+    fn things() -> Spec {
+        Spec::read(table("things"))
     }
 
     fn received(path: &str, query: &str, headers: &[(&str, &str)], body: &str) -> Received {
@@ -220,41 +200,21 @@ mod tests {
         serde_json::from_slice(answer.body()).unwrap()
     }
 
-    /// Path, query, header, and what is wrong.
-    const PARAMETERS: &str = r#"
-/things/1 | since=now
-/things/1 | since=now&limit=5&open=true&either=all&unknown=x | x-tenant: north
-/things/1 | since=7&either=12&tags=a&tags=b%2Cc&ids=1,2 | x-ids: 1, 2,3
-/things/1 | since=now&limit=9&limit=2&x=old&filter=old | cookie: sid=old
-/things/x | since=now |  | path parameter "id": expected integer
-/things/0 | since=now |  | path parameter "id": expected at least 1
-/things/+1 | since=now |  | path parameter "id": expected integer
-/things/1 |  |  | query parameter "since": expected a value; it is required
-/things/1 | since=now&limit=6 |  | query parameter "limit": expected at most 5
-/things/1 | since=now&open=yes |  | query parameter "open": expected boolean
-/things/1 | since=now&either=some |  | query parameter "either": expected one of 2 documented forms
-/things/1 | since=now&tags=a&tags=b |  | query parameter "tags" at "/1": expected one of "a", "b,c"
-/things/1 | since=now&ids=1,x |  | query parameter "ids" at "/1": expected integer
-/things/1 | since=now | x-tenant: south | header parameter "X-Tenant": expected one of "north"
-/things/1 | since=now | x-ids: 1,x | header parameter "x-ids" at "/1": expected integer
-"#;
-
     #[test]
     fn parameters_are_compared_with_their_schemas() {
-        let spec = spec();
-        for case in PARAMETERS.trim().lines() {
-            let mut columns = case.split(" | ").map(str::trim);
-            let [path, query, header, wrong] = [(); 4].map(|()| columns.next().unwrap_or_default());
+        let spec = things();
+        for [path, query, header, wrong] in table::<Vec<[String; 4]>>("parameters") {
             let headers: Vec<(&str, &str)> = header.split_once(": ").into_iter().collect();
-            let found = spec.find(path).remove(0);
-            let request = received(path, query, &headers, "");
-            let refused = parameters(&spec.schemas, &found, &request, false).err();
-            let message = refused.map(|refusal| {
-                assert_eq!(refusal.status(), 400);
-                json_of(&refusal)["error"]["message"].clone()
-            });
-            let message = message.unwrap_or_else(|| json!(""));
-            assert_eq!(message, wrong, "{case}");
+            let found = spec.find(&path).remove(0);
+            let request = received(&path, &query, &headers, "");
+            let message = match parameters(&spec.schemas, &found, &request, false) {
+                Ok(()) => json!(""),
+                Err(refusal) => {
+                    assert_eq!(refusal.status(), 400);
+                    json_of(&refusal)["error"]["message"].take()
+                }
+            };
+            assert_eq!(message, wrong, "{path} {query} {header}");
         }
         // The limit of a list is read elsewhere.
         let found = spec.find("/things/1").remove(0);
@@ -265,7 +225,7 @@ mod tests {
     /// Those of the document's own operations are refused over real sockets.
     #[test]
     fn bodies_need_not_be_json_nor_there_as_far_as_they_are_documented() {
-        let spec = spec();
+        let spec = things();
         let thing = spec.find("/things/1").remove(0).operation.request.clone();
         let other = |required, json: bool| {
             let schema = json.then(|| json!({"type": "object"}));

@@ -27,3 +27,14 @@ pub use server::Sandbox;
 pub use service::Stats;
 pub use state::{Logged, Operation, Order};
 pub use token::Tokens;
+
+#[cfg(test)]
+mod cases {
+    use serde_json::Value;
+
+    /// A table of `tests/cases.json`.
+    pub(crate) fn table<Rows: serde::de::DeserializeOwned>(name: &str) -> Rows {
+        let mut tables: Value = serde_json::from_str(include_str!("../tests/cases.json")).unwrap();
+        serde_json::from_value(tables[name].take()).unwrap()
+    }
+}

@@ -327,6 +327,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::cases::table;
     use crate::list::lists;
 
     #[test]
@@ -406,17 +407,7 @@ mod tests {
 
     #[test]
     fn the_successful_response_has_a_body_if_any_has_one() {
-        let cases = r#"
-{"200": {}, "201": "application/json"} -> 201 application/json
-{"202": {}, "default": "application/json"} -> 202
-{"404": {}, "default": "*/*"} -> 200 application/json
-{"2XX": "application/hal+json; q=1"} -> 200 application/hal+json; q=1
-{"204": "application/json"} -> 204
-{"200": "text/csv"} -> 200
-{} -> 200"#;
-        for case in cases.trim().lines() {
-            let (responses, expected) = case.split_once(" -> ").unwrap();
-            let mut responses: Value = serde_json::from_str(responses).unwrap();
+        for (mut responses, expected) in table::<Vec<(Value, String)>>("responses") {
             for response in responses.as_object_mut().unwrap().values_mut() {
                 if let Some(kind) = response.as_str().map(str::to_owned) {
                     *response = json!({"content": {kind: {"schema": {"const": 5}}}});
@@ -430,46 +421,22 @@ mod tests {
         }
     }
 
-    const TEMPLATES: &str = "GET /v1/contacts, POST /v1/contacts, GET /v1/contacts/{id}, \
-        DELETE /v1/contacts/{id}, POST /v1/contacts/search, GET /v1/{kind}/mine, \
-        GET /v1/contacts/{id}/files/{name}.{type}, POST /v1/contacts/{id}:merge, PUT /v1/a b/{c d}, GET /";
-
-    /// A path, and the operations found there with their parameters.
-    const FOUND: &str = "
-/v1/contacts -> GET /v1/contacts, POST /v1/contacts
-/v1/contacts/ ->
-/v1/contacts/7 -> GET /v1/contacts/{id} id=7, DELETE /v1/contacts/{id} id=7
-/v1/contacts/a%2Fb%20+%zz -> GET /v1/contacts/{id} id=a/b +%zz, DELETE /v1/contacts/{id} id=a/b +%zz
-/v1/contacts/search -> POST /v1/contacts/search, GET /v1/contacts/{id} id=search, DELETE /v1/contacts/{id} id=search
-/v1/contacts/mine -> GET /v1/contacts/{id} id=mine, DELETE /v1/contacts/{id} id=mine, GET /v1/{kind}/mine kind=contacts
-/v1/contacts/é:merge -> POST /v1/contacts/{id}:merge id=é, GET /v1/contacts/{id} id=é:merge, DELETE /v1/contacts/{id} id=é:merge
-/v1/contacts/7/files/.tar.gz -> GET /v1/contacts/{id}/files/{name}.{type} id=7 name=.tar type=gz
-/v1/contacts/7/files/.gz ->
-/v1/a%20b/x -> PUT /v1/a b/{c d} c d=x
-/ -> GET /
- ->
-/v1 ->
-/V1/contacts ->
-";
-
     #[test]
     fn the_most_literal_template_comes_first_and_parameters_are_decoded() {
         let mut paths = json!({});
-        for line in TEMPLATES.split(", ") {
+        for line in table::<Vec<String>>("templates") {
             let (method, path) = line.split_once(' ').unwrap();
             paths[path][method.to_lowercase()] = json!({"security": []});
         }
         let spec = Spec::read(json!({"paths": paths}));
-        for case in FOUND[1..].lines() {
-            let (path, expected) = case.split_once(" ->").unwrap();
-            let found = spec.find(path).into_iter().map(|found| {
+        for (path, expected) in table::<Vec<(String, Vec<String>)>>("found") {
+            let found = spec.find(&path).into_iter().map(|found| {
                 let Operation { method, path, .. } = found.operation;
                 let parameters = found.parameters.iter();
                 let parameters: String = parameters.map(|(k, v)| format!(" {k}={v}")).collect();
                 format!("{method} {path}{parameters}")
             });
-            let found = found.collect::<Vec<_>>().join(", ");
-            assert_eq!(found, expected.trim(), "{case}");
+            assert_eq!(found.collect::<Vec<_>>(), expected, "{path}");
         }
     }
 }

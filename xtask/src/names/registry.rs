@@ -5,6 +5,7 @@
 
 use super::{ends_texts, snake};
 use crate::spec::Document;
+use Surface::{C, CommandLine, Cpp, Python, Rust};
 use indexmap::IndexMap;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -20,22 +21,10 @@ pub(crate) enum Surface {
 }
 
 impl Surface {
-    pub(crate) const ALL: [Surface; 5] = [
-        Self::Rust,
-        Self::C,
-        Self::Cpp,
-        Self::Python,
-        Self::CommandLine,
-    ];
+    pub(crate) const ALL: [Surface; 5] = [Rust, C, Cpp, Python, CommandLine];
 
     pub(crate) fn title(self) -> &'static str {
-        match self {
-            Surface::Rust => "Rust",
-            Surface::C => "C",
-            Surface::Cpp => "C++",
-            Surface::Python => "Python",
-            Surface::CommandLine => "command line",
-        }
+        ["Rust", "C", "C++", "Python", "command line"][self as usize]
     }
 }
 
@@ -61,31 +50,20 @@ pub(crate) struct Fact {
     pub(crate) demand: u64,
 }
 
+/// The things that names are made of, by their keys.
+pub(crate) type Subjects = IndexMap<String, Subject>;
+
 /// Everything that the files of one spec declare.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     /// What has a name in a scope: what the spec calls it, and where it stands.
-    owners: BTreeMap<(String, String), (String, String)>,
-    pub(crate) subjects: IndexMap<String, Subject>,
-    /// Places, reasons and ways out.
-    refused: Vec<(String, String, &'static str)>,
-}
-
-impl Registry {
-    pub(crate) fn get(&self, key: &str) -> Option<&Subject> {
-        self.subjects.get(key)
-    }
-
-    /// Reports what was refused.
-    pub(crate) fn report(&self, document: &Document) {
-        for (at, reason, way) in &self.refused {
-            document.refuse(at, reason, way);
-        }
-    }
+    pub(crate) owners: BTreeMap<(String, String), (String, String)>,
+    pub(crate) subjects: Subjects,
 }
 
 /// A thing of the spec that names are made of.
 pub(crate) struct Thing<'a> {
+    pub(crate) document: &'a Document,
     pub(crate) names: &'a RefCell<Registry>,
     /// What it is and how it is called: the same in every version of the spec.
     pub(crate) key: String,
@@ -135,17 +113,11 @@ impl Thing<'_> {
 
     /// Takes a name that nobody calls it by, and which nothing else may have.
     pub(crate) fn claim(&self, scope: &str, name: &str) {
-        let (key, own) = (
-            (scope.to_owned(), name.to_owned()),
-            (&self.written, &self.at),
-        );
         let mut names = self.names.borrow_mut();
-        let before = names.owners.insert(key, (own.0.clone(), own.1.clone()));
-        drop(names);
-        // What has no name may be met twice.
-        let before = before.filter(|one| !one.0.is_empty() || (&one.0, &one.1) != own);
-        if let Some((other, place)) = before {
-            let written = own.0;
+        let place = (scope.to_owned(), name.to_owned());
+        let own = (self.written.clone(), self.at.clone());
+        if let Some((other, place)) = names.owners.insert(place, own) {
+            let written = &self.written;
             self.refuse(format!(
                 "{written:?} becomes {name} {scope}, and so does {other:?} of {place}"
             ));
@@ -169,7 +141,6 @@ impl Thing<'_> {
     }
 
     pub(crate) fn refuse(&self, reason: String) {
-        let mut names = self.names.borrow_mut();
-        names.refused.push((self.at.clone(), reason, self.way));
+        self.document.refuse(&self.at, &reason, self.way);
     }
 }

@@ -20,17 +20,14 @@ fn sources(directory: &Path, extension: &str) -> String {
 
 /// The names behind these keywords, on lines indented by so many spaces.
 fn declared<'a>(text: &'a str, indent: usize, keywords: &str) -> Vec<&'a str> {
+    let is_among = |word: &str, words: &str| words.split(' ').any(|one| one == word);
     let name = |line: &'a str| {
         let (spaces, line) = line.split_at_checked(indent)?;
-        let mut words = line.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-        let mut words = words
-            .by_ref()
-            .filter(|word| !MODIFIERS.split(' ').any(|one| one == *word));
-        let keyword = words.next()?;
         let is_code = spaces.trim().is_empty() && !line.starts_with(['/', '#', ' ']);
-        words
-            .next()
-            .filter(|_| is_code && keywords.split(' ').any(|one| one == keyword))
+        let words = line.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        let mut words = words.filter(|word| !is_among(word, MODIFIERS));
+        let is_declared = is_code && is_among(words.next()?, keywords);
+        words.next().filter(|_| is_declared)
     };
     text.lines().filter_map(name).collect()
 }
@@ -58,25 +55,17 @@ fn names_of_hand_written_code_are_reserved() {
     let mut exported = declared(&library, 0, "fn");
     exported.retain(|name| name.starts_with("talentdata_"));
     // Of the sources that headers are made of none is missing.
-    are_reserved(
-        "HEADERS in c.rs",
-        &read("bindings/c/symbols.txt"),
-        exported.clone(),
-    );
-    let of_client = exported
-        .iter()
-        .filter_map(|name| name.strip_prefix("talentdata_client_"));
-    are_reserved("C_CLIENT", C_CLIENT, of_client.collect());
-    are_reserved(
-        "TYPES",
-        TYPES,
-        declared(&(types + &library), 0, "struct enum type"),
-    );
+    let symbols = read("bindings/c/symbols.txt");
+    are_reserved("HEADERS in c.rs", &symbols, exported.clone());
+    let calls = exported.iter();
+    let calls = calls.filter_map(|name| name.strip_prefix("talentdata_client_"));
+    are_reserved("C_CLIENT", C_CLIENT, calls.collect());
+    let types = types + &library;
+    are_reserved("TYPES", TYPES, declared(&types, 0, "struct enum type"));
 
     let cpp = sources(&root.join("bindings/c/include"), "hpp");
-    let functions = cpp
-        .lines()
-        .filter_map(|line| line.strip_prefix("inline ")?.split_once('('));
+    let functions = cpp.lines();
+    let functions = functions.filter_map(|line| line.strip_prefix("inline ")?.split_once('('));
     let functions = functions.filter_map(|(start, _)| start.rsplit([' ', '*', '&']).next());
     let mut names = declared(&cpp, 0, "class struct using namespace");
     names.extend(functions.filter(|name| !name.contains("::")));
@@ -84,19 +73,11 @@ fn names_of_hand_written_code_are_reserved() {
     are_reserved("CPP_NAMESPACE", CPP_NAMESPACE, names);
 
     let package = |name: &str| read(&format!("bindings/python/talentdata/{name}"));
-    let base = parts(
-        &package("_talentdata.pyi"),
-        "\nclass BaseClient",
-        "\nclass ",
-    );
-    are_reserved(
-        "PYTHON_CLIENT",
-        PYTHON_CLIENT,
-        declared(&(base + &package("_client.py")), 4, "def"),
-    );
+    let native = package("_talentdata.pyi");
+    let client = parts(&native, "\nclass BaseClient", "\nclass ") + &package("_client.py");
+    are_reserved("PYTHON_CLIENT", PYTHON_CLIENT, declared(&client, 4, "def"));
     let listed = package("__init__.py");
-    let listed = listed
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix('"')?.strip_suffix("\","));
+    let listed = listed.lines().map(str::trim);
+    let listed = listed.filter_map(|line| line.strip_prefix('"')?.strip_suffix("\","));
     are_reserved("PYTHON_PACKAGE", PYTHON_PACKAGE, listed.collect());
 }

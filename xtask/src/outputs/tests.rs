@@ -28,9 +28,7 @@ fn the_exported_functions_of_c_do_not_depend_on_the_spec() {
         c::header(&after, path).ok()
     });
     assert_eq!(headers.count(), 7);
-    let texts = OUTPUTS
-        .iter()
-        .map(|(path, source)| source.text(path, &after));
+    let texts = OUTPUTS.iter().map(|(path, make)| make(&after, path));
     let text = texts.collect::<Result<String, String>>().unwrap();
     assert!(text.contains("TALENTDATA_TEXT(\"ants\")") && text.contains("\nants = list\n"));
 }

@@ -93,8 +93,6 @@ pub(crate) struct List {
     pub(crate) key: Option<String>,
     /// The model of a record, where the spec shows its fields.
     pub(crate) model: Option<String>,
-    /// Largest `limit` the spec allows.
-    pub(crate) max_limit: Option<u64>,
 }
 
 /// An object with documented fields.
@@ -118,8 +116,6 @@ pub(crate) struct Field {
     pub(crate) description: String,
     /// Whether it is always there; in responses null counts as absent.
     pub(crate) required: bool,
-    /// Whether a request may send null for it.
-    pub(crate) nullable: bool,
     pub(crate) kind: Type,
     /// The enum that the names in a map are of.
     pub(crate) keys: Option<String>,
@@ -149,7 +145,7 @@ impl Api {
 
     /// The model that a type is, if it is one.
     pub(crate) fn model_of(&self, kind: &Type) -> Option<&Model> {
-        match kind {
+        match kind.present() {
             Type::Model(name) => self.model(name),
             _ => None,
         }
@@ -163,14 +159,9 @@ impl Api {
 
     /// The values of an open enum.
     pub(crate) fn known_values(&self, kind: &Type) -> &[String] {
-        match kind {
-            Type::Enum(name) => self.enumeration(name).map_or(&[], |known| &known.values),
-            _ => &[],
-        }
-    }
-
-    pub(crate) fn enumeration(&self, name: &str) -> Option<&Enum> {
-        self.enums.iter().find(|known| known.name == name)
+        let is_it = |known: &&Enum| matches!(kind, Type::Enum(name) if *name == known.name);
+        let known = self.enums.iter().find(is_it);
+        known.map_or(&[], |known| &known.values)
     }
 }
 
@@ -191,23 +182,13 @@ impl Operation {
         parameters.find(|one| one.location == "query" && one.name == name)
     }
 
-    /// The parameters that a call takes; of a list, those that do not page.
+    /// The parameters that a call takes, in the order of the spec; of a list, those that do not page.
     pub(crate) fn taken(&self) -> impl Iterator<Item = &Parameter> {
         let pages = |one: &Parameter| {
             self.list.is_some() && one.location == "query" && PAGING.contains(&one.name.as_str())
         };
         let parameters = self.parameters.iter();
         parameters.filter(move |one| one.is_taken() && !pages(one))
-    }
-
-    /// The parameters that a call cannot do without, in the order of the spec.
-    pub(crate) fn required(&self) -> impl Iterator<Item = &Parameter> {
-        self.taken().filter(|one| one.required)
-    }
-
-    /// The parameters that a call can do without, in the order of the spec.
-    pub(crate) fn optional(&self) -> impl Iterator<Item = &Parameter> {
-        self.taken().filter(|one| !one.required)
     }
 
     /// Where it stands in the spec.
@@ -283,7 +264,7 @@ pub(crate) enum Type {
     Object,
     /// Any value.
     Json,
-    /// A value that may be null, within an array or a map.
+    /// A value that may be null, within an array, a map or what a request sends.
     Nullable(Box<Type>),
 }
 
@@ -294,6 +275,14 @@ impl Type {
             Type::Enum(name) | Type::Model(name) => Some(name),
             Type::Array(held) | Type::Map(held) | Type::Nullable(held) => held.named(),
             _ => None,
+        }
+    }
+
+    /// The type with null, where null is a value of it.
+    pub(crate) fn or_null(self, nullable: bool) -> Type {
+        match nullable {
+            true => Type::Nullable(self.into()),
+            false => self,
         }
     }
 
@@ -340,12 +329,7 @@ impl Display for Type {
 
 impl Display for Field {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
-        let presence = match (self.required, self.nullable) {
-            (true, false) => "",
-            (true, true) => " or null",
-            (false, false) => ", optional",
-            (false, true) => " or null, optional",
-        };
+        let presence = if self.required { "" } else { ", optional" };
         write!(formatter, "{}: {}{presence}", self.wire, self.kind)
     }
 }

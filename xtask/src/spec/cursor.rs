@@ -1,30 +1,21 @@
 //! A document, what was found in it, and cursors, which record what was read; what no cursor has read is not generated.
 
+use indexmap::IndexSet;
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a note is about: its place in the summary, and its title there.
-pub(crate) type Topic = (u8, &'static str);
-
-pub(crate) const LIST_GONE: Topic = (0, "lists of earlier versions that are gone");
-pub(crate) const NO_LIST: Topic = (
-    1,
-    "operations that look like a list and are not generated as one",
-);
-pub(crate) const OPERATION: Topic = (2, "operations without a method of a client");
-pub(crate) const PARAMETER: Topic = (3, "parameters that no method takes");
-pub(crate) const SECURITY: Topic = (4, "security schemes that the client does not send");
-pub(crate) const SERVER: Topic = (
-    5,
-    "servers whose path belongs to the base URL, which users give",
-);
-pub(crate) const RAW: Topic = (6, "values kept as raw JSON");
-pub(crate) const UNNAMED: Topic = (
-    7,
-    "fields and values that no language can name; they are delivered like undocumented ones",
-);
+// What notes are about: the topics of the summary, which come in the order of the alphabet.
+pub(crate) const LIST_GONE: &str = "lists of earlier versions that are gone";
+pub(crate) const NO_LIST: &str = "operations that look like a list and are not generated as one";
+pub(crate) const OPERATION: &str = "operations without a method of a client";
+pub(crate) const PARAMETER: &str = "parameters that no method takes";
+pub(crate) const SECURITY: &str = "security schemes that the client does not send";
+pub(crate) const SERVER: &str = "servers whose path belongs to the base URL, which users give";
+pub(crate) const UNNAMED: &str =
+    "values and fields that no language can name; they are delivered like undocumented ones";
+pub(crate) const RAW: &str = "values kept as raw JSON";
 
 /// How many places of a keyword the summary shows.
 const SHOWN: usize = 4;
@@ -35,8 +26,8 @@ pub(crate) struct Document {
     pub(crate) value: Value,
     read: RefCell<BTreeSet<String>>,
     /// Sentences with the place (a JSON pointer), the reason and the way out.
-    refusals: RefCell<Vec<String>>,
-    notes: RefCell<BTreeMap<Topic, BTreeSet<String>>>,
+    refusals: RefCell<IndexSet<String>>,
+    notes: RefCell<BTreeMap<&'static str, BTreeSet<String>>>,
 }
 
 /// A place in a document.
@@ -59,41 +50,37 @@ impl Document {
     /// Stops generation once everything is read; a shared schema is met once per reference to it.
     pub(crate) fn refuse(&self, at: &str, reason: &str, way_out: &str) {
         let refusal = format!("{at}: {reason}; {way_out}");
-        let mut refusals = self.refusals.borrow_mut();
-        if !refusals.contains(&refusal) {
-            refusals.push(refusal);
-        }
+        self.refusals.borrow_mut().insert(refusal);
     }
 
     /// Tells the person who generates what is not generated.
-    pub(crate) fn note(&self, topic: Topic, text: impl Into<String>) {
+    pub(crate) fn note(&self, topic: &'static str, text: impl Into<String>) {
         let mut notes = self.notes.borrow_mut();
         notes.entry(topic).or_default().insert(text.into());
     }
 
-    /// All refusals; none where the spec can be generated.
-    pub(crate) fn refusals(&self, file: &str) -> Option<String> {
+    /// All refusals, if there are any.
+    pub(crate) fn refusals(&self, file: &str) -> Result<(), String> {
         let refusals = self.refusals.borrow();
         let lines = refusals.iter().map(|one| format!("{file}{one}"));
         let lines = lines.collect::<Vec<_>>().join("\n");
         match refusals.len() {
-            0 => None,
-            1 => Some(lines),
-            count => Some(format!("{lines}\n{count} problems; nothing was written")),
+            0 => Ok(()),
+            1 => Err(lines),
+            count => Err(format!("{lines}\n{count} problems; nothing was written")),
         }
     }
 
     /// What is not generated: the notes, and what was not read, by keyword.
     pub(crate) fn summary(&self, file: &str) -> String {
         let mut text = format!("Not generated from {file}:\n");
-        for ((_, title), notes) in self.notes.borrow().iter() {
-            text += &format!("  {title} ({}):\n", notes.len());
+        for (topic, notes) in self.notes.borrow().iter() {
+            text += &format!("  {topic} ({}):\n", notes.len());
             text.extend(notes.iter().map(|note| format!("    {note}\n")));
         }
         let mut unread: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for Cursor { at, .. } in self.unread() {
-            let key = at.rsplit('/').next().unwrap_or_default().to_owned();
-            unread.entry(key).or_default().push(at);
+        for one in self.unread() {
+            unread.entry(one.key()).or_default().push(one.at);
         }
         for (key, places) in &unread {
             let shown = places[..places.len().min(SHOWN)].join(" ");
@@ -112,7 +99,7 @@ impl Document {
         let mut out = Vec::new();
         while let Some(one) = waiting.pop() {
             match self.read.borrow().contains(&one.at) {
-                true => waiting.extend(one.children().into_iter().rev().map(|(_, child)| child)),
+                true => waiting.extend(one.children().into_iter().rev()),
                 false => out.push(one),
             }
         }
@@ -157,17 +144,20 @@ impl<'a> Cursor<'a> {
         self.items().iter().for_each(Cursor::mark_all);
     }
 
-    fn child(&self, key: &str, value: &'a Value) -> Cursor<'a> {
-        Cursor {
-            document: self.document,
-            value,
-            at: self.at.clone() + &pointer(&[key]),
-        }
+    /// The last step to the place: the name of a member, or the number of an item.
+    pub(crate) fn key(&self) -> String {
+        let (_, key) = self.at.rsplit_once('/').unwrap_or_default();
+        key.replace("~1", "/").replace("~0", "~")
     }
 
-    /// A member, without reading it yet.
+    /// A member of an object, or an item of an array, without reading it yet.
     pub(crate) fn peek(&self, key: &str) -> Option<Cursor<'a>> {
-        Some(self.child(key, self.value.get(key)?))
+        let step = pointer(&[key]);
+        Some(Cursor {
+            document: self.document,
+            value: self.value.pointer(&step)?,
+            at: self.at.clone() + &step,
+        })
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<Cursor<'a>> {
@@ -194,39 +184,25 @@ impl<'a> Cursor<'a> {
     pub(crate) fn texts(&self, key: &str) -> Vec<String> {
         let array = self.get(key);
         let items = array.iter().flat_map(Cursor::items);
-        items
-            .filter_map(|one| one.value.as_str().map(str::to_owned))
-            .collect()
+        let texts = items.filter_map(|one| one.value.as_str());
+        texts.map(str::to_owned).collect()
     }
 
     /// The members of an object, or the items of an array, without reading them yet.
-    pub(crate) fn children(&self) -> Vec<(String, Cursor<'a>)> {
-        let child = |key: String, value| (key.clone(), self.child(&key, value));
-        match self.value {
-            Value::Object(map) => map
-                .iter()
-                .map(|(key, one)| child(key.clone(), one))
-                .collect(),
-            Value::Array(items) => {
-                let items = items.iter().enumerate();
-                items
-                    .map(|(key, one)| child(key.to_string(), one))
-                    .collect()
-            }
+    pub(crate) fn children(&self) -> Vec<Cursor<'a>> {
+        let keys: Vec<String> = match self.value {
+            Value::Object(map) => map.keys().cloned().collect(),
+            Value::Array(items) => (0..items.len()).map(|index| index.to_string()).collect(),
             _ => Vec::new(),
-        }
+        };
+        keys.iter().filter_map(|key| self.peek(key)).collect()
     }
 
     /// The members of an object, or the items of an array.
-    pub(crate) fn entries(&self) -> Vec<(String, Cursor<'a>)> {
-        let children = self.children();
-        children.iter().for_each(|(_, child)| child.mark());
-        children
-    }
-
-    /// The same without their names.
     pub(crate) fn items(&self) -> Vec<Cursor<'a>> {
-        self.entries().into_iter().map(|(_, child)| child).collect()
+        let children = self.children();
+        children.iter().for_each(Cursor::mark);
+        children
     }
 
     /// Where the reference at this place leads, one step; nothing where it is none. One that leads nowhere is refused.

@@ -61,11 +61,7 @@ fn value(node: &Yaml, depth: usize) -> Result<Value, String> {
             let mut map = Map::new();
             for (key, child) in pairs {
                 // Status codes are numbers in YAML.
-                let key = match value(key)? {
-                    Value::String(text) => text,
-                    other => other.to_string(),
-                };
-                map.insert(key, value(child)?);
+                map.insert(text(&value(key)?), value(child)?);
             }
             Value::Object(map)
         }
@@ -77,11 +73,14 @@ fn value(node: &Yaml, depth: usize) -> Result<Value, String> {
     })
 }
 
+/// A text as it is, and what YAML takes for a number as it is written.
+fn text(value: &Value) -> String {
+    let text = value.as_str().map(str::to_owned);
+    text.unwrap_or_else(|| value.to_string())
+}
+
 fn check_version(document: &Value) -> Result<(), String> {
-    let version = |key: &str| match document.get(key)? {
-        Value::String(text) => Some(text.clone()),
-        other => Some(other.to_string()),
-    };
+    let version = |key: &str| document.get(key).map(text);
     match (version("swagger"), version("openapi")) {
         (Some(version), _) => Err(format!(
             "this is Swagger {version}; convert it to OpenAPI 3, for example with swagger2openapi"

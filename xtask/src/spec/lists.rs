@@ -36,12 +36,11 @@ pub(super) fn list(api: &Api, document: &Document, operation: &Operation) -> Opt
         name: names::list(&operation.path),
         key: records.map(|field| field.wire.clone()),
         model: records.and_then(|field| field.kind.named().map(str::to_owned)),
-        max_limit: operation.query("limit")?.maximum,
     })
 }
 
 fn of_objects(kind: &Type) -> bool {
-    matches!(kind, Type::Array(held) if matches!(**held, Type::Model(_) | Type::Object))
+    matches!(kind.present(), Type::Array(held) if matches!(**held, Type::Model(_) | Type::Object))
 }
 
 /// Why an operation is not a list that this client can read; empty where it is one.
@@ -77,7 +76,8 @@ fn reasons(api: &Api, operation: &Operation, page: Option<&Model>) -> Vec<String
         }
     }
     let is_map = |kind: &Type| matches!(kind, Type::Map(held) if matches!(**held, Type::Model(_)));
-    if let Some(map) = page.fields.iter().find(|field| is_map(&field.kind)) {
+    let mut fields = page.fields.iter();
+    if let Some(map) = fields.find(|field| is_map(field.kind.present())) {
         let wire = &map.wire;
         out.push(format!("its records ({wire}) are a map, not an array"));
     }

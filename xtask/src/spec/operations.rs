@@ -5,6 +5,7 @@ use super::cursor::{Cursor, Document, OPERATION, PARAMETER, SECURITY, pointer};
 use super::types::{Types, value};
 use super::{described, lists, prose, said};
 use crate::names;
+use heck::ToLowerCamelCase;
 use std::collections::BTreeSet;
 
 /// The methods of HTTP that OpenAPI knows.
@@ -12,17 +13,17 @@ const METHODS: &str = "get post put patch delete head options trace";
 
 /// Reads every method of every path, in the spec's order.
 pub(super) fn read(types: &mut Types) {
-    let document = types.document;
-    let paths = document.at("/paths");
-    for (path, item) in paths.iter().flat_map(Cursor::children) {
+    let paths = types.document.at("/paths");
+    for item in paths.iter().flat_map(Cursor::children) {
+        let path = item.key();
         let item = item.followed();
-        for (method, body) in item.children() {
-            if !METHODS.split(' ').any(|one| one == method) {
-                continue;
+        for body in item.children() {
+            let method = body.key();
+            if METHODS.split(' ').any(|one| one == method) {
+                body.mark();
+                let operation = operation(types, &path, &method, &body, &item);
+                types.api.operations.push(operation);
             }
-            body.mark();
-            let operation = operation(types, &path, &method, &body, &item);
-            types.api.operations.push(operation);
         }
     }
 }
@@ -31,41 +32,34 @@ pub(super) fn read(types: &mut Types) {
 ///
 /// An empty response beside one with a body is one that need not be read.
 fn responses<'a>(body: &Cursor<'a>) -> (Option<Cursor<'a>>, Vec<Cursor<'a>>) {
-    let written = body.get("responses").map(|all| all.children());
-    let written = written.into_iter().flatten();
+    let rank = |status: &str| match status {
+        "default" => 1,
+        _ if status.starts_with('2') => 0,
+        _ => 2,
+    };
+    let mut written = body
+        .get("responses")
+        .map_or(Vec::new(), |all| all.children());
+    let has_content = |one: &Cursor| one.clone().followed().has("content");
+    written.sort_by_cached_key(|one| (rank(&one.key()), !has_content(one), one.key()));
+    let is_read = written.first().is_some_and(|one| rank(&one.key()) < 2);
     // The reference itself is read, and what it leads to is reported where nothing else is read of it.
-    let responses = written.map(|(status, one)| (status, one.followed()));
-    let mut responses: Vec<(String, Cursor)> = responses.collect();
-    let is_success = |(status, _): &(String, Cursor)| status.starts_with('2');
-    let is_default = |(status, _): &(String, Cursor)| status == "default";
-    responses.sort_by_cached_key(|one| {
-        let is_empty = !one.1.has("content");
-        (!is_success(one), !is_default(one), is_empty, one.0.clone())
-    });
-    let is_read = responses
-        .first()
-        .is_some_and(|one| is_success(one) || is_default(one));
-    let others = responses.split_off(usize::from(is_read)).into_iter();
-    let success = responses.pop().map(|(_, one)| one);
-    (
-        success.inspect(Cursor::mark),
-        others.map(|(_, one)| one).collect(),
-    )
+    let mut responses = written.into_iter().map(Cursor::followed);
+    let success = is_read.then(|| responses.next()).flatten();
+    (success.inspect(Cursor::mark), responses.collect())
 }
 
 /// The JSON schema in the content of a request body, a response or a parameter.
 fn json<'a>(holder: &Cursor<'a>) -> Option<Cursor<'a>> {
-    let kinds = holder.peek("content")?.children();
-    let is_json = |(kind, _): &&(String, Cursor)| {
+    let content = holder.peek("content")?;
+    let is_json = |one: &Cursor| {
+        let kind = one.key().to_ascii_lowercase();
         let kind = kind.split(';').next().unwrap_or_default().trim();
-        let kind = kind.to_ascii_lowercase();
-        ["*/*", "text/json", "application/json"].contains(&&*kind) || kind.ends_with("+json")
+        ["*/*", "text/json", "application/json"].contains(&kind) || kind.ends_with("+json")
     };
-    let plain = kinds.iter().find(|(kind, _)| kind == "application/json");
-    plain
-        .or_else(|| kinds.iter().find(is_json))?
-        .1
-        .peek("schema")
+    let plain = content.peek("application/json");
+    let found = plain.or_else(|| content.children().into_iter().find(is_json));
+    found?.peek("schema")
 }
 
 fn operation<'a>(
@@ -82,26 +76,26 @@ fn operation<'a>(
     let record = format!("{}_record", names::list(path));
     types.record = Some(names::camel(&record));
     let response = success.as_ref().and_then(json);
-    let response = response.map(|schema| types.of(vec![schema], &named("Response")).kind);
+    let response = response.map(|schema| types.kind(schema, &named("Response")));
     types.record = None;
     let request = body.get("requestBody").map(Cursor::followed);
     let required = request.as_ref().is_some_and(|one| one.flag("required"));
     let request = request.as_ref().and_then(json);
     let request = request.map(|schema| Body {
-        kind: types.of(vec![schema], &named("Request")).kind,
+        kind: types.kind(schema, &named("Request")),
         required,
     });
     // Nobody reads the others, but a model is generated where it has a name.
     let others = others.iter().filter_map(json);
     let others = others.filter(|schema| schema.has("$ref"));
     let others: Vec<Type> = others
-        .map(|one| types.of(vec![one], &named("Failure")).kind)
+        .map(|one| types.kind(one, &named("Failure")))
         .collect();
     let kinds = response.iter().chain(&others).filter_map(Type::named);
     types.answered.extend(kinds.map(str::to_owned));
     let headers = success.as_ref().and_then(|one| one.peek("headers"));
     // Those that the client reads are shared by all responses.
-    for (_, header) in headers.iter().flat_map(Cursor::children) {
+    for header in headers.iter().flat_map(Cursor::children) {
         header.target();
     }
     // Those of the method stand for those of the path.
@@ -117,6 +111,7 @@ fn operation<'a>(
     }
     let name = body.text("x-talentdata-name").unwrap_or(&id).to_owned();
     let command = body.text("x-talentdata-command").unwrap_or(&name);
+    let whose = format!("{} {path}", method.to_uppercase());
     // HTTP says so of the method, or the spec of the operation.
     let idempotent = body.get("x-talentdata-idempotent");
     let of_method = !["post", "patch"].contains(&method);
@@ -130,11 +125,7 @@ fn operation<'a>(
         summary: said(body.text("summary")).unwrap_or_else(|| prose(&id)),
         description: described(said(body.text("description"))),
         deprecated: false,
-        token: token(
-            types.document,
-            body,
-            &format!("{} {path}", method.to_uppercase()),
-        ),
+        token: token(types.document, body, &whose),
         parameters,
         body: request,
         response,
@@ -164,7 +155,7 @@ fn parameter<'a>(types: &mut Types<'a>, written: &Cursor<'a>, id: &str) -> Optio
         None => format!("{id} {name}"),
     };
     let place = value(&names::camel(&place));
-    let kind = schema.clone().map(|one| types.of(vec![one], &place).kind);
+    let kind = schema.clone().map(|one| types.kind(one, &place));
     let limit = schema.filter(|_| name == "limit").map(Cursor::followed);
     // Where it is exclusive, nothing is known of it.
     let limit = limit.filter(|one| !one.has("exclusiveMaximum"));
@@ -189,7 +180,7 @@ fn token(document: &Document, body: &Cursor, whose: &str) -> TokenUse {
         requirement.mark_all();
         let names = requirement.children();
         without |= names.is_empty();
-        for (name, _) in names {
+        for name in names.iter().map(Cursor::key) {
             let at = pointer(&["components", "securitySchemes", &name]);
             let Some(scheme) = document.at(&at).map(Cursor::followed) else {
                 let way = "add it to /components/securitySchemes, or correct the name";
@@ -252,8 +243,6 @@ fn note(document: &Document, operation: &Operation) {
 /// A name for an operation without one: its method and path.
 fn id_of(method: &str, path: &str) -> String {
     let path = path.replace('{', "by_").replace('}', "");
-    let words = names::camel(&format!("{method} {}", path.replace('/', " ")));
-    let mut letters = words.chars();
-    let first = letters.next().into_iter().flat_map(char::to_lowercase);
-    first.chain(letters).collect()
+    let words = format!("{method} {}", path.replace('/', " "));
+    names::camel(&words).to_lower_camel_case()
 }

@@ -2,6 +2,7 @@
 
 use super::cursor::Cursor;
 use super::said;
+use indexmap::IndexMap;
 use serde_json::Value;
 
 pub(super) const COMPONENTS: &str = "/components/schemas/";
@@ -34,7 +35,7 @@ pub(super) struct Schema<'a> {
     /// The one type, apart from null, and where it is written.
     pub(super) kind: Option<(&'a str, String)>,
     /// Each property with its schemas, which all hold.
-    pub(super) properties: Vec<(String, Vec<Cursor<'a>>)>,
+    pub(super) properties: IndexMap<String, Vec<Cursor<'a>>>,
     pub(super) required: Vec<Cursor<'a>>,
     pub(super) items: Vec<Cursor<'a>>,
     /// The schemas of further properties.
@@ -72,7 +73,7 @@ impl<'a> Schema<'a> {
         let mut parts: Vec<Cursor> = referred(one).into_iter().collect();
         parts.extend(one.get("allOf").iter().flat_map(Cursor::items));
         for written in ["anyOf", "oneOf"].iter().filter_map(|key| one.peek(key)) {
-            let items = written.children().into_iter().map(|(_, item)| item);
+            let items = written.children().into_iter();
             let (null, others): (Vec<_>, Vec<_>) = items.partition(is_null);
             nullable |= !null.is_empty();
             null.iter().for_each(Cursor::mark_all);
@@ -104,16 +105,13 @@ impl<'a> Schema<'a> {
         }
         let of = |kind: &str| kinds.is_empty() || kinds == [kind];
         if of("object") {
-            for (name, schema) in one.get("properties").iter().flat_map(Cursor::entries) {
-                match self.properties.iter_mut().find(|(other, _)| *other == name) {
-                    Some((_, schemas)) => schemas.push(schema),
-                    None => self.properties.push((name, vec![schema])),
-                }
+            for schema in one.get("properties").iter().flat_map(Cursor::items) {
+                let schemas = self.properties.entry(schema.key()).or_default();
+                schemas.push(schema);
             }
             if let Some(names) = one.peek("required").filter(|names| names.value.is_array()) {
                 names.mark();
-                let names = names.children().into_iter();
-                self.required.extend(names.map(|(_, name)| name));
+                self.required.extend(names.children());
             }
             let additional = one.get("additionalProperties");
             let is_shown = |one: &Cursor| one.value.as_object().is_some_and(|map| !map.is_empty());
@@ -149,13 +147,6 @@ impl<'a> Schema<'a> {
             return;
         };
         values.retain(|value| !value.is_null());
-        let kind_of = |value: &Value| match value {
-            Value::String(_) => "string",
-            Value::Bool(_) => "boolean",
-            Value::Number(number) if number.is_f64() => "number",
-            Value::Number(_) => "integer",
-            _ => "",
-        };
         let mut kinds: Vec<&str> = values.iter().map(|value| kind_of(value)).collect();
         kinds.dedup();
         match kinds.as_slice() {
@@ -174,6 +165,19 @@ impl<'a> Schema<'a> {
             [kind] if self.kind.is_none() => self.kind = Some((kind, one.at.clone())),
             _ => {}
         }
+    }
+}
+
+/// The type that a value is of.
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
     }
 }
 
@@ -212,9 +216,9 @@ fn values<'a>(schema: &Cursor<'a>) -> Option<(Cursor<'a>, Vec<&'a Value>)> {
 
 /// Whether null is the only value.
 fn is_null(schema: &Cursor) -> bool {
-    let all_null = |all: &[&Value]| !all.is_empty() && all.iter().all(|one| one.is_null());
     let kind = &schema.value["type"];
     let is_null = kind == "null" || *kind == serde_json::json!(["null"]);
+    let all_null = |all: &[&Value]| !all.is_empty() && all.iter().all(|one| one.is_null());
     is_null || values(schema).is_some_and(|(_, values)| all_null(&values))
 }
 
@@ -239,14 +243,7 @@ fn check_forms(schema: &Cursor) {
     }
     for (forms, keys) in FORMS {
         for one in keys.split(' ').filter_map(|key| schema.peek(key)) {
-            let form = match one.value {
-                Value::Object(_) => "an object",
-                Value::Array(_) => "an array",
-                Value::String(_) => "a string",
-                Value::Bool(_) => "a boolean",
-                _ => "null or a number",
-            };
-            if !forms.contains(form) {
+            if !forms.contains(kind_of(one.value)) {
                 one.refuse("it has another form", &format!("write {forms}"));
             }
         }

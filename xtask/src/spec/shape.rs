@@ -1,7 +1,7 @@
 //! What is decided when all types are known: what occurs in responses, what no language can name, what the client
 //! needs.
 
-use super::api::{Api, Operation, TOKEN};
+use super::api::{Api, Field, Operation, TOKEN, Type};
 use super::cursor::{Document, UNNAMED};
 use crate::names;
 use std::collections::BTreeSet;
@@ -14,8 +14,9 @@ pub(super) fn mark_answered(api: &mut Api, roots: BTreeSet<String>) {
     let seen = reachable(api, roots);
     for model in api.models.iter_mut().filter(|one| seen.contains(&one.name)) {
         model.answered = true;
-        for field in model.fields.iter_mut().filter(|field| field.nullable) {
-            (field.required, field.nullable) = (false, false);
+        for field in &mut model.fields {
+            field.required &= !matches!(field.kind, Type::Nullable(_));
+            field.kind = field.kind.present().clone();
         }
     }
     for known in &mut api.enums {
@@ -24,16 +25,12 @@ pub(super) fn mark_answered(api: &mut Api, roots: BTreeSet<String>) {
 }
 
 /// These models and enums, and all that they hold.
-pub(crate) fn reachable(api: &Api, roots: BTreeSet<String>) -> BTreeSet<String> {
-    let mut waiting: Vec<String> = roots.into_iter().collect();
-    let mut seen = BTreeSet::new();
-    while let Some(name) = waiting.pop() {
-        let fields = api.model(&name).map(|model| &model.fields);
-        if seen.insert(name) {
-            let fields = fields.into_iter().flatten();
-            let held =
-                fields.flat_map(|one| one.kind.named().into_iter().chain(one.keys.as_deref()));
-            waiting.extend(held.map(str::to_owned));
+pub(crate) fn reachable(api: &Api, mut seen: BTreeSet<String>) -> BTreeSet<String> {
+    let held = |one: &Field| [one.kind.named().map(str::to_owned), one.keys.clone()];
+    // A model stands before those that hold it.
+    for model in api.models.iter().rev() {
+        if seen.contains(&model.name) {
+            seen.extend(model.fields.iter().flat_map(held).flatten());
         }
     }
     seen
@@ -83,7 +80,10 @@ pub(super) fn check_needed(api: &Api, document: &Document) {
         let reason = format!("the client gets its token with {TOKEN}, to which it sends {REQUEST}");
         refuse(&at, &reason);
     }
-    if api.lists().next().is_some() && api.model("Pagination").is_none() {
+    if api.lists().next().is_none() {
+        let way = "name limit and offset as parameters and pagination in the response of each list";
+        document.refuse("/paths", "no operation is a paginated list", way);
+    } else if api.model("Pagination").is_none() {
         let reason = "the pagination object of lists is not the schema Pagination";
         refuse("/components/schemas", reason);
     }

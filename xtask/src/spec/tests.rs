@@ -1,7 +1,6 @@
 //! Single changes of our own spec, and small specs of vendors: generated, reported or refused, never lost.
 
 use super::*;
-use crate::spec::api::{Api, Operation};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -74,12 +73,13 @@ type Said = [String; 4];
 fn said(document: &Value, whole: bool) -> Said {
     let document = Document::new(document.clone());
     let api = interface(&document);
-    if whole {
-        examined(&api, &document, &c::lists(&crate::root()).unwrap());
-    }
-    let refusals = document.refusals("SPEC").unwrap_or_default();
+    let (_, names) = match whole {
+        true => examined(&api, &document, &c::lists(&crate::root()).unwrap()),
+        false => view(&api, &Document::default()),
+    };
+    let refusals = document.refusals("SPEC").err().unwrap_or_default();
     let summary = document.summary("SPEC");
-    [refusals, summary, outline(&api), format!("{api:?}")]
+    [refusals, summary, outline(&names), format!("{api:?}")]
 }
 
 /// Whether every row of a table comes out as it says.
@@ -149,23 +149,6 @@ fn specs_are_taken_as_vendors_write_them() {
 }
 
 #[test]
-fn all_refusals_come_at_once() {
-    let mut document = ours();
-    let properties = &mut document["components"]["schemas"]["Contact"]["properties"];
-    properties["a"] = json!({"type": "text"});
-    properties["b"] = json!({"type": "date"});
-    properties["c"] = json!(7);
-    let spec = Spec::parse(&crate::root(), &document.to_string(), "SPEC");
-    let wanted = "\
-SPEC/components/schemas/Contact/properties/a/type: there is no type \"text\"; TYPES
-SPEC/components/schemas/Contact/properties/b/type: there is no type \"date\"; TYPES
-SPEC/components/schemas/Contact/properties/c: this is not a schema; write an object
-3 problems; nothing was written";
-    let types = "the types are string, integer, number, boolean, array, object";
-    assert_eq!(spec.err().unwrap(), wanted.replace("TYPES", types));
-}
-
-#[test]
 fn a_list_that_is_gone_is_reported_in_every_run() {
     let root = tempfile::tempdir().unwrap();
     let ledger = root.path().join("bindings/c/symbols.txt");
@@ -178,28 +161,6 @@ fn a_list_that_is_gone_is_reported_in_every_run() {
         assert!(spec.summary.contains(wanted), "{}", spec.summary);
         assert_eq!(spec.summary.matches("every language loses it").count(), 1);
     }
-}
-
-/// A spec with one more schema.
-fn with_schema(name: &str, schema: Value) -> String {
-    let mut document = ours();
-    document["components"]["schemas"][name] = schema;
-    document.to_string()
-}
-
-/// A spec with 200 schemas, each of which holds the next one, and the last one `last`.
-fn chain(last: &str) -> String {
-    let mut document = ours();
-    for number in 0..200 {
-        let next = match number {
-            199 => last.to_owned(),
-            _ => format!("Link{}", number + 1),
-        };
-        let reference = json!({"$ref": format!("#/components/schemas/{next}")});
-        document["components"]["schemas"][format!("Link{number}")] =
-            json!({"type": "object", "properties": {"next": reference}});
-    }
-    document.to_string()
 }
 
 /// Each ends with a message that says what to do, or succeeds; none panics or goes on for ever.
@@ -217,8 +178,26 @@ fn bad_input_is_refused_with_a_message_or_taken() {
         let before = number - 1;
         text + &format!("a{number}: &a{number} [*a{before}, *a{before}]\n")
     });
-    let large = |bytes: usize| with_schema("A", json!({"description": "x".repeat(bytes)}));
-    let deep = with_schema("Deep", deep);
+    let with = |schemas: Vec<(String, Value)>| {
+        let mut document = ours();
+        let all = document["components"]["schemas"].as_object_mut().unwrap();
+        all.extend(schemas);
+        document.to_string()
+    };
+    let one = |schema: Value| with(vec![("A".to_owned(), schema)]);
+    let large = |bytes| one(json!({"description": "x".repeat(bytes)}));
+    let deep = one(deep);
+    // Schemas each of which holds the next one, and the last one this.
+    let chain = |last: &str| {
+        let place = "#/components/schemas/";
+        let next = (1..200).map(|number| format!("{place}Link{number}"));
+        let next = next.chain([format!("{place}{last}")]).enumerate();
+        let link = |(number, next)| {
+            let held = json!({"type": "object", "properties": {"next": {"$ref": next}}});
+            (format!("Link{number}"), held)
+        };
+        with(next.map(link).collect())
+    };
     let bomb = format!("openapi: 3.1.0\n{bomb}");
     let mut failures = Vec::new();
     for (text, wanted) in [
@@ -244,40 +223,17 @@ fn bad_input_is_refused_with_a_message_or_taken() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// The typed model as lines of text, one thing each: every operation, model, field and enum; an empty line before each.
-fn outline(api: &Api) -> String {
-    let mut lines: Vec<String> = api.operations.iter().flat_map(operation).collect();
-    for model in &api.models {
-        lines.push(format!("model {}: {}", model.name, model.description));
-        let fields = model.fields.iter();
-        lines.extend(fields.map(|field| format!("{}.{field}", model.name)));
+/// Everything that has a name, what it is and what is said of it, and the names in each scope; an empty line before each.
+fn outline(names: &Registry) -> String {
+    let mut out = String::new();
+    for (key, subject) in &names.subjects {
+        out += &format!("\n{key}: {}\n\n{key}: {}\n", subject.shown, subject.prose);
     }
-    let enums = api.enums.iter();
-    lines.extend(enums.map(|known| format!("enum {}: {}", known.name, known.values.join(", "))));
-    lines.iter().map(|line| format!("\n{line}\n")).collect()
-}
-
-fn operation(operation: &Operation) -> Vec<String> {
-    let id = &operation.id;
-    let needed = |required| if required { "" } else { ", optional" };
-    let mut lines = vec![format!("{} token {:?}", operation.title(), operation.token)];
-    lines.extend(operation.parameters.iter().map(|one| {
-        let (name, location, kind) = (&one.name, &one.location, &one.kind);
-        format!("{id} {location} {name}: {kind}{}", needed(one.required))
-    }));
-    let body = operation.body.iter();
-    lines.extend(body.map(|one| format!("{id} body: {}{}", one.kind, needed(one.required))));
-    let response = operation.response.iter();
-    lines.extend(response.map(|kind| format!("{id} response: {kind}")));
-    if let Some(list) = &operation.list {
-        let [key, model] = [&list.key, &list.model].map(|one| one.as_deref().unwrap_or("?"));
-        let max = list.max_limit.map_or("?".into(), |max| max.to_string());
-        lines.push(format!(
-            "{id} list {}: {key} of {model}, at most {max}",
-            list.name
-        ));
-        let names: Vec<&str> = operation.taken().map(|one| one.name.as_str()).collect();
-        lines.push(format!("{id} takes {}", names.join(", ")));
+    let mut scopes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (scope, name) in names.owners.keys() {
+        scopes.entry(scope).or_default().push(name);
     }
-    lines
+    let scopes = scopes.iter();
+    out.extend(scopes.map(|(scope, names)| format!("\n{scope}: {}\n", names.join(", "))));
+    out
 }

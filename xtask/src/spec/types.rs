@@ -10,23 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The formats of numbers that are read.
 const NUMBERS: &str = "int32 int64 uint64 float double";
 
-/// What stands at a place.
-pub(super) struct Typed {
-    pub(super) kind: Type,
-    nullable: bool,
-    description: Option<String>,
-}
-
-impl Typed {
-    /// The type within an array or a map, where null is a value of its own.
-    fn held(self) -> Box<Type> {
-        match self.nullable && self.kind != Type::Json {
-            true => Type::Nullable(self.kind.into()).into(),
-            false => self.kind.into(),
-        }
-    }
-}
-
 /// Gathers the models and enums of a document.
 pub(super) struct Types<'a> {
     pub(super) document: &'a Document,
@@ -47,7 +30,7 @@ impl<'a> Types<'a> {
     /// Reads every schema that has a name of its own; a model comes after those that it holds.
     pub(super) fn new(document: &'a Document) -> Self {
         let schemas = document.at("/components/schemas");
-        let mut schemas = schemas.map_or(Vec::new(), |all| all.entries());
+        let mut schemas = schemas.map_or(Vec::new(), |all| all.items());
         let mut types = Types {
             document,
             api: Api::default(),
@@ -55,18 +38,24 @@ impl<'a> Types<'a> {
             record: None,
             records: BTreeMap::new(),
             known: BTreeMap::new(),
-            taken: schemas.iter().map(|(name, _)| names::model(name)).collect(),
+            taken: schemas.iter().map(|one| names::model(&one.key())).collect(),
         };
         // Where a record holds a page of its own list, that page is cut and not the list.
-        schemas.sort_by_key(|(_, one)| one.value.pointer("/properties/pagination").is_none());
-        for (_, schema) in schemas {
-            types.of(vec![schema], "");
+        schemas.sort_by_key(|one| one.value.pointer("/properties/pagination").is_none());
+        for schema in schemas {
+            types.kind(schema, "");
         }
         types
     }
 
-    /// What schemas say that all hold. A model or an enum gets the name, unless it has one of its own.
-    pub(super) fn of(&mut self, mut parts: Vec<Cursor<'a>>, name: &str) -> Typed {
+    /// The type of one schema, without null.
+    pub(super) fn kind(&mut self, schema: Cursor<'a>, name: &str) -> Type {
+        self.of(vec![schema], name).0
+    }
+
+    /// The type without null of schemas that all hold, and what they say. A model or an enum gets the name, unless it has one of
+    /// its own.
+    fn of(&mut self, mut parts: Vec<Cursor<'a>>, name: &str) -> (Type, Schema<'a>) {
         parts.dedup_by(|one, other| one.at == other.at);
         let places: Vec<&str> = parts.iter().map(|one| one.at.as_str()).collect();
         let schema = schema(&parts);
@@ -74,25 +63,23 @@ impl<'a> Types<'a> {
             [_] => schema.at.clone(),
             several => several.join(" "),
         };
-        let known = self.known.get(&key).cloned();
-        let kind = known.unwrap_or_else(|| {
-            self.known.insert(key.clone(), None);
-            let name = self.name(&schema, name);
-            let kind = self.read(&schema, &name);
-            self.known.insert(key, Some(kind.clone()));
-            Some(kind)
-        });
-        // Neither a C handle nor a Python class can hold itself.
-        let kind = kind.unwrap_or_else(|| {
-            let text = format!("{}: it leads back to a schema that holds it", places[0]);
-            self.document.note(RAW, text);
-            Type::Json
-        });
-        Typed {
-            kind,
-            nullable: schema.nullable,
-            description: schema.description,
-        }
+        let kind = match self.known.get(&key) {
+            Some(Some(kind)) => kind.clone(),
+            // Neither a C handle nor a Python class can hold itself.
+            Some(None) => {
+                let text = format!("{}: it leads back to a schema that holds it", places[0]);
+                self.document.note(RAW, text);
+                Type::Json
+            }
+            None => {
+                self.known.insert(key.clone(), None);
+                let name = self.name(&schema, name);
+                let kind = self.read(&schema, &name);
+                self.known.insert(key, Some(kind.clone()));
+                kind
+            }
+        };
+        (kind, schema)
     }
 
     /// The name of a component, or one that no other schema has.
@@ -101,10 +88,8 @@ impl<'a> Types<'a> {
         if !steps.contains('/') {
             return names::model(&steps.replace("~1", "/").replace("~0", "~"));
         }
-        let name = match self.records.get(&schema.at) {
-            Some(record) => record.clone(),
-            None => name.to_owned(),
-        };
+        let record = self.records.get(&schema.at);
+        let name = record.map_or(name, String::as_str).to_owned();
         let numbered = (2..).map(|number| format!("{name}{number}"));
         let mut names = std::iter::once(name.clone()).chain(numbered);
         let free = names.find(|name| self.taken.insert(name.clone()));
@@ -145,22 +130,22 @@ impl<'a> Types<'a> {
             "number" => Type::Number,
             "boolean" => Type::Boolean,
             "array" if schema.items.is_empty() => Type::Array(Type::Json.into()),
-            "array" => {
-                let items = self.of(schema.items.clone(), &value(&format!("{place}Items")));
-                Type::Array(items.held())
-            }
+            "array" => Type::Array(self.held(&schema.items, place, "Items")),
             "object" if schema.additional.is_empty() => Type::Object,
-            "object" => {
-                let name = value(&format!("{place}AdditionalProperties"));
-                Type::Map(self.of(schema.additional.clone(), &name).held())
-            }
+            "object" => Type::Map(self.held(&schema.additional, place, "AdditionalProperties")),
             _ => Type::Json,
         }
     }
 
+    /// What an array or a map holds.
+    fn held(&mut self, all: &[Cursor<'a>], place: &str, suffix: &str) -> Box<Type> {
+        let (kind, of) = self.of(all.to_vec(), &value(&format!("{place}{suffix}")));
+        let nullable = of.nullable && kind != Type::Json;
+        kind.or_null(nullable).into()
+    }
+
     fn model(&mut self, schema: &Schema<'a>, name: &str, place: &str) -> Type {
-        let mut properties = schema.properties.iter();
-        let is_page = properties.any(|(wire, _)| wire == "pagination");
+        let is_page = schema.properties.contains_key("pagination");
         let mut fields = Vec::new();
         for (wire, schemas) in &schema.properties {
             let required = schema.required.iter().filter(|one| one.value == wire);
@@ -171,17 +156,16 @@ impl<'a> Types<'a> {
                 let record = record.unwrap_or_else(|| format!("{place}Record"));
                 self.records.insert(items.at, record);
             }
-            let typed = self.of(schemas.clone(), &name);
+            let (kind, of) = self.of(schemas.clone(), &name);
             let mut names = schemas.iter().filter_map(|one| one.peek("propertyNames"));
             let names = names.find_map(|one| one.has("$ref").then_some(one));
-            let keys = names.map(|names| self.of(vec![names], &name).kind);
+            let keys = names.map(|names| self.kind(names, &name));
             fields.push(Field {
                 keys: keys.and_then(|kind| kind.named().map(str::to_owned)),
                 wire: wire.clone(),
-                description: described(typed.description),
+                description: described(of.description),
                 required,
-                nullable: typed.nullable,
-                kind: typed.kind,
+                kind: kind.or_null(of.nullable),
             });
         }
         self.api.models.push(Model {
@@ -198,7 +182,7 @@ impl<'a> Types<'a> {
     fn enumeration(&mut self, schema: &Schema, name: &str, values: Vec<String>) -> Type {
         let (at, mut names) = (&schema.at, BTreeSet::new());
         let (values, others) = values.into_iter().partition::<Vec<String>, _>(|value| {
-            let constant = names::constant(&names::value_variant(value));
+            let constant = names::constant(&names::variant(value, names::VALUE));
             names::is_a_name(value) && names.insert(constant)
         });
         for value in others {
@@ -235,7 +219,7 @@ impl<'a> Types<'a> {
                 is_new = true;
                 Type::Text
             } else {
-                self.of(vec![one.clone()], name).kind
+                self.kind(one.clone(), name)
             };
             values.extend(self.api.known_values(&kind).iter().cloned());
             kinds.push(kind);

@@ -1,7 +1,8 @@
 //! Compares two specs: what their files declare, surface by surface, and what of them is not generated.
 
-use crate::names::registry::{Registry, Subject, Surface};
+use crate::names::registry::{Subject, Subjects, Surface};
 use crate::spec::{Document, Spec};
+use indexmap::IndexSet;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,45 +45,25 @@ impl Change {
 
 /// Every change, the gravest first.
 pub(super) fn changes(old: &Spec, new: &Spec) -> Vec<Change> {
-    let (before, after) = (&old.names, &new.names);
-    let is_new = |(key, _): &(&String, &Subject)| before.get(key).is_none();
-    let subjects = before.subjects.iter();
-    let subjects = subjects.chain(after.subjects.iter().filter(is_new));
-    let changes = subjects.filter_map(|(key, _)| match (before.get(key), after.get(key)) {
-        (Some(was), Some(now)) => changed(key, was, now),
-        (Some(was), None) => whole(key, was, after, false),
-        (None, now) => whole(key, now?, before, true),
-    });
+    let (before, after) = (&old.names.subjects, &new.names.subjects);
+    let keys: IndexSet<&String> = before.keys().chain(after.keys()).collect();
+    let changes = keys
+        .into_iter()
+        .filter_map(|key| change(key, before, after));
     let mut changes: Vec<Change> = changes.collect();
     changes.sort_by_key(|change| std::cmp::Reverse(change.level()));
     changes.extend(unread(&old.document, &new.document));
     changes
 }
 
-/// A thing that is new or gone; of the parts of another that is, nothing more is said.
-fn whole(key: &str, subject: &Subject, other: &Registry, is_new: bool) -> Option<Change> {
-    let part_of = subject.part_of.as_ref();
-    if part_of.is_some_and(|whole| other.get(whole).is_none()) {
-        return None;
-    }
-    let (what, level) = match is_new {
-        true => ("is new", Level::Additive),
-        false => ("is gone", Level::Breaking),
-    };
-    let surfaces = subject.declared.keys();
-    let levels = surfaces.map(|(surface, ..)| (*surface, level)).collect();
-    let text = match subject.shown.as_str() {
-        "" => format!("{key} {what}"),
-        shown => format!("{key} ({shown}) {what}"),
-    };
-    Some(Change::new(text, levels))
-}
-
-/// A thing that is on both sides.
-fn changed(key: &str, old: &Subject, new: &Subject) -> Option<Change> {
+/// What becomes of a thing; of the parts of another that is new or gone, nothing more is said.
+fn change(key: &str, before: &Subjects, after: &Subjects) -> Option<Change> {
+    let nothing = Subject::default();
+    let (old, new) = (before.get(key), after.get(key));
+    let (was, now) = (old.unwrap_or(&nothing), new.unwrap_or(&nothing));
     let mut levels: BTreeMap<Surface, Level> = BTreeMap::new();
-    for name in old.declared.keys().chain(new.declared.keys()) {
-        let level = match (old.declared.get(name), new.declared.get(name)) {
+    for name in was.declared.keys().chain(now.declared.keys()) {
+        let level = match (was.declared.get(name), now.declared.get(name)) {
             (Some(was), Some(now)) if was == now => continue,
             (Some(was), Some(now)) if was.signature == now.signature && now.demand < was.demand => {
                 Level::Additive
@@ -93,17 +74,25 @@ fn changed(key: &str, old: &Subject, new: &Subject) -> Option<Change> {
         let known = levels.entry(name.0).or_insert(level);
         *known = level.max(*known);
     }
-    let text = if old.shown != new.shown {
-        format!("{key}: {} becomes {}", old.shown, new.shown)
-    } else if !levels.is_empty() {
-        format!("{key}: what is generated of it changes")
-    } else if old.prose != new.prose {
-        format!("{key}: the description changes")
-    } else {
-        return None;
+    let called = |one: &Subject| match one.shown.as_str() {
+        "" => key.to_owned(),
+        shown => format!("{key} ({shown})"),
+    };
+    let is_whole = |one: &Subject, others: &Subjects| {
+        let part_of = one.part_of.as_ref();
+        part_of.is_none_or(|whole| others.contains_key(whole))
+    };
+    let text = match (old, new) {
+        (None, Some(one)) if is_whole(one, before) => called(one) + " is new",
+        (Some(one), None) if is_whole(one, after) => called(one) + " is gone",
+        (None, _) | (_, None) => return None,
+        _ if was.shown != now.shown => format!("{key}: {} becomes {}", was.shown, now.shown),
+        _ if !levels.is_empty() => format!("{key}: what is generated of it changes"),
+        _ if was.prose != now.prose => format!("{key}: the description changes"),
+        _ => return None,
     };
     if levels.is_empty() {
-        let surfaces = old.declared.keys();
+        let surfaces = was.declared.keys();
         levels.extend(surfaces.map(|(surface, ..)| (*surface, Level::Documentation)));
     }
     Some(Change::new(text, levels))
@@ -115,15 +104,12 @@ fn unread(old: &Document, new: &Document) -> Vec<Change> {
     let mut places = BTreeSet::new();
     for (document, other) in [(old, after), (new, before)] {
         let mut waiting = document.unread();
-        waiting.retain(|one| {
-            let above = one.at.rsplit_once('/').map_or("", |(above, _)| above);
-            other.pointer(above).is_some()
-        });
         while let Some(one) = waiting.pop() {
-            if one.value.is_object() && other.pointer(&one.at).is_some_and(Value::is_object) {
-                waiting.extend(one.children().into_iter().map(|(_, child)| child));
-            } else {
-                places.insert(one.at);
+            let above = one.at.rsplit_once('/').map_or("", |(above, _)| above);
+            match other.pointer(&one.at) {
+                Some(Value::Object(_)) if one.value.is_object() => waiting.extend(one.children()),
+                _ if other.pointer(above).is_some() => places.extend([one.at]),
+                _ => {}
             }
         }
     }

@@ -76,7 +76,7 @@ impl View<'_> {
         if wire == "extra" {
             own.claim(&scope, names::unknown_fields(model));
         }
-        let kind = signature(field, model.answered);
+        let kind = signature(field);
         own.declare(Rust, &scope, &names::name(wire, RUST_FIELD), &kind);
         let python = names::name(wire, PYTHON_FIELD);
         let has_class = |name: &str| api.model(name).is_some_and(Model::has_class);
@@ -90,12 +90,13 @@ impl View<'_> {
             own.facts(&[Python], &scope, &python, &annotation);
         }
         let cpp = names::cpp_member(name, wire, "");
-        let kind = cpp_sent(api, field.kind.present());
-        let cpp_sent = optional(kind, field.required && !field.nullable);
+        let is_given = field.required && !matches!(field.kind, Type::Nullable(_));
+        let cpp_sent = optional(cpp_sent(api, field.kind.present()), is_given);
         if self.sent.contains(name) {
             let scope = format!("in the C++ struct {}", cpp_body(api, name));
             own.declare(Cpp, &scope, &cpp, &cpp_sent);
-            let (argument, kind) = (names::name(wire, ARGUMENT), field.kind.to_string());
+            let argument = names::name(wire, ARGUMENT);
+            let kind = field.kind.present().to_string();
             own.facts(&[C, Python, CommandLine], "sent", &argument, &kind);
         }
         // Secrets never leave the core.
@@ -181,9 +182,9 @@ impl View<'_> {
         let values = (1_u32..).zip(&known.values).map(|(discriminant, wire)| {
             let part = format!("value {name}.{wire}");
             let own = self.thing(&part, wire, &known.place, LEAVE_VALUE);
-            let (variant, python) = (names::value_variant(wire), names::python_value(wire));
-            let [prefix, constant] = [name, &variant].map(|of| names::constant(of));
-            let c = format!("TALENTDATA_{prefix}_{constant}");
+            let variant = names::variant(wire, names::VALUE);
+            let [prefix, python] = [name, &variant].map(|of| names::constant(of));
+            let c = format!("TALENTDATA_{prefix}_{python}");
             own.check(wire);
             own.describe("", "", Some(&key));
             own.claim(&format!("in the Rust enum {name}"), &variant);

@@ -1,7 +1,7 @@
 //! Operations and lists, with their parameters and bodies, in every language.
 
 use super::{View, joined};
-use crate::languages::{annotation, borrowed, cpp_body, cpp_scalar, rust, table};
+use crate::languages::{annotation, borrowed, cpp_body, cpp_number, rust, table};
 use crate::names::registry::{Surface, Surface::*};
 use crate::names::{self, ARGUMENT, COMMAND, CPP_METHOD, PYTHON_METHOD, RUST_METHOD, sentence};
 use crate::spec::api::{Api, Body, List, Model, Operation, Parameter, TokenUse, Type};
@@ -26,7 +26,7 @@ impl View<'_> {
         );
         let key = format!("operation {id}");
         let own = self.thing(&key, id, &at, RENAME_OPERATION);
-        let constant = names::operation(id);
+        let constant = names::constant(&names::snake(id));
         let (demand, token) = match operation.token {
             TokenUse::Never => (0, "without a token"),
             TokenUse::WhenThereIsOne => (1, "with a token if there is one"),
@@ -49,15 +49,10 @@ impl View<'_> {
             own.refuse("OPERATIONS is taken in Rust".to_owned());
         }
         own.declare(Rust, "in Rust", &constant, "");
-        let (mut required, mut optional) = (Vec::new(), Vec::new());
-        for one in &operation.parameters {
-            let value = self.parameter(operation, one, &key);
-            match operation.taken().any(|other| other.place == one.place) {
-                true if one.required => required.push(value),
-                true => optional.push(value),
-                false => {}
-            }
-        }
+        let parameters = operation.parameters.iter();
+        let parameters = parameters.filter_map(|one| self.parameter(operation, one, &key));
+        let is_required = |one: &Value| one.get_attr("required").is_ok_and(|one| one.is_true());
+        let (required, optional): (Vec<Value>, Vec<Value>) = parameters.partition(is_required);
         let parameters = [required.clone(), optional.clone()].concat();
         let body = operation.body.as_ref();
         let (body, fields) = body.map(|body| self.body(operation, body, &key)).unzip();
@@ -126,7 +121,7 @@ impl View<'_> {
         let key = format!("list {name}");
         let own = self.thing(&key, path, &operation.place(), LEAVE_LIST);
         own.check_as(path, name);
-        let variant = names::list_variant(name);
+        let variant = names::variant(name, names::LIST);
         let [rust_name, python] = [RUST_METHOD, PYTHON_METHOD].map(|kept| names::name(name, kept));
         let rust_with = names::name(&format!("{name}_with"), RUST_METHOD);
         let cpp = names::cpp_list(name);
@@ -139,7 +134,7 @@ impl View<'_> {
         own.declare(Cpp, "in C++", &cpp, "");
         own.declare(Python, "in the Python client", &python, "");
         own.demand("token", demand);
-        if operation.optional().next().is_some() {
+        if operation.taken().any(|one| !one.required) {
             own.declare(Rust, "in the Rust client", &rust_with, "");
         }
         let part = |what: &str, shown: &str| {
@@ -156,7 +151,7 @@ impl View<'_> {
         if list.model.is_some() {
             kind.facts(&[C, Python], "", record, "");
         }
-        let max = list.max_limit;
+        let max = operation.query("limit").and_then(|one| one.maximum);
         let largest = max.map_or("not shown".to_owned(), |max| max.to_string());
         part("largest limit", &largest).demand("", u64::MAX - max.unwrap_or(u64::MAX));
         let needed = required(operation);
@@ -180,7 +175,7 @@ impl View<'_> {
     }
 
     /// A parameter; those that no call takes are described for the diff alone.
-    fn parameter(&self, operation: &Operation, one: &Parameter, whole: &str) -> Value {
+    fn parameter(&self, operation: &Operation, one: &Parameter, whole: &str) -> Option<Value> {
         let key = format!(
             "{} parameter {} of {}",
             one.location, one.name, operation.id
@@ -189,8 +184,9 @@ impl View<'_> {
         let shown = one.kind.to_string() + unless(one.required);
         own.describe(&shown, &one.description, Some(whole));
         let (name, kind) = (names::name(&one.name, ARGUMENT), one.kind.present());
-        let is_taken = operation.taken().any(|other| other.place == one.place);
-        if operation.is_generated() && is_taken {
+        let mut taken = operation.taken();
+        taken.find(|other| other.place == one.place)?;
+        if operation.is_generated() {
             own.check(&one.name);
             let scope = format!("as an argument of {}", operation.name);
             let flags = format!("among the flags of {}", operation.command);
@@ -210,7 +206,7 @@ impl View<'_> {
             location => one.location.to_upper_camel_case(), annotation => annotation(kind),
             required => one.required, description => one.description,
         };
-        argument(self.api, operation, &one.name, kind, own)
+        Some(argument(self.api, operation, &one.name, kind, own))
     }
 
     /// The body of a request, and its arguments in Python.
@@ -221,7 +217,8 @@ impl View<'_> {
         let model = body_model(api, operation, body);
         let fields = model.into_iter().flat_map(|model| &model.fields);
         let fields = fields.map(|one| {
-            let null = ["", " | None"][usize::from(one.nullable && one.required)];
+            let is_nullable = matches!(one.kind, Type::Nullable(_));
+            let null = ["", " | None"][usize::from(is_nullable && one.required)];
             let kind = one.kind.present();
             let own = context! {
                 location => "Body", annotation => annotation(kind) + null,
@@ -253,7 +250,7 @@ fn unless(required: bool) -> &'static str {
 
 /// The parameters that an operation cannot do without.
 fn required(operation: &Operation) -> String {
-    let takes = operation.required();
+    let takes = operation.taken().filter(|one| one.required);
     joined(takes.map(|one| format!("{}: {}", names::name(&one.name, ARGUMENT), one.kind)))
 }
 
@@ -290,22 +287,8 @@ fn argument(api: &Api, operation: &Operation, wire: &str, kind: &Type, own: Valu
         _ => None,
     };
     let scalar = held.unwrap_or(kind);
-    let [view, owned] = ["std::string_view", "std::string"].map(|text| cpp_scalar(scalar, text));
-    let rust_kind = rust(kind, "crate::");
-    let (cpp_argument, cpp_member, rust_member) = match held {
-        Some(_) => (
-            format!("const std::vector<{view}> &"),
-            format!("std::vector<{owned}>"),
-            rust_kind,
-        ),
-        None => (
-            view.to_owned(),
-            format!("std::optional<{owned}>"),
-            format!("::std::option::Option<{rust_kind}>"),
-        ),
-    };
     context! {
-        wire, name, cpp_argument, cpp_member, rust_member, borrowed => borrowed(kind),
+        wire, name, cpp_number => cpp_number(scalar), rust => rust(kind, "crate::"), borrowed => borrowed(kind),
         flag => names::flag(wire), repeated => held.is_some(),
         positional => operation.positional.as_deref() == Some(wire),
         nonblank => operation.nonblank.iter().any(|one| one == wire),

@@ -10,7 +10,9 @@ mod tests;
 use super::sharing::{self, BudgetState, Contact, Identity};
 use super::{Budget, Take, Taking, lock};
 use crate::clock::{self, Time};
-use crate::gate::{Endpoint, GateSettings, Outcome, Pauses, PriorityClass, SharedGate, Ticket};
+use crate::gate::{
+    Endpoint, GateSettings, Outcome, Pauses, PriorityClass, SharedGate, Ticket, Turn,
+};
 use crate::host::{self, Locked, SharedFile};
 use crate::settings::{Config, OnUnreachable};
 use std::io;
@@ -35,7 +37,7 @@ pub(super) struct HostBudget(Arc<Shared>);
 
 struct Shared {
     identity: Identity,
-    settings: GateSettings,
+    share: f64,
     on_unreachable: OnUnreachable,
     contact: Contact,
     /// What became of requests and is still to be noted in the file, in order.
@@ -44,9 +46,12 @@ struct Shared {
     member: Mutex<Member>,
 }
 
-/// What one client knows of the budget.
+/// The file that contains the gate, and what one client knows of it.
 struct Member {
-    file: StateFile,
+    file: SharedFile,
+    settings: GateSettings,
+    /// What it saw in the file last.
+    seen: Vec<u8>,
     /// The gate of this client alone, while the file cannot be used, and the part of the budget that is left to it.
     alone: Option<(SharedGate, f64)>,
     /// What the service has told this client: the file is not believed about longer pauses.
@@ -61,7 +66,7 @@ struct Offer {
 
 impl Drop for Offer {
     fn drop(&mut self) {
-        if let Some(Take::Now(ticket)) = self.take {
+        if let Some(Ok(Turn::Now(ticket))) = self.take {
             Shared::report(&self.shared, ticket, Outcome::Unsent);
         }
     }
@@ -76,21 +81,17 @@ impl HostBudget {
     ) -> Self {
         HostBudget(Arc::new(Shared {
             identity: Identity::new(),
-            settings,
+            share: settings.share,
             on_unreachable,
             contact: Contact::with("host"),
             outcomes: Mutex::default(),
-            member: Mutex::new(Member {
-                file: StateFile::new(path, settings),
-                alone: None,
-                pauses: Pauses::default(),
-            }),
+            member: Mutex::new(Member::new(path, settings)),
         }))
     }
 }
 
 impl Budget for HostBudget {
-    fn take(&self, _now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking<'_> {
+    fn take(&self, _now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking {
         let shared = Arc::clone(&self.0);
         let offered = spawn_blocking(move || Offer {
             take: Some(shared.take(class, endpoint)),
@@ -99,7 +100,7 @@ impl Budget for HostBudget {
         Box::pin(async move {
             let offer = offered.await.ok();
             let take = offer.and_then(|mut offer| offer.take.take());
-            take.unwrap_or_else(|| Take::Unreachable("the thread that uses it has failed".into()))
+            take.unwrap_or_else(|| Err("the thread that uses it has failed".into()))
         })
     }
 
@@ -116,7 +117,7 @@ impl Drop for HostBudget {
     fn drop(&mut self) {
         if self.0.contact.is_reached() {
             in_background(&self.0, |shared| {
-                let _ = shared.change(|gate, now| gate.leave(now, shared.identity.id));
+                shared.change(|gate, now, _| gate.leave(now, shared.identity.id));
             });
         }
     }
@@ -137,41 +138,37 @@ impl Shared {
         in_background(shared, |shared| {
             // The next request may have noted it already.
             if !lock(&shared.outcomes).is_empty() {
-                let _ = shared.change(|_, _| ());
+                shared.change(|_, _, _| ());
             }
         });
     }
 
     fn take(&self, class: PriorityClass, endpoint: Endpoint) -> Take {
-        let take = |gate: &mut SharedGate, now, part: f64| {
-            let requester = self.identity.requester(self.settings.share * part);
-            gate.take(now, &requester, class, endpoint)
-        };
-        match self.change(|gate, now| (take(gate, now, 1.0), gate.present(now))) {
-            Ok((turn, members)) => {
-                self.contact.reached(members);
-                turn.into()
-            }
-            Err(reason) if self.on_unreachable == OnUnreachable::Wait => Take::Unreachable(reason),
-            Err(_) => {
-                let now = clock::now();
-                let mut member = lock(&self.member);
-                let (gate, part) = member.alone(now);
-                take(gate, now, *part).into()
-            }
+        let ((turn, members), unusable) = self.change(|gate, now, part| {
+            let requester = self.identity.requester(self.share * part);
+            let turn = gate.take(now, &requester, class, endpoint);
+            (turn, gate.present(now))
+        });
+        match unusable {
+            Some(reason) if self.on_unreachable == OnUnreachable::Wait => return Err(reason),
+            Some(_) => {}
+            None => self.contact.reached(members),
         }
+        Ok(turn)
     }
 
-    /// Notes in the shared gate what has happened, and then changes it; otherwise why the file cannot be used.
+    /// Notes in the gate what has happened, and then changes it, for the whole budget: the shared gate, or where the file
+    /// cannot be used, for the reason that is returned, the one of this client alone with its part of the budget.
     fn change<T>(
         &self,
-        mut operation: impl FnMut(&mut SharedGate, Time) -> T,
-    ) -> Result<T, String> {
+        operation: impl Fn(&mut SharedGate, Time, f64) -> T,
+    ) -> (T, Option<String>) {
         let mut member = lock(&self.member);
         let outcomes = std::mem::take(&mut *lock(&self.outcomes));
         let before = member.pauses;
-        // What became of requests of this client, and what it was told of pauses.
-        let note = |gate: &mut SharedGate, now| {
+        let change = |gate: &mut SharedGate, now, part| {
+            gate.correct(now, &before);
+            // What became of requests of this client, and what it was told of pauses.
             let mut pauses = before;
             for (ticket, outcome) in &outcomes {
                 gate.complete(now, self.identity.id, *ticket, outcome);
@@ -179,59 +176,38 @@ impl Shared {
                     pauses.note(now, *status, headers, gate.paused_until());
                 }
             }
-            pauses
+            (pauses, operation(gate, now, part))
         };
-        let done = member.file.change(|gate, now| {
-            gate.correct(now, &before);
-            (note(gate, now), operation(gate, now))
-        });
-        match done {
-            Ok((pauses, done)) => {
-                (member.pauses, member.alone) = (pauses, None);
-                Ok(done)
+        let changed = member.change(|gate, now| change(gate, now, 1.0));
+        let ((pauses, done), unusable) = match changed {
+            Ok(changed) => {
+                member.alone = None;
+                (changed, None)
             }
             Err(error) => {
                 let now = clock::now();
-                member.pauses = note(&mut member.alone(now).0, now);
-                drop(member);
-                self.contact.not_reached(&error.to_string());
-                Err(error.to_string())
+                let (gate, part) = member.alone(now);
+                (change(gate, now, *part), Some(error.to_string()))
             }
+        };
+        member.pauses = pauses;
+        drop(member);
+        if let Some(reason) = &unusable {
+            self.contact.not_reached(reason);
         }
+        (done, unusable)
     }
 }
 
 impl Member {
-    /// Goes on with what was known last, and leaves the others theirs.
-    fn alone(&mut self, now: Time) -> &mut (SharedGate, f64) {
-        self.alone.get_or_insert_with(|| {
-            let seen = self.file.last_seen();
-            let members = seen.as_ref().map_or(1, |gate| gate.present(now).max(1));
-            let new = || SharedGate::new(self.file.settings, now);
-            (seen.unwrap_or_else(new), 1.0 / members as f64)
-        })
-    }
-}
-
-/// The file that contains the gate, and what this process saw in it last: its content, and what that says.
-struct StateFile {
-    file: SharedFile,
-    settings: GateSettings,
-    seen: Option<(Vec<u8>, SharedGate)>,
-}
-
-impl StateFile {
-    /// The file at this path, which is made when it is needed.
+    /// A client that has seen nothing of the file at this path, which is made when it is needed.
     fn new(path: PathBuf, settings: GateSettings) -> Self {
-        let file = SharedFile {
-            path,
-            max_tries: TRIES,
-            pause: PAUSE,
-        };
-        StateFile {
-            file,
+        Member {
+            file: SharedFile::new(path, TRIES, PAUSE),
             settings,
-            seen: None,
+            seen: Vec::new(),
+            alone: None,
+            pauses: Pauses::default(),
         }
     }
 
@@ -249,7 +225,7 @@ impl StateFile {
             let content = postcard::to_stdvec(&state).map_err(io::Error::other)?;
             locked.write(&content)?;
             if locked.is_current() {
-                self.seen = Some((content, state));
+                self.seen = content;
                 return Ok(done);
             }
         }
@@ -262,10 +238,17 @@ impl StateFile {
         Ok(content.and_then(|content| self.decode(&content)))
     }
 
-    /// What is known of the state where it cannot be changed: what others see, or else what this process saw last.
-    fn last_seen(&mut self) -> Option<SharedGate> {
-        let seen = self.seen.take().map(|(_, state)| state);
-        self.look().ok().flatten().or(seen)
+    /// Goes on with what was known last, and leaves the others theirs.
+    fn alone(&mut self, now: Time) -> &mut (SharedGate, f64) {
+        let alone = self.alone.take().unwrap_or_else(|| {
+            // What others see, or else what this process saw last.
+            let known = self.look().ok().flatten();
+            let known = known.or_else(|| self.decode(&self.seen));
+            let gate = known.unwrap_or_else(|| SharedGate::new(self.settings, now));
+            let part = 1.0 / gate.present(now).max(1) as f64;
+            (gate, part)
+        });
+        self.alone.insert(alone)
     }
 
     /// What a gate with these settings can have written.
@@ -275,18 +258,13 @@ impl StateFile {
     }
 
     /// The state in the file; where it is lost, what this process knows of it.
-    fn load(&mut self, locked: &Locked, now: Time) -> SharedGate {
-        let (content, seen) = (locked.value(), self.seen.take());
-        let state = match seen {
-            Some((known, state)) if content == Some(&known) => Some(state),
-            seen => content
-                .and_then(|content| self.decode(content))
-                .or_else(|| {
-                    self.file.sweep();
-                    let seen = seen.map(|(_, state)| state);
-                    seen.filter(|it| it.used() <= now && it.used() + FRESH >= now)
-                }),
-        };
+    fn load(&self, locked: &Locked, now: Time) -> SharedGate {
+        let content = locked.value().and_then(|content| self.decode(content));
+        let state = content.or_else(|| {
+            self.file.sweep();
+            let seen = self.decode(&self.seen);
+            seen.filter(|it| it.used() <= now && it.used() + FRESH >= now)
+        });
         let is_usable = |it: &SharedGate| it.used() <= now + AHEAD && !it.is_over(now);
         match state {
             Some(state) if is_usable(&state) => state,
@@ -299,7 +277,7 @@ impl StateFile {
 
 /// The state as it is now.
 pub(super) fn look(config: &Config) -> io::Result<BudgetState> {
-    let file = StateFile::new(path(config), GateSettings::default());
+    let file = Member::new(path(config), GateSettings::default());
     let now = clock::now();
     let gate = file.look()?.filter(|gate| !gate.is_over(now));
     let gate = gate.as_ref();

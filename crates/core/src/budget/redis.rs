@@ -48,12 +48,11 @@ impl RedisBudget {
     ) -> Self {
         let place = Place::new(url, config);
         let shares = config.on_unreachable == OnUnreachable::Share;
-        let member = Member::new(Identity::new(), settings, shares);
         RedisBudget(Arc::new(Shared {
             contact: Contact::with(&place.shown),
             place,
             changed: Arc::clone(changed),
-            state: Mutex::new((member, None)),
+            state: Mutex::new((Member::new(Identity::new(), settings, shares), None)),
             connection: AsyncMutex::default(),
         }))
     }
@@ -94,7 +93,7 @@ impl Shared {
 }
 
 impl Budget for RedisBudget {
-    fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking<'_> {
+    fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking {
         let mut state = lock(&self.0.state);
         let take = state.0.take(now, class, endpoint);
         self.0.ask_if_due(&mut state);
@@ -114,9 +113,6 @@ impl Budget for RedisBudget {
 
 impl Drop for RedisBudget {
     fn drop(&mut self) {
-        if !self.0.contact.is_reached() {
-            return;
-        }
         let shared = Arc::clone(&self.0);
         let mut state = lock(&self.0.state);
         let ask = state.0.leaving(clock::now());
@@ -126,7 +122,9 @@ impl Drop for RedisBudget {
                 let _ = connection.ask_once(&shared.place, &ask).await;
             }
         };
-        if let Some(runtime) = &state.1 {
+        if let Some(runtime) = &state.1
+            && self.0.contact.is_reached()
+        {
             runtime.spawn(leave);
         }
     }
@@ -138,7 +136,7 @@ pub(super) fn look(url: &Url, config: &Config) -> Result<BudgetState, String> {
     let look = || {
         let runtime = process::runtime(1, || ());
         let runtime = runtime.map_err(|error| error.message().to_owned())?;
-        runtime.block_on(async { Connection::to(&place).await?.look(&place).await })
+        runtime.block_on(server::look(&place))
     };
     // A thread of its own, since the caller may be within a runtime.
     let looked = std::thread::scope(|scope| scope.spawn(look).join());

@@ -1,6 +1,6 @@
 //! The clients of one company that share a budget: what the company and each client are called, and what is reported of them.
 
-use super::{Left, lock};
+use super::lock;
 use crate::gate::{MemberStats, Requester};
 use crate::settings::Config;
 use schemars::JsonSchema;
@@ -93,7 +93,7 @@ fn name_of_host() -> String {
 }
 
 /// With whom a client shares its budget.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct BudgetStats {
     /// Where it is kept: `process`, `host`, or the server's URL without user and password.
     pub store: String,
@@ -138,10 +138,7 @@ impl Contact {
     pub(super) fn with(store: &str) -> Self {
         let stats = BudgetStats {
             store: store.to_owned(),
-            members: 0,
-            max_members: 0,
-            seconds_unreachable: 0.0,
-            unreachable_reason: None,
+            ..BudgetStats::default()
         };
         Contact {
             stats: Mutex::new((stats, None)),
@@ -187,12 +184,12 @@ impl Contact {
     }
 
     /// Waits until the client has left, after its budget was dropped.
-    pub(super) fn left(&self) -> Left {
+    pub(crate) fn left(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut gone = self.present.subscribe();
-        Box::pin(async move { while gone.changed().await.is_ok() {} })
+        async move { while gone.changed().await.is_ok() {} }
     }
 
-    pub(super) fn stats(&self) -> BudgetStats {
+    pub(crate) fn stats(&self) -> BudgetStats {
         let (mut stats, since) = lock(&self.stats).clone();
         stats.members = stats.members.max(1);
         stats.max_members = stats.max_members.max(1);

@@ -13,11 +13,8 @@ pub(crate) type Harm = fn(&Path);
 pub(crate) fn place() -> (tempfile::TempDir, SharedFile) {
     let directory = tempfile::tempdir().unwrap();
     set_mode(directory.path(), 0o700);
-    let file = SharedFile {
-        path: directory.path().join("budget-test"),
-        max_tries: 500,
-        pause: Duration::from_micros(100),
-    };
+    let path = directory.path().join("budget-test");
+    let file = SharedFile::new(path, 500, Duration::from_micros(100));
     (directory, file)
 }
 

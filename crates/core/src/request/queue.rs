@@ -1,20 +1,20 @@
 //! Lets calls through the gate one by one, in the order in which they came: the part that waits.
 
 use super::retry::Endurance;
-use crate::budget::{Budget, BudgetStats, Left, Take};
+use crate::budget::{Budget, lock};
 use crate::clock::{self, Time};
 use crate::error::Result;
-use crate::gate::{Endpoint, Failures, Outage, Outcome, PriorityClass, Ticket, is_failure};
-use std::sync::{Arc, Mutex as StdMutex, MutexGuard as StdMutexGuard, PoisonError};
+use crate::gate::{Endpoint, Failures, Outage, Outcome, PriorityClass, Ticket, Turn};
+use std::sync::{Arc, Mutex as StdMutex};
 use std::time::Duration;
-use tokio::sync::{Mutex, MutexGuard, Notify};
+use tokio::sync::{Mutex, Notify};
 
 /// A shorter wait is the usual gap between two requests, which is not logged.
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// The queue for the budget of a company, shared by all calls of a client.
 pub(crate) struct AdmissionQueue {
-    budget: Box<dyn Budget>,
+    pub(crate) budget: Box<dyn Budget>,
     /// Held by the first in the queue; the runtime's mutex is fair.
     head: Mutex<()>,
     /// Scans stand here first, so that only one of their pages is in the queue at any time and a
@@ -43,7 +43,7 @@ impl AdmissionQueue {
 
     /// Waits to be the first in the queue, and is so until what is returned is dropped. Pages of scans line up first, unless
     /// the service has refused them before.
-    pub(crate) async fn head(&self, lines_up: bool) -> HeadOfQueue<'_> {
+    pub(crate) async fn head(&self, lines_up: bool) -> impl Send {
         let (single, scans) = match lines_up {
             true => (None, Some(self.scans.lock().await)),
             false => {
@@ -53,11 +53,7 @@ impl AdmissionQueue {
                 (Some(single), None)
             }
         };
-        HeadOfQueue {
-            _head: self.head.lock().await,
-            _scans: scans,
-            _single: single,
-        }
+        (self.head.lock().await, scans, single)
     }
 
     /// Waits until a request may be sent; for the first in the queue, who may also fetch the token
@@ -81,7 +77,7 @@ impl AdmissionQueue {
                 _ => PriorityClass::Single,
             };
             let take = self.budget.take(now, class, endpoint).await;
-            if let Take::Now(ticket) = take {
+            if let Ok(Turn::Now(ticket)) = take {
                 return Ok(Permit {
                     queue: Arc::clone(self),
                     ticket,
@@ -89,10 +85,12 @@ impl AdmissionQueue {
                 });
             }
             let until = endurance.wait(now, now.saturating_sub(came), &take)?;
-            let (pause, why) = match &take {
-                Take::Outage { again, .. } => (again, "the service is down; waiting for a probe"),
-                Take::Wait { earliest, .. } => (earliest, "pausing for the rate limit"),
-                _ => (&now, ""),
+            let (pause, why, is_outage) = match take {
+                Ok(Turn::Wait { again, outage, .. }) if outage.is_some() => {
+                    (again, "the service is down; waiting for a probe", true)
+                }
+                Ok(Turn::Wait { earliest, .. }) => (earliest, "pausing for the rate limit", false),
+                _ => (now, "", false),
             };
             let pause = pause.saturating_sub(now);
             if pause >= PAUSE && !is_logged {
@@ -103,38 +101,16 @@ impl AdmissionQueue {
                 () = tokio::time::sleep_until(clock::instant(until)) => {}
                 () = self.changed.notified() => {}
             }
-            if matches!(take, Take::Outage { .. }) {
+            if is_outage {
                 endurance.waited_for_others(clock::now().saturating_sub(now));
             }
         }
     }
 
-    /// With whom the budget is shared.
-    pub(crate) fn stats(&self) -> BudgetStats {
-        self.budget.stats()
-    }
-
     /// The failures of this client's requests since its last success, where there are any.
     pub(crate) fn failures(&self) -> Option<Failures> {
-        self.outage().failures()
+        lock(&self.outage).failures()
     }
-
-    /// Waits until the client has left the budget, once the queue has been dropped.
-    pub(crate) fn left(&self) -> Left {
-        self.budget.left()
-    }
-
-    fn outage(&self) -> StdMutexGuard<'_, Outage> {
-        // Each change leaves it whole.
-        self.outage.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The first place in the queue.
-pub(crate) struct HeadOfQueue<'a> {
-    _head: MutexGuard<'a, ()>,
-    _scans: Option<MutexGuard<'a, ()>>,
-    _single: Option<Arc<()>>,
 }
 
 /// The right to send one request.
@@ -149,15 +125,7 @@ impl Permit {
     /// Tells the budget what became of the request so far.
     pub(crate) fn report(&mut self, now: Time, outcome: Outcome) {
         self.outcome = None;
-        match &outcome {
-            Outcome::Answered(status, headers) if !is_failure(*status, headers) => {
-                self.queue.outage().succeeded(now, self.ticket);
-            }
-            Outcome::Answered(..) | Outcome::Failed { .. } => {
-                self.queue.outage().failed(now, self.ticket);
-            }
-            _ => {}
-        }
+        lock(&self.queue.outage).complete(now, self.ticket, &outcome);
         self.queue.budget.report(now, self.ticket, outcome);
         self.queue.changed.notify_one();
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep_until};
+use tokio::sync::watch;
+use tokio::time::sleep;
 
 /// The way.
 #[derive(Clone)]
@@ -75,30 +75,18 @@ impl Proxy {
         }
     }
 
-    /// Carries what comes until one of the ends is closed.
+    /// Carries what comes until one of the ends is closed. On a connection, one message at a time is under way.
     async fn carry(&self, mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
-        let (arrives, mut arrived) = mpsc::unbounded_channel();
         let mut state = self.state.subscribe();
-        let read = async {
-            let mut bytes = [0; 4096];
-            while let Ok(length @ 1..) = from.read(&mut bytes).await {
-                let bytes = bytes[..length].to_vec();
-                self.heard.lock().unwrap().extend(&bytes);
-                let _ = arrives.send((Instant::now() + self.one_way, bytes));
+        let mut bytes = [0; 4096];
+        while let Ok(length @ 1..) = from.read(&mut bytes).await {
+            let bytes = &bytes[..length];
+            self.heard.lock().unwrap().extend(bytes);
+            sleep(self.one_way).await;
+            let _ = state.wait_for(|(_, stalled)| !stalled).await;
+            if to.write_all(bytes).await.is_err() {
+                return;
             }
-        };
-        let write = async {
-            while let Some((at, bytes)) = arrived.recv().await {
-                sleep_until(at).await;
-                let _ = state.wait_for(|(_, stalled)| !stalled).await;
-                if to.write_all(&bytes).await.is_err() {
-                    return;
-                }
-            }
-        };
-        tokio::select! {
-            () = read => {}
-            () = write => {}
         }
     }
 }

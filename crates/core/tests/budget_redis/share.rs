@@ -5,8 +5,8 @@ use crate::proxy::Proxy;
 use crate::server::{PROGRAMS, Server};
 use std::process::Child;
 use std::time::Duration;
+use talentdata_core::blocking;
 use talentdata_core::budget::BudgetState;
-use talentdata_sandbox::limit::Policy;
 
 const PASSWORD: &str = "CANARY-of-the-server";
 /// Of forty requests a second.
@@ -26,21 +26,21 @@ async fn processes_share_a_server_that_is_far_away() {
     for one_way in [2500, 10_000].map(Duration::from_micros) {
         let proxy = Proxy::far(server.port, one_way).await;
         let budget = format!("redis://127.0.0.1:{}", proxy.port);
-        let mut company = Company::new(Policy::TokenBucket).await;
+        let mut company = Company::new();
         company.join(SCANS, Kind::Scan, &budget, PHASES);
         company.join(1, Kind::Single, &budget, PHASES);
         runs.push((one_way, company));
     }
     for (one_way, mut company) in runs {
-        let (from, to) = (company.began + COUNTED.0, company.began + COUNTED.1);
-        let reports = company.reports(PHASES, 0.0);
+        let counted = company.began + COUNTED.0..company.began + COUNTED.1;
+        let reports = company.reports(PHASES);
         let counts = reports[..SCANS].iter().map(|report| {
-            let served = report.served.iter();
-            served.filter(|at| (from..to).contains(at)).count() as f64
+            let served = report.served.iter().filter(|at| counted.contains(at));
+            served.count() as f64
         });
         let counts: Vec<f64> = counts.collect();
         let total: f64 = counts.iter().sum();
-        let rate = total * 1000.0 / (to - from) as f64;
+        let rate = total * 1000.0 / (COUNTED.1 - COUNTED.0) as f64;
         println!("{one_way:?}: {rate:.1} a second; pages {counts:?}");
         // How much of the budget is used, how exactly it is divided, and how long single calls wait, is tested on virtual
         // time. Here the machine may be busy with other things; where it had time for almost all, it had time for each.
@@ -69,7 +69,7 @@ async fn the_members_are_shown() {
         let mut looks = server.connection();
         restrict(&server);
         let budget = format!("redis://talentdata:{PASSWORD}@127.0.0.1:{}/3", server.port);
-        let mut company = Company::new(Policy::TokenBucket).await;
+        let mut company = Company::new();
         let nobody = company.shown(&budget);
         assert_eq!((nobody.members.len(), nobody.mode), (0, None));
         let first = company.settings(&budget).build().unwrap();
@@ -93,6 +93,7 @@ async fn the_members_are_shown() {
             first.version().await.unwrap();
             state = company.shown(&budget);
         }
+        assert_eq!(state.mode.as_deref(), Some("slots"), "{state:?}");
         assert_eq!(state.members.len(), 4, "looking makes no member: {state:?}");
         let host = alone.members[0].host.clone().unwrap();
         assert!(!host.is_empty());
@@ -102,9 +103,17 @@ async fn the_members_are_shown() {
             let scans = one.process != std::process::id();
             assert!(!scans || one.waiting.as_deref() == Some("scan"), "{one:?}");
         }
-        let script = r#"redis.call("SELECT", 3)
-            return redis.call("GET", redis.call("KEYS", "talentdata:*")[1])"#;
+        // All keys of the first databases, and their values.
+        let script = r#"local kept = ""
+            for database = 0, 3 do
+                redis.call("SELECT", database)
+                for _, key in ipairs(redis.call("KEYS", "*")) do
+                    kept = kept .. key .. ": " .. redis.call("GET", key) .. "\n"
+                end
+            end
+            return kept"#;
         let kept: String = redis::Script::new(script).invoke(&mut looks).unwrap();
+        assert!(kept.contains("talentdata:budget-"), "{kept}");
         let sandbox = &company.sandbox;
         for secret in [
             sandbox.base_url(),
@@ -118,12 +127,38 @@ async fn the_members_are_shown() {
     }
 }
 
+/// Members are counted while they are there. The runtime of a blocking client ends with it, after the server has been told.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_is_dropped_has_left() {
+    let server = Server::valkey();
+    let budget = format!("redis://127.0.0.1:{}", server.port);
+    let company = Company::new();
+    let first = company.settings(&budget).build().unwrap();
+    first.version().await.unwrap();
+    assert_eq!(first.budget().members, 1);
+    let (settings, other) = (company.settings(&budget), first.clone());
+    let calls = std::thread::spawn(move || {
+        let second = blocking::Client::new(&settings).unwrap();
+        second.version().unwrap();
+        let count = second.run(async move |_| {
+            other.version().await?;
+            Ok(other.budget().members)
+        });
+        assert_eq!(count.unwrap(), 2);
+    });
+    calls.join().unwrap();
+    assert_eq!(company.shown(&budget).members.len(), 1);
+    first.version().await.unwrap();
+    let stats = first.budget();
+    assert_eq!((stats.members, stats.max_members), (1, 2), "one has left");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_password_is_reported_and_not_shown() {
     let server = Server::start(PROGRAMS[0], |command| {
         command.args(["--requirepass", "another password"]);
     });
-    let company = Company::new(Policy::TokenBucket).await;
+    let company = Company::new();
     let budget = format!("redis://:{PASSWORD}@127.0.0.1:{}", server.port);
     let mut settings = company.settings(&budget);
     let shares = settings.build().unwrap();

@@ -8,7 +8,6 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::path::PathBuf;
 use std::sync::Arc;
-use talentdata_sandbox::limit::Policy;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
@@ -58,7 +57,7 @@ async fn the_password_is_sent_once_the_certificate_is_trusted() {
     let server = Server::start(PROGRAMS[0], |command| {
         command.args(["--requirepass", PASSWORD]);
     });
-    let company = Company::new(Policy::TokenBucket).await;
+    let company = Company::new();
     for (host, trusted, is_taken) in [
         ("localhost", "authority.pem", true),
         ("127.0.0.1", "authority.pem", true),

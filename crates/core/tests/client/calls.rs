@@ -5,7 +5,7 @@ use crate::stub::{self, Request, reply, serve, settings, token};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use talentdata_core::scan::Completeness;
+use talentdata_core::scan::{Completeness, ScanOptions};
 use talentdata_core::types::{
     CHECK_VERSION, CREATE_TOKEN, LIST_CONTACTS, Method, Operation, Resource, TokenUse,
 };
@@ -102,7 +102,14 @@ async fn which_calls_are_sent_again_and_how_often() {
         (&POST, (1, 4), HOUR, &[CLOSES, OK], (Some(Transport), 1, 1)),
         (&PUT, (1, 4), HOUR, &[FAILS, BUSY, OK], (None, 1, 3)),
         (&PUT, (1, 4), HOUR, &[CLOSES, OK], (None, 1, 2)),
-        (&MARKED, (1, 4), HOUR, &[CLOSES, BUSY, OK], (None, 1, 3)),
+        (
+            &MARKED,
+            (1, 4),
+            HOUR,
+            &[FAILS, CLOSES, BUSY, OK],
+            (None, 1, 4),
+        ),
+        (&GET, (1, 4), HOUR, &[CLOSES], (Some(Transport), 1, 4)),
         // These were not carried out.
         (&POST, (1, 4), HOUR, &[LIMITED, OK], (None, 1, 2)),
         (&POST, (1, 4), HOUR, &[REFUSED, OK], (None, 2, 2)),
@@ -170,7 +177,7 @@ async fn a_call_that_is_refused_again_waits_longer_though_others_are_served() {
 }
 
 #[tokio::test]
-async fn what_has_a_method_of_its_own_cannot_be_called_by_name() {
+async fn what_cannot_be_called_is_refused_before_anything_is_sent() {
     let (sandbox, settings) = start(Options::default());
     let client = settings.build().unwrap();
     for operation in [CREATE_TOKEN, LIST_CONTACTS] {
@@ -178,6 +185,16 @@ async fn what_has_a_method_of_its_own_cannot_be_called_by_name() {
         let error = outcome.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.message().contains("cannot be called"), "{error}");
+    }
+    for page_size in [0, 101] {
+        let mut scan = client.contacts().scan(ScanOptions {
+            page_size: Some(page_size),
+            ..ScanOptions::default()
+        });
+        let error = scan.next().await.unwrap().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.message().contains("page_size"), "{error}");
+        assert!(scan.next().await.is_none());
     }
     assert_eq!(sandbox.stats().requests, 0);
 }

@@ -183,11 +183,12 @@ async fn a_scan_gives_up_when_the_outage_has_lasted_too_long_and_says_so() {
         // Where the last call for a token was never sent, too.
         assert_eq!(error.status(), Some(status), "{error}");
         let message = error.message();
-        assert_eq!(
-            message.matches(" in a row (max_outage").count(),
-            1,
-            "{message}"
-        );
+        let middle = "; no request has succeeded for ";
+        assert!(message.contains(middle), "{message}");
+        let limit = max_outage as f64 / 1000.0;
+        let ends = format!(" have failed in a row (max_outage is {limit} s)");
+        assert!(message.ends_with(&ends), "{message}");
+        assert_eq!(message.matches("in a row").count(), 1, "{message}");
         assert!(outage.requests() <= DOZEN);
     }
 }

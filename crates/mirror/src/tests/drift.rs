@@ -3,12 +3,9 @@
 
 use super::*;
 use std::collections::{BTreeMap, HashSet};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 use talentdata_sandbox::{Change as Changed, Drift, Operation, Options, Sandbox, limit::Policy};
-
-const CONTACTS: Resource = Resource::Contacts;
-const PATH: &str = "TALENTDATA_TEST_SYNC";
 
 fn start(drift: Option<Drift>) -> (Sandbox, Client) {
     let sandbox = Sandbox::start(Options {
@@ -46,9 +43,7 @@ fn run_and_kill(path: &Path, sandbox: &Sandbox, pages: u64) -> bool {
     // On any machine it is faster to kill a process than to answer all of its requests.
     let slow = r#"{"rules":[{"match":{"path":"/v1/contacts"},"reply":{"delay_ms":5}}]}"#;
     sandbox.set_faults(slow).unwrap();
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "tests::drift::child"])
-        .env(PATH, path)
+    let mut child = program("drift::child", path)
         .env("TALENTDATA_BASE_URL", sandbox.base_url())
         .env("TALENTDATA_CLIENT_ID", sandbox.client_id())
         .env("TALENTDATA_CLIENT_SECRET", sandbox.client_secret())

@@ -4,9 +4,8 @@
 
 use super::*;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-const PATH: &str = "TALENTDATA_TEST_MIRROR";
 const MODE: &str = "TALENTDATA_TEST_MODE";
 const STEPS: &str = "TALENTDATA_TEST_STEPS";
 
@@ -17,7 +16,7 @@ fn child() {
         return;
     };
     let claim = Claim::acquire(Path::new(&path)).unwrap();
-    let sync = Sync::new(Resource::Contacts, &path);
+    let sync = Sync::new(CONTACTS, &path);
     let mut staging = Staging::begin(&claim, &sync, &config("c")).unwrap();
     staging.take(&[], &records(&second())).unwrap();
     // A rollback journal is what is used where there is no shared memory. A small cache writes pages before the end.
@@ -51,14 +50,9 @@ fn a_killed_sync_leaves_the_one_before_or_this_one() {
         let (mut steps, mut rounds) = (0, 0);
         loop {
             let trial = Trial::of(0..200);
-            let status = Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "tests::kills::child"])
-                .env(PATH, &trial.path)
-                .env(MODE, mode)
-                .env(STEPS, steps.to_string())
-                .stdout(Stdio::null())
-                .status()
-                .unwrap();
+            let mut child = program("kills::child", &trial.path);
+            child.env(MODE, mode).env(STEPS, steps.to_string());
+            let status = child.stdout(Stdio::null()).status().unwrap();
             let used: String = trial.ask("PRAGMA journal_mode");
             assert!(used == mode.to_lowercase());
             let current = trial.current();

@@ -148,7 +148,7 @@ fn without_shared_memory_a_sync_is_refused_with_the_way_out() {
 #[cfg(unix)]
 #[test]
 fn limited_child() {
-    let Ok(path) = std::env::var("TALENTDATA_TEST_LIMITED") else {
+    let Ok(path) = std::env::var(PATH) else {
         return;
     };
     let mut trial = Trial::new();
@@ -169,7 +169,7 @@ fn a_file_that_may_not_grow_leaves_the_mirror_as_it_was() {
         let output = std::process::Command::new("sh")
             .args(["-c", &script])
             .arg(std::env::current_exe().unwrap())
-            .env("TALENTDATA_TEST_LIMITED", &trial.path)
+            .env(PATH, &trial.path)
             .output()
             .unwrap();
         let told = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -49,18 +49,19 @@ impl List {
     /// delivered or not, and what goes and comes again may be late; nothing else is lacking. One with doubts lacks anything.
     fn scan(&mut self) -> Scan {
         let before: HashMap<u64, u64> = self.records.iter().copied().collect();
-        let first = self.texts();
+        let mut scan = Scan {
+            delivered: self.texts(),
+            ..Scan::default()
+        };
         match self.random.u32(..10) {
-            0..5 => Scan {
-                delivered: first,
-                ..Scan::default()
-            },
+            0..5 => {}
             5..8 => {
+                scan.proof = Proof::Joined;
+                scan.delivered.clear();
                 for _ in 0..self.random.usize(1..4) {
                     self.change();
                 }
                 let after: HashSet<u64> = self.records.iter().map(|(id, _)| *id).collect();
-                let (mut late, mut delivered) = (Vec::new(), Vec::new());
                 for (id, version) in &self.records {
                     // A page shows a record as it was at some moment.
                     let version = match before.get(id) {
@@ -69,34 +70,23 @@ impl List {
                     };
                     match (before.contains_key(id), self.random.u32(..24)) {
                         (false, 0..8) => {}
-                        (false, 8..16) | (true, 0) => late.push(contact(*id, version)),
-                        _ => delivered.push(contact(*id, version)),
+                        (false, 8..16) | (true, 0) => scan.late.push(contact(*id, version)),
+                        _ => scan.delivered.push(contact(*id, version)),
                     }
                 }
                 for (id, version) in before.iter().filter(|(id, _)| !after.contains(id)) {
                     if self.random.bool() {
-                        delivered.push(contact(*id, *version));
+                        scan.delivered.push(contact(*id, *version));
                     }
-                }
-                Scan {
-                    late,
-                    delivered,
-                    proof: Proof::Joined,
                 }
             }
             _ => {
+                scan.proof = Proof::None;
                 let kept = self.random.f64();
-                let delivered = first
-                    .into_iter()
-                    .filter(|_| self.random.f64() < kept)
-                    .collect();
-                Scan {
-                    delivered,
-                    proof: Proof::None,
-                    ..Scan::default()
-                }
+                scan.delivered.retain(|_| self.random.f64() < kept);
             }
         }
+        scan
     }
 }
 
@@ -110,7 +100,7 @@ fn id_of(text: &str) -> String {
 
 /// So many syncs of one list; returns how many changes were reported, and how many of them deletes.
 fn run(seed: u64, syncs: u64) -> (usize, usize) {
-    let list = Resource::Contacts;
+    let list = CONTACTS;
     let trial = Trial::new();
     let mut truth = List {
         random: fastrand::Rng::with_seed(seed),

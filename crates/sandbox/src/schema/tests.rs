@@ -1,38 +1,44 @@
 //! A table of schemas with right and wrong values; whatever is made from them, and from our own document, is right.
 
 use super::*;
+use crate::cases::table;
 use crate::spec::Spec;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-fn table() -> (Schemas, Vec<Value>) {
-    let mut table: Value = serde_json::from_str(include_str!("tests/schemas.json")).unwrap();
-    let cases = table["cases"].as_array().unwrap().clone();
-    assert!(cases.len() >= 50);
-    (Schemas(table["schemas"].take()), cases)
+/// A schema, what it accepts, and what it does not: a value, the place of the mistake in it, and words of the message.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    schema: Value,
+    #[serde(default)]
+    right: Vec<Value>,
+    #[serde(default)]
+    wrong: Vec<(Value, String, String)>,
 }
 
-fn elements(value: &Value) -> impl Iterator<Item = &Value> {
-    value.as_array().into_iter().flatten()
+fn schemas() -> Schemas {
+    Schemas(table("schemas"))
 }
 
 #[test]
 fn right_values_pass_and_wrong_ones_are_placed() {
-    let (schemas, cases) = table();
-    for case in &cases {
-        let schema = &case["schema"];
-        for right in elements(&case["right"]) {
-            let checked = schemas.check(schema, right, Way::Response);
-            assert_eq!(checked, Ok(()), "{schema} {right}");
+    let (schemas, cases) = (schemas(), table::<Vec<Case>>("checked"));
+    assert!(cases.len() >= 50);
+    for case in cases {
+        let schema = &case.schema;
+        let check = |value| schemas.check(schema, value, Way::Response);
+        for right in &case.right {
+            assert_eq!(check(right), Ok(()), "{schema} {right}");
         }
-        for wrong in elements(&case["wrong"]) {
-            let checked = schemas.check(schema, &wrong[0], Way::Response);
-            let mismatch = checked.expect_err(&format!("{schema} takes {wrong}"));
-            let place = match wrong[1].as_str().unwrap() {
+        for (wrong, place, words) in &case.wrong {
+            let mismatch = check(wrong).expect_err(&format!("{schema} takes {wrong}"));
+            let place = match place.as_str() {
                 "" => String::new(),
                 pointer => format!(" at {pointer:?}"),
             };
             let expected = mismatch.strip_prefix(&format!("{place}: expected "));
-            let contains = expected.is_some_and(|text| text.contains(wrong[2].as_str().unwrap()));
+            let contains = expected.is_some_and(|text| text.contains(words));
             assert!(contains, "{schema} {wrong}: {mismatch}");
         }
     }
@@ -51,9 +57,8 @@ fn assert_makes(schemas: &Schemas, schema: &Value) {
 
 #[test]
 fn what_is_made_passes() {
-    let (schemas, cases) = table();
-    for case in &cases {
-        assert_makes(&schemas, &case["schema"]);
+    for case in table::<Vec<Case>>("checked") {
+        assert_makes(&schemas(), &case.schema);
     }
     // From our own document, too.
     let spec = Spec::embedded();
@@ -70,34 +75,14 @@ fn what_is_made_passes() {
 }
 
 fn made(schema: &Value) -> Value {
-    Maker::new(&table().0, 1).make(schema)
+    Maker::new(&schemas(), 1).make(schema)
 }
-
-/// Schemas, and what is made from each: what the document gives, if it fits; null where nothing does.
-const GIVEN: &str = r#"
-{"type": "string", "example": "Ada"} -> "Ada"
-{"type": "string", "examples": ["Eve", "Bob"]} -> "Eve"
-{"type": "integer", "default": 30} -> 30
-{"type": "integer", "example": 500, "maximum": 9, "minimum": 9} -> 9
-{"type": "boolean"} -> true
-{"oneOf": [{"type": "null"}, {"const": 7}]} -> 7
-{"type": ["null", "boolean"]} -> true
-{"enum": [null, "a"]} -> "a"
-{"required": ["a"], "example": {"a": 5}} -> {"a": 5}
-{"type": "number", "minimum": 10, "maximum": 12, "multipleOf": 5} -> 10.0
-{"type": "integer", "minimum": 10, "maximum": 12, "multipleOf": 5} -> 10
-{"type": "number", "exclusiveMinimum": 10, "maximum": 12, "multipleOf": 5} -> null
-{"type": "integer", "minimum": 11, "maximum": 12, "multipleOf": 5} -> null
-false -> null
-{"type": "string", "allOf": [{"type": "integer"}]} -> null
-"#;
 
 #[test]
 fn what_the_document_gives_is_used_if_it_fits() {
-    for case in GIVEN.trim().lines() {
-        let (schema, expected) = case.split_once(" -> ").unwrap();
-        let [schema, expected] = [schema, expected].map(|one| serde_json::from_str(one).unwrap());
-        assert_eq!(made(&schema), expected, "{case}");
+    // Schemas, and what is made from each: null where nothing fits.
+    for (schema, expected) in table::<Vec<(Value, Value)>>("made") {
+        assert_eq!(made(&schema), expected, "{schema}");
     }
 }
 
@@ -125,22 +110,10 @@ fn requests_lack_what_is_only_read() {
     }
 }
 
-/// Schemas, values that were made by hand, and what becomes of them.
-const FITTED: &str = r#"
-{"required": ["a", "b"], "properties": {"a": {"type": "string"}, "b": {"enum": ["x"]}}} | {"a": "1", "c": 5} | {"a": "1", "c": 5, "b": "x"}
-{"additionalProperties": {"required": ["a"], "properties": {"a": {"const": 7}}}} | {"x": {"b": 1}, "y": {"a": 7}} | {"x": {"b": 1, "a": 7}, "y": {"a": 7}}
-{"items": {"required": ["a"], "properties": {"a": {"const": 7}}}, "type": "array"} | ["x"] | [{"a": 7}]
-{"properties": {"a": {"type": "integer"}}, "additionalProperties": false} | {"a": 5, "b": 6} | {"a": 5}
-"#;
-
 #[test]
 fn what_was_made_by_hand_changes_only_where_it_must() {
-    for case in FITTED.trim().lines() {
-        let columns = case
-            .split(" | ")
-            .map(|one| serde_json::from_str(one).unwrap());
-        let [schema, hand, fitted]: [Value; 3] = columns.collect::<Vec<_>>().try_into().unwrap();
+    for (schema, hand, fitted) in table::<Vec<(Value, Value, Value)>>("fitted") {
         let found = Maker::new(&Schemas::default(), 0).fit(&schema, hand);
-        assert_eq!(found, fitted, "{case}");
+        assert_eq!(found, fitted, "{schema}");
     }
 }

@@ -1,6 +1,6 @@
 //! Requests and their answers: the operations of the document, tokens, versions, lists, the rate limit, starting.
 
-use crate::{Service, limited, start};
+use crate::{Service, limited, start, table, text_of};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io::{ErrorKind, Read as _};
@@ -53,39 +53,7 @@ fn every_operation_is_served_as_the_document_says() {
 }
 
 /// Status, request, token, body, and what the message says.
-const REQUESTS: &str = r#"
-200 | GET /v1/version                                  |       |  |
-200 | GET /v1/version                                  | wrong |  |
-200 | GET /v1/contacts                                 | right |  |
-401 | GET /v1/contacts                                 |       |  | a token is required
-401 | GET /v1/contacts                                 | wrong |  | the token is invalid
-401 | GET /v1/contacts                                 | basic |  | the token is invalid
-404 | GET /v1/nothing                                  | right |  | there is nothing at this path
-404 | GET /__requests                                  | right |  | there is nothing at this path
-404 | GET /__changes?list=contacts                     | right |  | there is nothing at this path
-405 | DELETE /v1/contacts                              | right |  | this path supports
-405 | GET /v1/oauth/token                              |       |  | this path supports POST only
-400 | GET /v1/contacts?limit=0                         | right |  | "limit": expected an integer of at least 1
-400 | GET /v1/contacts?limit=-1                        | right |  | "limit"
-400 | GET /v1/contacts?limit=                          | right |  | "limit"
-400 | GET /v1/contacts?limit=1.5                       | right |  | "limit"
-400 | GET /v1/contacts?limit=%2B5                      | right |  | "limit"
-400 | GET /v1/contacts?offset=-1                       | right |  | "offset": expected an integer of at least 0
-400 | GET /v1/contacts?offset=x                        | right |  | "offset"
-400 | GET /v1/contacts?offset=18446744073709551616     | right |  | "offset"
-401 | POST /v1/oauth/token    |       | {"clientId": "wrong", "clientSecret": "SECRET"} | not those of
-401 | POST /v1/oauth/token    |       | {"clientId": "ID", "clientSecret": "wrong"}     | not those of
-400 | POST /v1/oauth/token    |       | {"clientId": 7, "clientSecret": "SECRET"} | at "/clientId": expected string
-400 | POST /v1/oauth/token    |       | {"clientId": "ID"}    | at "/clientSecret": expected a value; it is required
-400 | POST /v1/oauth/token    |       | ["ID", "SECRET"]      | request body: expected object
-400 | POST /v1/oauth/token    |       | {                     | request body: expected JSON
-200 | POST /v1/version/check  |       | {"clientVersion": "1.8.2", "endpoints": []}     |
-200 | POST /v1/version/check  | right | {"clientVersion": "1.8.2", "endpoints": []}     |
-401 | POST /v1/version/check  | wrong | {"clientVersion": "1.8.2", "endpoints": []}     | the token is invalid
-400 | POST /v1/version/check  |       | {"clientVersion": "1.8.2"}                      | at "/endpoints": expected
-400 | POST /v1/version/check  |       | {"clientVersion": "1.8.2", "endpoints": "all"}  | at "/endpoints": expected array
-400 | POST /v1/version/check  |       | {"clientVersion": "1.8.2", "endpoints": [1]}    | at "/endpoints/0": expected one of 2
-"#;
+type Request = (u16, String, String, Value, String);
 
 #[test]
 fn wrong_requests_are_refused_with_the_reason() {
@@ -94,32 +62,29 @@ fn wrong_requests_are_refused_with_the_reason() {
     let right = format!("Bearer {}", service.token);
     let Options { limit, window, .. } = Options::default();
     let limit = format!("{limit};w={}", window.as_secs());
-    for case in REQUESTS.trim().lines() {
-        let columns: Vec<&str> = case.split('|').map(str::trim).collect();
-        let [status, line, bearer, body, reason] = columns[..] else {
-            panic!("{case}");
-        };
+    for case in table::<Vec<Request>>("requests") {
+        let (status, line, bearer, body, reason) = &case;
         let mut headers = vec![("content-type", "application/json; charset=utf-8")];
-        match bearer {
+        match bearer.as_str() {
             "right" => headers.push(("authorization", &right)),
             "wrong" => headers.push(("authorization", "Bearer wrong")),
             "basic" => headers.push(("authorization", "Basic c2FuZGJveDpzYW5kYm94")),
             _ => {}
         }
-        let body = body.replace("ID", id).replace("SECRET", secret);
+        let body = text_of(body).replace("ID", id).replace("SECRET", secret);
         let reply = service.send(line, &headers, &body);
-        assert_eq!(reply.status.to_string(), status, "{case}");
+        assert_eq!(reply.status, *status, "{case:?}");
         assert_eq!(reply.header("x-ratelimit-limit"), Some(limit.as_str()));
         assert!(reply.header("x-ratelimit-remaining").is_some());
         assert!(reply.header("x-ratelimit-reset").is_some());
         assert_eq!(reply.header("x-talentdata-sandbox"), Some("sample data"));
         assert_eq!(reply.header("content-type"), Some("application/json"));
-        let challenge = (status == "401").then_some("Bearer");
-        assert_eq!(reply.header("www-authenticate"), challenge, "{case}");
+        let challenge = (*status == 401).then_some("Bearer");
+        assert_eq!(reply.header("www-authenticate"), challenge, "{case:?}");
         let message = reply.json()["error"]["message"].to_string();
         let message = message.replace('\\', "");
-        assert!(message.contains(reason), "{case}: {message}");
-        assert_eq!(message == "null", status == "200", "{case}");
+        assert!(message.contains(reason), "{case:?}: {message}");
+        assert_eq!(message == "null", *status == 200, "{case:?}");
         assert!(!message.contains(secret), "{message}");
     }
     let plain = [("content-type", "text/plain")];
@@ -164,20 +129,15 @@ fn versions_are_reported_and_checked() {
     let report = service.get("/v1/version");
     assert!(report["version"] == "1.8.2" && report["apiStatus"] == "operational");
     let entries = report["endpoints"].as_object().unwrap().iter();
+    // Its status, the first number of its version, and whether it names versions of a model and its service.
     let facts = entries.map(|(name, entry)| {
         let models = ["model_version", "service_version"].map(|one| entry[one].is_string());
-        let [status, version] = ["status", "version"].map(|one| entry[one].as_str().unwrap());
-        format!("{name} {status} {} {models:?}", &version[..1])
+        assert_eq!(models[0], models[1], "{name}");
+        let version = entry["version"].as_str().unwrap();
+        json!([name, entry["status"], version[..1], models[0]])
     });
-    let mut facts: Vec<String> = facts.collect();
-    facts.sort();
-    let expected = "authentication operational 1 [false, false]
-companies alpha 0 [false, false]
-corecrm operational 1 [false, false]
-inference operational 1 [true, true]
-matching operational 2 [true, true]
-taxonomy operational 1 [true, true]";
-    assert_eq!(facts.join("\n"), expected);
+    let facts: HashSet<Value> = facts.collect();
+    assert_eq!(facts, table("versions"));
     for (version, compatible, supported) in [
         ("1.8.2", true, true),
         ("1.4", true, true),
@@ -259,19 +219,7 @@ fn the_pagination_object_describes_the_page() {
         sized("contacts", 250)(options);
         options.max_limit = Some(90);
     });
-    for (query, offset, returned, more) in [
-        ("limit=90", 0, 90, true),
-        ("limit=90&offset=160", 160, 90, false),
-        ("limit=90&offset=159", 159, 90, true),
-        ("limit=90&offset=200", 200, 50, false),
-        ("limit=1&offset=249", 249, 1, false),
-        ("limit=90&offset=250", 250, 0, false),
-        ("limit=90&offset=18446744073709551615", u64::MAX, 0, false),
-        ("limit=91", 0, 90, true),
-        ("limit=18446744073709551615&offset=10", 10, 90, true),
-        ("limit=7&limit=9", 0, 9, true),
-        ("limit=%31%30", 0, 10, true),
-    ] {
+    for (query, offset, returned, more) in table::<Vec<(String, u64, usize, bool)>>("pages") {
         let body = service.get(&format!("/v1/contacts?{query}"));
         assert_eq!(records(&body).len(), returned, "{query}");
         let expected = json!({"total": 250, "limit": returned, "offset": offset, "hasMore": more});

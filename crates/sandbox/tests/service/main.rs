@@ -6,6 +6,7 @@ mod drift;
 mod faults;
 mod log;
 
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
@@ -13,6 +14,21 @@ use std::ops::Deref;
 use std::time::Duration;
 use talentdata_sandbox::limit::Policy;
 use talentdata_sandbox::{Options, Sandbox};
+
+/// A table of `tests/cases.json`.
+fn table<Rows: DeserializeOwned>(name: &str) -> Rows {
+    let mut tables: Value = serde_json::from_str(include_str!("../cases.json")).unwrap();
+    serde_json::from_value(tables[name].take()).unwrap()
+}
+
+/// What is sent for the body of a case: JSON, a text that is none, or nothing.
+fn text_of(body: &Value) -> String {
+    match body {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        body => body.to_string(),
+    }
+}
 
 /// A sandbox, and a token for it.
 struct Service {

@@ -1,13 +1,13 @@
 //! A member of a budget on a server, as a pure function of the time: which moments it has, when it asks for more, and how it
 //! goes on while the server cannot be reached.
 
-use super::server::{Ask, MAX_MOMENTS, Reply};
+use super::server::{Ask, MAX_MOMENTS, Reply, Seen};
 use crate::budget::Take;
 use crate::budget::sharing::Identity;
 use crate::clock::Time;
 use crate::gate::{
-    Endpoint, Failures, GateSettings, LastMinute, Outage, Outcome, Pauses, PriorityClass,
-    RateHeaders, Rules, Ticket, WINDOW, is_failure,
+    Endpoint, Failures, GateSettings, LastMinute, MemberStats, Outage, Outcome, Pauses,
+    PriorityClass, RateHeaders, Rules, Ticket, Turn, WINDOW, is_failure,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -50,11 +50,11 @@ struct Unreachable {
 /// The member.
 #[derive(Debug, Default)]
 pub(super) struct Member {
+    identity: Identity,
     settings: GateSettings,
     /// Whether it goes on while the server cannot be reached.
     shares: bool,
-    /// What it asks next: who it is, and what it has seen since it last asked.
-    next: Ask,
+    seen: Seen,
     /// The client rule, which no server relaxes.
     rules: Rules,
     pauses: Pauses,
@@ -89,20 +89,14 @@ pub(super) struct Member {
 impl Member {
     /// A member that has asked nothing yet.
     pub(super) fn new(identity: Identity, settings: GateSettings, shares: bool) -> Self {
-        let rate = f64::from(settings.limit);
         Member {
             settings,
             shares,
-            next: Ask {
-                member: format!("{:016x}", identity.id),
-                limit: rate,
-                about: identity.about,
-                ..Ask::default()
-            },
             late: LATE,
             members: 1,
-            rate,
+            rate: f64::from(settings.limit),
             random: fastrand::Rng::with_seed(identity.id),
+            identity,
             ..Member::default()
         }
     }
@@ -117,15 +111,19 @@ impl Member {
             first.remove();
             self.late = (2 * self.late).min(LATEST);
         }
+        let wait = |earliest, again, outage| {
+            Ok(Turn::Wait {
+                earliest,
+                again,
+                outage,
+            })
+        };
         let until = self.rules.until(endpoint);
         if until > now {
-            return Take::Wait {
-                earliest: until,
-                again: until,
-            };
+            return wait(until, until, None);
         }
         if self.in_flight.len() >= MAX_IN_FLIGHT {
-            return Take::AfterChange;
+            return wait(now, Time::MAX, None);
         }
         let asks = self.ask_at(now).filter(|at| *at > now);
         let (at, number) = match (self.moments.first_key_value(), &self.unreachable) {
@@ -134,29 +132,19 @@ impl Member {
                 (pacer.next.max(self.outage.probe_at), None)
             }
             _ if self.failures.is_outage() => {
-                return Take::Outage {
-                    failures: self.failures,
-                    again: asks.unwrap_or(now + LOOK),
-                };
+                return wait(now, asks.unwrap_or(now + LOOK), Some(self.failures));
             }
             (None, Some(unreachable)) if !self.shares => {
-                return Take::Unreachable(unreachable.reason.clone());
+                return Err(unreachable.reason.clone());
             }
-            _ => {
-                return asks.map_or(Take::AfterChange, |again| Take::Wait {
-                    earliest: now,
-                    again,
-                });
-            }
+            // When the server has replied, or there is room.
+            _ => return wait(now, asks.unwrap_or(Time::MAX), None),
         };
         let at = at.max(self.own_share_from());
         if at > now {
-            return Take::Wait {
-                earliest: now,
-                again: asks.map_or(at, |asks| asks.min(at)),
-            };
+            return wait(now, asks.map_or(at, |asks| asks.min(at)), None);
         }
-        Take::Now(self.send(now, number, endpoint))
+        Ok(Turn::Now(self.send(now, number, endpoint)))
     }
 
     fn send(&mut self, now: Time, number: Option<u64>, endpoint: Endpoint) -> Ticket {
@@ -192,31 +180,12 @@ impl Member {
     /// What became of a request.
     pub(super) fn report(&mut self, now: Time, ticket: Ticket, outcome: &Outcome) {
         let sent = self.in_flight.remove(&ticket);
-        match (outcome, sent) {
-            (Outcome::Unsent | Outcome::Lost, _) => self.outage.lost(now, ticket),
-            (Outcome::Failed { .. }, _) => self.failed(now, ticket),
-            (Outcome::Answered(status, headers), Some(number)) => {
-                self.answered(now, ticket, number, *status, headers);
-            }
-            (Outcome::Answered(..), None) => {}
-        }
-    }
-
-    fn failed(&mut self, now: Time, ticket: Ticket) {
-        self.outage.failed(now, ticket);
-        self.next.failed = Some(self.next.failed.unwrap_or(0) + 1);
-        self.next.ago = Some(ticket.age(now).as_secs_f64());
-        self.is_urgent = true;
-    }
-
-    fn answered(
-        &mut self,
-        now: Time,
-        ticket: Ticket,
-        number: Option<u64>,
-        status: u16,
-        headers: &RateHeaders,
-    ) {
+        let (status, headers) = match outcome {
+            Outcome::Unsent | Outcome::Lost => return self.outage.lost(now, ticket),
+            Outcome::Failed { .. } => return self.failed(now, ticket),
+            Outcome::Answered(status, headers) => (*status, headers),
+        };
+        let Some(number) = sent else { return };
         let limit = self.settings.limit;
         let (is_common, must_wait) = self.rules.response(now, ticket, status, headers, limit);
         let until = self.rules.until(Endpoint::Api);
@@ -225,7 +194,7 @@ impl Member {
             self.failed(now, ticket);
         } else {
             self.outage.succeeded(now, ticket);
-            (self.next.ok, self.next.failed) = (Some(now.as_secs_f64()), None);
+            (self.seen.ok, self.seen.failed) = (Some(now.as_secs_f64()), None);
             self.is_urgent |= self.failures.count > 0;
         }
         if !is_common {
@@ -233,24 +202,29 @@ impl Member {
         }
         if must_wait {
             self.is_urgent = true;
-            self.next.used_up = self.next.used_up.max(number);
+            self.seen.used_up = self.seen.used_up.max(number);
         }
         self.note(number, headers);
     }
 
+    fn failed(&mut self, now: Time, ticket: Ticket) {
+        self.outage.failed(now, ticket);
+        self.seen.failed = Some(self.seen.failed.unwrap_or(0) + 1);
+        self.seen.ago = Some(ticket.age(now).as_secs_f64());
+        self.is_urgent = true;
+    }
+
     /// Takes in what a response shows: of several, the least that was left.
     fn note(&mut self, number: Option<u64>, headers: &RateHeaders) {
-        let (Some(limit), Some(remaining), Some(number)) =
+        // Some gateways write "no limit" as 0.
+        let (Some(limit @ 1..), Some(remaining), Some(number)) =
             (headers.limit, headers.remaining, number)
         else {
             return;
         };
-        if limit == 0 {
-            return; // how some gateways write "no limit"
-        }
         let theirs = headers.window.unwrap_or(WINDOW);
         let per_second = 1.0 / theirs.min(WINDOW).as_secs_f64();
-        let report = &mut self.next;
+        let report = &mut self.seen;
         report.shown = Some(f64::from(limit) * per_second);
         let remaining = remaining as f64 * per_second.min(1e6);
         if theirs > WINDOW {
@@ -266,27 +240,23 @@ impl Member {
         if self.question.is_some() || !self.is_urgent && self.waiting_since.is_none() {
             return None;
         }
-        let due = match (self.moments.last_key_value(), self.class) {
+        let due = match (self.moments.first_key_value(), self.class) {
             _ if let Some(it) = &self.unreachable => it.retry,
             _ if self.is_urgent => now,
-            (Some(_), PriorityClass::Single) => {
-                let first = self.moments.first_key_value();
-                let is_soon = first.is_none_or(|(first, _)| *first <= now + SOON);
-                if is_soon || self.asked_class == PriorityClass::Single {
-                    return None;
-                }
-                now
+            (Some((first, _)), PriorityClass::Single) => {
+                let is_far = *first > now + SOON && self.asked_class != PriorityClass::Single;
+                return is_far.then_some(now);
             }
-            (last, class) => {
-                let more = last.map_or(now, |(last, _)| {
+            (_, class) => {
+                let more = self.moments.last_key_value().map_or(now, |(last, _)| {
                     // So that the question arrives when the last moment has come, or in time for the one after it.
                     let turn = Duration::from_secs_f64(f64::from(self.members) / self.rate);
                     let in_time = (self.round_trip + TIMERS).saturating_sub(turn);
                     last.saturating_sub(in_time.max(self.round_trip / 2))
                 });
                 let own = self.own_share_from().saturating_sub(self.round_trip + LATE);
-                let sooner = class < self.asked_class;
-                let again = if sooner { now } else { self.again };
+                let is_sooner = class < self.asked_class;
+                let again = if is_sooner { now } else { self.again };
                 more.max(again).max(own)
             }
         };
@@ -305,37 +275,39 @@ impl Member {
         // As many as this member can use in a round trip and a half.
         let per_trip = 1.5 * self.round_trip.as_secs_f64() * self.rate / f64::from(self.members);
         let pause = self.rules.until(Endpoint::Api).saturating_sub(now);
-        let ask = &mut self.next;
-        ask.class = class as u8 + 1;
-        ask.moments = match class {
+        let moments = match class {
             _ if !waits || !pause.is_zero() => 0,
             PriorityClass::Single => 1,
             PriorityClass::Scan | PriorityClass::Background => {
                 (1 + per_trip as u32).min(MAX_MOMENTS)
             }
         };
-        ask.lead = (self.round_trip / 2 + TIMERS).as_secs_f64();
         let knows = !self.granted.is_zero() && now < self.granted + KNOWN;
-        ask.known = knows.then_some(f64::from(self.members) / self.rate);
-        let believed = self.pauses.believed(now).max(WINDOW);
-        ask.believes = believed.as_secs_f64();
-        ask.random = self.random.f64();
+        let mut seen = std::mem::take(&mut self.seen);
+        seen.ok = seen.ok.map(|at| now.as_secs_f64() - at);
+        seen.pause = (self.is_urgent && !pause.is_zero()).then_some(pause.as_secs_f64());
         // A scan goes on, as far as is known.
         let waits = waits || self.class != PriorityClass::Single;
-        ask.about.waiting = waits.then(|| self.class.name().to_owned());
-        ask.about.sent_last_minute = self.last_minute.sent(now);
-        ask.ok = ask.ok.map(|at| now.as_secs_f64() - at);
-        ask.pause = (self.is_urgent && !pause.is_zero()).then_some(pause.as_secs_f64());
         self.is_urgent = false;
         self.question = Some(now);
         self.asked_class = class;
-        let next = Ask {
-            member: ask.member.clone(),
-            limit: ask.limit,
-            about: ask.about.clone(),
-            ..Ask::default()
-        };
-        std::mem::replace(ask, next)
+        Ask {
+            member: format!("{:016x}", self.identity.id),
+            limit: f64::from(self.settings.limit),
+            class: class as u8 + 1,
+            moments,
+            lead: (self.round_trip / 2 + TIMERS).as_secs_f64(),
+            leaving: false,
+            known: knows.then_some(f64::from(self.members) / self.rate),
+            believes: self.pauses.believed(now).max(WINDOW).as_secs_f64(),
+            random: self.random.f64(),
+            about: MemberStats {
+                waiting: waits.then(|| self.class.name().to_owned()),
+                sent_last_minute: self.last_minute.sent(now),
+                ..self.identity.about.clone()
+            },
+            seen,
+        }
     }
 
     /// Takes leave.
@@ -362,7 +334,7 @@ impl Member {
         self.again = here(reply.again).saturating_sub(round_trip / 2);
         for moment in 0..reply.moments {
             self.granted = now;
-            let at = here(reply.first + f64::from(moment) * reply.gap);
+            let at = here(reply.first + f64::from(moment) / reply.rate);
             self.moments.insert(at, reply.number + u64::from(moment));
         }
         self.failures = Failures {

@@ -1,6 +1,6 @@
 -- Gives out moments to send at, one after the other, to all members of a budget. Times are seconds by this server's clock.
 -- KEYS[1]: JSON with the state and the members. ARGV[1]: JSON with what a member asks for and what it has seen since it last
--- asked; `Ask` in script.rs explains it. Replies with JSON, which is `Reply` there.
+-- asked; `Ask` in server.rs explains it. Replies with JSON, which is `Reply` there.
 local FAR, LATE, SPARE, LOOK = 0.04, 0.025, 0.01, 0.5
 local CAUTION, STEP, RISE, FIRST_HOLD, HOLD, BELIEVED, SILENT = 2.5, 0.5, 0.1, 10, 60, 60, 10
 local clock = redis.call("TIME")
@@ -114,5 +114,5 @@ s.number, s.left = s.number + wanted, math.max(s.left - wanted, 0)
 
 members[ask.member] = not ask.leaving and me or nil
 redis.call("SET", key, cjson.encode({ state = s, members = members }), "PX", BELIEVED * 1000)
-return cjson.encode({ now = now, moments = wanted, first = first, gap = gap, number = s.number - wanted + 1, again = again,
+return cjson.encode({ now = now, moments = wanted, first = first, number = s.number - wanted + 1, again = again,
   pause = s.pause, members = count, rate = s.rate, failures = s.failed, since = s.since })

@@ -40,7 +40,7 @@ const PORT: u16 = 6379;
 const MAX_TEXT: usize = 200;
 
 /// What a member asks for and reports; times are seconds.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Serialize)]
 pub(super) struct Ask {
     pub(super) member: String,
     /// Requests a second, by the settings.
@@ -59,7 +59,13 @@ pub(super) struct Ask {
     pub(super) random: f64,
     /// The member, for people.
     pub(super) about: MemberStats,
-    // What it has seen since it last asked. Requests are known by the numbers of their moments.
+    #[serde(flatten)]
+    pub(super) seen: Seen,
+}
+
+/// What a member has seen since it last asked. Requests are known by the numbers of their moments.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Seen {
     /// The limit that the service has named, in requests a second.
     pub(super) shown: Option<f64>,
     /// The request after which the least was left, of the window that is paced by or of a longer one.
@@ -84,7 +90,6 @@ pub(super) struct Reply {
     pub(super) now: f64,
     pub(super) moments: u32,
     pub(super) first: f64,
-    pub(super) gap: f64,
     /// Of the first moment.
     pub(super) number: u64,
     /// When to ask again, where there is no moment; else 0.
@@ -108,9 +113,7 @@ impl Reply {
 
 /// Where the budget is: a server, and a key on it.
 pub(super) struct Place {
-    host: String,
-    port: u16,
-    tls: bool,
+    url: Url,
     login: RedisConnectionInfo,
     /// The server's URL without user and password.
     pub(super) shown: String,
@@ -129,12 +132,8 @@ impl Place {
         let login = plain.into_connection_info();
         let login = login.map_or_else(|_| Default::default(), |info| info.redis_settings().clone());
         let passwords = [url.password(), login.password()].map(|it| it.map(Secret::new));
-        // Brackets around an IPv6 address are part of the URL only.
-        let host = url.host_str().unwrap_or_default();
         Place {
-            host: host.trim_matches(['[', ']']).to_owned(),
-            port: url.port().unwrap_or(PORT),
-            tls: url.scheme() == "rediss",
+            url: url.clone(),
             scrubber: Scrubber::new(passwords.iter().flatten()),
             login: login.set_skip_set_lib_name(),
             shown: config.budget.to_string(),
@@ -155,38 +154,34 @@ impl Place {
     }
 }
 
+/// What commands are sent over, with TLS or without.
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
 /// A connection, and what drives it.
 pub(super) struct Connection(MultiplexedConnection, JoinSet<()>);
 
 impl Connection {
-    /// Connects and logs in; otherwise why not.
-    pub(super) async fn to(place: &Place) -> Result<Self, String> {
-        place.wait(Self::connect(place)).await
-    }
-
-    async fn connect(place: &Place) -> RedisResult<Self> {
-        let stream = TcpStream::connect((place.host.as_str(), place.port)).await?;
+    /// Connects and logs in.
+    async fn to(place: &Place) -> RedisResult<Self> {
+        // Brackets around an IPv6 address are part of the URL only.
+        let host = place.url.host_str().unwrap_or_default();
+        let host = host.trim_matches(['[', ']']);
+        let stream = TcpStream::connect((host, place.url.port().unwrap_or(PORT))).await?;
         stream.set_nodelay(true)?;
-        if !place.tls {
-            return Self::log_in(place, stream).await;
+        let mut stream: Box<dyn Stream> = Box::new(stream);
+        if place.url.scheme() == "rediss" {
+            let tls = system_tls().map_err(|error| io::Error::other(error.message().to_owned()))?;
+            let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
+            let connector = TlsConnector::from(Arc::new(tls));
+            let secured = connector.connect(name, stream).await;
+            stream = Box::new(secured.map_err(|error| {
+                io::Error::other(format!(
+                    "TLS handshake failed: {error}; the server has to use TLS on this port, with a certificate for the host in                      the setting budget from an authority that this system trusts or SSL_CERT_FILE names"
+                ))
+            })?);
         }
-        let tls = system_tls().map_err(|error| io::Error::other(error.message().to_owned()))?;
-        let name = ServerName::try_from(place.host.clone()).map_err(io::Error::other)?;
-        let connector = TlsConnector::from(Arc::new(tls));
-        let stream = connector.connect(name, stream).await;
-        let stream = stream.map_err(|error| {
-            io::Error::other(format!(
-                "TLS handshake failed: {error}; the server has to use TLS on this port, with a certificate for the host in \
-                 the setting budget from an authority that this system trusts or SSL_CERT_FILE names"
-            ))
-        });
-        Self::log_in(place, stream?).await
-    }
-
-    async fn log_in<S>(place: &Place, stream: S) -> RedisResult<Self>
-    where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
         // The time limits are ours.
         let limits = AsyncConnectionConfig::new().set_response_timeout(None);
         let made = MultiplexedConnection::new_with_config(&place.login, stream, limits);
@@ -201,17 +196,14 @@ impl Connection {
         place: &Place,
         ask: &Ask,
     ) -> Result<Reply, String> {
+        connection.take_if(|present| present.1.try_join_next().is_some());
         // A connection without a reply is left: one may come late, or from a server that is no longer the right one.
-        if let Some(mut present) = connection.take() {
-            let reply = present.ask_once(place, ask).await;
-            if reply.is_ok() || present.1.try_join_next().is_none() {
-                *connection = reply.is_ok().then_some(present);
-                return reply;
-            }
-        }
-        let mut new = Self::to(place).await?;
-        let reply = new.ask_once(place, ask).await?;
-        *connection = Some(new);
+        let mut used = match connection.take() {
+            Some(present) => present,
+            None => place.wait(Self::to(place)).await?,
+        };
+        let reply = used.ask_once(place, ask).await?;
+        *connection = Some(used);
         Ok(reply)
     }
 
@@ -223,25 +215,17 @@ impl Connection {
         let reply: String = place.wait(reply).await?;
         Reply::read(&reply)
     }
-
-    /// Reads the state of the budget, without taking part in it; otherwise why not.
-    pub(super) async fn look(&mut self, place: &Place) -> Result<BudgetState, String> {
-        let mut commands = redis::pipe();
-        commands.cmd("TIME").cmd("GET").arg(&place.key);
-        let read = place.wait(commands.query_async(&mut self.0)).await?;
-        let ((seconds, micros), text): ((f64, f64), Option<String>) = read;
-        let kept = serde_json::from_str(&text.unwrap_or_default());
-        let shown = place.shown.clone();
-        Ok(show(
-            shown,
-            seconds + micros / 1e6,
-            &kept.unwrap_or_default(),
-        ))
-    }
 }
 
-/// The state of the budget where this is kept, at this time of the server.
-fn show(store: String, now: f64, kept: &Value) -> BudgetState {
+/// Reads the state of the budget, without taking part in it; otherwise why not.
+pub(super) async fn look(place: &Place) -> Result<BudgetState, String> {
+    let mut connection = place.wait(Connection::to(place)).await?;
+    let mut commands = redis::pipe();
+    commands.cmd("TIME").cmd("GET").arg(&place.key);
+    let read = place.wait(commands.query_async(&mut connection.0)).await?;
+    let ((seconds, micros), text): ((f64, f64), Option<String>) = read;
+    let now = seconds + micros / 1e6;
+    let kept: Value = serde_json::from_str(&text.unwrap_or_default()).unwrap_or_default();
     let member = |member: &Value| {
         let about: MemberStats = serde_json::from_value(member["about"].clone()).ok()?;
         let idle = now - member["seen"].as_f64()?;
@@ -251,17 +235,15 @@ fn show(store: String, now: f64, kept: &Value) -> BudgetState {
         })
     };
     let members = kept["members"].as_object().into_iter();
-    let mut members: Vec<_> = members
-        .flat_map(|all| all.values())
-        .filter_map(member)
-        .collect();
+    let members = members.flat_map(|all| all.values());
+    let mut members: Vec<_> = members.filter_map(member).collect();
     members.sort_by_key(|member| Reverse(member.sent_last_minute));
-    let (rate, pause) = (&kept["state"]["rate"], &kept["state"]["pause"]);
-    BudgetState {
-        store,
+    let [rate, pause] = ["rate", "pause"].map(|name| kept["state"][name].as_f64());
+    Ok(BudgetState {
+        store: place.shown.clone(),
         members,
-        requests_per_second: rate.as_f64(),
-        mode: rate.as_f64().map(|_| MODE.to_owned()),
-        seconds_paused: pause.as_f64().map_or(0.0, |pause| (pause - now).max(0.0)),
-    }
+        requests_per_second: rate,
+        mode: rate.map(|_| MODE.to_owned()),
+        seconds_paused: pause.map_or(0.0, |pause| (pause - now).max(0.0)),
+    })
 }

@@ -70,13 +70,8 @@ impl SharedToken {
     }
 
     fn at(path: PathBuf, key: Key) -> Self {
-        let file = SharedFile {
-            path,
-            max_tries: TRIES,
-            pause: PAUSE,
-        };
         SharedToken {
-            file,
+            file: SharedFile::new(path, TRIES, PAUSE),
             key,
             trouble: Mutex::default(),
         }
@@ -92,7 +87,7 @@ impl SharedToken {
         if let Some(token) = self.find(rejected) {
             return Ok(token);
         }
-        let locked = match self.lock().await {
+        let mut locked = match self.lock().await {
             Ok(locked) => locked,
             Err(error) => {
                 self.tell(&error);
@@ -113,7 +108,7 @@ impl SharedToken {
         {
             return Ok(newer);
         }
-        match self.store(&locked, &token.secret, token.life) {
+        match self.store(&mut locked, &token.secret, token.life) {
             Ok(()) => *self.reason() = None,
             Err(error) => self.tell(&error),
         }
@@ -163,13 +158,14 @@ impl SharedToken {
     }
 
     /// Writes a token into the file; none of an older one is left there.
-    fn store(&self, locked: &Locked, secret: &Secret, life: Life) -> io::Result<()> {
+    fn store(&self, locked: &mut Locked, secret: &Secret, life: Life) -> io::Result<()> {
         let secret = secret.clone();
         // No error of it quotes the token.
         let content = postcard::to_stdvec(&Stored { secret, life }).map_err(io::Error::other)?;
         let code = blake3::keyed_hash(&self.key, &content);
         self.file.sweep();
-        locked.write_alone(&[code.as_bytes(), &content[..]].concat())
+        locked.discard();
+        locked.write(&[code.as_bytes(), &content[..]].concat())
     }
 
     fn tell(&self, error: &io::Error) {

@@ -40,8 +40,8 @@ fn text(token: &Token) -> &str {
 
 /// Stores a token as the process does that has the lock.
 fn store(client: &SharedToken, secret: &Secret, life: Life) {
-    let locked = client.file.lock().unwrap();
-    client.store(&locked, secret, life).unwrap();
+    let mut locked = client.file.lock().unwrap();
+    client.store(&mut locked, secret, life).unwrap();
 }
 
 #[tokio::test]
