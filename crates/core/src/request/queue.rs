@@ -1,13 +1,14 @@
 //! Lets calls through the gate one by one, in the order in which they came: the part that waits.
 
 use super::retry::Endurance;
-use crate::budget::{Budget, BudgetStats};
+use crate::budget::{Budget, BudgetStats, Take};
 use crate::clock::{self, Time};
 use crate::error::Result;
 use crate::gate::{Endpoint, Failures, Outage, Outcome, PriorityClass, Ticket, Turn, is_failure};
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard as StdMutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Mutex, MutexGuard, Notify};
+use tokio::task::spawn_blocking;
 
 /// A shorter wait is the usual gap between two requests, which is not logged.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -80,14 +81,12 @@ impl AdmissionQueue {
                 1 => class,
                 _ => PriorityClass::Single,
             };
-            let take = self.budget.take(now, class, endpoint).await;
-            if let Ok(Turn::Now(ticket)) = take {
-                return Ok(Permit {
-                    queue: Arc::clone(self),
-                    ticket,
-                    outcome: Some(Outcome::Unsent),
-                });
-            }
+            let queue = Arc::clone(self);
+            let take = match spawn_blocking(move || queue.take(class, endpoint)).await {
+                Ok(Ok(permit)) => return Ok(permit),
+                Ok(Err(take)) => take,
+                Err(_) => Err("the thread that uses it has failed".into()),
+            };
             let until = endurance.wait(now, now.saturating_sub(came), &take)?;
             let (pause, why, is_outage) = match take {
                 Ok(Turn::Wait { again, outage, .. }) if outage.is_some() => {
@@ -114,6 +113,22 @@ impl AdmissionQueue {
     /// With whom the budget is shared.
     pub(crate) fn stats(&self) -> BudgetStats {
         self.budget.contact().stats()
+    }
+
+    /// The right to send now, or what else the budget says. It may be that nobody waits for it any more.
+    fn take(
+        self: Arc<Self>,
+        class: PriorityClass,
+        endpoint: Endpoint,
+    ) -> std::result::Result<Permit, Take> {
+        match self.budget.take(clock::now(), class, endpoint) {
+            Ok(Turn::Now(ticket)) => Ok(Permit {
+                queue: self,
+                ticket,
+                outcome: Some(Outcome::Unsent),
+            }),
+            take => Err(take),
+        }
     }
 
     /// The failures of this client's requests since its last success, where there are any.
