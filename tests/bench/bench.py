@@ -15,8 +15,9 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from statistics import median
+from types import SimpleNamespace
 
-from tools import BENCH, Failure, Sandbox, Tools, Usage, Valkey, run
+from tools import BENCH, Failure, Sandbox, Tools, Valkey, read, run
 
 RESULTS = BENCH / "RESULTS.md"
 #: The documented limit in requests per second, and what the neighbour takes of it.
@@ -62,70 +63,58 @@ def at_once(work, items):
 # Within the rate limit: how much of it each client uses, what it costs, and what is lost on the way.
 
 
-@dataclass
-class Trial:
-    """One client that reads the contacts of one sandbox."""
-
-    usage: Usage
-    records: int
-    lost: int
-    repeated: int
-    served: int
-    refused: int
-    seconds: float
-    neighbour_served: float = 1.0
-
-    @property
-    def share(self):
-        return self.served / self.seconds / LIMIT
-
-
 #: Side by side, so that those that compute a lot do not take the processor from those that keep time.
 GROUPS = [
     {
-        "talentdata, command line": lambda tools, out: [tools.talentdata, "export", "contacts", "--out", out],
-        "talentdata, Rust": lambda tools, _: [tools.scan, "lines"],
+        "talentdata, command line": lambda tools: [tools.talentdata, "export", "contacts", "--out", "-"],
+        "talentdata, Rust": lambda tools: [tools.scan, "lines"],
     },
     {
-        "serial by the documented rule, httpx": lambda tools, _: tools.peer("serial"),
-        "asyncio with a limiter of 40/s, aiohttp": lambda tools, _: tools.peer("limited"),
-        "openapi-python-client, serial": lambda tools, _: tools.peer("generated"),
+        "serial by the documented rule, httpx": lambda tools: tools.peer("serial"),
+        "asyncio with a limiter of 40/s, aiohttp": lambda tools: tools.peer("limited"),
+        "openapi-python-client, serial": lambda tools: tools.peer("generated"),
     },
 ]
 
 
-def meet(tools, policy, latency, records, drift=None, neighbour=False):
-    """Lets every client read from a sandbox of its own, which is set the same way."""
+def limited(tools, policy, latency, records, work, neighbour=False, drift=None):
+    """What came of the work on a sandbox with the limit, how many requests were served and refused, and the share of the limit."""
+    options = {"policy": policy, "latency_ms": latency, "drift": drift, "records": f"contacts={records}"}
+    with Sandbox(tools, "--faults", "--rounding=up", **options) as sandbox:
+        other = None
+        if neighbour:
+            command = [str(part) for part in tools.peer("neighbour")]
+            other = subprocess.Popen(command, env=sandbox.variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            time.sleep(2)
+        try:
+            done = work(sandbox)
+        finally:
+            said = other.communicate()[0] if other else b'{"requests": 1, "refused": 0}'
+        others = json.loads(said)
+        refused = sandbox.get("/__stats")["limited"] - others["refused"]
+        times = sandbox.arrivals()
+    served = len(times) - refused
+    share = served / (times[-1] - times[0] + latency / 1000) / LIMIT
+    neighbour_served = 1 - others["refused"] / max(others["requests"], 1)
+    return SimpleNamespace(**done, served=served, refused=refused, share=share, neighbour_served=neighbour_served)
+
+
+def meet(tools, policy, latency, records, drift=None, **options):
+    """Lets every client read the contacts of a sandbox of its own, which is set the same way."""
 
     def trial(client):
         name, program = client
-        out = tools.scratch / f"{abs(hash(name))}.jsonl"
-        options = {"policy": policy, "latency_ms": latency, "drift": drift, "records": f"contacts={records}"}
-        with Sandbox(tools, "--faults", "--rounding=up", **options) as sandbox:
-            other = None
-            if neighbour:
-                command = [str(part) for part in tools.peer("neighbour")]
-                pipe = subprocess.PIPE
-                other = subprocess.Popen(command, env=sandbox.variables, stdin=pipe, stdout=pipe)
-                time.sleep(2)
-            try:
-                command = program(tools, out)
-                with open(os.devnull if out in command else out, "wb") as file:
-                    usage = run(command, env=sandbox.variables, stdout=file)
-            finally:
-                said = other.communicate()[0] if other else b'{"requests": 1, "refused": 0}'
-            others = json.loads(said)
-            ids = Counter(json.loads(line)["id"] for line in out.open())
+
+        def work(sandbox):
+            usage, contacts = read(program(tools), env=sandbox.variables)
+            ids = Counter(one["id"] for one in contacts)
             # Ids are not foreseeable, but nothing can take their place.
             lost = records - len(ids)
             if drift:
                 lost = sum(one not in ids for one in sandbox.get("/__drift?list=contacts")["stayed"])
-            refused = sandbox.get("/__stats")["limited"] - others["refused"]
-            times = sandbox.arrivals()
-        out.unlink()
-        seconds = times[-1] - times[0] + latency / 1000
-        told = Trial(usage, ids.total(), lost, ids.total() - len(ids), len(times) - refused, refused, seconds)
-        told.neighbour_served = 1 - others["refused"] / max(others["requests"], 1)
+            return {"usage": usage, "records": ids.total(), "lost": lost, "repeated": ids.total() - len(ids)}
+
+        told = limited(tools, policy, latency, records, work, drift=drift, **options)
         print(policy, f"{latency} ms", name, percent(told.share), told, sep=", ", file=sys.stderr)
         return name, told
 
@@ -162,7 +151,7 @@ def budget(tools, size):
     rows = [
         [
             name,
-            percent(one.served / one.seconds / (LIMIT - NEIGHBOUR)),
+            percent(one.share * LIMIT / (LIMIT - NEIGHBOUR)),
             f"{one.refused} ({percent(one.refused / (one.served + one.refused))})",
             percent(one.neighbour_served),
         ]
@@ -180,31 +169,26 @@ def budget(tools, size):
 
 def shared(tools, size):
     processes, latency, pages = 10, 20, size.pages // 8
-
-    def ours(number):
-        ways = [[tools.talentdata, "export", "contacts", "--out", "-"], [tools.c_scan], tools.python("read.py", "records")]
-        return ways[number % len(ways)]
+    ours = [[tools.talentdata, "export", "contacts", "--out", "-"], [tools.c_scan], tools.python("read.py")]
+    own = lambda number: ours[number % len(ours)]
 
     def trial(name, program, store, policy):
-        options = {"policy": policy, "latency_ms": latency, "records": f"contacts={100 * pages}"}
-        with Sandbox(tools, "--faults", "--rounding=up", **options) as sandbox:
-            variables = {**sandbox.variables, "TALENTDATA_BUDGET": store}
-            read = lambda number: run(program(number), env=variables, stdout=subprocess.DEVNULL)
-            done = at_once(read, range(processes))
-            refused = sandbox.get("/__stats")["limited"]
-            times = sandbox.arrivals()
-        paces = [1 / one.wall for one in done]
+        def work(sandbox):
+            options = {"env": {**sandbox.variables, "TALENTDATA_BUDGET": store}, "stdout": subprocess.DEVNULL}
+            return {"usages": at_once(lambda number: run(program(number), **options), range(processes))}
+
+        told = limited(tools, policy, latency, 100 * pages, work)
+        paces = [1 / one.wall for one in told.usages]
         mean = sum(paces) / len(paces)
-        share = (len(times) - refused) / (times[-1] - times[0] + latency / 1000) / LIMIT
-        told = refusals(share, refused), f"{min(paces) / mean:.2f} to {max(paces) / mean:.2f}"
-        print(policy, name, *told, sep=", ", file=sys.stderr)
-        return *told, median(one.cpu for one in done)
+        figures = refusals(told.share, told.refused), f"{min(paces) / mean:.2f} to {max(paces) / mean:.2f}"
+        print(policy, name, *figures, sep=", ", file=sys.stderr)
+        return *figures, median(one.cpu for one in told.usages)
 
     with Valkey(tools.valkey) as server:
         ways = [
-            ("talentdata, budget = host", ours, "host"),
-            ("talentdata, budget on Valkey", ours, server.url),
-            ("talentdata, budget = process", ours, "process"),
+            ("talentdata, budget = host", own, "host"),
+            ("talentdata, budget on Valkey", own, server.url),
+            ("talentdata, budget = process", own, "process"),
             ("serial by the documented rule, httpx", lambda _: tools.peer("serial"), ""),
             ("asyncio, each with a limiter of 4/s, aiohttp", lambda _: tools.peer("limited", 4), ""),
         ]
@@ -220,25 +204,25 @@ def shared(tools, size):
     )
 
 
-# Without a rate limit: what reading costs in each form. A way is a program, and whether it prints how many records it had.
+# Without a rate limit: what reading costs in each form.
 
 
 def take_turns(tools, size, ways, records, *options):
     """What each way uses in each round, from a service that counts nothing."""
-    out, said = tools.scratch / "records", tools.scratch / "said"
-    rounds = []
+    out = tools.scratch / "records"
+    rounds = [{} for _ in range(size.rounds)]
     with Sandbox(tools, *options, policy="unlimited", records=f"contacts={records}") as sandbox:
-        for number in range(size.rounds):
-            rounds.append({})
-            for name, (program, counts) in ways.items():
-                variables = {**sandbox.variables, "TALENTDATA_PACED": "false"}
-                with said.open("wb") as file:
-                    usage = run(program(records, out), env=variables, stdout=file)
-                if counts and said.read_text().strip() != str(records):
-                    raise Failure(f"{name} had {said.read_text()} records, not {records}")
+        for number, usages in enumerate(rounds, 1):
+            for name, way in ways.items():
+                program, *arguments = way(records, out)
+                usage, said = read([program, *arguments], env={**sandbox.variables, "TALENTDATA_PACED": "false"})
+                counts = list(said)
+                # These print how many records they had.
+                if program in (tools.scan, tools.c_scan) and counts != [records]:
+                    raise Failure(f"{name} had {counts} records, not {records}")
                 out.unlink(missing_ok=True)
-                print(f"{records} records, round {number + 1}, {name}: {usage}", file=sys.stderr)
-                rounds[-1][name] = usage
+                print(f"{records} records, round {number}, {name}: {usage}", file=sys.stderr)
+                usages[name] = usage
     return rounds
 
 
@@ -252,15 +236,15 @@ def peak(rounds, name):
 
 
 def throughput(tools, size):
-    export = lambda form: (lambda _, out: tools.export(form, out), False)
+    export = lambda form: (lambda _, out: tools.export(form, out))
     floor = "floor: read and discard the same bytes"
     ways = {
-        floor: (lambda records, _: [tools.floor, records], False),
-        "the same, and write them to a file": (lambda records, out: [tools.floor, records, out], False),
-        "scan from Rust, raw records": (lambda *_: [tools.scan, "records"], True),
-        "scan from C, raw records": (lambda *_: [tools.c_scan], True),
-        "scan from Rust, Arrow batches": (lambda *_: [tools.scan, "batches"], True),
-        "command line, JSON Lines to /dev/null": (lambda *_: tools.export("jsonl", "/dev/null"), False),
+        floor: lambda records, _: [tools.floor, records],
+        "the same, and write them to a file": lambda records, out: [tools.floor, records, out],
+        "scan from Rust, raw records": lambda *_: [tools.scan, "records"],
+        "scan from C, raw records": lambda *_: [tools.c_scan],
+        "scan from Rust, Arrow batches": lambda *_: [tools.scan, "batches"],
+        "command line, JSON Lines to /dev/null": lambda *_: tools.export("jsonl", "/dev/null"),
         "command line, JSON Lines": export("jsonl"),
         "command line, CSV": export("csv"),
         "command line, Arrow IPC": export("arrow"),
@@ -286,102 +270,12 @@ def throughput(tools, size):
     )
 
 
-# From Python: what reading costs beside the command line and beside an ordinary loop.
+# Keeping a mirror: what each step costs.
 
 
-def python(tools, size):
-    read = lambda way: (lambda _, out: tools.python("read.py", way, out), True)
-    ours, peer = "command line, Arrow IPC", "httpx and pydantic, one request after another"
-    ways = {
-        ours: (lambda _, out: tools.export("arrow", out), False),
-        "`to_arrow()`": read("arrow"),
-        "the scan as a stream of record batches": read("batches"),
-        "`export(path)`": read("parquet"),
-        "records as Python objects": read("records"),
-        peer: (lambda *_: tools.peer("modelled"), True),
-    }
-    rounds = take_turns(tools, size, ways, size.records)
-    titles = [
-        "Way",
-        "Records per second",
-        "CPU µs per record",
-        "Its CPU / the command line's (least to most)",
-        "The peer's CPU / its CPU (least to most)",
-        "Peak memory",
-    ]
-    rows = [
-        [
-            *costs(rounds, name, size.records),
-            spread(one[name].cpu / one[ours].cpu for one in rounds),
-            spread(one[peer].cpu / one[name].cpu for one in rounds),
-            f"{peak(rounds, name):.0f} MiB",
-        ]
-        for name in ways
-    ]
-    return (
-        f"{size.records:,} contacts from a service that counts nothing, by the wheel as `cargo build --release` makes it; medians "
-        f"of {size.rounds} rounds, in each of which every way had its turn. Processor time and memory are those of the whole "
-        f"process, the start of the interpreter and its imports included.\n\n{table(titles, rows)}"
-    )
-
-
-# Deletes that are reported of a list that changes while it is read, compared with what has really happened.
-
-#: The exit code of a sync whose scan is not proven complete; it is committed, too, and deletes nothing.
-NOT_PROVEN = 31
-DRIFTS = {
-    "two come and one goes after every fifth page": "every=5,inserts=2,deletes=1",
-    "one goes after every fifth page": "every=5,deletes=1",
-    "five of a piece go after every twentieth page, and three come": "every=20,inserts=3,bulk-deletes=5",
-}
-
-
-def deletes_by_sync(tools, variables, kept, number):
-    mirror = kept / "mirror.db"
-    sync = [tools.talentdata, "sync", "contacts", "--to", mirror, "--paced", "false"]
-    used = run(sync, codes=(0, NOT_PROVEN), env=variables, stdout=subprocess.DEVNULL)
-    changes = [tools.talentdata, "changes", "contacts", "--from", mirror, "--since", number, "--format", "jsonl"]
-    with (kept / "said").open("w+") as said:
-        run(changes, env=variables, stdout=said)
-        said.seek(0)
-        read = [json.loads(line) for line in said]
-    return [one["key"] for one in read if one["op"] == "delete"], used.cpu
-
-
-def deletes_by_difference(tools, variables, kept, _):
-    with (kept / "said").open("w+") as said:
-        used = run(tools.peer("difference", kept / "ids"), env=variables, stdout=said)
-        said.seek(0)
-        return [json.loads(line) for line in said], used.cpu
-
-
-def follow(tools, way, records, syncs, drift):
-    """Syncs so many times; the row of what was reported."""
-    options = {"policy": "unlimited", "records": f"contacts={records}", "drift": drift}
-    gone, before, known, told, wrong, cpu = set(), set(), set(), 0, 0, []
-    with Sandbox(tools, "--faults", **options) as sandbox, tempfile.TemporaryDirectory(dir=tools.scratch) as kept:
-
-        def logged(operation):
-            changes = sandbox.get("/__changes?list=contacts")["changes"]
-            return {one["key"] for one in changes if one["op"] == operation}
-
-        for number in range(syncs):
-            before = gone
-            deletes, seconds = way(tools, sandbox.variables, pathlib.Path(kept), number)
-            cpu.append(seconds)
-            gone = logged("delete")
-            told += len(deletes)
-            wrong += sum(one not in gone for one in deletes)
-            known |= gone & set(deletes)
-            # What was gone before it was ever seen cannot be reported.
-            known |= gone if number == 0 else set()
-        unreported = len(before - known - logged("insert"))
-    return [len(gone), told, wrong, unreported, f"{median(cpu):.2f}"]
-
-
-def upkeep(tools, records):
-    """What the steps of a mirror's life use; a hundredth of the list has changed before the last sync."""
-    options, rows = {"policy": "unlimited", "records": f"contacts={records}"}, []
+def syncs(tools, size):
+    rows = []
+    options = {"policy": "unlimited", "records": f"contacts={size.records}"}
     with Sandbox(tools, "--faults", **options) as sandbox, tempfile.TemporaryDirectory(dir=tools.scratch) as kept:
         mirror = pathlib.Path(kept, "mirror.db")
         sync = [tools.talentdata, "sync", "contacts", "--to", mirror, "--paced", "false"]
@@ -397,37 +291,22 @@ def upkeep(tools, records):
         }
         for name, command in steps.items():
             for change in ("update", "insert", "delete_first") if "1 %" in name else ():
-                sandbox.get("/__drift?list=contacts", {change: records // 300})
+                sandbox.get("/__drift?list=contacts", {change: size.records // 300})
             used = run(command, env=sandbox.variables, stdout=subprocess.DEVNULL)
             print(name, used, sep=", ", file=sys.stderr)
             rows.append([name, f"{used.cpu:.1f}", f"{used.wall:.1f}", f"{used.peak:.0f} MiB"])
-    return rows
-
-
-def syncs(tools, size):
-    records, count = size.records // 200, 4 * size.rounds
-    ways = {"talentdata, `sync`": deletes_by_sync, "offset paging and a set difference, httpx": deletes_by_difference}
-    titles = ["Way", "Deletes that happened", "Told", "Told falsely", "Untold", "CPU seconds per sync, median"]
-    text = (
-        f"{records:,} contacts that change while they are read, from a service that counts nothing; {count} syncs one after the "
-        "other, of which the first has nothing to compare with. What is told is compared with the log of the sandbox: a delete is "
-        "false if its record was not deleted by the end of the sync that tells it, and untold if it is of a record that was there "
-        "from the beginning, happened before the last sync began, and none has told it.\n"
-    )
-    for title, drift in DRIFTS.items():
-        rows = [[name, *follow(tools, way, records, count, drift)] for name, way in ways.items()]
-        print(drift, rows, file=sys.stderr)
-        text += f"\n### While {title}\n\n{table(titles, rows)}"
     titles = ["Step, each a process of its own", "CPU seconds", "Seconds", "Peak memory"]
-    return text + f"\n### What a mirror of {size.records:,} contacts costs\n\n{table(titles, upkeep(tools, size.records))}"
+    return (
+        f"{size.records:,} contacts from a service that counts nothing; a hundredth of the list has changed before the last "
+        f"sync.\n\n{table(titles, rows)}"
+    )
 
 
 SECTIONS = {
     "budget": ("Within the rate limit", budget),
     "shared": ("The budget shared", shared),
     "throughput": ("Without a rate limit", throughput),
-    "syncs": ("Deletes", syncs),
-    "python": ("From Python", python),
+    "syncs": ("A mirror", syncs),
 }
 
 HEAD = """`cargo xtask bench` makes these tables; the figures are from one machine with {cores} cores, and other work on it; each section \

@@ -1,7 +1,6 @@
 """Contacts in the ways of others: `peers.py WAY [ARGUMENT]`. Each way imports only what it needs, since its memory and processor
-time are measured. All but `limited`, `neighbour` and `generated` use httpx, one request after another."""
+time are measured."""
 
-import contextlib
 import json
 import os
 import random
@@ -35,32 +34,14 @@ class Rule:
         return True
 
 
-@contextlib.contextmanager
-def service(rule=None):
-    """Sends requests and gives responses, by the rule if there is one; it has logged in."""
-    import httpx
-
-    with httpx.Client(base_url=BASE_URL, timeout=60) as client:
-
-        def send(*request, **parts):
-            while True:
-                answer = client.request(*request, **parts)
-                if not rule or not rule.answered(answer.status_code, answer.headers):
-                    return answer.raise_for_status()
-
-        token = send("POST", "/v1/oauth/token", json=CREDENTIALS).json()["access_token"]
-        client.headers["authorization"] = f"Bearer {token}"
-        yield send
-
-
-def pages(send, parse=lambda answer: answer.json(), more=lambda page: page["pagination"]["hasMore"]):
-    """Each page of the contacts."""
+def pages(get):
+    """The contacts of each page."""
     offset, goes_on = 0, True
     while goes_on:
-        page = parse(send("GET", "/v1/contacts", params={"limit": PAGE, "offset": offset}))
-        yield page
+        page = get(limit=PAGE, offset=offset)
+        yield page["contacts"]
         offset += PAGE
-        goes_on = more(page)
+        goes_on = page["pagination"]["hasMore"]
 
 
 def write(contacts):
@@ -70,51 +51,21 @@ def write(contacts):
 
 def serial():
     """JSON Lines, written by hand by the documented rule."""
-    with service(Rule()) as send:
-        for page in pages(send):
-            write(page["contacts"])
+    import httpx
 
+    rule = Rule()
 
-def difference(path):
-    """Deletes by the plain way, as JSON, one a line: the ids of the list that was read before, kept in a file, and are no longer in it."""
-    with service() as send:
-        ids = {contact["id"] for page in pages(send) for contact in page["contacts"]}
-    if os.path.exists(path):
-        with open(path) as file:
-            for gone in sorted(set(json.load(file)) - ids):
-                print(json.dumps(gone))
-    with open(path, "w") as file:
-        json.dump(sorted(ids), file)
+    def send(*request, **parts):
+        while True:
+            answer = client.request(*request, **parts)
+            if not rule.answered(answer.status_code, answer.headers):
+                return answer.raise_for_status().json()
 
-
-def modelled():
-    """Objects of pydantic; prints how many. It keeps no rule of the service: it is for one that counts nothing."""
-    import pydantic
-
-    class Contact(pydantic.BaseModel):
-        model_config = pydantic.ConfigDict(extra="allow")
-        id: str
-        firstName: str
-        lastName: str
-        email: str
-
-    class Pagination(pydantic.BaseModel):
-        total: int
-        limit: int
-        offset: int
-        hasMore: bool
-
-    class Contacts(pydantic.BaseModel):
-        contacts: list[Contact]
-        pagination: Pagination
-
-    count = letters = 0
-    parse = lambda answer: Contacts.model_validate_json(answer.content)
-    with service() as send:
-        for page in pages(send, parse, lambda page: page.pagination.hasMore):
-            letters += sum(len(contact.firstName) + len(contact.email) for contact in page.contacts)
-            count += len(page.contacts)
-    print(count if letters else 0)
+    with httpx.Client(base_url=BASE_URL, timeout=60) as client:
+        token = send("POST", "/v1/oauth/token", json=CREDENTIALS)["access_token"]
+        client.headers["authorization"] = f"Bearer {token}"
+        for contacts in pages(lambda **params: send("GET", "/v1/contacts", params=params)):
+            write(contacts)
 
 
 def generated():
@@ -138,9 +89,8 @@ def generated():
     with Client(base_url=BASE_URL) as client:
         token = send(create_token, client=client, body=TokenRequest.from_dict(CREDENTIALS)).access_token
     with AuthenticatedClient(base_url=BASE_URL, token=token) as client:
-        get = lambda *_, params: send(list_contacts, client=client, **params)
-        for page in pages(get, lambda page: page, lambda page: page.pagination.has_more):
-            write(contact.to_dict() for contact in page.contacts)
+        for contacts in pages(lambda **params: send(list_contacts, client=client, **params).to_dict()):
+            write(contacts)
 
 
 async def limited(per_second="40", at_once=16, attempts=12):
@@ -197,10 +147,8 @@ async def neighbour(per_second=10, at_most=3000):
     print(json.dumps({"requests": len(statuses), "refused": statuses.count(429)}))
 
 
-way, *arguments = sys.argv[1:]
-if way in ("limited", "neighbour"):
+coroutine = globals()[sys.argv[1]](*sys.argv[2:])
+if coroutine:
     import asyncio
 
-    asyncio.run(globals()[way](*arguments))
-else:
-    globals()[way](*arguments)
+    asyncio.run(coroutine)

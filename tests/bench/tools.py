@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from dataclasses import dataclass
@@ -12,7 +13,8 @@ from dataclasses import dataclass
 BENCH = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(BENCH.parents[1] / "xtask/tools"))
 import commands  # noqa: E402
-from commands import ROOT, Failure, Valkey, environment, install, output, succeed, target, wheel, within  # noqa: E402, F401
+import dist  # noqa: E402
+from commands import ROOT, Failure, Valkey, build, environment, install, succeed, target, wheel, within  # noqa: E402, F401
 
 #: Longer than any program needs.
 LONGEST = 600.0
@@ -27,7 +29,7 @@ class Usage:
     peak: float
 
 
-def run(command, codes=(0,), longest=LONGEST, **options):
+def run(command, **options):
     """Runs a program to its end. Its memory is read while it runs, because the figure at the end is never less than its parent's."""
     started, peak = time.monotonic(), 0.0
     child = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, **options)
@@ -37,14 +39,22 @@ def run(command, codes=(0,), longest=LONGEST, **options):
         if ended:
             child.returncode = os.waitstatus_to_exitcode(status)
             break
-        if time.monotonic() - started > longest:
+        if time.monotonic() - started > LONGEST:
             child.kill()
             child.wait()
-            raise Failure(f"{command} took longer than {longest:.0f} s")
+            raise Failure(f"{command} took longer than {LONGEST:.0f} s")
         time.sleep(0.002)
-    if child.returncode not in codes:
+    if child.returncode:
         raise Failure(f"{command} ended with {child.returncode}")
     return Usage(used.ru_utime + used.ru_stime, time.monotonic() - started, peak or used.ru_maxrss / 1024)
+
+
+def read(command, **options):
+    """Runs a program; what it has used, and the lines of JSON that it has printed, one after the other."""
+    out = tempfile.TemporaryFile("w+")
+    usage = run(command, stdout=out, **options)
+    out.seek(0)
+    return usage, map(json.loads, out)
 
 
 def high_water_mark(process):
@@ -60,24 +70,16 @@ class Tools:
     """Programs and directories."""
 
     def __init__(self):
-        made = target()
-        self.scratch = made / "bench"
+        self.scratch = target() / "bench"
         self.scratch.mkdir(exist_ok=True)
-        release = made / "release"
-        packages = ["-p", "talentdata-cli", "-p", "talentdata-core", "-p", "talentdata-ffi-c"]
-        commands.build("--release", *packages, "--lib", "--bins", "--examples")
-        self.talentdata = release / "talentdata"
-        self.scan, self.floor = release / "examples/bench_scan", release / "examples/bench_floor"
-        self.c_scan = self.scratch / "scan"
-        library = release / "libtalentdata.so"
-        said = output("objdump", "-p", library)
-        soname = next((line.split()[1] for line in said.splitlines() if "SONAME" in line), library.name)
-        beside = self.scratch / soname
-        beside.unlink(missing_ok=True)
-        beside.symlink_to(library)
-        headers = ["-I", ROOT / "bindings/c/include"]
-        succeed("cc", "-O2", *headers, BENCH / "scan.c", "-o", self.c_scan, beside, f"-Wl,-rpath,{self.scratch}")
-        self.bin = environment(made / "bench-venv", BENCH / "requirements.txt")
+        packages = [f"--package=talentdata-{name}" for name in ("cli", "core", "columns", "ffi-c")]
+        made = build("--release", *packages, "--lib", "--bins", "--examples")
+        self.talentdata, self.scan, self.floor = made["talentdata"], made["bench_scan"], made["bench_floor"]
+        self.c_scan, prefix = self.scratch / "scan", self.scratch / "prefix"
+        dist.install(made, prefix)
+        flags = ["-O2", "-I", prefix / "include", "-L", prefix / "lib", f"-Wl,-rpath,{prefix}/lib", "-ltalentdata"]
+        succeed("cc", BENCH / "scan.c", "-o", self.c_scan, *flags)
+        self.bin = environment(target() / "bench-venv", BENCH / "requirements.txt")
         install(self.bin, wheel(self.bin, self.scratch / "wheel", "--profile", "release"))
         generate = ["generate", "--overwrite", "--meta", "none", "--path", "spec/openapi.json"]
         place = ["--config", BENCH / "generator.yaml", "--output-path", self.scratch / "generated_client"]

@@ -40,18 +40,9 @@ Usage: cargo xtask VERB
   dist python        wheel and source package, into target/dist/python
   docs               the manual as a site with a search, into target/docs
   bench              measure this client beside others, and write tests/bench/RESULTS.md
-  bench python       one section of it (sections: budget shared throughput syncs python)
-  bench --quick      measure less, and write nothing; bench python --quick does that for one section
+  bench shared       one section of it (sections: budget shared throughput syncs)
+  bench --quick      measure less, and write nothing; bench shared --quick does that for one section
 ";
-
-/// The tools in Python, by their verbs.
-const TOOLS: [(&str, &str); 5] = [
-    ("bench", "tests/bench/bench.py"),
-    ("dist", "xtask/tools/dist.py"),
-    ("docs", "xtask/tools/docs.py"),
-    ("test", "xtask/tools/test.py"),
-    ("tidy", "xtask/tools/tidy.py"),
-];
 
 /// What every verb returns: nothing, or the sentence to print.
 type Outcome = Result<(), String>;
@@ -67,7 +58,7 @@ fn main() -> ExitCode {
             outputs::dry_run(&root(), Path::new(file)).map(done)
         }
         ["generate", "--spec", file, "--headers", directory] => {
-            let spec = spec::Spec::load_file(&root(), Path::new(file), file);
+            let spec = outputs::load(&root(), Path::new(file));
             spec.and_then(|spec| outputs::headers(&spec, Path::new(directory)))
                 .map(done)
         }
@@ -77,10 +68,11 @@ fn main() -> ExitCode {
             print!("{USAGE}");
             Ok(ExitCode::SUCCESS)
         }
-        [verb, rest @ ..] => match TOOLS.iter().find(|(name, _)| name == verb) {
-            Some((_, program)) => tool(program, rest),
-            None => Err(format!("unknown verb: {}\n\n{USAGE}", words.join(" "))),
-        },
+        ["bench", rest @ ..] => tool("tests/bench/bench.py", rest),
+        [verb @ ("dist" | "docs" | "test" | "tidy"), rest @ ..] => {
+            tool(&format!("xtask/tools/{verb}.py"), rest)
+        }
+        _ => Err(format!("unknown verb: {}\n\n{USAGE}", words.join(" "))),
     };
     outcome.unwrap_or_else(|message| {
         eprintln!("{message}");

@@ -13,16 +13,9 @@ from commands import PYTHON_PROJECT, PYTHON_TESTS, ROOT, VERSION, Failure, build
 
 #: The number of the library's interface.
 SONAME = f"libtalentdata.so.{(ROOT / 'crates/ffi-c/abi').read_text().strip()}"
-#: What is installed beside the library and its headers; `.in` files have places for the version and for what a static link needs.
-FILES = {
-    "LICENSE-MIT": "share/doc/talentdata",
-    "LICENSE-APACHE": "share/doc/talentdata",
-    "bindings/c/share/talentdata.supp": "share/talentdata",
-    "bindings/c/cmake/talentdata-config.cmake.in": "lib/cmake/talentdata",
-    "bindings/c/cmake/talentdata-config-version.cmake.in": "lib/cmake/talentdata",
-    "bindings/c/cmake/talentdata.pc.in": "lib/pkgconfig",
-    "bindings/c/cmake/talentdata-static.pc.in": "lib/pkgconfig",
-}
+#: What is installed beside the library, its headers and the licences, laid out as it is installed; `.in` files have places for
+#: the version and for what a static link needs.
+LAYOUT = ROOT / "bindings/c/prefix"
 #: What the wheel and the source package have to hold, by the ends of names, and what only the makers of the package need.
 WHEEL = """talentdata/__init__.py talentdata/_talentdata.abi3.so talentdata/_talentdata.pyi talentdata/py.typed
     talentdata/pytest_plugin.py .dist-info/entry_points.txt .dist-info/licenses/LICENSE-APACHE
@@ -57,12 +50,14 @@ def install(made, prefix):
         "STATIC_LIBS": ";".join(flag[2:] for flag in libraries),
         "STATIC_FLAGS": " ".join(libraries),
     }
-    for name, place in FILES.items():
-        text = (ROOT / name).read_text()
+    files = {file: file.relative_to(LAYOUT).parent for file in LAYOUT.rglob("*") if file.is_file()}
+    files.update({ROOT / name: "share/doc/talentdata" for name in ("LICENSE-MIT", "LICENSE-APACHE")})
+    for file, place in files.items():
+        text = file.read_text()
         for mark, value in marks.items():
             text = text.replace(f"@{mark}@", value)
         (prefix / place).mkdir(parents=True, exist_ok=True)
-        (prefix / place / Path(name).name.removesuffix(".in")).write_text(text)
+        (prefix / place / file.name.removesuffix(".in")).write_text(text)
     print(f"installed libtalentdata {VERSION} into {prefix}", flush=True)
 
 

@@ -52,8 +52,8 @@ def python():
     bare = environment(target() / "python/bare")
     install(bare, made)
     succeed(bare / "python", "-c", BARE, env=within(bare))
-    # Not `python -m pytest`, which would put the sources before the installed package.
-    pytest = [programs / "pytest", "-q", "-n", "auto"]
+    # Not `python -m pytest`, which would put the sources before the installed package. Many tests wait for most of their time.
+    pytest = [programs / "pytest", "-q", "-n", 2 * (os.cpu_count() or 1)]
     succeed(*pytest, cwd=PYTHON_PROJECT / "tests", env={**within(programs), **servers()})
 
 

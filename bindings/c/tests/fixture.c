@@ -1,9 +1,8 @@
-/* What the C tests share: checks, handles of every type, poisoned slots, and a service that answers with prepared text. */
+/* What the C tests share: checks, handles of every type, poisoned slots, and a service that is silent. */
 #define _POSIX_C_SOURCE 200809L
 #include "fixture.h"
 
 #include <arpa/inet.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -169,67 +168,14 @@ talentdata_options *options_with(const char *first, ...) {
   return options;
 }
 
-struct service {
-  int listener;
-  char url[64];
-  service_page page;
-  pthread_t thread;
-};
-
-/* Requests and responses are small: one read takes one, and one write gives one. */
-static void *serve(void *argument) {
-  static const char *token = "{\"access_token\":\"prepared-token\",\"token_type\":\"Bearer\",\"expires_in\":3600}";
-  struct service *service = argument;
-  char request[8192], response[8192];
-  for (int connection; (connection = accept(service->listener, NULL, NULL)) >= 0; close(connection)) {
-    const ssize_t count = read(connection, request, sizeof request - 1);
-    if (count <= 0) continue;
-    request[count] = 0;
-    const char *offset = strstr(request, "offset=");
-    const char *body = strncmp(request, "POST", 4) ? service->page(offset ? strtoul(offset + 7, NULL, 10) : 0) : token;
-    snprintf(response, sizeof response,
-             "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s",
-             body ? "200 OK" : "404 Not Found", body ? strlen(body) : 0, body ? body : "");
-    (void)!send(connection, response, strlen(response), MSG_NOSIGNAL);
-    /* Until the client has closed it, or it would be reset. */
-    shutdown(connection, SHUT_WR);
-    while (read(connection, request, sizeof request) > 0) {}
-  }
-  return NULL;
-}
-
-/* A socket that listens at this machine, and its URL. */
-static int listening(char *url, size_t size) {
+int silent_service(talentdata_client **client) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
   socklen_t length = sizeof address;
+  char url[64];
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
   CHECK(bind(listener, (struct sockaddr *)&address, length) == 0 && listen(listener, 64) == 0);
   getsockname(listener, (struct sockaddr *)&address, &length);
-  snprintf(url, size, "http://127.0.0.1:%d", ntohs(address.sin_port));
-  return listener;
-}
-
-struct service *service_start(service_page page) {
-  struct service *service = calloc(1, sizeof *service);
-  service->page = page;
-  service->listener = listening(service->url, sizeof service->url);
-  pthread_create(&service->thread, NULL, serve, service);
-  return service;
-}
-
-const char *service_url(const struct service *service) { return service->url; }
-
-void service_stop(struct service *service) {
-  /* Wakes the thread up. */
-  shutdown(service->listener, SHUT_RDWR);
-  pthread_join(service->thread, NULL);
-  close(service->listener);
-  free(service);
-}
-
-int silent_service(talentdata_client **client) {
-  char url[64];
-  const int listener = listening(url, sizeof url);
+  snprintf(url, sizeof url, "http://127.0.0.1:%d", ntohs(address.sin_port));
   *client = client_with("base_url", url);
   return listener;
 }

@@ -1,4 +1,4 @@
-/* What the C tests share: checks, handles of every type, poisoned slots, and a service that answers with prepared text. */
+/* What the C tests share: checks, handles of every type, poisoned slots, and a service that is silent. */
 #ifndef FIXTURE_H
 #define FIXTURE_H
 
@@ -57,14 +57,6 @@ talentdata_client *client_with(const char *setting, const char *value);
 /* Options with names and values, up to a NULL. */
 talentdata_options *options_with(const char *first, ...);
 
-/* A service within the program: the response to a request for a list at an offset; NULL for a status of 404. */
-typedef const char *(*service_page)(unsigned long offset);
-struct service;
-struct service *service_start(service_page page);
-/* Its address; valid until it is stopped. */
-const char *service_url(const struct service *service);
-/* Stops it, after the client and its scans were freed. */
-void service_stop(struct service *service);
 /* A service that takes connections and never answers, and a client of it: once it has taken one, a call is under way. */
 int silent_service(talentdata_client **client);
 

@@ -11,12 +11,13 @@ import sys
 import tempfile
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[2]
+ROOT = Path(__file__).parents[3]
+sys.path += [str(ROOT / "tests/cases"), str(ROOT / "xtask/tools")]
+from commands import Sandbox  # noqa: E402
+
 PREFIX = Path(os.environ["PREFIX"])
 CONTACTS = int(os.environ["CONTACTS"])
 CC, CXX = os.environ["CC"], os.environ["CXX"]
@@ -66,20 +67,39 @@ def symbols() -> None:
         run(*compiler, *WARNINGS, "-I", PREFIX / "include", "-fsyntax-only", "-", input=include)
 
 
+HEADS = {
+    "c": "#include <talentdata.h>\nvoid use(talentdata_client *client, const talentdata_scan *scan);\n"
+    "void use(talentdata_client *client, const talentdata_scan *scan) { (void)client, (void)scan;\n",
+    "c++": "#include <talentdata.hpp>\nnamespace td = talentdata;\n"
+    "void use(td::client &client, td::scan<td::contact> &scan) { (void)client, (void)scan;\n",
+}
+#: Mistakes that must draw a warning in C or an error in C++, with words of it.
+MISTAKES = [
+    ("c", "talentdata_client_new(NULL, &client);", "ignoring return value of"),
+    ("c", "talentdata_scan_cancel(scan);", "discards"),
+    ("c", "talentdata_scan *a; (void)!talentdata_client_list(client, TALENTDATA_FORMAT_CSV, NULL, &a);", "incompatible"),
+    ("c", "bool text; (void)!talentdata_contact_email(NULL, &text);", "incompatible pointer type"),
+    ("c++", "client.try_version();", "nodiscard"),
+    ("c++", "auto copy = scan;", "deleted"),
+    ("c++", "const talentdata_scan *raw = nullptr; talentdata_scan_cancel(raw);", "const talentdata_scan"),
+    ("c++", "(void)client.list(TALENTDATA_FORMAT_CSV);", "no matching"),
+    ("c++", "talentdata_job_run(nullptr, nullptr);", "talentdata_job_run"),
+    ("c++", '(void)client.export_job(td::contacts, "a.csv", {2});', "options"),
+]
+
+
 def misuse() -> None:
-    """Each mistake of a file fails to compile, with the words beside its number: `#elif MISUSE == 2 // words`."""
-    for name, compiler, standard in [("refused.c", CC, "c11"), ("refused.cpp", CXX, "c++17")]:
-        mistakes = re.findall(r"if MISUSE == (\d+) +(?://|/\*) *(.*?) *(?:\*/)?$", (HERE / name).read_text(), re.M)
-        assert mistakes
+    """Each mistake fails to compile, and without it the same function compiles."""
 
-        def compiled(number: str) -> subprocess.CompletedProcess[str]:
-            flags = [f"-std={standard}", f"-DMISUSE={number}", "-I", PREFIX / "include", "-c", "-o", "/dev/null"]
-            return run(compiler, *WARNINGS, *flags, HERE / name, check=False)
+    def compiled(language: str, code: str) -> subprocess.CompletedProcess[str]:
+        compiler = [CC, "-x", "c", "-std=c11"] if language == "c" else [CXX, "-x", "c++", "-std=c++17"]
+        flags = ["-I", PREFIX / "include", "-c", "-o", "/dev/null", "-"]
+        return run(*compiler, *WARNINGS, *flags, input=f"{HEADS[language]}{code}\n}}\n", check=False)
 
-        assert compiled("0").returncode == 0, compiled("0").stderr
-        for number, words in mistakes:
-            said = compiled(number)
-            assert said.returncode != 0 and words in said.stderr, f"{name} as {standard}, {number}: {words!r} not in {said.stderr}"
+    for language, code, words in MISTAKES:
+        assert compiled(language, "").returncode == 0, compiled(language, "").stderr
+        said = compiled(language, code)
+        assert said.returncode != 0 and words in said.stderr, f"{code}: {words!r} not in {said.stderr}"
 
 
 def pkg_config_flags() -> None:
@@ -120,27 +140,36 @@ def readme() -> None:
         assert "Auth" in said, said
 
 
-@contextmanager
-def sandbox(*arguments: str) -> Iterator[dict[str, str]]:
-    command = [os.environ["TALENTDATA"], "sandbox", "--until-stdin-closes", *arguments]
-    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert child.stdout
-    try:
-        yield json.loads(child.stdout.readline())
-    finally:
-        child.kill()
-        child.wait()
-        child.stdout.close()
+def set_rules(service: Sandbox, rules: list[Any]) -> None:
+    headers = {"content-type": "application/json"}
+    request = urllib.request.Request(f"{service.base_url}/__faults", json.dumps({"rules": rules}).encode(), headers)
+    urllib.request.urlopen(request).close()
 
 
-def invited(service: dict[str, str]) -> dict[str, str]:
-    settings = {f"TALENTDATA_{name.upper()}": service[name] for name in ("base_url", "client_id", "client_secret")}
-    return {**os.environ, **settings}
+#: Values of every kind in one record, whose second member named level counts.
+VALUES = r'''{"tasks":[{"id":"1","count":9007199254740993,"share":0.25,"big":1e400,"open":true,"none":null,
+"skills":[{"name":"C\u002b\u002b","level":3},{"name":"Rust","level":-4,"level":4}],"empty":[],
+"a/b":{"~":"x"}}],"pagination":{"total":1,"limit":100,"offset":0,"hasMore":false}}'''
+TWO_OF_FOUR = {"roles": [{"id": "1"}, {"id": "2"}], "pagination": {"total": 4, "limit": 2, "offset": 0, "hasMore": True}}
+RULES = [
+    {"match": {"path": "/v1/ja/tasks"}, "reply": {"body": VALUES}},
+    {"match": {"path": "/v1/taxonomy/roles", "nth": 1}, "reply": {"body": TWO_OF_FOUR}},
+    {"match": {"path": "/v1/taxonomy/roles"}, "reply": {"status": 404}},
+    {"match": {"path": "/v1/ja/departments", "nth": 2}, "reply": {"delay_ms": 600_000}},
+]
+
+
+def served(*command: str) -> None:
+    """A program runs with a sandbox of its own, which answers some requests as RULES says."""
+    records = [f"--records=contacts={CONTACTS}", "--records=ja_departments=19"]
+    with Sandbox(os.environ["TALENTDATA"], "--faults", "--policy=unlimited", *records) as service:
+        set_rules(service, RULES)
+        done = subprocess.run(command, env=service.variables)
+    sys.exit(done.returncode)
 
 
 def cases(program: str) -> None:
     """Every case of tests/cases, each on a sandbox of its own."""
-    sys.path.insert(0, str(ROOT / "tests/cases"))
     import cases
 
     def check(name: str) -> str | None:
@@ -163,16 +192,14 @@ def check_case(program: str, cases: Any, name: str) -> None:
     arguments += [f"--max-limit={options['max_limit']}"] if "max_limit" in options else []
     arguments += [f"--token-lifetime={options['token_lifetime_s']}"] if "token_lifetime_s" in options else []
     arguments += ["--gzip"] if options.get("gzip") else []
-    with sandbox(*arguments) as service:
-        body = json.dumps({"rules": case["rules"]}).encode()
-        headers = {"content-type": "application/json"}
-        urllib.request.urlopen(urllib.request.Request(f"{service['base_url']}/__faults", body, headers)).close()
-        secret = settings.pop("client_secret", service["client_secret"])
-        environment = {**invited(service), "TALENTDATA_CLIENT_SECRET": secret}
+    with Sandbox(os.environ["TALENTDATA"], *arguments) as service:
+        set_rules(service, case["rules"])
+        secret = settings.pop("client_secret", service.variables["TALENTDATA_CLIENT_SECRET"])
+        environment = {**service.variables, "TALENTDATA_CLIENT_SECRET": secret}
         flags = [f"--{name.replace('attempt_s', 'attempt_timeout')}={value}" for name, value in settings.items()]
         done = run(program, *flags, *words(case["do"]), env=environment, check=False)
         assert done.returncode == 0, f"the program ended with {done.returncode}: {done.stderr}"
-        with urllib.request.urlopen(f"{service['base_url']}/__stats") as response:
+        with urllib.request.urlopen(f"{service.base_url}/__stats") as response:
             requests = json.load(response)["requests_by_path"]
     cases.compare(expect, json.loads(done.stdout), requests, secret, done.stdout + done.stderr)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
+from support import assert_whole
 
 import talentdata
 import talentdata.spark
@@ -79,9 +80,6 @@ def test_a_worker_dies_while_the_list_changes(spark, mark, tmp_path):
         stats = sandbox.stats()
     assert mark.read_text() == "died"
     assert stats["limited"] == 0 and stats["requests"] > RECORDS / 100
-    inserted = {change["key"] for change in changes if change["op"] == "insert"}
-    deleted = {change["key"] for change in changes if change["op"] == "delete"}
-    assert len(deleted) > 200 and len(set(delivered)) == len(delivered)
-    assert len(set(delivered) - inserted - deleted) == RECORDS - len(deleted - inserted)
+    assert_whole(delivered, changes, count=RECORDS, deletes=200)
     [receipt] = talentdata.spark.receipts(kept)
     assert receipt.completeness == "proven" and receipt.records == len(delivered)

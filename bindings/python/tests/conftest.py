@@ -1,8 +1,8 @@
-"""What the tests share: a sandbox, clients of it, and a way to set its fault rules."""
+"""What the tests share: a sandbox that takes fault rules, and clients of it."""
 
 from __future__ import annotations
 
-import os
+import asyncio
 import signal
 from collections.abc import Callable, Iterator
 
@@ -23,9 +23,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place.get(item.path.stem, len(place)))
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Many tests wait for most of their time."""
-    return 2 * (os.cpu_count() or 1)
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """A test that is a coroutine runs in an event loop of its own."""
+    if not asyncio.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}))
+    return True
 
 
 @pytest.fixture
@@ -44,9 +48,11 @@ def client(sandbox: talentdata.Sandbox) -> Iterator[talentdata.Client]:
 
 
 @pytest.fixture
-def faults(sandbox: talentdata.Sandbox) -> Callable[..., None]:
-    """Sets fault rules: dicts of `match` and `reply`."""
-    return sandbox.set_faults
+def async_client(sandbox: talentdata.Sandbox) -> Iterator[talentdata.AsyncClient]:
+    """An async client of the sandbox, which sends at once."""
+    client = sandbox.async_client(paced=False)
+    yield client
+    client._close()
 
 
 @pytest.fixture

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import socket
+import pathlib
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import talentdata
 
@@ -24,19 +22,17 @@ def until(condition) -> None:
         time.sleep(0.005)
 
 
-@contextmanager
-def server() -> Iterator[str]:
-    """The URL of a Valkey server; `cargo xtask test python` says where its program is."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    program = os.environ["TALENTDATA_VALKEY_SERVER"]
-    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
-        try:
-            assert any("Ready to accept connections" in line for line in running.stdout)
-            yield f"redis://127.0.0.1:{port}"
-        finally:
-            running.kill()
+def kept(path) -> bool:
+    """Whether an unfinished export has records that it can continue from."""
+    checkpoint = pathlib.Path(f"{path}.part", "checkpoint")
+    return checkpoint.exists() and '"progress":null' not in checkpoint.read_text(encoding="utf-8")
+
+
+def assert_whole(delivered: list[str], changes: list, count: int, deletes: int) -> None:
+    """Every record of a list that had so many, and had more deletes than this meanwhile, was delivered exactly once."""
+    inserted, deleted = ({change["key"] for change in changes if change["op"] == op} for op in ("insert", "delete"))
+    assert len(deleted) > deletes and len(set(delivered)) == len(delivered)
+    assert len(set(delivered) - inserted - deleted) == count - len(deleted - inserted)
 
 
 def variables(sandbox: talentdata.Sandbox) -> dict[str, str]:

@@ -1,7 +1,6 @@
-"""The async client: the same names, awaited; cancellation; several loops."""
+"""The async client: its verbs, awaited; cancellation; several loops."""
 
 import asyncio
-import inspect
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -12,74 +11,44 @@ import talentdata
 LATE = {"match": {"path": "/v1/version", "nth": 1}, "reply": {"delay_ms": 30_000}}
 
 
-def run(sandbox, work):
-    async def main():
-        async with sandbox.async_client(paced=False) as client:
-            return await work(client)
-
-    return asyncio.run(main())
-
-
-def test_the_names_are_those_of_the_blocking_client():
-    def public(cls):
-        return {name for name in dir(cls) if not name.startswith("_")}
-
-    for name in ("Client", "Resource", "Scan"):
-        blocking, waiting = getattr(talentdata, name), getattr(talentdata, f"Async{name}")
-        assert public(blocking) == public(waiting)
-        for name in public(blocking):
-            pair = getattr(blocking, name), getattr(waiting, name)
-            if all(map(inspect.isfunction, pair)):
-                one, other = (list(inspect.signature(verb).parameters.values()) for verb in pair)
-                assert [(p.name, p.default) for p in one] == [(p.name, p.default) for p in other], name
+async def test_cancellation_stops_the_call_and_leaves_the_client_usable(sandbox, async_client):
+    sandbox.set_faults(LATE)
+    call = asyncio.create_task(async_client.version())
+    await asyncio.to_thread(until, lambda: sandbox.stats()["requests"] > 0)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    sandbox.set_faults(LATE)
+    with pytest.raises(asyncio.TimeoutError):
+        await asyncio.wait_for(async_client.version(), 0.2)
+    assert (await async_client.version()).version == "1.8.2"
 
 
-def test_cancellation_stops_the_call_and_leaves_the_client_usable(sandbox, faults):
-    async def work(client):
-        faults(LATE)
-        call = asyncio.create_task(client.version())
-        await asyncio.to_thread(until, lambda: sandbox.stats()["requests"] > 0)
-        call.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await call
-        faults(LATE)
-        with pytest.raises(asyncio.TimeoutError):
-            await asyncio.wait_for(client.version(), 0.2)
-        return await client.version()
+async def test_a_cancelled_scan_loses_nothing(sandbox, async_client):
+    sandbox.set_faults({"match": {"path": "/v1/contacts", "nth": 3}, "reply": {"delay_ms": 600}})
+    records, ids, cancelled = aiter(async_client.contacts.list()), [], 0
 
-    assert run(sandbox, work).version == "1.8.2"
+    async def read():
+        async for contact in records:
+            ids.append(contact.id)
+        return True
 
-
-def test_a_cancelled_scan_loses_nothing(sandbox, faults):
-    faults({"match": {"path": "/v1/contacts", "nth": 3}, "reply": {"delay_ms": 600}})
-
-    async def work(client):
-        records, ids, cancelled = aiter(client.contacts.list()), [], 0
-
-        async def read():
-            async for contact in records:
-                ids.append(contact.id)
-            return True
-
-        while True:
-            try:
-                if await asyncio.wait_for(read(), 0.1):
-                    return ids, cancelled
-            except asyncio.TimeoutError:
-                cancelled += 1
-
-    ids, cancelled = run(sandbox, work)
+    while True:
+        try:
+            if await asyncio.wait_for(read(), 0.1):
+                break
+        except asyncio.TimeoutError:
+            cancelled += 1
     assert cancelled > 0 and len(ids) == len(set(ids)) == 450
 
 
-def test_a_frame_after_a_timeout_has_all_rows():
+async def test_a_frame_after_a_timeout_has_all_rows():
     with talentdata.Sandbox(records={"contacts": 9000}, policy="unlimited", faults=True) as sandbox:
         # Behind the first batch of 4,096 rows.
         sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 60}, "reply": {"delay_ms": 600_000}})
-
-        async def work(client):
-            # A page that hangs is asked for again.
-            scan = client.with_options(attempt_timeout=0.5, max_attempts=20).contacts.list()
+        # A page that hangs is asked for again.
+        async with sandbox.async_client(paced=False, attempt_timeout=0.5, max_attempts=20) as client:
+            scan = client.contacts.list()
             with pytest.raises(asyncio.TimeoutError):
                 task = asyncio.ensure_future(scan.to_pandas())
                 while scan._scan.progress()[0] < 4096:
@@ -87,20 +56,17 @@ def test_a_frame_after_a_timeout_has_all_rows():
                 await asyncio.wait_for(task, 0.01)
             assert (scan.receipt.records, scan.receipt.completeness) == (0, "unfinished")
             sandbox.set_faults()
-            return len(await scan.to_pandas()), scan.receipt
-
-        rows, receipt = run(sandbox, work)
-    assert (rows, receipt.records, receipt.completeness) == (9000, 9000, "proven")
+            assert len(await scan.to_pandas()) == 9000
+            assert (scan.receipt.records, scan.receipt.completeness) == (9000, "proven")
 
 
-def test_several_loops_share_a_client(sandbox):
-    client = sandbox.async_client()
+def test_several_loops_share_a_client(async_client):
     with pytest.raises(RuntimeError, match="no running event loop"):
-        client._call("getVersion", None, None)
+        async_client._call("getVersion", None, None)
 
     async def work():
         version, check, page = await asyncio.gather(
-            client.version(), client.check_version("1.8.2", ["taxonomy"]), client.pools.page(limit=2)
+            async_client.version(), async_client.check_version("1.8.2", ["taxonomy"]), async_client.pools.page(limit=2)
         )
         return version.version, check.compatible, len(page)
 
@@ -108,32 +74,23 @@ def test_several_loops_share_a_client(sandbox):
         assert list(threads.map(lambda _: asyncio.run(work()), range(4))) == [("1.8.2", True, 2)] * 4
 
 
-def test_the_verbs_of_a_client(sandbox, faults, tmp_path):
-    async def read(client):
-        scan = client.contacts.list(page_size=5)
-        records = aiter(scan)
-        first = (await anext(records)).id
-        with pytest.raises(talentdata.InvalidArgumentError, match=r"aiter\(scan\)"):
-            await anext(aiter(scan))
+async def test_the_verbs_of_a_client(async_client):
+    scan = async_client.contacts.list(page_size=5)
+    records = aiter(scan)
+    first = (await anext(records)).id
+    with pytest.raises(talentdata.InvalidArgumentError, match=r"aiter\(scan\)"):
+        await anext(aiter(scan))
 
-        async def rest():
-            return [contact.id async for contact in records]
+    async def rest():
+        return [contact.id async for contact in records]
 
-        # Tasks share the iterator.
-        ids = sum(await asyncio.gather(*(rest() for _ in range(5))), [first])
-        assert len(set(ids)) == len(ids) == scan.receipt.records == 450 and scan.receipt.completeness == "proven"
-        async with client.pools.list() as pools:
-            assert len([pool async for pool in pools]) == 3
-        for verb in ("to_arrow", "to_polars", "to_pandas"):
-            assert len(await getattr(client.contacts.list(), verb)()) == 450
-        assert (await client.contacts.export(tmp_path / "contacts.parquet")).records == 450
-        faults({"match": {"path": "/v1/contacts"}, "reply": {"status": 404}})
-        with pytest.raises(talentdata.NotFoundError):
-            await client.contacts.page()
-        with pytest.raises(talentdata.NotFoundError):
-            [contact async for contact in client.contacts.list()]
-        await client.close()
-        with pytest.raises(talentdata.ClosedError):
-            await client.version()
-
-    run(sandbox, read)
+    # Tasks share the iterator.
+    ids = sum(await asyncio.gather(*(rest() for _ in range(5))), [first])
+    assert len(set(ids)) == len(ids) == scan.receipt.records == 450 and scan.receipt.completeness == "proven"
+    async with async_client.pools.list() as pools:
+        assert len([pool async for pool in pools]) == 3
+    for verb in ("to_arrow", "to_polars", "to_pandas"):
+        assert len(await getattr(async_client.contacts.list(), verb)()) == 450
+    await async_client.close()
+    with pytest.raises(talentdata.ClosedError):
+        await async_client.version()

@@ -28,8 +28,8 @@ def test_settings_come_from_the_environment_and_from_a_profile(sandbox, environm
         talentdata.Client(profile="nosuch")
 
 
-def test_with_options_changes_only_what_is_named(client, faults):
-    faults({"match": {"path": "/v1/version"}, "reply": {"status": 503}})
+def test_with_options_changes_only_what_is_named(client, sandbox):
+    sandbox.set_faults({"match": {"path": "/v1/version"}, "reply": {"status": 503}})
     for attempts in (1, 2):
         other = client.with_options(max_attempts=attempts)
         assert (other.base_url, other.client_id) == (client.base_url, client.client_id)
@@ -38,17 +38,13 @@ def test_with_options_changes_only_what_is_named(client, faults):
         assert caught.value.attempts == attempts
 
 
-def test_close_ends_the_calls_of_other_threads_and_tasks(sandbox, client, faults):
-    faults({"match": {"path": "/v1/version"}, "reply": {"delay_ms": 600_000}})
-
-    async def main():
-        async with sandbox.async_client() as client:
-            call = asyncio.create_task(client.version())
-            await asyncio.to_thread(until, lambda: sandbox.stats()["requests"] == 1)
-        with pytest.raises(talentdata.ClosedError, match="closed"):
-            await call
-
-    asyncio.run(main())
+async def test_close_ends_the_calls_of_other_threads_and_tasks(sandbox, client):
+    sandbox.set_faults({"match": {"path": "/v1/version"}, "reply": {"delay_ms": 600_000}})
+    async with sandbox.async_client() as other:
+        call = asyncio.create_task(other.version())
+        await asyncio.to_thread(until, lambda: sandbox.stats()["requests"] == 1)
+    with pytest.raises(talentdata.ClosedError, match="closed"):
+        await call
     with ThreadPoolExecutor() as threads:
         call = threads.submit(client.version)
         until(lambda: sandbox.stats()["requests"] == 2)
@@ -71,15 +67,12 @@ def test_close_lets_scans_go_on(sandbox):
     assert fresh.to_arrow().num_rows == 450
 
 
-def test_a_defect_in_rust_is_an_exception_and_the_client_stays_usable(client, sandbox):
-    async def main():
-        async with sandbox.async_client() as client:
-            await client._defect()
-
-    for use in (client._defect, lambda: asyncio.run(main())):
-        with pytest.raises(talentdata.InternalError, match="on purpose"):
-            use()
-    assert client.version().version == "1.8.2"
+async def test_a_defect_in_rust_is_an_exception_and_the_client_stays_usable(client, async_client):
+    with pytest.raises(talentdata.InternalError, match="on purpose"):
+        client._defect()
+    with pytest.raises(talentdata.InternalError, match="on purpose"):
+        await async_client._defect()
+    assert client.version().version == (await async_client.version()).version == "1.8.2"
 
 
 def test_a_refused_secret_is_in_no_frame_of_the_traceback():
@@ -89,13 +82,13 @@ def test_a_refused_secret_is_in_no_frame_of_the_traceback():
     assert "client_secret" in (said := python(code)) and CANARY not in said
 
 
-def test_secrets_are_in_no_log_no_display_and_no_traceback(sandbox, client, faults, caplog):
+def test_secrets_are_in_no_log_no_display_and_no_traceback(sandbox, client, caplog):
     formatters = pytest.importorskip("IPython.core.formatters")
     logging.getLogger("user").error("%r %s", client, client)
     shown = [caplog.text, *(str(getattr(client, name)) for name in dir(client))]
     for thing in (client, sandbox, client.contacts, client.contacts.list(), client.contacts.page(limit=2), client.contacts.plan()):
         shown += [repr(thing), str(thing), *map(str, formatters.DisplayFormatter().format(thing)[0].values())]
-    faults({"match": {"path": "/v1/oauth/token/permissions"}, "reply": {"status": 403, "body": {"secret": sandbox.client_secret}}})
+    sandbox.set_faults({"match": {"path": "/v1/oauth/token/permissions"}, "reply": {"status": 403, "body": {"secret": sandbox.client_secret}}})
     with pytest.raises(talentdata.ForbiddenError) as caught:
         client.permissions()
     # With the local variables of every frame.

@@ -126,6 +126,5 @@ def test_a_schema_of_pyarrow_or_of_a_file_is_pinned(client, tmp_path):
 
 def test_columns_of_json_and_a_limit(client):
     table = client.contacts.list(columns="json", limit=120).to_arrow()
-    assert {kind(field.type) for field in table.schema} <= {"string", "double", "uint64", "int64", "bool"}
     assert table.num_rows == 120 and json.loads(table["location"][0].as_py())["city"]
     assert [len(list(client.pools.list(limit=limit))) for limit in (0, 2, 100)] == [0, 2, 3]

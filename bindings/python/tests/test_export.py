@@ -5,6 +5,7 @@ import json
 
 import pytest
 from pyarrow import csv, ipc, parquet
+from support import kept
 
 import talentdata
 
@@ -20,17 +21,12 @@ SLOW = {"match": {"path": "/v1/contacts", "from": 2}, "reply": {"delay_ms": 600_
 
 
 @pytest.mark.parametrize("kind", READ)
-def test_the_format_is_named_or_that_of_the_extension(client, sandbox, tmp_path, kind, capsys):
+async def test_the_format_is_named_or_that_of_the_extension(client, async_client, tmp_path, kind, capsys):
     path, named = tmp_path / f"contacts.{kind}", tmp_path / "contacts.data"
     receipt = client.contacts.export(path, progress=True)
     assert "450/450" in capsys.readouterr().err
     assert (receipt.resource, receipt.records, receipt.completeness) == ("contacts", 450, "proven")
-
-    async def main():
-        async with sandbox.async_client() as client:
-            await client.contacts.export(str(named), format=kind)
-
-    asyncio.run(main())
+    await async_client.contacts.export(str(named), format=kind)
     assert READ[kind](path) == READ[kind](named) == [contact.id for contact in client.contacts.list()]
     assert capsys.readouterr().err == ""  # standard error is no terminal here
     found = talentdata.verify(path, receipt)
@@ -45,46 +41,42 @@ def test_the_format_is_named_or_that_of_the_extension(client, sandbox, tmp_path,
     assert {file.name for file in tmp_path.iterdir()} == {path.name, named.name, saved.name}
 
 
-def test_a_task_that_is_cancelled_is_resumed(sandbox, tmp_path):
+async def test_a_task_that_is_cancelled_is_resumed(sandbox, async_client, tmp_path):
     path = tmp_path / "contacts.csv"
-
-    async def main():
-        async with sandbox.async_client() as client:
-            # The columns are decided already, so that the first page is written when it comes.
-            schema = await client.contacts.schema()
-            sandbox.set_faults(SLOW)
-            task = asyncio.create_task(client.contacts.export(path, schema=schema))
-            # Until the first page is written and synced.
-            checkpoint = tmp_path / "contacts.csv.part" / "checkpoint"
-            while not checkpoint.exists() or '"progress":null' in checkpoint.read_text():
-                await asyncio.sleep(0.005)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError) as caught:
-                await task
-            assert isinstance(caught.value.__cause__, talentdata.CancelledError)
-            assert "call export() again with resume=True" in str(caught.value.__cause__)
-            sandbox.set_faults()
-            # What was cancelled ends on another thread.
-            while True:
-                try:
-                    return await client.contacts.export(path, schema=schema, resume=True)
-                except talentdata.IoError as error:
-                    assert "another export" in str(error)
-
-    assert asyncio.run(main()).records == 450
+    # The columns are decided already, so that the first page is written when it comes.
+    schema = await async_client.contacts.schema()
+    sandbox.set_faults(SLOW)
+    task = asyncio.create_task(async_client.contacts.export(path, schema=schema))
+    # Until the first page is written and synced.
+    while not kept(path):
+        await asyncio.sleep(0.005)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError) as caught:
+        await task
+    assert isinstance(caught.value.__cause__, talentdata.CancelledError)
+    assert "call export() again with resume=True" in str(caught.value.__cause__)
+    sandbox.set_faults()
+    # What was cancelled ends on another thread.
+    while True:
+        try:
+            receipt = await async_client.contacts.export(path, schema=schema, resume=True)
+            break
+        except talentdata.IoError as error:
+            assert "another export" in str(error)
+    assert receipt.records == 450
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
-def test_a_progress_bar_that_fails_ends_the_export(client, faults, tmp_path, monkeypatch):
+def test_a_progress_bar_that_fails_ends_the_export(client, sandbox, tmp_path, monkeypatch):
     from tqdm.auto import tqdm
 
-    faults(SLOW)
+    sandbox.set_faults(SLOW)
     path = tmp_path / "contacts.parquet"
     with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
         patch.setattr(tqdm, "update", lambda *_: 1 / 0)
         client.contacts.export(path, progress=True, page_size=10)
     assert not path.exists()
-    faults()
+    sandbox.set_faults()
     # The unfinished export is replaced.
     assert client.contacts.export(path).records == 450
     assert [file.name for file in tmp_path.iterdir()] == ["contacts.parquet"]

@@ -1,4 +1,4 @@
-"""Data frames: each library takes the columns, and nothing is lost or taken for whole on the way."""
+"""Data frames: each library takes the columns, and nothing is lost or taken for whole on the way; lazy frames of Polars."""
 
 import duckdb
 import pandas
@@ -81,14 +81,16 @@ def test_a_stream_is_read_once(client):
         pyarrow.table(scan)
 
 
-def test_a_stream_that_has_failed_stays_failed(client, faults):
-    faults({"match": {"path": "/v1/contacts", "from": 3}, "reply": {"status": 403}})
+def stays_failed(reader, words):
+    for read in (reader.read_all, *[reader.read_next_batch] * 3):
+        with pytest.raises(Exception, match=words):
+            read()
+
+
+def test_a_stream_that_has_failed_stays_failed(client, sandbox):
+    sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 3}, "reply": {"status": 403}})
     reader = pyarrow.RecordBatchReader.from_stream(client.contacts.list(page_size=10))
-    with pytest.raises(Exception, match="may not do this"):
-        reader.read_all()
-    for _ in range(3):
-        with pytest.raises(Exception, match="may not do this"):
-            reader.read_next_batch()
+    stays_failed(reader, "may not do this")
 
 
 def test_a_stream_of_a_mirror_that_fails_in_the_middle_stays_failed(tmp_path):
@@ -100,9 +102,29 @@ def test_a_stream_of_a_mirror_that_fails_in_the_middle_stays_failed(tmp_path):
     with open(path, "r+b") as file:
         # All but the first page of the database is gone; rows that were read before may still come.
         file.truncate(4096)
-    with pytest.raises(Exception, match="mirror.db"):
-        while reader.read_next_batch().num_rows > 0:
-            pass
-    for _ in range(3):
-        with pytest.raises(Exception, match="mirror.db"):
-            reader.read_next_batch()
+    stays_failed(reader, "mirror.db")
+
+
+def test_a_query_of_polars_reads_the_list_each_time_and_only_what_it_uses():
+    with talentdata.Sandbox(records={"contacts": 1500}, policy="unlimited") as sandbox, sandbox.client() as client:
+        contacts = talentdata.scan_polars("contacts", client=client)
+        whole = client.contacts.list().to_polars()
+        assert contacts.collect_schema() == whole.schema
+        assert contacts.collect().equals(whole)
+        chosen = contacts.filter(polars.col("firstName") == "Ada").select("lastName", "email")
+        assert chosen.collect().equals(whole.filter(polars.col("firstName") == "Ada").select("lastName", "email"))
+        assert contacts.select(polars.len()).collect().item() == 1500
+        # A head reads no more pages than it needs.
+        requests = sandbox.stats()["requests_by_path"]["/v1/contacts"]
+        assert contacts.head(7).collect().height == 7
+        assert sandbox.stats()["requests_by_path"]["/v1/contacts"] - requests <= 2
+        sandbox.change("contacts", delete=500)
+        assert contacts.select(polars.len()).collect().item() == 1000
+
+
+def test_a_query_of_what_is_not_proven_is_an_error_unless_it_is_accepted():
+    order = {"order": "random"}
+    with talentdata.Sandbox(records={"pools": 200}, policy="unlimited", **order) as sandbox, sandbox.client() as client:
+        with pytest.raises(talentdata.IncompleteError, match="not proven"):
+            talentdata.scan_polars("pools", client=client).collect()
+        assert talentdata.scan_polars("pools", client=client, unproven="accept").collect().height > 0

@@ -3,16 +3,16 @@
 import contextlib
 import json
 import os
-import pathlib
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import types
 import urllib.request
 
 import pytest
-from support import SERVICE, python, until, variables
+from support import kept, until, variables
 
 import talentdata
 
@@ -56,25 +56,21 @@ def interrupt(sandbox, wait, *arguments, before="pass", after=USABLE, when=None)
     pipe = subprocess.PIPE
     code = CHILD.format(before=before, wait=wait, after=after)
     streams = {"stdin": pipe, "stdout": pipe, "stderr": pipe, "text": True}
-    child = subprocess.Popen([sys.executable, "-c", code, *arguments], env={**os.environ, **variables(sandbox)}, **streams)
-    try:
-        assert child.stdout.readline() == "waiting\n", child.stderr.read()
-        until(when or (lambda: stuck(sandbox)))
-        child.send_signal(signal.SIGINT)
-        watchdog = signal.signal(signal.SIGALRM, lambda *_: child.kill())
-        signal.alarm(PATIENCE)
-        said = child.stdout.readline()
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, watchdog)
-        sandbox.set_faults()
-        out, err = child.communicate("\n", timeout=30)
-        assert said == "interrupted\n", err
-        return out or err
-    finally:
-        child.kill()
-        child.wait()
-        for stream in (child.stdin, child.stdout, child.stderr):
-            stream.close()
+    with subprocess.Popen([sys.executable, "-c", code, *arguments], env={**os.environ, **variables(sandbox)}, **streams) as child:
+        watchdog = threading.Timer(PATIENCE, child.kill)
+        try:
+            assert child.stdout.readline() == "waiting\n", child.stderr.read()
+            until(when or (lambda: stuck(sandbox)))
+            child.send_signal(signal.SIGINT)
+            watchdog.start()
+            said = child.stdout.readline()
+            watchdog.cancel()
+            sandbox.set_faults()
+            out, err = child.communicate("\n", timeout=30)
+            assert said == "interrupted\n", err
+            return out or err
+        finally:
+            child.kill()
 
 
 def stuck(sandbox):
@@ -126,12 +122,6 @@ def test_ctrl_c_is_heard_while_connecting():
         assert interrupt(service, "client.version()", after=after, when=lambda: True) == "False\n"
 
 
-def has_kept(path):
-    """Whether there is something to continue."""
-    checkpoint = pathlib.Path(f"{path}.part", "checkpoint")
-    return checkpoint.exists() and '"progress":null' not in checkpoint.read_text(encoding="utf-8")
-
-
 @pytest.fixture
 def stopping():
     """A service that stops behind the first batch of 4,096 rows."""
@@ -144,11 +134,11 @@ def test_ctrl_c_keeps_what_a_file_has_got(stopping, tmp_path):
     path = tmp_path / "contacts.parquet"
     wait = "client.with_options(paced=False).contacts.export(sys.argv[1])"
     after = "print(type(cause).__name__, cause); " + USABLE
-    out = interrupt(stopping, wait, str(path), after=after, when=lambda: has_kept(path) and stuck(stopping))
-    kept, version = out.splitlines()
+    out = interrupt(stopping, wait, str(path), after=after, when=lambda: kept(path) and stuck(stopping))
+    said, version = out.splitlines()
     # How many records are kept is said where the export has time for it before the call returns.
-    assert kept.startswith("CancelledError"), out
-    assert "to continue, call export() again with resume=True" in kept, out
+    assert said.startswith("CancelledError"), out
+    assert "to continue, call export() again with resume=True" in said, out
     assert version == "1.8.2" and not path.exists()
     with stopping.client(paced=False) as client:
         receipt = client.contacts.export(path, resume=True)
@@ -197,28 +187,3 @@ def test_what_was_interrupted_is_never_shorter_than_its_receipt(use, stopping):
 def test_ctrl_c_ends_a_read_on_the_threads_of_duckdb(stopping):
     wait = INSIST.format(use="duckdb.sql('from scan').fetchall()").replace("1000", "1")
     assert interrupt(stopping, wait, before="import duckdb; native = True") == "1.8.2\n"
-
-
-def test_ctrl_c_is_heard_in_a_child_that_another_thread_forked():
-    code = SERVICE + """
-import pyarrow
-client.version()
-def fork():
-    child = os.fork()
-    if child:
-        return
-    signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.3)
-    try:
-        pyarrow.table(client.contacts.list(page_size=100))
-    except BaseException as error:
-        os._exit(0 if "interrupted" in str(error) or isinstance(error, KeyboardInterrupt) else 3)
-    os._exit(4)
-sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 2}, "reply": {"delay_ms": 20000}})
-thread = threading.Thread(target=fork)
-thread.start()
-thread.join()
-begun = time.monotonic()
-print(os.waitpid(-1, 0)[1], time.monotonic() - begun < 10)
-"""
-    assert python(code) == "0 True\n"

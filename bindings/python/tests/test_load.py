@@ -24,28 +24,24 @@ def statement(title, language):
 
 @pytest.fixture
 def rounds(tmp_path):
-    """Syncs a list that changes; yields the changes of each, and what the table should hold then."""
-    path = tmp_path / "mirror.db"
-
-    def run():
-        with talentdata.Sandbox(records={"contacts": 300}, policy="unlimited") as sandbox:
-            with sandbox.client(paced=False) as client:
-                for since in range(4):
-                    client.sync(["contacts"], path)
-                    mirror = talentdata.Mirror(path)
-                    truth = mirror.current("contacts").to_arrow().to_pylist()
-                    changes = mirror.changes("contacts", since).to_arrow()
-                    yield changes, sorted((row["id"], row["email"], row["firstName"]) for row in truth)
-                    sandbox.change("contacts", update=40, delete=20, insert=15)
-
-    return run
+    """Syncs of a list that changes: the changes of each, and what the table should hold then."""
+    path, found = tmp_path / "mirror.db", []
+    with talentdata.Sandbox(records={"contacts": 300}, policy="unlimited") as sandbox, sandbox.client(paced=False) as client:
+        for since in range(4):
+            client.sync(["contacts"], path)
+            mirror = talentdata.Mirror(path)
+            truth = mirror.current("contacts").to_arrow().to_pylist()
+            changes = mirror.changes("contacts", since).to_arrow()
+            found.append((changes, sorted((row["id"], row["email"], row["firstName"]) for row in truth)))
+            sandbox.change("contacts", update=40, delete=20, insert=15)
+    return found
 
 
 def test_duckdb(rounds):
     merge = statement("DuckDB", "sql")
     with duckdb.connect() as connection:
         connection.execute('CREATE TABLE contacts (_key text PRIMARY KEY, email text, "firstName" text)')
-        for changes, truth in rounds():
+        for changes, truth in rounds:
             for _ in range(2):
                 connection.execute(merge)
             assert sorted(connection.sql("FROM contacts").fetchall()) == truth
@@ -67,7 +63,7 @@ def test_postgresql(rounds, postgresql, tmp_path):
     merge = statement("PostgreSQL", "sql")
     names = '_key text PRIMARY KEY, email text, "firstName" text'
     postgresql(f"CREATE TABLE contacts ({names});")
-    for changes, truth in rounds():
+    for changes, truth in rounds:
         rows = changes.select(["_generation", "_op", *COLUMNS]).to_pylist()
         lines = "".join("\t".join(map(str, row.values())) + "\n" for row in rows)
         staging = '_generation bigint, _op text, _key text, email text, "firstName" text'
@@ -82,7 +78,7 @@ def test_postgresql(rounds, postgresql, tmp_path):
 def test_delta(rounds, tmp_path):
     code = statement("Delta", "python")
     table = None
-    for changes, truth in rounds():
+    for changes, truth in rounds:
         if table is None:
             empty = changes.select(COLUMNS).slice(0, 0)
             deltalake.write_deltalake(tmp_path / "contacts", empty)

@@ -1,6 +1,5 @@
 """Mirrors in Python: syncs by both clients, tables of what changed and of the list as it was, and databases that follow."""
 
-import asyncio
 import contextlib
 import datetime
 import pathlib
@@ -17,19 +16,11 @@ import talentdata
 MANUAL = pathlib.Path(__file__).parents[3] / "docs" / "sync.md"
 
 
-@pytest.fixture
-def service():
-    with talentdata.Sandbox(records={"contacts": 300, "pools": 40}, policy="unlimited", faults=True) as sandbox:
-        with sandbox.client(paced=False) as client:
-            yield sandbox, client
-
-
 def ids(table):
     return sorted(pyarrow.table(table)["id"].to_pylist())
 
 
-def test_syncs_changes_and_lists_as_they_were(service, tmp_path):
-    sandbox, client = service
+def test_syncs_changes_and_lists_as_they_were(sandbox, client, tmp_path):
     path, then = tmp_path / "mirror.db", []
     for number in (1, 2):
         receipts = client.sync(["contacts", "pools"], path)
@@ -40,13 +31,13 @@ def test_syncs_changes_and_lists_as_they_were(service, tmp_path):
     mirror = talentdata.Mirror(str(path))
     assert sorted(mirror.resources) == ["contacts", "pools"] and str(path) in repr(mirror)
     syncs = [sync for sync in mirror.syncs if sync.scan.resource == "contacts"]
-    assert [(sync.generation, sync.scan.records) for sync in syncs] == [(1, 300), (2, 302)]
+    assert [(sync.generation, sync.scan.records) for sync in syncs] == [(1, 450), (2, 452)]
     for sync, table in zip(syncs, then):
         for moment in (sync.generation, sync.ended, sync.ended.isoformat()):
             assert ids(mirror.as_of("contacts", moment)) == ids(table)
     current = mirror.current("contacts")
     assert current.to_arrow().sort_by("id").to_pylist() == then[-1].sort_by("id").to_pylist()
-    assert len(current.to_pandas()) == len(current.to_polars()) == 302
+    assert len(current.to_pandas()) == len(current.to_polars()) == 452
     changes = polars.DataFrame(mirror.changes("contacts", since=1))
     told = dict(changes["_op"].value_counts().iter_rows())
     assert told == {name: count for name, count in syncs[1].changes.items() if count}
@@ -54,51 +45,45 @@ def test_syncs_changes_and_lists_as_they_were(service, tmp_path):
     queries = [text.split("```")[0] for text in MANUAL.read_text().split("```sql\n")[1:4]]
     with contextlib.closing(sqlite3.connect(path)) as connection:
         current, changes, history = (pandas.read_sql(query, connection) for query in queries)
-    assert len(current) == 302 and set(current.columns) == {"id", "firstName", "lastName", "email"}
-    assert set(zip(changes["_op"], changes["records"])) >= {("delete", 10), ("insert", 300)}
+    assert len(current) == 452 and set(current.columns) == {"id", "firstName", "lastName", "email"}
+    assert set(zip(changes["_op"], changes["records"])) >= {("delete", 10), ("insert", 450)}
     assert list(history["deleted"]) == [0, 10]
 
 
-def test_rows_are_those_of_the_moment_they_were_asked_for(service, tmp_path):
-    sandbox, client = service
+def test_rows_are_those_of_the_moment_they_were_asked_for(sandbox, client, tmp_path):
     client.sync(["pools"], tmp_path / "mirror.db")
     rows = talentdata.Mirror(tmp_path / "mirror.db").current("pools")
     sandbox.change("pools", insert=5)
     client.sync(["pools"], tmp_path / "mirror.db")
-    assert rows.to_arrow().num_rows == 40
-    assert rows.to_arrow().num_rows == 45
+    assert rows.to_arrow().num_rows == 3
+    assert rows.to_arrow().num_rows == 8
 
 
-def test_a_sync_has_its_options_and_a_mirror_its_refusals(service, tmp_path):
-    sandbox, client = service
+async def test_a_sync_has_its_options_and_a_mirror_its_refusals(sandbox, client, async_client, tmp_path):
     path = tmp_path / "mirror.db"
     with pytest.raises(talentdata.IoError, match="is not a mirror"):
         talentdata.Mirror(path)
-
-    async def first():
-        async with sandbox.async_client(paced=False) as client:
-            return await client.sync(["pools"], path, progress=False)
-
-    assert asyncio.run(first())[0].changes["insert"] == 40
-    sandbox.change("pools", delete=20)
-    [receipt] = client.sync(["pools"], path, confirm=True)
-    assert (receipt.withheld.deletes, receipt.missing) == (20, 20)
-    with pytest.raises(talentdata.IncompleteError, match="20 of the 40 records"):
+    [receipt] = await async_client.sync(["ja_tasks"], path, progress=False)
+    assert receipt.changes["insert"] == 230
+    sandbox.change("ja_tasks", delete=115)
+    [receipt] = client.sync(["ja_tasks"], path, confirm=True)
+    assert (receipt.withheld.deletes, receipt.missing) == (115, 115)
+    with pytest.raises(talentdata.IncompleteError, match="115 of the 230 records"):
         receipt.require_proven()
-    [receipt] = client.sync(["pools"], path, max_deletes=0.5, keep=datetime.timedelta(microseconds=1))
-    assert (receipt.changes["delete"], receipt.missing, receipt.withheld) == (20, 0, None)
+    [receipt] = client.sync(["ja_tasks"], path, max_deletes=0.5, keep=datetime.timedelta(microseconds=1))
+    assert (receipt.changes["delete"], receipt.missing, receipt.withheld) == (115, 0, None)
     mirror = talentdata.Mirror(path)
     for wrong, says in (
-        (lambda: mirror.changes("pools", since=0), "no longer kept"),
+        (lambda: mirror.changes("ja_tasks", since=0), "no longer kept"),
         (lambda: mirror.changes("contacts"), "does not have contacts"),
-        (lambda: mirror.as_of("pools", "yesterday"), "neither the number of a sync"),
-        (lambda: mirror.as_of("pools", datetime.datetime(2026, 1, 1)), "time zone"),
+        (lambda: mirror.as_of("ja_tasks", "yesterday"), "neither the number of a sync"),
+        (lambda: mirror.as_of("ja_tasks", datetime.datetime(2026, 1, 1)), "time zone"),
         (lambda: mirror.current("people"), "people"),
     ):
         with pytest.raises(talentdata.InvalidArgumentError, match=says):
             wrong()
-    assert mirror.verify() == [] and mirror.current("pools").to_arrow().num_rows == 20
-    mirror.forget("pools")
+    assert mirror.verify() == [] and mirror.current("ja_tasks").to_arrow().num_rows == 115
+    mirror.forget("ja_tasks")
     assert mirror.resources == []
 
 

@@ -30,7 +30,7 @@ def test_models_and_enums():
         assert all(type(other) is cls and other == "new" for other in copies(cls("new")))
 
 
-def test_errors(client, faults):
+def test_errors(client, sandbox):
     assert len(ERRORS) == 27
     facts = {"operation": "o", "status": 418, "attempts": 2, "retry_after": 1.5, "request_id": "r", "offset": 7, "body": "b"}
     for cls in ERRORS:
@@ -40,7 +40,7 @@ def test_errors(client, faults):
             assert type(other) is cls and str(other) == "what went wrong" and other.kind == cls.kind
             assert vars(other) == facts
     reply = {"status": 429, "headers": {"retry-after": "120", "x-request-id": "r-9"}, "body": {"error": "slow down"}}
-    faults({"match": {"path": "/v1/version"}, "reply": reply})
+    sandbox.set_faults({"match": {"path": "/v1/version"}, "reply": reply})
     with pytest.raises(talentdata.RateLimitedError) as caught:
         client.version()
     known = {"operation": "getVersion", "status": 429, "attempts": 1, "retry_after": 120.0, "request_id": "r-9"}

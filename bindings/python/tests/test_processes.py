@@ -1,38 +1,29 @@
 """Threads, forks and shutdown."""
 
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from support import SERVICE, python, server, until
+from commands import Valkey
+from support import python, until
 
 import talentdata
 
 
 def in_child(work):
-    """What `work` returns in a forked child, or None when that does not end in time."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.write(writer, json.dumps(work()).encode())
-        finally:
-            os._exit(0)
-    os.close(writer)
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        if os.waitpid(child, os.WNOHANG) != (0, 0):
-            with os.fdopen(reader, "rb") as answer:
-                return json.loads(answer.read() or b"null")
-        time.sleep(0.01)
-    os.kill(child, 9)
-    os.waitpid(child, 0)
-    os.close(reader)
-    return None
+    """What `work` returns in a forked child, or None when that does not end well and in time."""
+    fork = multiprocessing.get_context("fork")
+    reader, writer = fork.Pipe(duplex=False)
+    child = fork.Process(target=lambda: writer.send(work()))
+    child.start()
+    child.join(60)
+    child.kill()
+    child.join()
+    return reader.recv() if child.exitcode == 0 else None
 
 
 def test_a_forked_child_has_connections_and_a_share_of_the_budget_of_its_own(sandbox):
@@ -51,8 +42,8 @@ def test_a_forked_child_has_connections_and_a_share_of_the_budget_of_its_own(san
         assert (scan.receipt.budget["store"], scan.receipt.budget["unreachable_reason"]) == ("host", None)
 
 
-def test_a_fork_while_another_thread_waits(sandbox, client, faults):
-    faults({"match": {"path": "/v1/version", "nth": 1}, "reply": {"delay_ms": 600_000}})
+def test_a_fork_while_another_thread_waits(sandbox, client):
+    sandbox.set_faults({"match": {"path": "/v1/version", "nth": 1}, "reply": {"delay_ms": 600_000}})
     with ThreadPoolExecutor() as threads:
         # Nothing of this could run if a thread that waits held the GIL.
         waiting = threads.submit(client.version)
@@ -73,9 +64,9 @@ next(records)
 
 @pytest.mark.parametrize("end", ["", "client.close()", "other = client.with_options(max_attempts=2); other.version()"])
 def test_a_process_that_ends_has_left_the_budget(sandbox, end):
-    with server() as budget:
-        assert python(LEAVING + end, budget, sandbox=sandbox) == ""
-        with sandbox.client(budget=budget) as client:
+    with Valkey(os.environ["TALENTDATA_VALKEY_SERVER"]) as server:
+        assert python(LEAVING + end, server.url, sandbox=sandbox) == ""
+        with sandbox.client(budget=server.url) as client:
             scan = client.pools.list()
             assert len(list(scan)) == 3
             assert scan.receipt.budget["max_members"] == 1
@@ -115,77 +106,6 @@ def test_a_forked_child_may_close_and_drop_what_it_inherited(sandbox):
     assert in_child(work) == "done"
     assert len(list(records)) == 449
     client.close()
-
-
-# Making an exception runs Python, which may switch threads: no lock may be held then. Who hangs is ended.
-REFUSED = """
-sys.setswitchinterval(1e-6)
-client.close()
-refused = []
-def use():
-    for _ in range(1000):
-        try:
-            client.version()
-        except talentdata.ClosedError:
-            refused.append(1)
-threads = [threading.Thread(target=use) for _ in range(4)]
-[thread.start() for thread in threads]
-[thread.join() for thread in threads]
-print(len(refused))
-"""
-
-# The interpreter ends during these calls.
-READING = """
-def scan():
-    for contact in client.contacts.list(page_size=1):
-        pass
-threads = [threading.Thread(target=scan, daemon=True) for _ in range(4)]
-[thread.start() for thread in threads]
-kept = client.contacts.list(page_size=1)
-next(iter(kept))
-print("end")
-"""
-
-INTERPRETERS = """
-try:
-    import _xxsubinterpreters as interpreters
-except ImportError:
-    import _interpreters as interpreters
-one = interpreters.create()
-try:
-    interpreters.run_string(one, "import talentdata; talentdata.Client(base_url='http://127.0.0.1:1')")
-except Exception as error:
-    assert "ImportError" in repr(error), error
-print(client.version().api_status)
-"""
-
-# The thread that brings the last response may still be in Python when the interpreter shuts down.
-AWAITED = """
-async def main():
-    async with sandbox.async_client() as client:
-        await asyncio.gather(*(client.version() for _ in range(5)))
-asyncio.run(main())
-print("awaited")
-"""
-
-FORKED = """
-import multiprocessing
-client.version()
-def work(offset):
-    return client.contacts.page(limit=50, offset=offset).records
-with multiprocessing.get_context("fork").Pool(3) as pool:
-    print(sum(len(records) for records in pool.map(work, range(0, 450, 50))))
-"""
-
-
-@pytest.mark.parametrize(
-    ("code", "prints", "times"),
-    [(REFUSED, "4000", 1), (READING, "end", 2), (INTERPRETERS, "operational", 1), (AWAITED, "awaited", 10), (FORKED, "450", 1)],
-    ids=["refused", "reading", "interpreters", "awaited", "forked"],
-)
-def test_an_interpreter_ends_well(code, prints, times):
-    for _ in range(times):
-        assert python(SERVICE + code) == f"{prints}\n"
 
 
 def test_clients_a_forked_child_and_the_command_line_share_a_token(environment, monkeypatch, tmp_path):

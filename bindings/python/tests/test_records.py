@@ -76,11 +76,11 @@ def test_open_enums_are_strings():
     assert repr(status) == "ApiStatus('degraded')" and json.dumps(status) == '"degraded"'
 
 
-def test_records_and_columns_hold_what_came_byte_for_byte(client, faults):
+def test_records_and_columns_hold_what_came_byte_for_byte(client, sandbox):
     texts = [TWICE, TWICE.replace('"b"', f'"{2**64}"').replace(":1,", ": 1.50e3,")]
     pagination = '{"total":2,"limit":2,"offset":0,"hasMore":false}'
     body = f'{{"success":true,"contacts":[{",".join(texts)}],"pagination":{pagination}}}'
-    faults({"match": {"path": "/v1/contacts"}, "reply": {"body": body, "headers": {"content-type": "application/json"}}})
+    sandbox.set_faults({"match": {"path": "/v1/contacts"}, "reply": {"body": body, "headers": {"content-type": "application/json"}}})
     # They are told apart by the last id, too, and columns hold it.
     scan = client.contacts.list()
     assert [contact.json for contact in scan] == texts and scan.receipt.completeness == "proven"

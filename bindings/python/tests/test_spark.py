@@ -5,6 +5,7 @@ import os
 import pysail.spark
 import pytest
 from pyspark.sql import SparkSession
+from support import assert_whole
 
 import talentdata
 import talentdata.spark
@@ -33,10 +34,7 @@ def test_a_list_that_changes_is_read_whole(spark, environment, tmp_path):
         contacts = load(spark, resource="contacts", receipts=str(tmp_path))
         delivered = contacts.select("id").toArrow()["id"].to_pylist()
         changes = sandbox.changes("contacts")
-    inserted = {change["key"] for change in changes if change["op"] == "insert"}
-    deleted = {change["key"] for change in changes if change["op"] == "delete"}
-    assert len(deleted) > 50 and len(set(delivered)) == len(delivered)
-    assert len(set(delivered) - inserted - deleted) == 10_000 - len(deleted - inserted)
+    assert_whole(delivered, changes, count=10_000, deletes=50)
     [receipt] = talentdata.spark.receipts(tmp_path)
     assert receipt.completeness == "proven" and receipt.records == len(delivered)
 

@@ -37,7 +37,7 @@ pub(crate) trait Budget: Send + Sync {
 pub(crate) type Take = std::result::Result<Turn, String>;
 
 /// Locks what all methods leave whole even when a caller panics between them.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

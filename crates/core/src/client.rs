@@ -92,7 +92,7 @@ impl Client {
 
     /// With whom this client shares the request budget.
     pub fn budget(&self) -> BudgetStats {
-        self.0.queue.stats()
+        self.0.queue.budget.contact().stats()
     }
 
     /// Completes when this client, its clones and those made by [`with_config`](Self::with_config) have been dropped, and
@@ -100,7 +100,7 @@ impl Client {
     ///
     /// To be waited for before the runtime ends: otherwise the server may count the client for ten seconds more.
     pub fn closed(&self) -> impl Future<Output = ()> + Send + use<> {
-        let left = self.0.queue.left();
+        let left = self.0.queue.budget.contact().left();
         async move {
             // Who cannot be told finds out.
             let _ = clock::in_time(LEAVING, left).await;

@@ -319,19 +319,14 @@ impl SharedGate {
         let now = self.advance(now);
         self.turns.member(member).seen = now;
         self.lose_silent(now);
+        self.outage.complete(now, ticket, outcome);
+        if let Outcome::Failed { .. } | Outcome::Answered(..) = outcome {
+            self.last_outcome = now;
+        }
         match outcome {
-            Outcome::Unsent => {
-                self.outage.unsent(ticket);
-                self.ledger.unsend(ticket);
-            }
-            Outcome::Lost => self.give_up(now, ticket),
-            Outcome::Failed { sent } => {
-                self.last_outcome = now;
-                self.outage.failed(now, ticket);
-                match sent {
-                    true => self.give_up(now, ticket),
-                    false => self.ledger.unsend(ticket),
-                }
+            Outcome::Unsent | Outcome::Failed { sent: false } => self.ledger.unsend(ticket),
+            Outcome::Lost | Outcome::Failed { sent: true } => {
+                self.ledger.settle(ticket);
             }
             Outcome::Answered(status, headers) => {
                 self.answered(now, ticket, *status, headers);
@@ -339,17 +334,7 @@ impl SharedGate {
         }
     }
 
-    fn give_up(&mut self, now: Time, ticket: Ticket) {
-        self.outage.lost(now, ticket);
-        self.ledger.settle(ticket);
-    }
-
     fn answered(&mut self, now: Time, ticket: Ticket, status: u16, headers: &RateHeaders) {
-        self.last_outcome = now;
-        match is_failure(status, headers) {
-            true => self.outage.failed(now, ticket),
-            false => self.outage.succeeded(now, ticket),
-        }
         let limit = self.pace.limit as u32;
         let (is_common, must_wait) = self.rules.response(now, ticket, status, headers, limit);
         let remaining = headers.remaining.filter(|_| is_common);
@@ -416,7 +401,8 @@ impl SharedGate {
         let lost = self.ledger.in_flight().filter(is_lost);
         let lost: Vec<Ticket> = lost.map(|entry| entry.ticket).collect();
         for ticket in lost {
-            self.give_up(now, ticket);
+            self.outage.lost(now, ticket);
+            self.ledger.settle(ticket);
         }
     }
 
@@ -491,8 +477,8 @@ fn time(seconds: f64) -> Time {
 }
 
 /// The next of waits that double up to the longest, all in seconds; half of it is drawn, from when the request was sent.
-fn back_off(base: f64, doublings: u32, longest: f64, ticket: Ticket) -> Duration {
+pub(crate) fn back_off(base: f64, doublings: u32, longest: f64, sent: Time) -> Duration {
     let seconds = (base * 2_f64.powi(doublings.min(16) as i32)).min(longest);
-    let drawn = Rng::with_seed(ticket.sent.as_nanos() as u64).f64();
+    let drawn = Rng::with_seed(sent.as_nanos() as u64).f64();
     Duration::from_secs_f64(seconds * (0.5 + 0.5 * drawn))
 }

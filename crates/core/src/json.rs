@@ -1,7 +1,10 @@
-//! JSON as a bulk read needs it: objects and arrays in raw pieces of their text, cut by serde_json.
+//! JSON as a bulk read needs it: objects and arrays in raw pieces of their text, cut by serde_json, and what is wrong with a
+//! text, without its values.
 
+use crate::error::{Error, ErrorKind, Result};
 use serde::Deserializer;
-use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, MapAccess, SeqAccess, Visitor};
+use serde_json::error::Category;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -125,6 +128,67 @@ pub(crate) fn is_too_deep(json: &str) -> bool {
     })
 }
 
+/// Whether a text is JSON that can be read as `T`.
+pub(crate) fn fits<T: DeserializeOwned>(text: &str) -> Result<()> {
+    from_json::<T>(text, "").map(drop)
+}
+
+/// Reads JSON; `place` is the path of this text within the response.
+pub(crate) fn from_json<T: DeserializeOwned>(text: &str, place: &str) -> Result<T> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let path = error.path().to_string();
+        // A dot alone is the place itself.
+        let path = format!("{place}.{path}");
+        json_error(error.inner(), path.trim_matches('.'))
+    })?;
+    reader.end().map_err(|error| json_error(&error, place))?;
+    Ok(value)
+}
+
+/// Says what is wrong without the offending value, which the library's own words would quote.
+pub(crate) fn json_error(error: &serde_json::Error, place: &str) -> Error {
+    let at = match place {
+        "" => String::new(),
+        place => format!("{place}: "),
+    };
+    let what = match error.classify() {
+        Category::Data => {
+            let message = format!("{at}{}", without_value(error));
+            return Error::new(ErrorKind::Schema, message);
+        }
+        Category::Eof => "the JSON ends too early",
+        Category::Syntax | Category::Io => "this is not JSON",
+    };
+    let (line, column) = (error.line(), error.column());
+    let message = format!("{at}{what}, at line {line} column {column}");
+    Error::new(ErrorKind::Decode, message).with_max_attempts(u32::MAX)
+}
+
+/// `invalid type: integer `5`, expected a string at line 1 column 2` as `found integer, expected a string`.
+///
+/// The value may hold these very words. What was found stands before the first quote, what was expected behind the last
+/// of the words, and the value between; of a text in other words nothing is known, so that none of it is passed on.
+fn without_value(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let text = text.strip_suffix(&place).unwrap_or(&text);
+    // These quote nothing but the names that our own types give.
+    if text.starts_with("missing field `") || text.starts_with("duplicate field `") {
+        return text.to_owned();
+    }
+    let said = text
+        .strip_prefix("invalid type: ")
+        .or_else(|| text.strip_prefix("invalid value: "));
+    match said.and_then(|said| said.rsplit_once(", expected ")) {
+        Some((found, expected)) => {
+            let found = found.split(['`', '"']).next().unwrap_or_default();
+            format!("found {}, expected {expected}", found.trim())
+        }
+        None => "the value does not have the expected form".to_owned(),
+    }
+}
+
 /// Where `piece` is in `text`, which it was cut from.
 pub(crate) fn place(piece: &str, text: &[u8]) -> Range<usize> {
     let start = piece.as_ptr().addr() - text.as_ptr().addr();
@@ -140,7 +204,7 @@ impl<'de, F: FnMut(&'de str, &'de str)> Visitor<'de> for Object<F> {
         formatter.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> std::result::Result<(), A::Error> {
         while let Some((name, value)) = map.next_entry::<&RawValue, &RawValue>()? {
             let name = name.get();
             (self.0)(&name[1..name.len() - 1], value.get());
@@ -158,10 +222,68 @@ impl<'de, F: FnMut(&'de str)> Visitor<'de> for Array<F> {
         formatter.write_str("an array")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<(), A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> std::result::Result<(), A::Error> {
         while let Some(item) = items.next_element::<&RawValue>()? {
             (self.0)(item.get());
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use talentdata_types::Contact;
+
+    #[test]
+    fn a_wrong_field_is_named_and_its_value_is_not_shown() {
+        for (text, message) in [
+            (
+                r#"{"id":"1","firstName":7,"lastName":"b","email":"c"}"#,
+                "contacts[3].firstName: found integer, expected a string",
+            ),
+            (r#"{"id":"1"}"#, "contacts[3]: missing field `firstName`"),
+            (
+                r#"{"id":{"CANARY":1},"email":"CANARY"}"#,
+                "contacts[3].id: found map, expected a string",
+            ),
+        ] {
+            let error = from_json::<Contact>(text, "contacts[3]").unwrap_err();
+            assert_eq!(
+                (error.kind(), error.message()),
+                (ErrorKind::Schema, message)
+            );
+        }
+    }
+
+    #[test]
+    fn a_value_that_imitates_the_message_is_not_shown() {
+        for value in [
+            "\"x, expected CANARY\"",
+            "\"CANARY at line 9\"",
+            "\"CANARY at line 1 column 9\"",
+            "\"CANARY: x`, expected `CANARY\"",
+            "\"\\\", expected CANARY\"",
+        ] {
+            let error = from_json::<u64>(value, "total").unwrap_err();
+            assert_eq!(error.message(), "total: found string, expected u64");
+        }
+    }
+
+    #[test]
+    fn of_words_that_are_not_known_none_is_shown() {
+        #[derive(Debug, serde::Deserialize)]
+        enum One {
+            #[serde(rename = "one")]
+            _One,
+        }
+        let wrong = r#""a: CANARY, expected CANARY""#;
+        let unheard_of = [
+            from_json::<One>(wrong, "").unwrap_err(),
+            from_json::<std::net::IpAddr>(wrong, "").unwrap_err(),
+        ];
+        for error in unheard_of {
+            assert_eq!(error.message(), "the value does not have the expected form");
+        }
     }
 }

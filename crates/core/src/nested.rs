@@ -1,9 +1,8 @@
 //! A value within a record, read step by step: its kind, its number, text or truth, its items and members.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::json;
+use crate::json::{self, from_json};
 use crate::record::RawRecord;
-use crate::request::response::from_json;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::ops::Range;

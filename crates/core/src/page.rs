@@ -1,10 +1,9 @@
 //! One page of a list: its records and its paging metadata.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::json;
+use crate::json::{self, from_json, json_error};
 use crate::record::{PageText, RawRecord};
 use crate::request::memory::Claim;
-use crate::request::response::{from_json, json_error};
 use crate::request::transport::Response;
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,8 +1,7 @@
 //! A record as the service sent it: a piece of a page's text, shared and not copied.
 
 use crate::error::{Error, ErrorKind, Result, Scrubber};
-use crate::json;
-use crate::request::response::{from_json, json_error};
+use crate::json::{self, from_json, json_error};
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

@@ -20,6 +20,8 @@ use talentdata_core::scan::{Basis, Completeness, Doubt, Receipt};
 use talentdata_core::types::Resource;
 use talentdata_core::{Arguments, Client, Config, RawRecord, Result};
 
+const CONTACTS: Resource = Resource::Contacts;
+
 /// A change as a line has it.
 #[derive(Deserialize)]
 struct Change {
@@ -51,7 +53,7 @@ impl Trial {
         let path = directory.path().join("mirror.db");
         Trial {
             _directory: directory,
-            sync: Sync::new(Resource::Contacts, &path),
+            sync: Sync::new(CONTACTS, &path),
             path,
             ended: None,
         }
@@ -115,19 +117,17 @@ impl Trial {
 
     /// The texts of a list as a sync has read it.
     fn as_of(&self, sync: u64) -> Vec<String> {
-        let records = self
-            .mirror()
-            .records(Resource::Contacts, Some(&At::Sync(sync)));
-        texts(records.unwrap())
+        let at = At::Sync(sync);
+        texts(self.mirror().records(CONTACTS, Some(&at)).unwrap())
     }
 
     fn current(&self) -> Vec<String> {
-        texts(self.mirror().records(Resource::Contacts, None).unwrap())
+        texts(self.mirror().records(CONTACTS, None).unwrap())
     }
 
     /// What has changed since a sync: operations and keys.
     fn changes(&self, since: u64) -> Vec<(String, String)> {
-        let changes = self.mirror().changes(Resource::Contacts, &At::Sync(since));
+        let changes = self.mirror().changes(CONTACTS, &At::Sync(since));
         let changes = changes.unwrap().map(|change| change.unwrap().to().unwrap());
         changes
             .map(|change: Change| (change.op, change.key))

@@ -93,8 +93,6 @@ pub(crate) struct List {
     pub(crate) key: Option<String>,
     /// The model of a record, where the spec shows its fields.
     pub(crate) model: Option<String>,
-    /// Largest `limit` the spec allows.
-    pub(crate) max_limit: Option<u64>,
 }
 
 /// An object with documented fields.

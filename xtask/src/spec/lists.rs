@@ -36,7 +36,6 @@ pub(super) fn list(api: &Api, document: &Document, operation: &Operation) -> Opt
         name: names::list(&operation.path),
         key: records.map(|field| field.wire.clone()),
         model: records.and_then(|field| field.kind.named().map(str::to_owned)),
-        max_limit: operation.query("limit")?.maximum,
     })
 }
 

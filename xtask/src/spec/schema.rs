@@ -147,13 +147,6 @@ impl<'a> Schema<'a> {
             return;
         };
         values.retain(|value| !value.is_null());
-        let kind_of = |value: &Value| match value {
-            Value::String(_) => "string",
-            Value::Bool(_) => "boolean",
-            Value::Number(number) if number.is_f64() => "number",
-            Value::Number(_) => "integer",
-            _ => "",
-        };
         let mut kinds: Vec<&str> = values.iter().map(|value| kind_of(value)).collect();
         kinds.dedup();
         match kinds.as_slice() {
@@ -172,6 +165,19 @@ impl<'a> Schema<'a> {
             [kind] if self.kind.is_none() => self.kind = Some((kind, one.at.clone())),
             _ => {}
         }
+    }
+}
+
+/// The type that a value is of.
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
     }
 }
 
@@ -237,14 +243,7 @@ fn check_forms(schema: &Cursor) {
     }
     for (forms, keys) in FORMS {
         for one in keys.split(' ').filter_map(|key| schema.peek(key)) {
-            let form = match one.value {
-                Value::Object(_) => "an object",
-                Value::Array(_) => "an array",
-                Value::String(_) => "a string",
-                Value::Bool(_) => "a boolean",
-                _ => "null or a number",
-            };
-            if !forms.contains(form) {
+            if !forms.contains(kind_of(one.value)) {
                 one.refuse("it has another form", &format!("write {forms}"));
             }
         }

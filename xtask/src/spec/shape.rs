@@ -80,7 +80,10 @@ pub(super) fn check_needed(api: &Api, document: &Document) {
         let reason = format!("the client gets its token with {TOKEN}, to which it sends {REQUEST}");
         refuse(&at, &reason);
     }
-    if api.lists().next().is_some() && api.model("Pagination").is_none() {
+    if api.lists().next().is_none() {
+        let way = "name limit and offset as parameters and pagination in the response of each list";
+        document.refuse("/paths", "no operation is a paginated list", way);
+    } else if api.model("Pagination").is_none() {
         let reason = "the pagination object of lists is not the schema Pagination";
         refuse("/components/schemas", reason);
     }

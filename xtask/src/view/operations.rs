@@ -151,7 +151,7 @@ impl View<'_> {
         if list.model.is_some() {
             kind.facts(&[C, Python], "", record, "");
         }
-        let max = list.max_limit;
+        let max = operation.query("limit").and_then(|one| one.maximum);
         let largest = max.map_or("not shown".to_owned(), |max| max.to_string());
         part("largest limit", &largest).demand("", u64::MAX - max.unwrap_or(u64::MAX));
         let needed = required(operation);

@@ -1,6 +1,7 @@
 //! Stopped wherever it may be and continued, an export ends with the same bytes as one that was left alone.
 
-use super::{Service, export, make_pipe, names, place, run, run_pages, work};
+use super::service::client;
+use super::{Service, export, make_pipe, names, place, run, run_pages, stub, work};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::fs;
@@ -79,6 +80,34 @@ async fn wherever_it_is_stopped_it_goes_on_to_the_same_bytes() {
             assert_eq!(names(directory.path()), ["alone", "out"]);
             fs::remove_file(&path).unwrap();
         }
+    }
+}
+
+/// Nested values of columns hold the white space that the service sent, line breaks too.
+#[tokio::test]
+async fn records_with_line_breaks_are_resumed_to_the_same_bytes() {
+    let url = stub::serve_api(|request| {
+        let offset = request.number("offset").unwrap_or(0);
+        let record =
+            |id| format!("{{\n \"id\": \"{id}\",\r\n \"tags\": [\n \"a\\n\",\n {id} ]\n}}");
+        let records: Vec<String> = (offset..20.min(offset + 10)).map(record).collect();
+        let (records, count, more) = (records.join(","), records.len(), offset < 10);
+        let page = format!(
+            r#"{{"contacts":[{records}],"pagination":{{"total":20,"limit":{count},"offset":{offset},"hasMore":{more}}}}}"#
+        );
+        (200, "", page)
+    });
+    let client = client(&url, "me", stub::SECRET);
+    for format in Format::ALL {
+        let (directory, path) = place();
+        let alone = export(format, &directory.path().join("alone"));
+        run(&alone, &client).await.unwrap();
+        let resumed = export(format, &path);
+        run_pages(&resumed, &client, 1).await.unwrap_err();
+        let receipt = run(&resumed, &client).await.unwrap();
+        assert_eq!((receipt.records, receipt.resumed), (20, 1));
+        let expected = fs::read(directory.path().join("alone")).unwrap();
+        assert!(fs::read(&path).unwrap() == expected, "{format}");
     }
 }
 

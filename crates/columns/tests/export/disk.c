@@ -149,8 +149,9 @@ int fsync(int file) {
     if (event("fsync", path_of(file, path)) != 0) {
         return -1;
     }
+    /* What was noted is on the disk. */
     note(file);
-    return REAL(fsync)(file);
+    return 0;
 }
 
 int open64(const char *path, int flags, ...) {

@@ -2,10 +2,9 @@
 //!
 //! A process runs with `disk.c`, which notes what was synced; then everything else is lost.
 
-use super::names;
 use std::fmt::Display;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -61,9 +60,15 @@ impl Disk {
     /// The power fails: of each file only what was synced is left, and of a directory that has lost them only the
     /// names that were synced.
     pub(super) fn fail(&self, lost: Lost) {
+        match lost {
+            Lost::Everywhere => {}
+            Lost::Nowhere => self.sync_those("-type d"),
+            Lost::Either(true) => self.sync_those("-maxdepth 0"),
+            Lost::Either(false) => self.sync_those("-mindepth 1 -type d"),
+        }
         let left = self.directory.with_extension("left");
-        let number = inode(&self.directory);
-        self.leave(Some(&self.directory), number, lost, 0, &left);
+        let number = fs::metadata(&self.directory).unwrap().ino();
+        self.leave(&number.to_string(), &left);
         fs::remove_dir_all(&self.directory).unwrap();
         fs::rename(left, &self.directory).unwrap();
         self.sync();
@@ -73,71 +78,32 @@ impl Disk {
     pub(super) fn sync(&self) {
         fs::remove_dir_all(&self.notes).unwrap();
         fs::create_dir(&self.notes).unwrap();
-        note(&self.directory, &self.notes);
+        self.sync_those("");
     }
 
-    /// Makes what is left of a directory with this inode, `now` or as it was noted, as a new one.
-    fn leave(&self, now: Option<&Path>, number: u64, lost: Lost, depth: u32, to: &Path) {
-        fs::create_dir(to).unwrap();
-        if depth > 0 {
-            fs::set_permissions(to, Permissions::from_mode(0o700)).unwrap();
-        }
-        let is_lost = match lost {
-            Lost::Everywhere => true,
-            Lost::Nowhere => false,
-            Lost::Either(within) => within == (depth > 0),
-        };
-        let names = match now.filter(|_| !is_lost) {
-            Some(now) => entries(now),
-            None => {
-                let noted = fs::read_to_string(self.notes.join(format!("names-{number}")));
-                let entry = |line: &str| {
-                    let (inode, name) = line.split_once(' ').unwrap();
-                    (inode.parse().unwrap(), name.to_owned())
-                };
-                noted.unwrap_or_default().lines().map(entry).collect()
-            }
-        };
-        for (number, name) in names {
-            let to = to.join(name.trim_end_matches('/'));
-            if name.ends_with('/') {
-                let now = now.map(|now| now.join(&name));
-                let now = now.filter(|now| now.is_dir() && inode(now) == number);
-                self.leave(now.as_deref(), number, lost, depth + 1, &to);
-            } else {
-                let content = fs::read(self.notes.join(format!("file-{number}")));
-                fs::write(to, content.unwrap_or_default()).unwrap();
+    /// Syncs what `find` finds so.
+    fn sync_those(&self, which: &str) {
+        let (setting, directory) = (self.setting(""), self.directory.display());
+        let command = format!("{setting} find '{directory}' {which} -exec sync {{}} +");
+        let synced = Command::new("sh").args(["-c", &command]).status();
+        assert!(synced.unwrap().success());
+    }
+
+    /// Makes a directory of what was noted of the one with this inode.
+    fn leave(&self, number: &str, to: &Path) {
+        DirBuilder::new().mode(0o700).create(to).unwrap();
+        let names = fs::read_to_string(self.notes.join(format!("names-{number}")));
+        for line in names.unwrap_or_default().lines() {
+            let (number, name) = line.split_once(' ').unwrap();
+            match name.strip_suffix('/') {
+                Some(name) => self.leave(number, &to.join(name)),
+                None => {
+                    let content = fs::read(self.notes.join(format!("file-{number}")));
+                    fs::write(to.join(name), content.unwrap_or_default()).unwrap();
+                }
             }
         }
     }
-}
-
-fn inode(path: &Path) -> u64 {
-    fs::metadata(path).unwrap().ino()
-}
-
-/// The names in a directory, those of directories with a slash, and their inodes.
-fn entries(directory: &Path) -> Vec<(u64, String)> {
-    let entry = |name: String| {
-        let path = directory.join(&name);
-        let slash = if path.is_dir() { "/" } else { "" };
-        (inode(&path), format!("{name}{slash}"))
-    };
-    names(directory).into_iter().map(entry).collect()
-}
-
-/// Notes that everything in a directory was synced, as `disk.c` notes it.
-fn note(directory: &Path, notes: &Path) {
-    let mut all = String::new();
-    for (inode, name) in entries(directory) {
-        let path = directory.join(&name);
-        match name.ends_with('/') {
-            true => note(&path, notes),
-            false => drop(fs::copy(&path, notes.join(format!("file-{inode}"))).unwrap()),
-        }
-        all += &format!("{inode} {name}\n");
-    }
-    fs::write(notes.join(format!("names-{}", inode(directory))), all).unwrap();
 }
 
 /// `disk.c`, compiled once.

@@ -1,4 +1,5 @@
-//! Exports against the sandbox, over real sockets: stopped, killed, refused, and resumed to the same bytes.
+//! Scans and exports against the sandbox, over real sockets: exports are stopped, killed, refused, and resumed to the same
+//! bytes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,8 +12,12 @@ mod faults;
 mod modes;
 #[cfg(unix)]
 mod refused;
+mod scans;
 mod schemas;
 mod service;
+#[allow(dead_code, reason = "shared with the tests of the client")]
+#[path = "../../../core/tests/client/stub.rs"]
+mod stub;
 mod verified;
 
 use service::Service;

@@ -6,7 +6,7 @@ use serde_json::json;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use talentdata_columns::export::{Export, Target};
-use talentdata_core::Client;
+use talentdata_core::{Builder, Client};
 use talentdata_sandbox::{Drift, Options, Sandbox, limit::Policy};
 
 pub(crate) struct Service {
@@ -85,10 +85,15 @@ impl Service {
     }
 }
 
-pub(crate) fn client(base_url: &str, id: &str, secret: &str) -> Client {
+pub(crate) fn settings(base_url: &str, id: &str, secret: &str) -> Builder {
     let mut builder = Client::builder();
     builder.base_url(base_url).paced(false);
-    builder.client_id(id).client_secret(secret).build().unwrap()
+    builder.client_id(id).client_secret(secret);
+    builder
+}
+
+pub(crate) fn client(base_url: &str, id: &str, secret: &str) -> Client {
+    settings(base_url, id, secret).build().unwrap()
 }
 
 /// Tells a process that it is a child, and what it needs.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{RateHeaders, Ticket, Time, back_off};
+use super::{Outcome, RateHeaders, Ticket, Time, back_off};
 
 /// So many failures in a row are an outage. A single one happens to healthy services as well.
 const OUTAGE: u32 = 2;
@@ -74,6 +74,18 @@ impl Outage {
         }
     }
 
+    /// Takes in how a request ended.
+    pub(crate) fn complete(&mut self, now: Time, ticket: Ticket, outcome: &Outcome) {
+        match outcome {
+            Outcome::Unsent => self.unsent(ticket),
+            Outcome::Lost => self.lost(now, ticket),
+            Outcome::Answered(status, headers) if !is_failure(*status, headers) => {
+                self.succeeded(now, ticket);
+            }
+            Outcome::Answered(..) | Outcome::Failed { .. } => self.failed(now, ticket),
+        }
+    }
+
     /// A request was not sent after all.
     pub(crate) fn unsent(&mut self, ticket: Ticket) {
         self.probe.take_if(|probe| *probe == ticket);
@@ -115,7 +127,7 @@ impl Outage {
     }
 
     fn back_off(&mut self, now: Time, ticket: Ticket) {
-        let wait = back_off(FIRST, self.steps, LONGEST, ticket);
+        let wait = back_off(FIRST, self.steps, LONGEST, ticket.sent);
         self.steps = self.steps.saturating_add(1);
         self.probe_at = now.saturating_add(wait);
     }

@@ -93,7 +93,7 @@ impl Rules {
                 rule.refusals_in_a_row = rule.refusals_in_a_row.saturating_add(1);
             }
             let doublings = rule.refusals_in_a_row.saturating_sub(1);
-            wait = wait.max(back_off(base, doublings, longest, ticket));
+            wait = wait.max(back_off(base, doublings, longest, ticket.sent));
             rule.refused_until = rule.refused_until.max(now.saturating_add(wait));
         } else if ticket.sent > rule.refused_until.saturating_add(DECAY) {
             rule.refusals_in_a_row = 0;

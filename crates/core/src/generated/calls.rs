@@ -11,8 +11,8 @@ use crate::arguments::Arguments;
 use crate::blocking;
 use crate::client::Client;
 use crate::error::Result;
+use crate::json::fits;
 use crate::list::List;
-use crate::request::response::fits;
 use talentdata_types as types;
 use talentdata_types::Resource;
 impl Client {

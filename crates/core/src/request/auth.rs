@@ -4,14 +4,13 @@
 mod shared;
 mod token;
 
-pub(crate) use token::{Token, read_token};
+pub(crate) use token::{Token, read_token, refusal};
 
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
 use crate::settings::{Config, TokenCache};
 #[cfg(unix)]
 use shared::SharedToken;
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -101,17 +100,24 @@ impl State {
         self.token.as_deref().filter(|token| token.is_refused())
     }
 
+    /// The latest token, if a request may still be sent with it.
     fn valid(&self, now: Time) -> Option<Arc<Token>> {
-        self.token.clone().filter(|token| token.is_valid(now))
+        let lasts = |token: &Arc<Token>| now < token.life.expires_at && !token.is_refused();
+        self.token.clone().filter(lasts)
     }
 
     /// The outcome for a caller that has been waiting since `asked`; none when a token has to be fetched.
     fn known(&self, now: Time, asked: Time) -> Option<Result<Arc<Token>>> {
-        let failure = self.failure.as_ref();
-        let failure = failure.filter(|(at, error)| now < *at + keeps(error));
+        let failure = self.failure.as_ref().filter(|(at, error)| {
+            let lasts = match error.kind() {
+                ErrorKind::Auth => REFUSED_FOR,
+                _ => FAILED_FOR,
+            };
+            now < *at + lasts
+        });
         if let Some(token) = self.valid(now) {
             // A renewal that has just failed is not tried again.
-            return (token.is_fresh(now) || failure.is_some()).then_some(Ok(token));
+            return (now < token.life.renew_at || failure.is_some()).then_some(Ok(token));
         }
         // Callers that were waiting when a fetch failed share its outcome, and all do where credentials were refused.
         let (at, error) = failure?;
@@ -135,14 +141,6 @@ impl State {
                 self.valid(now).ok_or(error)
             }
         }
-    }
-}
-
-/// How long a failure to get a token counts.
-fn keeps(error: &Error) -> Duration {
-    match error.kind() {
-        ErrorKind::Auth => REFUSED_FOR,
-        _ => FAILED_FOR,
     }
 }
 

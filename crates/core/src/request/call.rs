@@ -1,11 +1,12 @@
 //! One call: waits for the budget, sends, judges the response, and sends again where that can help.
 
-use super::auth::{Token, read_token};
+use super::auth::{Token, read_token, refusal};
 use super::memory::{Claim, Counts, ScanMetrics};
 use super::queue::Permit;
 use super::retry::Endurance;
 use super::transport::Response;
 use crate::arguments::{Arguments, Parts};
+use crate::budget::lock;
 use crate::client::Client;
 use crate::clock;
 use crate::error::{ErrorKind, Result, Scrubber};
@@ -39,12 +40,12 @@ impl Call {
 
     /// What the scan counts that it belongs to.
     fn metrics(&self) -> Option<&Arc<ScanMetrics>> {
-        self.claim.as_ref()?.metrics()
+        self.claim.as_ref()?.metrics.as_ref()
     }
 
     fn count(&self, change: impl FnOnce(&mut Counts)) {
         if let Some(metrics) = self.metrics() {
-            change(&mut metrics.counts());
+            change(&mut lock(&metrics.counts));
         }
     }
 }
@@ -95,8 +96,7 @@ impl Client {
         endurance: &mut Endurance<'_>,
     ) -> Result<Option<T>> {
         if let Some(claim) = &mut call.claim {
-            claim.expect().await;
-            endurance.waited_for_others(claim.take_waited());
+            endurance.waited_for_others(claim.expect().await);
         }
         let asked = clock::now();
         let lines_up = call.metrics().is_some() && !endurance.is_refused;
@@ -104,12 +104,13 @@ impl Client {
         if lines_up {
             endurance.waited_for_others(clock::now().saturating_sub(asked));
         }
-        let token = match self.needs_token(call.operation) {
-            true => {
+        let token = match call.operation.token {
+            TokenUse::Never => None,
+            TokenUse::WhenThereIsOne if self.0.config.require_credentials().is_err() => None,
+            _ => {
                 let fetch = self.fetch_token(endurance);
                 Some(self.0.auth.token(asked, fetch).await?)
             }
-            false => None,
         };
         let token = token.as_deref();
         let class = match (call.metrics(), self.0.config.priority) {
@@ -128,10 +129,6 @@ impl Client {
         });
         // While it tries a token, no other request is sent.
         let trial = token.is_some_and(Token::is_to_be_tried).then_some(head);
-        let read = |response: &Response| match response.error_of_status() {
-            Some(error) => Err(error),
-            None => read(response),
-        };
         let outcome = self.send(call, token, permit, endurance, read).await;
         drop(trial);
         let mut error = match outcome {
@@ -160,7 +157,7 @@ impl Client {
         Err(error)
     }
 
-    /// Sends one request, and reads its response.
+    /// Sends one request, and reads its response; an error is fit to be shown.
     async fn send<T>(
         &self,
         call: &mut Call,
@@ -170,12 +167,9 @@ impl Client {
         read: impl Fn(&Response) -> Result<T>,
     ) -> Result<T> {
         let request = self.request(call, token);
-        let (claim, deadline) = (call.claim.as_mut(), endurance.deadline);
-        let response = self.0.transport.send(request, permit, deadline, claim);
+        let claim = call.claim.as_mut();
+        let response = self.0.transport.send(request, permit, endurance, claim);
         let response = response.await;
-        if let Some(claim) = &mut call.claim {
-            endurance.waited_for_others(claim.take_waited());
-        }
         let secret = self.0.config.client_secret.as_ref();
         let secrets = secret.into_iter().chain(token.map(|token| &token.secret));
         let scrubber = Scrubber::new(secrets);
@@ -186,21 +180,20 @@ impl Client {
             if let Some(token) = token {
                 token.answered(response.status);
             }
-            // Whatever its status, a response of the token endpoint may hold a token.
-            let shows_body = operation != CREATE_TOKEN.id;
-            read(&response).map_err(|error| response.describe(error, &scrubber, shows_body))
+            let outcome = match response.error_of_status() {
+                Some(error) => Err(error),
+                None => read(&response),
+            };
+            outcome.map_err(|error| {
+                // Whatever its status, a response of the token endpoint may hold a token.
+                let shows_body = operation != CREATE_TOKEN.id;
+                let body = shows_body.then(|| scrubber.snippet(&response.body));
+                let id = response.header("x-request-id").map(str::to_owned);
+                error.with_response(status, id, body.flatten())
+            })
         });
         // What the library says of a connection may quote the other end.
         outcome.map_err(|error| error.fit(&scrubber))
-    }
-
-    /// Whether this operation is to carry a token.
-    fn needs_token(&self, operation: &Operation) -> bool {
-        match operation.token {
-            TokenUse::Never => false,
-            TokenUse::WhenThereIsOne => self.0.config.require_credentials().is_ok(),
-            TokenUse::Always => true,
-        }
     }
 
     /// Asks for a token once, in the place of the call that needs it.
@@ -217,7 +210,7 @@ impl Client {
         let read = |response: &Response| read_token(response, clock::now());
         let token = self.send(&mut call, None, permit, endurance, read).await;
         token.map_err(|error| {
-            let error = error.with_operation(CREATE_TOKEN.id);
+            let error = refusal(error).with_operation(CREATE_TOKEN.id);
             error.with_attempts(endurance.token_requests)
         })
     }
@@ -229,8 +222,7 @@ impl Client {
         for (name, value) in &parts.query {
             url.query_pairs_mut().append_pair(name, value);
         }
-        let method = call.operation.method.as_str().as_bytes();
-        let method = http::Method::from_bytes(method).unwrap_or_default();
+        let method = call.operation.method.as_str().parse().unwrap_or_default();
         let mut request = reqwest::Request::new(method, url);
         *request.body_mut() = parts.body.clone().map(Into::into);
         let json = HeaderValue::from_static("application/json");

@@ -4,8 +4,9 @@
 //! for memory as for a semaphore. The page that its scan cannot go on without does not wait, and neither does one at a
 //! time of the pages that belong to no scan: so each of them goes on in the end.
 
+use crate::budget::lock;
 use crate::clock;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{Mutex as TurnMutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, watch};
 
@@ -30,17 +31,9 @@ pub(crate) struct Counts {
 /// What the calls of a scan that is under way share, whichever task they run on.
 #[derive(Debug, Default)]
 pub(crate) struct ScanMetrics {
-    counts: Mutex<Counts>,
+    pub(crate) counts: Mutex<Counts>,
     /// The offset of the page that the scan cannot go on without, which therefore does not wait for memory.
     pub(crate) needed: watch::Sender<Option<u64>>,
-}
-
-impl ScanMetrics {
-    /// The counts, to be read or changed.
-    pub(crate) fn counts(&self) -> MutexGuard<'_, Counts> {
-        // Each change leaves them whole.
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// The memory of one client's pages.
@@ -68,7 +61,6 @@ impl Memory {
             held: None,
             exceeding: None,
             bytes: 0,
-            waited: Duration::ZERO,
         }
     }
 }
@@ -77,24 +69,19 @@ impl Memory {
 #[derive(Debug)]
 pub(crate) struct Claim {
     memory: Memory,
-    metrics: Option<Arc<ScanMetrics>>,
+    /// What the scan counts that the page belongs to.
+    pub(crate) metrics: Option<Arc<ScanMetrics>>,
     offset: u64,
     held: Option<OwnedSemaphorePermit>,
     exceeding: Option<OwnedMutexGuard<()>>,
     bytes: usize,
-    waited: Duration,
 }
 
 impl Claim {
-    /// What the scan counts that the page belongs to.
-    pub(crate) fn metrics(&self) -> Option<&Arc<ScanMetrics>> {
-        self.metrics.as_ref()
-    }
-
-    /// Waits until the page may take this much.
-    pub(crate) async fn grow(&mut self, bytes: usize) {
+    /// Waits until the page may take this much; for how long it has waited.
+    pub(crate) async fn grow(&mut self, bytes: usize) -> Duration {
         let Ok(more @ 1..) = u32::try_from(bytes.saturating_sub(self.bytes)) else {
-            return;
+            return Duration::ZERO;
         };
         let came = clock::now();
         if self.exceeding.is_none() {
@@ -121,31 +108,26 @@ impl Claim {
             }
         }
         self.bytes = bytes;
-        self.waited += clock::now().saturating_sub(came);
+        clock::now().saturating_sub(came)
     }
 
-    /// What a page of this scan is likely to take.
-    pub(crate) async fn expect(&mut self) {
+    /// Waits until the page may take what a page of this scan is likely to take; for how long it has waited.
+    pub(crate) async fn expect(&mut self) -> Duration {
         let metrics = self.metrics.as_ref();
-        let likely = metrics.map_or(0, |metrics| metrics.counts().page_bytes);
-        self.grow(likely).await;
+        let likely = metrics.map_or(0, |metrics| lock(&metrics.counts).page_bytes);
+        self.grow(likely).await
     }
 
     /// The page is complete, and takes this much.
     pub(crate) async fn complete(&mut self, bytes: usize) {
         if let Some(metrics) = &self.metrics {
-            metrics.counts().page_bytes = bytes;
+            lock(&metrics.counts).page_bytes = bytes;
         }
         self.grow(bytes).await;
         if let Some(held) = &mut self.held {
             drop(held.split(held.num_permits().saturating_sub(bytes)));
         }
         self.bytes = bytes;
-    }
-
-    /// How long it has waited since this was asked last.
-    pub(crate) fn take_waited(&mut self) -> Duration {
-        std::mem::take(&mut self.waited)
     }
 }
 
@@ -159,7 +141,7 @@ mod tests {
         // It is asked once, and only waits when it has to.
         tokio::select! {
             biased;
-            () = waiting => true,
+            _ = waiting => true,
             () = std::future::ready(()) => false,
         }
     }

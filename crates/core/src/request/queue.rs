@@ -1,13 +1,13 @@
 //! Lets calls through the gate one by one, in the order in which they came: the part that waits.
 
 use super::retry::Endurance;
-use crate::budget::{Budget, BudgetStats, Take};
+use crate::budget::{Budget, Take, lock};
 use crate::clock::{self, Time};
 use crate::error::Result;
-use crate::gate::{Endpoint, Failures, Outage, Outcome, PriorityClass, Ticket, Turn, is_failure};
-use std::sync::{Arc, Mutex as StdMutex, MutexGuard as StdMutexGuard, PoisonError};
+use crate::gate::{Endpoint, Failures, Outage, Outcome, PriorityClass, Ticket, Turn};
+use std::sync::{Arc, Mutex as StdMutex};
 use std::time::Duration;
-use tokio::sync::{Mutex, MutexGuard, Notify};
+use tokio::sync::{Mutex, Notify};
 use tokio::task::spawn_blocking;
 
 /// A shorter wait is the usual gap between two requests, which is not logged.
@@ -15,7 +15,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 /// The queue for the budget of a company, shared by all calls of a client.
 pub(crate) struct AdmissionQueue {
-    budget: Box<dyn Budget>,
+    pub(crate) budget: Box<dyn Budget>,
     /// Held by the first in the queue; the runtime's mutex is fair.
     head: Mutex<()>,
     /// Scans stand here first, so that only one of their pages is in the queue at any time and a
@@ -44,7 +44,7 @@ impl AdmissionQueue {
 
     /// Waits to be the first in the queue, and is so until what is returned is dropped. Pages of scans line up first, unless
     /// the service has refused them before.
-    pub(crate) async fn head(&self, lines_up: bool) -> HeadOfQueue<'_> {
+    pub(crate) async fn head(&self, lines_up: bool) -> impl Send {
         let (single, scans) = match lines_up {
             true => (None, Some(self.scans.lock().await)),
             false => {
@@ -54,11 +54,7 @@ impl AdmissionQueue {
                 (Some(single), None)
             }
         };
-        HeadOfQueue {
-            _head: self.head.lock().await,
-            _scans: scans,
-            _single: single,
-        }
+        (self.head.lock().await, scans, single)
     }
 
     /// Waits until a request may be sent; for the first in the queue, who may also fetch the token
@@ -110,11 +106,6 @@ impl AdmissionQueue {
         }
     }
 
-    /// With whom the budget is shared.
-    pub(crate) fn stats(&self) -> BudgetStats {
-        self.budget.contact().stats()
-    }
-
     /// The right to send now, or what else the budget says. It may be that nobody waits for it any more.
     fn take(
         self: Arc<Self>,
@@ -133,25 +124,8 @@ impl AdmissionQueue {
 
     /// The failures of this client's requests since its last success, where there are any.
     pub(crate) fn failures(&self) -> Option<Failures> {
-        self.outage().failures()
+        lock(&self.outage).failures()
     }
-
-    /// Waits until the client has left the budget, once the queue has been dropped.
-    pub(crate) fn left(&self) -> impl Future<Output = ()> + Send + use<> {
-        self.budget.contact().left()
-    }
-
-    fn outage(&self) -> StdMutexGuard<'_, Outage> {
-        // Each change leaves it whole.
-        self.outage.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The first place in the queue.
-pub(crate) struct HeadOfQueue<'a> {
-    _head: MutexGuard<'a, ()>,
-    _scans: Option<MutexGuard<'a, ()>>,
-    _single: Option<Arc<()>>,
 }
 
 /// The right to send one request.
@@ -166,15 +140,7 @@ impl Permit {
     /// Tells the budget what became of the request so far.
     pub(crate) fn report(&mut self, now: Time, outcome: Outcome) {
         self.outcome = None;
-        match &outcome {
-            Outcome::Answered(status, headers) if !is_failure(*status, headers) => {
-                self.queue.outage().succeeded(now, self.ticket);
-            }
-            Outcome::Answered(..) | Outcome::Failed { .. } => {
-                self.queue.outage().failed(now, self.ticket);
-            }
-            _ => {}
-        }
+        lock(&self.queue.outage).complete(now, self.ticket, &outcome);
         self.queue.budget.report(now, self.ticket, outcome);
         self.queue.changed.notify_one();
     }

@@ -3,10 +3,13 @@
 use crate::error::ErrorKind::{
     Auth, BadRequest, Conflict, Forbidden, NotFound, RateLimited, Redirect, Server, Timeout,
 };
-use crate::error::{Error, ErrorKind, Result, Scrubber};
+use crate::error::{Error, ErrorKind, Result};
+use crate::gate::RateHeaders;
+use crate::json::from_json;
 use crate::request::transport::Response;
 use serde::de::DeserializeOwned;
-use serde_json::error::Category;
+use std::time::SystemTime;
+use url::Url;
 
 /// The names of encodings that are read.
 const UTF_8: [&str; 3] = ["utf-8", "utf8", "us-ascii"];
@@ -15,15 +18,19 @@ impl Response {
     /// The error that the status means; section 7 shows 429, the rest is common HTTP.
     pub(crate) fn error_of_status(&self) -> Option<Error> {
         let status = self.status.as_u16();
-        let redirect;
         let (kind, message) = match status {
             200..=299 => return None,
             300..=399 => {
-                let target = self.target();
-                redirect = format!(
+                // The host is all that is said of the target; its path and query are nobody's business.
+                let target = self
+                    .header("location")
+                    .and_then(|text| Url::parse(text).ok());
+                let host = target.as_ref().and_then(Url::host_str);
+                let target = host.map(|host| format!(" to {host}")).unwrap_or_default();
+                let message = format!(
                     "the service redirects{target}; no redirect is followed, set base_url to where the service is"
                 );
-                (Redirect, redirect.as_str())
+                return Some(Error::new(Redirect, message));
             }
             401 => (Auth, "the service requires a valid access token"),
             403 => (
@@ -43,35 +50,23 @@ impl Response {
             _ => (Server, "the service answered with an unknown status"),
         };
         let error = Error::new(kind, message);
+        let limits = RateHeaders::read(&self.headers, SystemTime::now());
         Some(match status {
-            429 => error.with_retry_after(self.limits.retry_after.or(self.limits.reset)),
+            429 => error.with_retry_after(limits.retry_after.or(limits.reset)),
             501 | 505 | 511 | ..=199 | 600.. => error.with_max_attempts(1),
-            500..=599 => error.with_retry_after(self.limits.retry_after),
+            500..=599 => error.with_retry_after(limits.retry_after),
             _ => error,
         })
     }
 
-    /// The host of a redirect's target; its path and query are nobody's business.
-    fn target(&self) -> String {
-        let url = self
-            .header("location")
-            .and_then(|text| url::Url::parse(text).ok());
-        let host = url.as_ref().and_then(url::Url::host_str);
-        host.map(|host| format!(" to {host}")).unwrap_or_default()
-    }
-
-    /// The body as text that begins like a JSON object.
+    /// The body as text that may be a JSON object.
     pub(crate) fn object_text(&self) -> Result<&str> {
         let text = self.json_text()?;
-        let (kind, message) = match text.trim_start().as_bytes().first() {
-            Some(b'{') => return Ok(text),
-            Some(b'[') => (
-                ErrorKind::Schema,
-                "the response is a JSON array; an object was expected",
-            ),
-            _ => (ErrorKind::Decode, "the response is not a JSON object"),
-        };
-        Err(Error::new(kind, message))
+        if text.trim_start().starts_with('[') {
+            let message = "the response is a JSON array; an object was expected";
+            return Err(Error::new(ErrorKind::Schema, message));
+        }
+        Ok(text)
     }
 
     /// The body as text that may be JSON.
@@ -102,7 +97,7 @@ impl Response {
         }
     }
 
-    fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
@@ -110,104 +105,11 @@ impl Response {
     pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T> {
         from_json(self.json_text()?, "")
     }
-
-    /// Adds to an error what this response tells of itself, its body only if asked to.
-    pub(crate) fn describe(&self, error: Error, scrubber: &Scrubber, shows_body: bool) -> Error {
-        let body = shows_body.then(|| scrubber.snippet(&self.body)).flatten();
-        let id = self.header("x-request-id").map(str::to_owned);
-        error.with_response(self.status.as_u16(), id, body)
-    }
-}
-
-/// Whether a text is JSON that can be read as `T`.
-pub(crate) fn fits<T: DeserializeOwned>(text: &str) -> Result<()> {
-    from_json::<T>(text, "").map(drop)
-}
-
-/// Reads JSON; `place` is the path of this text within the response.
-pub(crate) fn from_json<T: DeserializeOwned>(text: &str, place: &str) -> Result<T> {
-    let mut reader = serde_json::Deserializer::from_str(text);
-    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        let path = error.path().to_string();
-        let place = match (place.is_empty(), path == ".") {
-            (_, true) => place.to_owned(),
-            (true, false) => path,
-            (false, false) => format!("{place}.{path}"),
-        };
-        json_error(error.inner(), &place)
-    })?;
-    reader.end().map_err(|error| json_error(&error, place))?;
-    Ok(value)
-}
-
-/// Says what is wrong without the offending value, which the library's own words would quote.
-pub(crate) fn json_error(error: &serde_json::Error, place: &str) -> Error {
-    let at = match place {
-        "" => String::new(),
-        place => format!("{place}: "),
-    };
-    let what = match error.classify() {
-        Category::Data => {
-            let message = format!("{at}{}", without_value(error));
-            return Error::new(ErrorKind::Schema, message);
-        }
-        Category::Eof => "the JSON ends too early",
-        Category::Syntax | Category::Io => "this is not JSON",
-    };
-    let (line, column) = (error.line(), error.column());
-    let message = format!("{at}{what}, at line {line} column {column}");
-    Error::new(ErrorKind::Decode, message).with_max_attempts(u32::MAX)
-}
-
-/// `invalid type: integer `5`, expected a string at line 1 column 2` as `found integer, expected a string`.
-///
-/// The value may hold these very words. What was found stands before the first quote, what was expected behind the last
-/// of the words, and the value between; of a text in other words nothing is known, so that none of it is passed on.
-fn without_value(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    let text = text.strip_suffix(&place).unwrap_or(&text);
-    // These quote nothing but the names that our own types give.
-    if text.starts_with("missing field `") || text.starts_with("duplicate field `") {
-        return text.to_owned();
-    }
-    let said = text
-        .strip_prefix("invalid type: ")
-        .or_else(|| text.strip_prefix("invalid value: "));
-    match said.and_then(|said| said.rsplit_once(", expected ")) {
-        Some((found, expected)) => {
-            let found = found.split(['`', '"']).next().unwrap_or_default();
-            format!("found {}, expected {expected}", found.trim())
-        }
-        None => "the value does not have the expected form".to_owned(),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use talentdata_types::Contact;
-
-    #[test]
-    fn a_wrong_field_is_named_and_its_value_is_not_shown() {
-        for (text, message) in [
-            (
-                r#"{"id":"1","firstName":7,"lastName":"b","email":"c"}"#,
-                "contacts[3].firstName: found integer, expected a string",
-            ),
-            (r#"{"id":"1"}"#, "contacts[3]: missing field `firstName`"),
-            (
-                r#"{"id":{"CANARY":1},"email":"CANARY"}"#,
-                "contacts[3].id: found map, expected a string",
-            ),
-        ] {
-            let error = from_json::<Contact>(text, "contacts[3]").unwrap_err();
-            assert_eq!(
-                (error.kind(), error.message()),
-                (ErrorKind::Schema, message)
-            );
-        }
-    }
 
     #[test]
     fn other_parameters_of_a_type_are_no_encoding() {
@@ -226,37 +128,6 @@ mod tests {
             let names = |error: &Error, charset| error.message().contains(charset);
             assert_eq!(refused.is_some(), charset.is_some(), "{kind}");
             assert!(refused.is_none_or(|error| names(&error, charset.unwrap())));
-        }
-    }
-
-    #[test]
-    fn a_value_that_imitates_the_message_is_not_shown() {
-        for value in [
-            "\"x, expected CANARY\"",
-            "\"CANARY at line 9\"",
-            "\"CANARY at line 1 column 9\"",
-            "\"CANARY: x`, expected `CANARY\"",
-            "\"\\\", expected CANARY\"",
-        ] {
-            let error = from_json::<u64>(value, "total").unwrap_err();
-            assert_eq!(error.message(), "total: found string, expected u64");
-        }
-    }
-
-    #[test]
-    fn of_words_that_are_not_known_none_is_shown() {
-        #[derive(Debug, serde::Deserialize)]
-        enum One {
-            #[serde(rename = "one")]
-            _One,
-        }
-        let wrong = r#""a: CANARY, expected CANARY""#;
-        let unheard_of = [
-            from_json::<One>(wrong, "").unwrap_err(),
-            from_json::<std::net::IpAddr>(wrong, "").unwrap_err(),
-        ];
-        for error in unheard_of {
-            assert_eq!(error.message(), "the value does not have the expected form");
         }
     }
 }

@@ -4,14 +4,15 @@
 use crate::budget::Take;
 use crate::clock::Time;
 use crate::error::{Error, ErrorKind, Result};
-use crate::gate::{Failures, Turn};
+use crate::gate::{Failures, Turn, back_off};
 use crate::settings::Config;
 use std::time::Duration;
 
-/// First back-off after a fault; it doubles with each attempt.
-const FAULT_BASE: Duration = Duration::from_millis(50);
-/// No back-off is longer.
-const LONGEST: Duration = Duration::from_secs(16);
+/// The back-off after the first fault, in seconds; it doubles with each fault, and half of it is drawn, so that clients do not
+/// march in step.
+const FAULT_BASE: f64 = 0.05;
+/// No back-off is longer, in seconds.
+const LONGEST: f64 = 16.0;
 /// While the shared budget cannot be reached, it is tried again after this long.
 const UNREACHABLE: Duration = Duration::from_millis(100);
 /// So many tokens that were refused as soon as they were issued end a call: a service may revoke tokens that worked, as
@@ -137,22 +138,18 @@ impl<'a> Endurance<'a> {
     }
 
     fn refuse_long_wait(&self, now: Time, wait: Duration) -> Result<()> {
-        let Config {
-            timeout, max_wait, ..
-        } = *self.config;
         let left = self.deadline.saturating_sub(now);
-        for (name, limit, most) in [("timeout", timeout, left), ("max_wait", max_wait, max_wait)] {
-            if wait > most {
-                let message = format!(
-                    "the service asks to wait {} s, and {name} is {} s; try again later",
-                    wait.as_secs_f64().ceil(),
-                    limit.as_secs_f64()
-                );
-                let error = Error::new(ErrorKind::RateLimited, message);
-                return Err(error.with_retry_after(Some(wait)));
-            }
-        }
-        Ok(())
+        let (name, limit) = match wait {
+            _ if wait > left => ("timeout", self.config.timeout),
+            _ if wait > self.config.max_wait => ("max_wait", self.config.max_wait),
+            _ => return Ok(()),
+        };
+        let message = format!(
+            "the service asks to wait {} s, and {name} is {} s; try again later",
+            wait.as_secs_f64().ceil(),
+            limit.as_secs_f64()
+        );
+        Err(Error::new(ErrorKind::RateLimited, message).with_retry_after(Some(wait)))
     }
 
     /// Whether the call goes on with another token after the service has refused one, `is_new` if it had never accepted it.
@@ -183,7 +180,10 @@ impl<'a> Endurance<'a> {
         let wait = match outage.is_some() || self.is_refused {
             // The gate knows when.
             true => Duration::ZERO,
-            false => backoff(self.faults).max(told),
+            false => {
+                let doublings = self.faults.saturating_sub(1);
+                back_off(FAULT_BASE, doublings, LONGEST, now).max(told)
+            }
         };
         let has_time = wait.max(told) < self.deadline.saturating_sub(now);
         let goes_on = match &outage {
@@ -215,17 +215,14 @@ impl<'a> Endurance<'a> {
             return error;
         };
         let seconds = now.saturating_sub(since).as_secs_f64();
-        let limit = match self.is_scan {
-            true => {
-                let max_outage = self.config.max_outage.as_secs_f64();
-                format!(" (max_outage is {max_outage} s)")
-            }
-            false => String::new(),
-        };
-        let message = format!(
-            "{}; no request has succeeded for {seconds:.1} s, {count} have failed in a row{limit}",
+        let mut message = format!(
+            "{}; no request has succeeded for {seconds:.1} s, {count} have failed in a row",
             error.message()
         );
+        if self.is_scan {
+            let limit = self.config.max_outage.as_secs_f64();
+            message += &format!(" (max_outage is {limit} s)");
+        }
         error.with_message(message)
     }
 }
@@ -237,12 +234,6 @@ fn is_outage(error: &Error) -> bool {
         ErrorKind::Server => matches!(error.status(), None | Some(500 | 502 | 503 | 504)),
         _ => false,
     }
-}
-
-/// Half is certain, so that the wait grows; half is drawn, so that clients do not march in step.
-fn backoff(faults: u32) -> Duration {
-    let doubled = FAULT_BASE.saturating_mul(1 << faults.saturating_sub(1).min(20));
-    doubled.min(LONGEST).mul_f64(0.5 + 0.5 * fastrand::f64())
 }
 
 #[cfg(test)]
@@ -283,7 +274,7 @@ mod tests {
     fn waits_grow_and_end_with_the_attempts() {
         let mut call = attempts(false, 4);
         for index in 0..3 {
-            let ceiling = FAULT_BASE * (1 << index);
+            let ceiling = Duration::from_secs_f64(FAULT_BASE * f64::from(1 << index));
             let wait = fails(&mut call, status(500)).unwrap();
             assert!(wait >= ceiling / 2 && wait <= ceiling, "{index}: {wait:?}");
         }

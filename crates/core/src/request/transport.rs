@@ -8,11 +8,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::gate::{Outcome, RateHeaders};
 use crate::request::memory::Claim;
 use crate::request::queue::Permit;
+use crate::request::retry::Endurance;
 use crate::settings::Config;
 use bytes::{Bytes, BytesMut};
 pub(crate) use client::system_tls;
 use http::{HeaderMap, StatusCode};
-use std::future::Future;
 use std::time::{Duration, SystemTime};
 
 /// The largest body of an error or of a small response, decompressed, in bytes.
@@ -34,7 +34,6 @@ pub(crate) struct Transport {
 pub(crate) struct Response {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
-    pub(crate) limits: RateHeaders,
     pub(crate) body: Bytes,
 }
 
@@ -51,36 +50,18 @@ impl Transport {
         })
     }
 
-    /// Sends one request and reads its response, whatever the status, until `deadline`, and as far as there is memory for a
-    /// page.
+    /// Sends one request and reads its response, whatever the status, as long as the call has time, and as far as there is
+    /// memory for a page.
     pub(crate) async fn send(
         &self,
         request: reqwest::Request,
         mut permit: Permit,
-        deadline: Time,
+        endurance: &mut Endurance<'_>,
         claim: Option<&mut Claim>,
     ) -> Result<Response> {
-        let until = clock::now().saturating_add(self.attempt).min(deadline);
+        let until = clock::now().saturating_add(self.attempt);
+        let until = until.min(endurance.deadline);
         permit.outcome = Some(Outcome::Lost);
-        let received = self.receive(request, &mut permit, until, claim).await;
-        // A call that has no time left has not waited long enough to know that the request failed.
-        if let Err(error) = &received
-            && error.kind() != ErrorKind::TooLarge
-            && clock::now() < deadline
-        {
-            let sent = permit.outcome != Some(Outcome::Unsent);
-            permit.outcome = Some(Outcome::Failed { sent });
-        }
-        received
-    }
-
-    async fn receive(
-        &self,
-        request: reqwest::Request,
-        permit: &mut Permit,
-        until: Time,
-        claim: Option<&mut Claim>,
-    ) -> Result<Response> {
         let executed = async {
             let executed = self.http.execute(request).await;
             if executed.as_ref().is_err_and(reqwest::Error::is_connect) {
@@ -88,19 +69,30 @@ impl Transport {
             }
             executed
         };
-        let mut response = self.within(until, executed).await?;
-        let status = response.status();
-        let limits = RateHeaders::read(response.headers(), SystemTime::now());
-        permit.report(
-            clock::now(),
-            Outcome::Answered(status.as_u16(), limits.clone()),
-        );
-        Ok(Response {
-            status,
-            headers: std::mem::take(response.headers_mut()),
-            limits,
-            body: self.body(response, until, claim).await?,
-        })
+        let received = match self.within(until, executed).await {
+            Ok(mut response) => {
+                let (status, now) = (response.status(), SystemTime::now());
+                let headers = std::mem::take(response.headers_mut());
+                let limits = RateHeaders::read(&headers, now);
+                permit.report(clock::now(), Outcome::Answered(status.as_u16(), limits));
+                let body = self.body(response, until, endurance, claim).await;
+                body.map(|body| Response {
+                    status,
+                    headers,
+                    body,
+                })
+            }
+            Err(error) => Err(error),
+        };
+        // A call that has no time left has not waited long enough to know that the request failed.
+        if let Err(error) = &received
+            && error.kind() != ErrorKind::TooLarge
+            && clock::now() < endurance.deadline
+        {
+            let sent = permit.outcome != Some(Outcome::Unsent);
+            permit.outcome = Some(Outcome::Failed { sent });
+        }
+        received
     }
 
     /// Reads a body piece by piece, and takes memory for it as it grows. Of that of an error, what comes is enough.
@@ -108,6 +100,7 @@ impl Transport {
         &self,
         mut response: reqwest::Response,
         mut until: Time,
+        endurance: &mut Endurance<'_>,
         mut claim: Option<&mut Claim>,
     ) -> Result<Bytes> {
         let is_error = !response.status().is_success();
@@ -115,36 +108,37 @@ impl Transport {
             true => SMALL_BODY,
             false => PAGE_BODY,
         };
-        let too_large = || {
-            let message = format!("the response is larger than {most} bytes decompressed");
-            Err(Error::new(ErrorKind::TooLarge, message))
-        };
-        let declared = response.content_length().unwrap_or(0);
-        if !is_error && declared > most as u64 {
-            return too_large();
-        }
-        let mut body = BytesMut::new();
+        let declared = response.content_length().filter(|_| !is_error).unwrap_or(0);
+        let declared = usize::try_from(declared).unwrap_or(usize::MAX);
+        let (mut body, mut piece) = (BytesMut::new(), Bytes::new());
         loop {
-            let piece = match self.within(until, response.chunk()).await {
-                Ok(Some(piece)) if body.len() + piece.len() <= most => piece,
-                Ok(Some(_)) if !is_error => return too_large(),
-                Err(error) if !is_error => return Err(error),
-                _ => return Ok(body.freeze()),
-            };
-            let length = body.len() + piece.len();
+            let length = declared.max(body.len() + piece.len());
+            if length > most && is_error {
+                break;
+            }
+            if length > most {
+                let message = format!("the response is larger than {most} bytes decompressed");
+                return Err(Error::new(ErrorKind::TooLarge, message));
+            }
             if length > body.capacity() {
-                let doubled = (2 * body.capacity()).max(declared as usize).min(most);
+                let doubled = (2 * body.capacity()).min(most);
                 let room = length.max(doubled).next_multiple_of(ROOM);
-                let waiting = clock::now();
                 if let Some(claim) = &mut claim {
-                    claim.grow(room).await;
+                    // Waiting for memory is no fault of the service.
+                    let waited = claim.grow(room).await;
+                    until = until.saturating_add(waited);
+                    endurance.waited_for_others(waited);
                 }
-                // Waiting for memory is no fault of the service.
-                until = until.saturating_add(clock::now().saturating_sub(waiting));
                 body.reserve(room - body.len());
             }
             body.extend_from_slice(&piece);
+            piece = match self.within(until, response.chunk()).await {
+                Ok(Some(piece)) => piece,
+                Err(error) if !is_error => return Err(error),
+                _ => break,
+            };
         }
+        Ok(body.freeze())
     }
 
     /// Ends a step when the attempt takes too long, and says in our own words why it failed.
@@ -174,7 +168,6 @@ impl Response {
         Response {
             status: StatusCode::OK,
             headers: HeaderMap::new(),
-            limits: RateHeaders::default(),
             body: body.into(),
         }
     }
@@ -249,10 +242,10 @@ mod tests {
             () = ticking => unreachable!(),
         };
         assert!(ticks > 0, "while the budget is asked, other tasks go on");
-        let deadline = clock::now() + left;
+        endurance.deadline = clock::now() + left;
         let request = reqwest::Request::new(http::Method::GET, base_url.parse().unwrap());
         let transport = Transport::new(&config).unwrap();
-        let sent = transport.send(request, permit, deadline, None);
+        let sent = transport.send(request, permit, &mut endurance, None);
         let sent = sent.await;
         assert!(sent.is_err());
         told.lock().unwrap().clone()

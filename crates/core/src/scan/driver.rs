@@ -6,6 +6,7 @@ use super::position::{Batch, ScanState};
 use super::receipt::Receipt;
 use super::sequence::{AHEAD, AHEAD_UNPACED, Sequence};
 use super::unknown_fields;
+use crate::budget::lock;
 use crate::client::Client;
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
@@ -148,7 +149,7 @@ impl Driver {
             .iter()
             .flat_map(|(_, entry)| entry.to_bytes());
         let joiner = &self.sequence.joiner;
-        let counts = self.metrics.counts();
+        let counts = lock(&self.metrics.counts);
         let receipt = &mut self.receipt;
         receipt.records += records.len() as u64;
         receipt.pages += 1;

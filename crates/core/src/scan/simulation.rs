@@ -1,186 +1,270 @@
 //! Scans of simulated services on virtual time: lists that change, tie, move, lag or repeat themselves
 //! between requests, while pages arrive in any order.
 
-mod extremes;
-mod lists;
-mod runs;
-mod services;
+mod service;
 
 use super::Doubt;
 use super::join::{Joiner, Slice};
 use super::position::{Resume, ScanState};
 use super::sequence::Sequence;
-use crate::error::Result;
 use crate::record::IdentityKey;
 use fastrand::Rng;
-use lists::List;
-use std::collections::{HashSet, VecDeque};
+use serde::Deserialize;
+use service::{Kind, Page, Service, Span};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
-/// A page as a service sends it: records by number.
-struct Page {
-    records: Vec<u64>,
-    total: u64,
-    has_more: bool,
+/// A row of `scenarios.json`: kinds of services, how they are scanned, and what must be true of all these scans.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Scenario {
+    kind: String,
+    /// Why it must be so.
+    #[serde(rename = "docs")]
+    _docs: String,
+    /// One for each seed in turn.
+    services: Vec<Kind>,
+    /// Records of the list, records of a page, and pages read ahead at most.
+    shapes: Vec<(Span, Span, usize)>,
+    /// Scans of each shape; `TALENTDATA_ROUNDS` asks for more, unless one is enough.
+    seeds: u64,
+    /// Whether pages under way are answered in any order; with every other seed where it does not say.
+    reorder: Option<bool>,
+    /// So many runs of a scan are stopped, each after so many requests, or anywhere within the pages of the list; one more
+    /// goes to the end.
+    stopped_runs: u64,
+    stop: Option<Span>,
+    must: Must,
 }
 
-/// What answers the requests of a scan.
-trait Service {
-    fn page(&mut self, offset: u64, limit: u64) -> Page;
-
-    /// Bytes that tell a record from others, and whether they are its `id`.
-    fn identity(&mut self, record: u64) -> (u64, bool) {
-        (record, true)
-    }
+/// What must be true. Scans that are wrong are proven, yet a record that was in the list all the time was lost, or one came
+/// twice: none is, unless one in so many may be.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Must {
+    /// Fewer than one of so many scans is wrong, or no more than one of so many that are proven.
+    wrong: Option<u64>,
+    wrong_of_proven: Option<u64>,
+    /// Fewer than one of so many is doubted for no reason; at least so many are.
+    doubted: Option<u64>,
+    min_doubted: u64,
+    min_proven: u64,
+    /// The doubts of each scan.
+    doubts: Option<Vec<Doubt>>,
+    /// How many records each scan loses, without repeating any; whether most of them lose some.
+    loses: Option<usize>,
+    mostly_loses: bool,
+    /// How many records each scan delivers at least; whether they are those that were there at first, in order.
+    min_delivered: usize,
+    delivers_in_order: bool,
+    /// Requests of a scan at most; on average, for each page of a list that does not change.
+    max_requests: Option<u64>,
+    max_cost: Option<f64>,
 }
 
-/// How a scan is run.
-struct Run {
+/// A scan, and how it is run.
+struct Trial<'a> {
+    service: Service<'a>,
     page_size: u64,
-    /// Pages read ahead at most.
     ahead: usize,
-    /// Whether pages under way are answered in any order.
     reorder: bool,
-    resume: Option<Resume>,
-    /// After how many requests the scan is stopped.
-    stop: Option<u64>,
+    random: Rng,
+    stops: Vec<u64>,
+    max_requests: u64,
 }
 
-impl Run {
-    fn of(page_size: u64, ahead: usize, reorder: bool) -> Self {
-        Run {
-            page_size,
-            ahead,
-            reorder,
-            resume: None,
-            stop: None,
-        }
-    }
-}
-
-/// What a scan has done.
+/// What it has done.
 #[derive(Default)]
 struct Outcome {
     delivered: Vec<u64>,
     doubts: Vec<Doubt>,
     counted: bool,
     requests: u64,
-    /// Where it stands, if it was stopped.
-    position: Option<Resume>,
 }
 
 impl Outcome {
-    fn is_proven(&self) -> bool {
-        self.doubts.is_empty()
-    }
-
     fn repeats(&self) -> usize {
         self.delivered.len() - self.delivered.iter().collect::<HashSet<_>>().len()
     }
 
-    /// How many of these were not delivered.
-    fn lost<'a>(&self, records: impl IntoIterator<Item = &'a u64>) -> usize {
+    /// How many of the records that were in the list all the time were not delivered.
+    fn lost(&self, service: &Service) -> usize {
         let delivered: HashSet<&u64> = self.delivered.iter().collect();
-        let records = records.into_iter();
-        records.filter(|record| !delivered.contains(record)).count()
-    }
-
-    /// How many of the records that were in the list all the time were lost, and how many came twice.
-    fn wrong(&self, list: &List) -> usize {
-        self.lost(list.stable()) + self.repeats()
+        let stable = service.stable();
+        stable.filter(|record| !delivered.contains(record)).count()
     }
 }
 
-/// More requests than any scan of these lists may take.
-const MOST_REQUESTS: u64 = 100_000;
-
-fn scan(service: &mut impl Service, run: &Run, random: &mut Rng) -> Result<Outcome> {
-    let mut joiner = Joiner::default();
-    let mut entries = Vec::new();
-    let mut key = IdentityKey::random();
-    if let Some(resume) = &run.resume {
-        joiner.resume(resume, run.page_size);
-        (entries, key) = (resume.entries.clone(), resume.state.key);
+impl Trial<'_> {
+    /// All runs of the scan.
+    fn run(&mut self) -> Outcome {
+        let mut outcome = Outcome::default();
+        let mut resume = None;
+        for stop in self.stops.clone().into_iter().chain([u64::MAX]) {
+            resume = self.run_once(resume, stop, &mut outcome);
+            if resume.is_none() {
+                break;
+            }
+            self.service.change_between_runs();
+        }
+        outcome
     }
-    let mut sequence: Sequence<Page> = Sequence::new(joiner, run.ahead);
-    let mut underway = VecDeque::new();
-    let mut outcome = Outcome::default();
-    loop {
-        while let Some((page, delivery)) = sequence.join()? {
-            for (index, entry) in &delivery.fresh {
-                outcome.delivered.push(page.records[*index]);
-                entries.extend(entry.to_bytes());
-            }
-            let joiner = &sequence.joiner;
-            let evidence = &joiner.evidence;
-            outcome.doubts = evidence.doubts.clone();
-            outcome.counted = evidence.is_counted();
-            if delivery.end {
-                return Ok(outcome);
-            }
-            if run.stop.is_some_and(|stop| outcome.requests >= stop) {
-                let state = ScanState {
-                    key,
-                    edge: joiner.edge,
-                    evidence: evidence.clone(),
-                };
-                // As a checkpoint would have it.
-                let state = serde_json::to_string(&state).unwrap();
-                let state = serde_json::from_str(&state).unwrap();
-                outcome.position = Some(Resume::new(state, entries)?);
-                return Ok(outcome);
-            }
+
+    /// One run; returns where the scan stands if it was stopped.
+    fn run_once(
+        &mut self,
+        resume: Option<Resume>,
+        stop: u64,
+        outcome: &mut Outcome,
+    ) -> Option<Resume> {
+        let mut joiner = Joiner::default();
+        let mut entries = Vec::new();
+        let mut key = IdentityKey::random();
+        if let Some(resume) = resume {
+            joiner.resume(&resume, self.page_size);
+            (entries, key) = (resume.entries, resume.state.key);
         }
-        while let Some(request) = sequence.want() {
-            underway.push_back(request);
+        let mut sequence: Sequence<Page> = Sequence::new(joiner, self.ahead);
+        let mut underway = VecDeque::new();
+        let mut requests = 0;
+        loop {
+            while let Some((page, delivery)) = sequence.join().unwrap() {
+                for (index, entry) in &delivery.fresh {
+                    outcome.delivered.push(page.records[*index]);
+                    entries.extend(entry.to_bytes());
+                }
+                let joiner = &sequence.joiner;
+                let evidence = &joiner.evidence;
+                outcome.doubts.clone_from(&evidence.doubts);
+                outcome.counted = evidence.is_counted();
+                if delivery.end {
+                    return None;
+                }
+                if requests >= stop {
+                    let state = ScanState {
+                        key,
+                        edge: joiner.edge,
+                        evidence: evidence.clone(),
+                    };
+                    // As a checkpoint would have it.
+                    let state = serde_json::to_string(&state).unwrap();
+                    let state = serde_json::from_str(&state).unwrap();
+                    return Some(Resume::new(state, entries).unwrap());
+                }
+            }
+            while let Some(request) = sequence.want() {
+                underway.push_back(request);
+            }
+            assert!(!underway.is_empty(), "the scan waits for nothing");
+            let next = match self.reorder {
+                true => self.random.usize(..underway.len()),
+                false => 0,
+            };
+            let (request, offset) = underway.remove(next).unwrap();
+            let page = self.service.page(offset, self.page_size);
+            let identities = page.records.iter().map(|record| {
+                let (bytes, by_id) = self.service.identity(*record);
+                key.identify(&bytes.to_le_bytes(), by_id)
+            });
+            let slice = Slice {
+                offset,
+                ids: identities.collect(),
+                has_more: page.has_more,
+                total: page.total,
+                sent: 0,
+                arrived: 0,
+            };
+            sequence.arrive(request, Ok((page, slice)));
+            requests += 1;
+            outcome.requests += 1;
+            let most = self.max_requests;
+            assert!(outcome.requests < most, "{most} requests are not enough");
         }
-        assert!(!underway.is_empty(), "the scan waits for nothing");
-        let next = match run.reorder {
-            true => random.usize(..underway.len()),
-            false => 0,
-        };
-        let (request, offset) = underway.remove(next).unwrap();
-        let page = service.page(offset, run.page_size);
-        let identities = page.records.iter().map(|record| {
-            let (bytes, by_id) = service.identity(*record);
-            key.identify(&bytes.to_le_bytes(), by_id)
-        });
-        let slice = Slice {
-            offset,
-            ids: identities.collect(),
-            has_more: page.has_more,
-            total: page.total,
-            sent: 0,
-            arrived: 0,
-        };
-        sequence.arrive(request, Ok((page, slice)));
-        outcome.requests += 1;
-        assert!(outcome.requests < MOST_REQUESTS, "the scan does not end");
     }
 }
 
-/// Scans in several runs, each stopped after as many requests as `stop` says, with `between` after it; the last of them
-/// goes to the end.
-fn in_runs<S: Service>(
-    service: &mut S,
-    mut run: Run,
-    random: &mut Rng,
-    mut stop: impl FnMut(usize, &mut Rng) -> Option<u64>,
-    mut between: impl FnMut(&mut S, &mut Rng),
-) -> Result<Outcome> {
-    let mut whole = Outcome::default();
-    for number in 0.. {
-        run.stop = stop(number, random);
-        let outcome = scan(service, &run, random)?;
-        whole.delivered.extend(outcome.delivered);
-        whole.requests += outcome.requests;
-        whole.doubts = outcome.doubts;
-        run.resume = outcome.position;
-        if run.resume.is_none() {
-            break;
+/// What was seen in the scans of a scenario.
+#[derive(Debug, Default)]
+struct Tally {
+    scans: u64,
+    wrong: u64,
+    doubted: u64,
+    /// A record was lost, whether that was noticed or not.
+    lossy: u64,
+    /// Requests for each page of a list that does not change.
+    cost: f64,
+}
+
+impl Scenario {
+    fn trial(&self, (size, page_size, ahead): (Span, Span, usize), seed: u64) -> Trial<'_> {
+        let mut random = Rng::with_seed(seed);
+        let size = size.draw(&mut random);
+        let page_size = page_size.draw(&mut random);
+        let kind = &self.services[seed as usize % self.services.len()];
+        let stop = self.stop.unwrap_or(Span::Between(2, size / 99));
+        Trial {
+            service: Service::new(kind, size, seed ^ 0x5eed),
+            page_size,
+            ahead,
+            reorder: self.reorder.unwrap_or(seed % 2 == 1),
+            stops: (0..self.stopped_runs)
+                .map(|_| stop.draw(&mut random))
+                .collect(),
+            max_requests: self.must.max_requests.unwrap_or(100_000),
+            random,
         }
-        between(service, random);
     }
-    Ok(whole)
+
+    fn judge(&self) {
+        let Scenario { kind, must, .. } = self;
+        let rounds = std::env::var("TALENTDATA_ROUNDS").ok();
+        let rounds = rounds.and_then(|rounds| rounds.parse().ok()).unwrap_or(0);
+        let seeds = match self.seeds {
+            1 => 1,
+            seeds => seeds.max(rounds),
+        };
+        let mut tally = Tally::default();
+        let shapes = self.shapes.iter();
+        for (shape, seed) in shapes.flat_map(|shape| (0..seeds).map(move |seed| (*shape, seed))) {
+            let mut trial = self.trial(shape, seed);
+            let pages = pages(trial.service.records.len() as u64, trial.page_size);
+            let what = format!("{kind}: pages of {}, seed {seed}", trial.page_size);
+            tally.scans += 1;
+            let outcome = trial.run();
+            tally.cost += outcome.requests as f64 / pages as f64;
+            let lost = outcome.lost(&trial.service);
+            tally.lossy += u64::from(lost > 0);
+            if !outcome.doubts.is_empty() {
+                tally.doubted += 1;
+            } else if outcome.repeats() + lost > 0 {
+                println!("{what}: wrong");
+                tally.wrong += 1;
+            }
+            if let Some(doubts) = &must.doubts {
+                assert_eq!(outcome.doubts, *doubts, "{what}");
+            }
+            if let Some(loses) = must.loses {
+                assert_eq!((lost, outcome.repeats()), (loses, 0), "{what}");
+            }
+            assert!(outcome.delivered.len() >= must.min_delivered, "{what}");
+            let in_order = trial.service.began_as(&outcome.delivered);
+            assert!(in_order || !must.delivers_in_order, "{what}");
+        }
+        tally.cost /= tally.scans as f64;
+        println!("{kind}: {tally:?}");
+        let proven = tally.scans - tally.doubted;
+        let is_fewer = |count: u64, one_of: Option<u64>| one_of.map(|of| count * of < tally.scans);
+        let wrong = match must.wrong_of_proven {
+            Some(of) => tally.wrong * of <= proven,
+            None => is_fewer(tally.wrong, must.wrong).unwrap_or(tally.wrong == 0),
+        };
+        let holds = wrong
+            && is_fewer(tally.doubted, must.doubted).unwrap_or(true)
+            && tally.doubted >= must.min_doubted
+            && proven >= must.min_proven
+            && (!must.mostly_loses || tally.lossy * 10 > 9 * tally.scans)
+            && must.max_cost.is_none_or(|max| tally.cost <= max);
+        assert!(holds, "{kind}: {tally:?}");
+    }
 }
 
 /// The pages of a list that does not change.
@@ -188,5 +272,49 @@ fn pages(records: u64, page_size: u64) -> u64 {
     match page_size {
         1 => records,
         _ => 1 + records.saturating_sub(page_size).div_ceil(page_size - 1),
+    }
+}
+
+fn judge(group: &str) {
+    let text = include_str!("simulation/scenarios.json");
+    let mut groups: BTreeMap<String, Vec<Scenario>> = serde_json::from_str(text).unwrap();
+    groups
+        .remove(group)
+        .unwrap()
+        .iter()
+        .for_each(Scenario::judge);
+}
+
+#[test]
+fn short_lists_are_proven_unless_their_order_changes() {
+    judge("short");
+}
+
+#[test]
+fn long_lists_and_resumed_scans_lose_nothing_that_they_do_not_doubt() {
+    judge("long");
+}
+
+#[test]
+fn services_at_their_worst_are_read_to_an_end_and_not_believed() {
+    judge("worst");
+}
+
+#[test]
+fn a_list_that_stands_still_is_proven_by_its_count() {
+    for size in [0, 1, 2, 99, 100, 101, 199, 200, 1000, 9901] {
+        let scenario = Scenario {
+            services: vec![Kind::default()],
+            reorder: Some(true),
+            ..Scenario::default()
+        };
+        let mut trial = scenario.trial((Span::One(size), Span::One(100), 48), size);
+        let outcome = trial.run();
+        assert!(trial.service.began_as(&outcome.delivered));
+        assert_eq!(outcome.doubts, []);
+        assert!(outcome.counted);
+        // The end is read once more, and so is the beginning of a list of several pages.
+        let again = 1 + u64::from(size > 100);
+        assert_eq!(outcome.requests, pages(size, 100) + again, "{size} records");
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 
 /// All that can be read of a mirror, or that something is wrong.
 fn answers(mirror: &Mirror) -> Result<Vec<String>> {
-    let list = Resource::Contacts;
+    let list = CONTACTS;
     let batches = (mirror.records(list, None)?).into_batches(10, Default::default())?;
     let syncs = mirror.syncs(list)?;
     let mut all = vec![format!(

@@ -7,8 +7,6 @@ use std::process::Stdio;
 use std::time::Duration;
 use talentdata_sandbox::{Change as Changed, Drift, Operation, Options, Sandbox, limit::Policy};
 
-const CONTACTS: Resource = Resource::Contacts;
-
 fn start(drift: Option<Drift>) -> (Sandbox, Client) {
     let sandbox = Sandbox::start(Options {
         records: [("contacts".to_owned(), 400)].into(),

@@ -16,7 +16,7 @@ fn child() {
         return;
     };
     let claim = Claim::acquire(Path::new(&path)).unwrap();
-    let sync = Sync::new(Resource::Contacts, &path);
+    let sync = Sync::new(CONTACTS, &path);
     let mut staging = Staging::begin(&claim, &sync, &config("c")).unwrap();
     staging.take(&[], &records(&second())).unwrap();
     // A rollback journal is what is used where there is no shared memory. A small cache writes pages before the end.

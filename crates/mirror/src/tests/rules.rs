@@ -68,7 +68,7 @@ fn doubts_between_two_proofs_break_the_row_and_delete_nothing() {
     ] {
         assert_eq!(trial.step(&contacts(0..19), proof), changes);
     }
-    let syncs = trial.mirror().syncs(Resource::Contacts).unwrap();
+    let syncs = trial.mirror().syncs(CONTACTS).unwrap();
     let lacking = syncs.iter().map(|sync| sync.shortfall.is_some());
     let doubts = [false, true, false, true, false, false];
     assert!(lacking.eq(doubts));
@@ -184,7 +184,7 @@ fn what_is_older_goes_and_asking_for_it_is_an_error() {
         texts[4] = contact(4, number % 10);
         trial.sync(&texts, Proof::Counted);
     }
-    let (mirror, list) = (trial.mirror(), Resource::Contacts);
+    let (mirror, list) = (trial.mirror(), CONTACTS);
     // Sync 8 ended on day 7.
     assert_eq!(trial.changes(8).len(), 3);
     for since in [0, 7] {
@@ -218,14 +218,11 @@ fn new_fields_become_columns_of_the_views() {
     assert_eq!(trial.ask::<String>(column), "c-1x[1,2]");
     let changes = "SELECT group_concat(_op || id, ' ') FROM contacts_changes WHERE _generation = 2";
     assert_eq!(trial.ask::<String>(changes), "updatec-1");
-    let records = trial.mirror().records(Resource::Contacts, None).unwrap();
+    let records = trial.mirror().records(CONTACTS, None).unwrap();
     let batches = records.into_batches(10, Default::default()).unwrap();
     let schema = batches.schema();
-    let names: Vec<&str> = schema
-        .fields()
-        .iter()
-        .map(|field| &**field.name())
-        .collect();
+    let fields = schema.fields().iter();
+    let names: Vec<&str> = fields.map(|field| &**field.name()).collect();
     assert!(
         names.ends_with(&["score", "late", "nick's name", "tags", "Id", "_extra"]),
         "{names:?}"
@@ -242,9 +239,9 @@ fn a_list_that_is_forgotten_leaves_no_trace() {
         bytes.windows(6).any(|window| window == b"canary")
     };
     assert!(has_canary());
-    crate::forget(&trial.path, Resource::Contacts).unwrap();
+    crate::forget(&trial.path, CONTACTS).unwrap();
     assert!(!has_canary());
-    let error = trial.mirror().records(Resource::Contacts, None).err();
+    let error = trial.mirror().records(CONTACTS, None).err();
     let error = error.unwrap();
     assert!(
         error.message().contains("does not have contacts"),

@@ -100,7 +100,7 @@ fn id_of(text: &str) -> String {
 
 /// So many syncs of one list; returns how many changes were reported, and how many of them deletes.
 fn run(seed: u64, syncs: u64) -> (usize, usize) {
-    let list = Resource::Contacts;
+    let list = CONTACTS;
     let trial = Trial::new();
     let mut truth = List {
         random: fastrand::Rng::with_seed(seed),

@@ -200,15 +200,11 @@ fn elsewhere(place: &str, number: usize) -> (String, Vec<(String, Value)>) {
 
 /// A copy of the workspace, in this directory of what cargo builds.
 pub(super) fn copy(name: &str) -> PathBuf {
-    let root = crate::root();
     // This program is in debug/deps of what cargo builds in.
     let program = std::env::current_exe().unwrap();
     let copy = program.ancestors().nth(3).unwrap().join(name);
     let _ = std::fs::remove_dir_all(&copy);
-    copy_of(&copy);
-    for name in BUILT {
-        copied(&root.join(name), &copy.join(name));
-    }
+    copied(&[COPIED, BUILT].concat(), &copy);
     // Cargo takes packages of one name and version for one, wherever they are.
     let version = concat!("version = \"", env!("CARGO_PKG_VERSION"));
     let manifest = copy.join("Cargo.toml");
@@ -231,9 +227,16 @@ pub(super) fn replace(file: &Path, from: &str, to: &str) {
 
 /// Copies what files are generated from, and the files.
 pub(super) fn copy_of(to: &Path) {
-    for name in COPIED {
-        copied(&crate::root().join(name), &to.join(name));
-    }
+    copied(&COPIED, to);
+}
+
+/// Copies files and directories of the workspace; a link leads to the same place in the copy.
+fn copied(names: &[&str], to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    let mut command = Command::new("cp");
+    command.args(["-r", "--no-dereference", "--parents"]);
+    command.args(names).arg(to);
+    succeed(command.current_dir(crate::root()));
 }
 
 pub(super) fn cargo(copy: &Path, arguments: &str) {
@@ -267,24 +270,5 @@ fn c_and_cpp(copy: &Path) {
         command.args(["-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-pedantic"]);
         command.args(flags).args(["-I", "bindings/c/include", file]);
         succeed(command.current_dir(copy));
-    }
-}
-
-/// Files of a directory as they are, without what Python and builds leave behind.
-fn copied(from: &Path, to: &Path) {
-    if from.is_symlink() {
-        // It leads to the same place in the copy.
-        std::os::unix::fs::symlink(std::fs::read_link(from).unwrap(), to).unwrap();
-    } else if from.is_dir() {
-        for entry in std::fs::read_dir(from).unwrap() {
-            let name: PathBuf = entry.unwrap().file_name().into();
-            copied(&from.join(&name), &to.join(&name));
-        }
-    } else if from
-        .extension()
-        .is_none_or(|one| one != "so" && one != "pyc")
-    {
-        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
-        std::fs::copy(from, to).unwrap();
     }
 }

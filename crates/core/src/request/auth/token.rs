@@ -2,7 +2,7 @@
 
 use crate::clock::Time;
 use crate::error::{Error, ErrorKind, Result};
-use crate::request::response::json_error;
+use crate::json::from_json;
 use crate::request::transport::Response;
 use http::{HeaderValue, StatusCode};
 use serde::{Deserialize, Serialize};
@@ -53,16 +53,6 @@ impl Token {
         })
     }
 
-    /// Whether a request may still be sent with it.
-    pub(crate) fn is_valid(&self, now: Time) -> bool {
-        now < self.life.expires_at && !self.is_refused()
-    }
-
-    /// Whether it need not be renewed yet.
-    pub(super) fn is_fresh(&self, now: Time) -> bool {
-        now < self.life.renew_at
-    }
-
     /// The service has responded to a request that carried it.
     pub(crate) fn answered(&self, status: StatusCode) {
         if status.is_success() {
@@ -99,22 +89,25 @@ const USUAL_LIFETIME: f64 = 300.0;
 /// A longer token is surely something else.
 const LONGEST_TOKEN: usize = 16 * 1024;
 
-/// Reads the response of the token endpoint (section 4), received at `now`.
-pub(crate) fn read_token(response: &Response, now: Time) -> Result<Token> {
-    let Some(error) = response.error_of_status() else {
-        return parse(response, now).map_err(|error| error.with_kind(ErrorKind::TokenResponse));
-    };
-    Err(match response.status.as_u16() {
-        400 | 401 | 403 => Error::new(
+/// What an error means that the token endpoint has responded with.
+pub(crate) fn refusal(error: Error) -> Error {
+    let (kind, message) = match error.status() {
+        Some(400 | 401 | 403) => (
             ErrorKind::Auth,
             "the service refused client_id and client_secret; check both, and that they belong to this base_url",
         ),
-        404 | 405 => Error::new(
+        Some(404 | 405) => (
             ErrorKind::Config,
             "there is no token endpoint below base_url; check base_url",
         ),
-        _ => error,
-    })
+        _ => return error,
+    };
+    error.with_kind(kind).with_message(message)
+}
+
+/// Reads the response of the token endpoint (section 4), received at `now`.
+pub(crate) fn read_token(response: &Response, now: Time) -> Result<Token> {
+    parse(response, now).map_err(|error| error.with_kind(ErrorKind::TokenResponse))
 }
 
 fn parse(response: &Response, now: Time) -> Result<Token> {
@@ -122,8 +115,7 @@ fn parse(response: &Response, now: Time) -> Result<Token> {
     let text = response
         .object_text()
         .map_err(|error| error.with_max_attempts(2))?;
-    let fields: Fields =
-        serde_json::from_str(text).map_err(|error| json_error(&error, "token response"))?;
+    let fields: Fields = from_json(text, "token response")?;
     let wrong = |message: &str| {
         let message = format!("token response: {message}");
         Error::new(ErrorKind::TokenResponse, message)
@@ -136,7 +128,18 @@ fn parse(response: &Response, now: Time) -> Result<Token> {
         let message = "token_type is not Bearer, the only type this client can use";
         return Err(wrong(message));
     }
-    let lifetime = Duration::from_secs_f64(lifetime(fields.expires_in.as_ref()));
+    // A number in a string is taken, too.
+    let seconds = match fields.expires_in {
+        Some(Value::Number(number)) => number.as_f64(),
+        Some(Value::String(text)) => text.trim().parse().ok(),
+        _ => None,
+    };
+    let seconds = seconds.filter(|seconds: &f64| !seconds.is_nan());
+    if seconds.is_none() {
+        tracing::warn!("the token response has no usable expires_in; taking {USUAL_LIFETIME} s");
+    }
+    let seconds = seconds.unwrap_or(USUAL_LIFETIME);
+    let lifetime = Duration::from_secs_f64(seconds.clamp(LIFETIMES.0, LIFETIMES.1));
     let margin = MARGIN.min(lifetime / 10);
     let life = Life {
         issued_at: now,
@@ -154,22 +157,4 @@ struct Fields {
     access_token: String,
     token_type: Option<String>,
     expires_in: Option<Value>,
-}
-
-/// The lifetime in seconds; a number in a string is taken, too.
-fn lifetime(value: Option<&Value>) -> f64 {
-    let seconds = match value {
-        Some(Value::Number(number)) => number.as_f64(),
-        Some(Value::String(text)) => text.trim().parse().ok(),
-        _ => None,
-    };
-    match seconds.filter(|seconds| !seconds.is_nan()) {
-        Some(seconds) => seconds.clamp(LIFETIMES.0, LIFETIMES.1),
-        None => {
-            tracing::warn!(
-                "the token response has no usable expires_in; taking {USUAL_LIFETIME} s"
-            );
-            USUAL_LIFETIME
-        }
-    }
 }

@@ -22,7 +22,7 @@ pub(super) fn build(config: &Config) -> Result<(reqwest::Client, Option<String>)
         SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         SocketAddr::from((Ipv6Addr::LOCALHOST, 0)),
     ];
-    let mut builder = reqwest::Client::builder()
+    let builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls(config)?)
         // At 40 requests a second, a second protocol buys nothing and brings failures of its own.
         .http1_only()
@@ -37,46 +37,37 @@ pub(super) fn build(config: &Config) -> Result<(reqwest::Client, Option<String>)
         .read_timeout(config.idle_timeout)
         .tcp_keepalive(KEEP_ALIVE)
         .pool_idle_timeout(IDLE_CONNECTION);
-    let proxy = proxy(config);
-    builder = match (&config.proxy, &proxy) {
-        // The one of the environment, which the library finds as we do.
-        (Proxy::Environment, Some(_)) => builder,
-        (Proxy::Url(url), Some(_)) => {
+    let (builder, proxy) = match &config.proxy {
+        // It would be shown requests that are meant for this machine, and the secret in clear.
+        _ if config.base_url.is_loopback() => (builder.no_proxy(), None),
+        Proxy::None => (builder.no_proxy(), None),
+        Proxy::Url(url) => {
             let proxy = reqwest::Proxy::all(url.clone());
-            builder.proxy(proxy.map_err(|error| unusable("proxy", &error))?)
+            let proxy = proxy.map_err(|error| unusable("proxy", &error))?;
+            (builder.proxy(proxy), Some(url.clone()))
         }
-        _ => builder.no_proxy(),
+        // The library finds the same one by itself.
+        Proxy::Environment => (builder, proxy_of_environment(config)),
     };
-    let client = builder
-        .build()
-        .map_err(|error| unusable("settings", &error))?;
-    Ok((client, proxy))
+    let client = builder.build();
+    let client = client.map_err(|error| unusable("settings", &error))?;
+    // Without user and password.
+    Ok((client, proxy.map(|url| url.origin().ascii_serialization())))
 }
 
-/// The proxy on the way to the service, if any, without user and password. For this machine there is none: it would be
-/// shown requests that are meant for this machine, and the secret in clear.
-fn proxy(config: &Config) -> Option<String> {
-    let url = match &config.proxy {
-        _ if config.base_url.is_loopback() => return None,
-        Proxy::None => return None,
-        Proxy::Url(url) => url.clone(),
-        Proxy::Environment => {
-            let service = config.base_url.to_string().parse().ok()?;
-            let found = Matcher::from_env().intercept(&service)?;
-            Url::parse(&found.uri().to_string()).ok()?
-        }
-    };
-    Some(url.origin().ascii_serialization())
+fn proxy_of_environment(config: &Config) -> Option<Url> {
+    let service = config.base_url.to_string().parse().ok()?;
+    let found = Matcher::from_env().intercept(&service)?;
+    Url::parse(&found.uri().to_string()).ok()
 }
 
 /// TLS for a service. Plain http needs none, not even certificates.
 fn tls(config: &Config) -> Result<rustls::ClientConfig> {
-    if config.base_url.is_plain() {
-        let none = rustls::RootCertStore::empty();
-        let builder = tls_builder()?;
-        return Ok(builder.with_root_certificates(none).with_no_client_auth());
+    if !config.base_url.is_plain() {
+        return system_tls();
     }
-    system_tls()
+    let builder = tls_builder()?.with_root_certificates(rustls::RootCertStore::empty());
+    Ok(builder.with_no_client_auth())
 }
 
 /// TLS as the operating system trusts it.

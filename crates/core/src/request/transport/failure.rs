@@ -9,11 +9,12 @@ pub(super) fn of(host: &str, error: reqwest::Error) -> Error {
     let error = error.without_url();
     let lost = format!("lost the connection to {host}");
     if error.is_timeout() {
-        let what = match error.is_connect() {
-            true => "connecting to",
-            false => "waiting for",
+        let step = if error.is_connect() {
+            "connecting to"
+        } else {
+            "waiting for"
         };
-        return Error::new(ErrorKind::Timeout, format!("timed out {what} {host}"));
+        return Error::new(ErrorKind::Timeout, format!("timed out {step} {host}"));
     }
     if let Some(broken) = broken_coding(&error) {
         return match broken.kind() {
@@ -51,15 +52,11 @@ fn broken_coding(error: &reqwest::Error) -> Option<&io::Error> {
 fn causes<'a>(
     error: &'a (dyn StdError + 'static),
 ) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
-    std::iter::successors(Some(error), |error: &&'a (dyn StdError + 'static)| {
-        let error = *error;
+    std::iter::successors(Some(error), |&error: &&'a (dyn StdError + 'static)| {
         // An I/O error names the cause of what it holds as its own, and so hides what it holds.
-        match error
-            .downcast_ref::<io::Error>()
-            .and_then(io::Error::get_ref)
-        {
-            Some(held) => Some(held as &(dyn StdError + 'static)),
-            None => error.source(),
+        match error.downcast_ref::<io::Error>().map(io::Error::get_ref) {
+            Some(Some(held)) => Some(held as &(dyn StdError + 'static)),
+            _ => error.source(),
         }
     })
 }

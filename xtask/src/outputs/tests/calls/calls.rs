@@ -5,7 +5,7 @@ use talentdata_columns::export::{Export, Format, Target};
 use talentdata_core::types::{
     ContactSearch, GetContactOptions, ListContactsOptions, ListProjectsOptions, Place, Resource,
 };
-use talentdata_core::{Arguments, Client, ErrorKind, Result, ScanOptions, blocking};
+use talentdata_core::{Arguments, Client, Error, ErrorKind, Result, ScanOptions, blocking};
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -31,23 +31,14 @@ async fn main() -> Result<()> {
     let found = client.search_contacts(&search).await?;
     assert!(!found.contacts.is_empty() && found.pagination.total >= 0);
     client.delete_pool("any/../pool").await?;
-    let error = client.get_contact("", &options).await.unwrap_err();
-    assert_eq!(
-        (error.kind(), error.message()),
-        (ErrorKind::InvalidArgument, "id: must not be empty")
-    );
+    let empty = refused(client.get_contact("", &options).await);
+    assert_eq!(empty.kind(), ErrorKind::InvalidArgument);
+    assert_eq!(empty.message(), "id: must not be empty");
     assert!(client.teams().page(None, 0).await?.pagination.total >= 0);
-    let over = client
-        .contacts()
-        .page(Some(251), 0)
-        .await
-        .map(drop)
-        .unwrap_err();
+    let over = refused(client.contacts().page(Some(251), 0).await);
     assert_eq!(over.kind(), ErrorKind::InvalidArgument);
-    assert_eq!(
-        client.contacts().page(Some(250), 0).await?.pagination.limit,
-        250
-    );
+    let most = client.contacts().page(Some(250), 0).await?;
+    assert_eq!(most.pagination.limit, 250);
     filters(&client).await?;
     let waits = std::thread::spawn(move || {
         let client = blocking::Client::new(&blocking::Client::builder())?;
@@ -59,61 +50,46 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-fn projects() -> ListProjectsOptions {
-    ListProjectsOptions {
-        updated_since: Some("2026-01-01T00:00:00Z".to_owned()),
-        state: vec!["open".into(), "shut".into()],
-        min_size: Some(0),
-        format: Some("long".into()),
-        x_tenant: Some("mine".to_owned()),
-    }
+fn refused<T>(result: Result<T>) -> Error {
+    result.map(drop).unwrap_err()
 }
 
 /// Lists with parameters, which the service needs with every page.
 async fn filters(client: &Client) -> Result<()> {
-    let region = "eu".into();
-    let mut scan = client.projects_with(&region, &projects()).list();
+    let (region, options) = (
+        "eu".into(),
+        ListProjectsOptions {
+            updated_since: Some("2026-01-01T00:00:00Z".to_owned()),
+            state: vec!["open".into(), "shut".into()],
+            min_size: Some(0),
+            format: Some("long".into()),
+            x_tenant: Some("mine".to_owned()),
+        },
+    );
+    let mut scan = client.projects_with(&region, &options).list();
     let mut count = 0;
     while let Some(project) = scan.next().await {
         project?;
         count += 1;
     }
-    let receipt = scan.receipt();
-    assert_eq!((count, &receipt.parameters["region"]), (600, &"eu".into()));
-    assert!(
-        receipt.parameters["X-Tenant"]
-            .as_str()
-            .is_some_and(|hash| hash.starts_with("hash "))
-    );
-    assert_eq!(
-        client
-            .projects(&region)
-            .page(None, 0)
-            .await?
-            .pagination
-            .total,
-        600
-    );
-    let missing = client
-        .resource(Resource::Projects)
-        .page(None, 0)
-        .await
-        .unwrap_err();
-    assert_eq!(
-        (missing.kind(), missing.message()),
-        (ErrorKind::InvalidArgument, "region: is required")
-    );
-    let since = |text: &str| ListContactsOptions {
-        updated_since: Some(text.to_owned()),
+    let parameters = &scan.receipt().parameters;
+    assert_eq!((count, &parameters["region"]), (600, &"eu".into()));
+    let tenant = parameters["X-Tenant"].as_str();
+    assert!(tenant.is_some_and(|hash| hash.starts_with("hash ")));
+    let page = client.projects(&region).page(None, 0).await?;
+    assert_eq!(page.pagination.total, 600);
+    let missing = refused(client.resource(Resource::Projects).page(None, 0).await);
+    assert_eq!(missing.kind(), ErrorKind::InvalidArgument);
+    assert_eq!(missing.message(), "region: is required");
+    let since = |text: &str| {
+        client.contacts_with(&ListContactsOptions {
+            updated_since: Some(text.to_owned()),
+        })
     };
-    let contacts = client.contacts_with(&since("2026-01-01T00:00:00Z"));
-    assert!(contacts.page(Some(1), 0).await?.pagination.total > 0);
-    let refused = client
-        .contacts_with(&since("yesterday"))
-        .page(None, 0)
-        .await
-        .map(drop);
-    assert_eq!(refused.unwrap_err().kind(), ErrorKind::BadRequest);
+    let page = since("2026-01-01T00:00:00Z").page(Some(1), 0).await?;
+    assert!(page.pagination.total > 0);
+    let wrong = refused(since("yesterday").page(None, 0).await);
+    assert_eq!(wrong.kind(), ErrorKind::BadRequest);
     resumed(client).await
 }
 
@@ -137,20 +113,13 @@ async fn resumed(client: &Client) -> Result<()> {
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let mut stop = Some(stop);
     let end = async { drop(stopped.await) };
-    let error = export("eu")
-        .run(client, end, |_| drop(stop.take()))
-        .await
-        .unwrap_err();
+    let error = refused(export("eu").run(client, end, |_| drop(stop.take())).await);
     assert_eq!(error.kind(), ErrorKind::Cancelled);
-    let error = export("us")
-        .run(client, std::future::pending(), |_| ())
-        .await
-        .unwrap_err();
+    let never = std::future::pending;
+    let error = refused(export("us").run(client, never(), |_| ()).await);
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     assert!(error.message().contains("parameters"), "{error}");
-    let receipt = export("eu")
-        .run(client, std::future::pending(), |_| ())
-        .await?;
+    let receipt = export("eu").run(client, never(), |_| ()).await?;
     assert_eq!((receipt.records, receipt.resumed), (600, 1));
     std::fs::remove_dir_all(&directory).unwrap();
     Ok(())

@@ -1,7 +1,7 @@
-//! Lists as record batches, sessions and blocking scans against the sandbox, over real sockets.
+//! Lists as record batches, sessions, and scans of threads without a runtime.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
+use super::Service;
+use super::service::settings;
 use arrow_array::cast::AsArray;
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
@@ -13,23 +13,7 @@ use talentdata_columns::blocking::Scan;
 use talentdata_columns::session::{Hints, Session, Use};
 use talentdata_core::scan::Completeness;
 use talentdata_core::types::Resource;
-use talentdata_core::{Builder, Client, ErrorKind, RawRecord, Result, ScanOptions, blocking};
-use talentdata_sandbox::{Options, Sandbox, limit::Policy};
-
-/// A sandbox with so many contacts, and the settings of its client.
-fn start(contacts: u64) -> (Sandbox, Builder) {
-    let options = Options {
-        policy: Policy::Unlimited,
-        records: [("contacts".to_owned(), contacts)].into(),
-        ..Options::default()
-    };
-    let sandbox = Sandbox::start(options).unwrap();
-    let mut settings = Client::builder();
-    settings.base_url(sandbox.base_url());
-    settings.client_id(sandbox.client_id());
-    settings.client_secret(sandbox.client_secret());
-    (sandbox, settings)
-}
+use talentdata_core::{Client, ErrorKind, RawRecord, Result, ScanOptions, blocking};
 
 fn batches<T>(scan: talentdata_core::Scan<T>, rows: usize) -> BatchScan {
     BatchScan::new(scan, TableOptions::default(), rows)
@@ -43,8 +27,8 @@ fn asked_once<T>(wait: impl Future<Output = T>) -> Poll<T> {
 /// The service writes some doubles with 17 digits, also within structs; of contacts, only what appears late is in `_extra`.
 #[tokio::test]
 async fn every_list_becomes_batches_of_one_schema_and_contacts_have_columns_of_their_kinds() {
-    let (_sandbox, settings) = start(2500);
-    let client = settings.build().unwrap();
+    let service = Service::start(2500);
+    let client = &service.client;
     let mut extra = BTreeMap::<String, usize>::new();
     for resource in Resource::ALL {
         let mut scan = batches(client.resource(resource).list(), 300);
@@ -88,9 +72,8 @@ async fn every_list_becomes_batches_of_one_schema_and_contacts_have_columns_of_t
 
 #[tokio::test]
 async fn the_receipt_counts_what_was_given_and_a_wait_that_is_given_up_loses_nothing() {
-    let (_sandbox, settings) = start(2000);
-    let client = settings.build().unwrap();
-    let mut scan = client.contacts().list();
+    let service = Service::start(2000);
+    let mut scan = service.client.contacts().list();
     for taken in 1..=30 {
         scan.next().await.unwrap().unwrap();
         assert_eq!(scan.receipt().records, taken);
@@ -116,19 +99,6 @@ async fn the_receipt_counts_what_was_given_and_a_wait_that_is_given_up_loses_not
     assert_eq!(receipt.completeness, Completeness::Proven);
 }
 
-fn session(contacts: u64) -> (Sandbox, Client, Arc<Session>) {
-    let (sandbox, settings) = start(contacts);
-    let (options, table) = (ScanOptions::default(), TableOptions::default());
-    let session = Session::new(Resource::Contacts, options, table, 100, Hints::PLAIN);
-    (sandbox, settings.build().unwrap(), Arc::new(session))
-}
-
-/// What was handed out, and how complete that is.
-fn receipt(session: &Session) -> (u64, Completeness) {
-    let receipt = session.receipt();
-    (receipt.records, receipt.completeness)
-}
-
 /// All records that this reader gets; it gives up every wait once before it waits to the end.
 async fn read(session: &Session, client: &Client, usage: Use) -> Vec<String> {
     let mut all = Vec::new();
@@ -145,11 +115,14 @@ async fn read(session: &Session, client: &Client, usage: Use) -> Vec<String> {
 
 #[tokio::test]
 async fn tasks_share_the_records_of_a_session() {
-    let (sandbox, client, session) = session(2000);
+    let service = Service::start(2000);
+    let (options, table) = (ScanOptions::default(), TableOptions::default());
+    let session = Session::new(Resource::Contacts, options, table, 100, Hints::PLAIN);
+    let session = Arc::new(session);
     let usage = session.records();
-    assert_eq!(sandbox.stats().requests, 0);
+    assert_eq!(service.sandbox.stats().requests, 0);
     let readers = [(); 4].map(|()| {
-        let (client, session) = (client.clone(), Arc::clone(&session));
+        let (client, session) = (service.client.clone(), Arc::clone(&session));
         tokio::spawn(async move { read(&session, &client, usage).await })
     });
     let (mut count, mut all) = (0, BTreeSet::new());
@@ -159,13 +132,17 @@ async fn tasks_share_the_records_of_a_session() {
         all.extend(read);
     }
     assert_eq!((count, all.len()), (2000, 2000));
-    assert_eq!(receipt(&session), (2000, Completeness::Proven));
+    let receipt = session.receipt();
+    assert_eq!(receipt.records, 2000);
+    assert_eq!(receipt.completeness, Completeness::Proven);
 }
 
 /// 250 contacts, and a client of them for threads without a runtime.
-fn start_blocking() -> (Sandbox, blocking::Client) {
-    let (sandbox, settings) = start(250);
-    (sandbox, blocking::Client::new(&settings).unwrap())
+fn start_blocking() -> (Service, blocking::Client) {
+    let service = Service::start(250);
+    let (id, secret) = (service.sandbox.client_id(), service.sandbox.client_secret());
+    let settings = settings(service.sandbox.base_url(), id, secret);
+    (service, blocking::Client::new(&settings).unwrap())
 }
 
 fn blocking_scan(client: &blocking::Client) -> Result<Scan> {
@@ -178,7 +155,7 @@ fn blocking_scan(client: &blocking::Client) -> Result<Scan> {
 
 #[test]
 fn a_thread_without_a_runtime_gets_batches_too() {
-    let (_sandbox, client) = start_blocking();
+    let (_service, client) = start_blocking();
     let mut scan = blocking_scan(&client).unwrap().batches().unwrap();
     assert!(scan.schema().unwrap().fields().len() > 5);
     let rows = scan.by_ref().map(|batch| batch.unwrap().num_rows());
@@ -188,7 +165,7 @@ fn a_thread_without_a_runtime_gets_batches_too() {
 
 #[test]
 fn a_stopped_scan_stays_stopped_and_keeps_its_receipt() {
-    let (_sandbox, client) = start_blocking();
+    let (_service, client) = start_blocking();
     let mut scan = blocking_scan(&client).unwrap();
     assert_eq!(scan.by_ref().take(30).count(), 30);
     let stop = scan.stop_handle();
@@ -204,7 +181,7 @@ fn a_stopped_scan_stays_stopped_and_keeps_its_receipt() {
 
 #[test]
 fn a_closed_client_refuses_calls_and_its_scans_go_on() {
-    let (_sandbox, client) = start_blocking();
+    let (_service, client) = start_blocking();
     let scan = blocking_scan(&client).unwrap();
     client.close();
     let again = blocking_scan(&client).map(drop);
@@ -224,7 +201,7 @@ impl Wake for Unpark {
 
 #[test]
 fn a_polled_scan_wakes_its_poller() {
-    let (_sandbox, client) = start_blocking();
+    let (_service, client) = start_blocking();
     let scan = blocking_scan(&client).unwrap();
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let (mut polled, mut more) = (Vec::new(), true);
@@ -242,7 +219,7 @@ fn a_polled_scan_wakes_its_poller() {
 
 #[tokio::test]
 async fn a_blocking_call_within_a_runtime_is_refused() {
-    let (_sandbox, client) = start_blocking();
+    let (_service, client) = start_blocking();
     let error = client.version().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
 }

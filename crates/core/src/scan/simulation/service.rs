@@ -1,0 +1,299 @@
+//! A simulated service: a list, what changes in it before each request, and how its answers differ from it.
+
+use fastrand::Rng;
+use serde::Deserialize;
+use std::collections::HashSet;
+
+/// A number, or the bounds within which one is drawn each time.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Span {
+    One(u64),
+    Between(u64, u64),
+}
+
+impl Default for Span {
+    fn default() -> Self {
+        Span::One(1)
+    }
+}
+
+impl Span {
+    pub(super) fn draw(self, random: &mut Rng) -> u64 {
+        match self {
+            Span::One(number) => number,
+            Span::Between(min, max) => random.u64(min..=max),
+        }
+    }
+}
+
+/// A kind of service.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Kind {
+    /// What happens before each request, and between two runs of a scan.
+    changes: Vec<Change>,
+    between_runs: Vec<Change>,
+    answers: Answers,
+    identities: Identities,
+    /// Whether a record that has moved is not owed, because it gives itself away by nothing.
+    excuses_moves: bool,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Change {
+    what: What,
+    at: Place,
+    /// Where to move.
+    to: Place,
+    /// Before every so many-th request, or before just this one.
+    every: Option<u64>,
+    request: Option<u64>,
+    /// How often: on average, at most four times; else so many times, once where it does not say.
+    rate: Option<f64>,
+    times: Span,
+    /// To how many neighbours at once.
+    neighbours: Span,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum What {
+    #[default]
+    Insert,
+    Delete,
+    Move,
+    Reverse,
+    Shuffle,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Place {
+    #[default]
+    Anywhere,
+    /// Before the end of the page asked for last, right at it, or behind it.
+    AroundPage,
+    Front,
+    End,
+    Index(usize),
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Answers {
+    #[default]
+    Honest,
+    /// Runs of so many records come in another order each time.
+    Ties(usize),
+    /// One such run straddles the edge of the first page.
+    TieAtEdge(usize),
+    /// Every other answer comes from a copy without the second half of the records.
+    CopiesInTurn,
+    /// An answer comes from a copy without the last quarter with a probability of one half.
+    CopiesAtRandom,
+    /// One in ten comes from a copy without records, which has the total all the same.
+    EmptyAtTimes,
+    OffsetIgnored,
+    /// They have this total, whatever the list holds, and may say or hide whether more follows.
+    Claim {
+        total: u64,
+        has_more: Option<bool>,
+        is_empty: bool,
+    },
+}
+
+/// What tells records from others.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Identities {
+    #[default]
+    Id,
+    AllEqual,
+    /// It is another one at every request.
+    Changing,
+    /// Two records have the same.
+    Twins {
+        first: u64,
+        second: u64,
+        by_id: bool,
+    },
+}
+
+/// A page as a service sends it: records by number.
+pub(super) struct Page {
+    pub(super) records: Vec<u64>,
+    pub(super) total: u64,
+    pub(super) has_more: bool,
+}
+
+pub(super) struct Service<'a> {
+    kind: &'a Kind,
+    pub(super) records: Vec<u64>,
+    random: Rng,
+    requests: u64,
+    /// The end of the page asked for last.
+    cursor: usize,
+    /// How many records there were at first; they have the lowest numbers.
+    size: u64,
+    next: u64,
+    moved: HashSet<u64>,
+}
+
+impl<'a> Service<'a> {
+    pub(super) fn new(kind: &'a Kind, size: u64, seed: u64) -> Self {
+        Service {
+            kind,
+            records: (0..size).collect(),
+            random: Rng::with_seed(seed),
+            requests: 0,
+            cursor: 0,
+            size,
+            next: size,
+            moved: HashSet::new(),
+        }
+    }
+
+    /// The records that were in the list all the time.
+    pub(super) fn stable(&self) -> impl Iterator<Item = &u64> {
+        let is_excused = |record| self.kind.excuses_moves && self.moved.contains(record);
+        let records = self.records.iter();
+        records.filter(move |record| **record < self.size && !is_excused(record))
+    }
+
+    /// Whether these are the records that were there at first, in their order.
+    pub(super) fn began_as(&self, records: &[u64]) -> bool {
+        records.iter().copied().eq(0..self.size)
+    }
+
+    pub(super) fn change_between_runs(&mut self) {
+        let kind = self.kind;
+        kind.between_runs.iter().for_each(|one| self.change(one));
+    }
+
+    fn change(&mut self, change: &Change) {
+        let requests = self.requests;
+        let is_now = change.request.is_none_or(|at| at == requests);
+        if !is_now
+            || change
+                .every
+                .is_some_and(|every| !requests.is_multiple_of(every))
+        {
+            return;
+        }
+        let times = match change.rate {
+            Some(rate) => (0..4).filter(|_| self.random.f64() < rate / 4.0).count() as u64,
+            None => change.times.draw(&mut self.random),
+        };
+        for _ in 0..times {
+            let last = self.records.len().saturating_sub(1);
+            match change.what {
+                What::Reverse => self.records.reverse(),
+                What::Shuffle => self.random.shuffle(&mut self.records),
+                What::Insert => {
+                    let at = self.index(change.at, self.records.len());
+                    let next = self.next + change.neighbours.draw(&mut self.random);
+                    self.records.splice(at..at, self.next..next);
+                    self.next = next;
+                }
+                What::Delete | What::Move => {
+                    let from = self.index(change.at, last);
+                    let count = change.neighbours.draw(&mut self.random) as usize;
+                    let to = (from + count).min(self.records.len());
+                    let taken: Vec<u64> = self.records.drain(from..to).collect();
+                    if matches!(change.what, What::Move) {
+                        let to = self.index(change.to, self.records.len());
+                        self.moved.extend(&taken);
+                        self.records.splice(to..to, taken);
+                    }
+                }
+            }
+        }
+    }
+
+    fn index(&mut self, place: Place, last: usize) -> usize {
+        let index = match (place, self.cursor.min(last)) {
+            (Place::Anywhere, _) => self.random.usize(..=last),
+            (Place::AroundPage, cursor) => match self.random.u8(..3) {
+                0 => self.random.usize(..=cursor),
+                1 => (cursor + self.random.usize(..3)).saturating_sub(1),
+                _ => self.random.usize(cursor..=last),
+            },
+            (Place::Front, _) => 0,
+            (Place::End, _) => last,
+            (Place::Index(index), _) => index,
+        };
+        index.min(last)
+    }
+
+    pub(super) fn page(&mut self, offset: u64, limit: u64) -> Page {
+        let kind = self.kind;
+        kind.changes.iter().for_each(|one| self.change(one));
+        self.requests += 1;
+        let (offset, limit) = (offset as usize, limit as usize);
+        self.cursor = offset.saturating_add(limit);
+        let shown = self.shown(limit);
+        let from = offset.min(shown.len());
+        let to = self.cursor.min(shown.len());
+        let mut page = Page {
+            records: shown[from..to].to_vec(),
+            total: shown.len() as u64,
+            has_more: to < shown.len(),
+        };
+        match self.kind.answers {
+            Answers::EmptyAtTimes if self.random.u8(..10) == 0 => {
+                page.records.clear();
+                page.has_more = false;
+            }
+            Answers::OffsetIgnored => page.records = (0..limit as u64).collect(),
+            Answers::Claim {
+                total,
+                has_more,
+                is_empty,
+            } => {
+                page.total = total;
+                page.has_more = has_more.unwrap_or(page.has_more);
+                page.records.retain(|_| !is_empty);
+            }
+            _ => {}
+        }
+        page
+    }
+
+    /// The list as this answer shows it.
+    fn shown(&mut self, limit: usize) -> Vec<u64> {
+        let mut shown = self.records.clone();
+        let length = shown.len();
+        match self.kind.answers {
+            Answers::Ties(run) => {
+                for tie in shown.chunks_mut(run) {
+                    self.random.shuffle(tie);
+                }
+            }
+            Answers::TieAtEdge(run) => {
+                let from = limit.saturating_sub(run / 2).min(length);
+                let to = (from + run).min(length);
+                self.random.shuffle(&mut shown[from..to]);
+            }
+            Answers::CopiesInTurn if self.requests.is_multiple_of(2) => shown.truncate(length / 2),
+            Answers::CopiesAtRandom if self.random.bool() => shown.truncate(length * 3 / 4),
+            _ => {}
+        }
+        shown
+    }
+
+    /// Bytes that tell a record from others, and whether they are its `id`.
+    pub(super) fn identity(&self, record: u64) -> (u64, bool) {
+        match self.kind.identities {
+            Identities::Id => (record, true),
+            Identities::AllEqual => (0, false),
+            Identities::Changing => (record << 20 | self.requests, false),
+            Identities::Twins {
+                first,
+                second,
+                by_id,
+            } => (if record == second { first } else { record }, by_id),
+        }
+    }
+}
