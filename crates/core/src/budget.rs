@@ -15,15 +15,15 @@ use crate::settings::{BudgetStore, Config};
 pub use sharing::{BudgetState, BudgetStats};
 use sharing::{Contact, Identity};
 use std::fmt::Display;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
-/// The budget as one client sees it. It waits for nothing but, for some microseconds, the file of a host.
+/// The budget as one client sees it. It waits for nothing but the file of a host: for some microseconds, or for a quarter of a
+/// second where a process was stopped that has locked it.
 pub(crate) trait Budget: Send + Sync {
     /// Asks to send one request now, which counts as sent when it says [`Turn::Now`]. One caller asks at a time, the
     /// first in the queue of the client, from within a runtime. What was reported before is known by then.
-    fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking;
+    fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Take;
 
     /// What became of the request.
     fn report(&self, now: Time, ticket: Ticket, outcome: Outcome);
@@ -35,9 +35,6 @@ pub(crate) trait Budget: Send + Sync {
 /// Whether a request may be sent. Those who wait ask again at the time that they are told, or when the budget notifies before
 /// that something has changed. Otherwise why the shared budget cannot be reached, where the settings say to wait for it.
 pub(crate) type Take = std::result::Result<Turn, String>;
-
-/// A request to be allowed to send.
-pub(crate) type Taking = Pin<Box<dyn Future<Output = Take> + Send>>;
 
 /// Locks what all methods leave whole even when a caller panics between them.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -107,10 +104,9 @@ struct ProcessBudget {
 }
 
 impl Budget for ProcessBudget {
-    fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking {
+    fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Take {
         let requester = self.identity.requester(self.share);
-        let turn = lock(&self.gate).take(now, &requester, class, endpoint);
-        Box::pin(std::future::ready(Ok(turn)))
+        Ok(lock(&self.gate).take(now, &requester, class, endpoint))
     }
 
     fn report(&self, now: Time, ticket: Ticket, outcome: Outcome) {

@@ -1,18 +1,16 @@
 //! The budget that all processes of a user on this host share: one gate, whose state is kept in a file, which is locked,
 //! read, changed and written anew for each operation, in some microseconds.
 //!
-//! A blocking thread of the runtime does this, so that it holds up no other task. Where the file cannot be used, the client
-//! goes on with what it knows, and with no more than its part of the budget.
+//! Blocking threads of the runtime do this, so that it holds up no other task. Where the file cannot be used, the client goes
+//! on with what it knows, and with no more than its part of the budget.
 
 #[cfg(test)]
 mod tests;
 
 use super::sharing::{self, BudgetState, Contact, Identity};
-use super::{Budget, Take, Taking, lock};
+use super::{Budget, Take, lock};
 use crate::clock::{self, Time};
-use crate::gate::{
-    Endpoint, GateSettings, Outcome, Pauses, PriorityClass, SharedGate, Ticket, Turn,
-};
+use crate::gate::{Endpoint, GateSettings, Outcome, Pauses, PriorityClass, SharedGate, Ticket};
 use crate::host::{self, Locked, SharedFile};
 use crate::settings::{Config, OnUnreachable};
 use std::io;
@@ -20,7 +18,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::task::spawn_blocking;
 
 /// What the name of the file begins with. Processes of a version that writes another state have another file.
 const PREFIX: &str = "budget-8-";
@@ -58,20 +55,6 @@ struct Member {
     pauses: Pauses,
 }
 
-/// What a client may do now. Nobody may have waited for it: a turn that is not accepted is given back.
-struct Offer {
-    take: Option<Take>,
-    shared: Arc<Shared>,
-}
-
-impl Drop for Offer {
-    fn drop(&mut self) {
-        if let Some(Ok(Turn::Now(ticket))) = self.take {
-            Shared::report(&self.shared, ticket, Outcome::Unsent);
-        }
-    }
-}
-
 impl HostBudget {
     /// The budget of one client in the file at this path.
     pub(super) fn new(
@@ -91,21 +74,28 @@ impl HostBudget {
 }
 
 impl Budget for HostBudget {
-    fn take(&self, _now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking {
-        let shared = Arc::clone(&self.0);
-        let offered = spawn_blocking(move || Offer {
-            take: Some(shared.take(class, endpoint)),
-            shared,
+    fn take(&self, _now: Time, class: PriorityClass, endpoint: Endpoint) -> Take {
+        let ((turn, members), unusable) = self.0.change(|gate, now, part| {
+            let requester = self.0.identity.requester(self.0.share * part);
+            let turn = gate.take(now, &requester, class, endpoint);
+            (turn, gate.present(now))
         });
-        Box::pin(async move {
-            let offer = offered.await.ok();
-            let take = offer.and_then(|mut offer| offer.take.take());
-            take.unwrap_or_else(|| Err("the thread that uses it has failed".into()))
-        })
+        match unusable {
+            Some(reason) if self.0.on_unreachable == OnUnreachable::Wait => return Err(reason),
+            Some(_) => {}
+            None => self.0.contact.reached(members),
+        }
+        Ok(turn)
     }
 
     fn report(&self, _now: Time, ticket: Ticket, outcome: Outcome) {
-        Shared::report(&self.0, ticket, outcome);
+        lock(&self.0.outcomes).push((ticket, outcome));
+        in_background(&self.0, |shared| {
+            // The next request may have noted it already.
+            if !lock(&shared.outcomes).is_empty() {
+                shared.change(|_, _, _| ());
+            }
+        });
     }
 
     fn contact(&self) -> &Contact {
@@ -133,30 +123,6 @@ fn in_background(shared: &Arc<Shared>, work: impl FnOnce(&Shared) + Send + 'stat
 }
 
 impl Shared {
-    fn report(shared: &Arc<Self>, ticket: Ticket, outcome: Outcome) {
-        lock(&shared.outcomes).push((ticket, outcome));
-        in_background(shared, |shared| {
-            // The next request may have noted it already.
-            if !lock(&shared.outcomes).is_empty() {
-                shared.change(|_, _, _| ());
-            }
-        });
-    }
-
-    fn take(&self, class: PriorityClass, endpoint: Endpoint) -> Take {
-        let ((turn, members), unusable) = self.change(|gate, now, part| {
-            let requester = self.identity.requester(self.share * part);
-            let turn = gate.take(now, &requester, class, endpoint);
-            (turn, gate.present(now))
-        });
-        match unusable {
-            Some(reason) if self.on_unreachable == OnUnreachable::Wait => return Err(reason),
-            Some(_) => {}
-            None => self.contact.reached(members),
-        }
-        Ok(turn)
-    }
-
     /// Notes in the gate what has happened, and then changes it, for the whole budget: the shared gate, or where the file
     /// cannot be used, for the reason that is returned, the one of this client alone with its part of the budget.
     fn change<T>(

@@ -13,7 +13,7 @@ mod simulation;
 mod test_server;
 
 use super::sharing::{BudgetState, Contact, Identity};
-use super::{Budget, Taking, lock};
+use super::{Budget, Take, lock};
 use crate::clock::{self, Time};
 use crate::gate::{Endpoint, GateSettings, Outcome, PriorityClass, Ticket};
 use crate::process;
@@ -93,11 +93,11 @@ impl Shared {
 }
 
 impl Budget for RedisBudget {
-    fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Taking {
+    fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Take {
         let mut state = lock(&self.0.state);
         let take = state.0.take(now, class, endpoint);
         self.0.ask_if_due(&mut state);
-        Box::pin(std::future::ready(take))
+        take
     }
 
     fn report(&self, now: Time, ticket: Ticket, outcome: Outcome) {

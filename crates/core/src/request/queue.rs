@@ -1,13 +1,14 @@
 //! Lets calls through the gate one by one, in the order in which they came: the part that waits.
 
 use super::retry::Endurance;
-use crate::budget::{Budget, lock};
+use crate::budget::{Budget, Take, lock};
 use crate::clock::{self, Time};
 use crate::error::Result;
 use crate::gate::{Endpoint, Failures, Outage, Outcome, PriorityClass, Ticket, Turn};
 use std::sync::{Arc, Mutex as StdMutex};
 use std::time::Duration;
 use tokio::sync::{Mutex, Notify};
+use tokio::task::spawn_blocking;
 
 /// A shorter wait is the usual gap between two requests, which is not logged.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -76,14 +77,12 @@ impl AdmissionQueue {
                 1 => class,
                 _ => PriorityClass::Single,
             };
-            let take = self.budget.take(now, class, endpoint).await;
-            if let Ok(Turn::Now(ticket)) = take {
-                return Ok(Permit {
-                    queue: Arc::clone(self),
-                    ticket,
-                    outcome: Some(Outcome::Unsent),
-                });
-            }
+            let queue = Arc::clone(self);
+            let take = match spawn_blocking(move || queue.take(class, endpoint)).await {
+                Ok(Ok(permit)) => return Ok(permit),
+                Ok(Err(take)) => take,
+                Err(_) => Err("the thread that uses it has failed".into()),
+            };
             let until = endurance.wait(now, now.saturating_sub(came), &take)?;
             let (pause, why, is_outage) = match take {
                 Ok(Turn::Wait { again, outage, .. }) if outage.is_some() => {
@@ -104,6 +103,22 @@ impl AdmissionQueue {
             if is_outage {
                 endurance.waited_for_others(clock::now().saturating_sub(now));
             }
+        }
+    }
+
+    /// The right to send now, or what else the budget says. It may be that nobody waits for it any more.
+    fn take(
+        self: Arc<Self>,
+        class: PriorityClass,
+        endpoint: Endpoint,
+    ) -> std::result::Result<Permit, Take> {
+        match self.budget.take(clock::now(), class, endpoint) {
+            Ok(Turn::Now(ticket)) => Ok(Permit {
+                queue: self,
+                ticket,
+                outcome: Some(Outcome::Unsent),
+            }),
+            take => Err(take),
         }
     }
 

@@ -177,7 +177,7 @@ impl Response {
 mod tests {
     use super::*;
     use crate::budget::sharing::Contact;
-    use crate::budget::{Budget, Taking};
+    use crate::budget::{Budget, Take};
     use crate::gate::{Endpoint, PriorityClass, Ticket, Turn};
     use crate::request::queue::AdmissionQueue;
     use crate::request::retry::Endurance;
@@ -186,18 +186,19 @@ mod tests {
     use std::sync::{Arc, Mutex};
     use tokio::sync::Notify;
 
-    /// Notes what became of the requests.
+    /// Takes its time, and notes what became of the requests.
     #[derive(Default)]
     struct Recorder(Arc<Mutex<Vec<&'static str>>>);
 
     impl Budget for Recorder {
-        fn take(&self, now: Time, _class: PriorityClass, _endpoint: Endpoint) -> Taking {
+        fn take(&self, now: Time, _class: PriorityClass, _endpoint: Endpoint) -> Take {
+            std::thread::sleep(Duration::from_millis(20));
             let ticket = Ticket {
                 id: 1,
                 sent: now,
                 endpoint: Endpoint::Api,
             };
-            Box::pin(std::future::ready(Ok(Turn::Now(ticket))))
+            Ok(Turn::Now(ticket))
         }
 
         fn report(&self, _now: Time, _ticket: Ticket, outcome: Outcome) {
@@ -227,10 +228,20 @@ mod tests {
         let changed = Arc::new(Notify::new());
         let queue = AdmissionQueue::new(Box::new(recorder), changed);
         let mut endurance = Endurance::new(&config, false, clock::now());
-        let permit = queue
-            .pass(PriorityClass::Single, Endpoint::Api, &mut endurance)
-            .await
-            .unwrap();
+        let mut ticks = 0;
+        let passes = queue.pass(PriorityClass::Single, Endpoint::Api, &mut endurance);
+        let ticking = async {
+            loop {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                ticks += 1;
+            }
+        };
+        let permit = tokio::select! {
+            biased;
+            permit = passes => permit.unwrap(),
+            () = ticking => unreachable!(),
+        };
+        assert!(ticks > 0, "while the budget is asked, other tasks go on");
         endurance.deadline = clock::now() + left;
         let request = reqwest::Request::new(http::Method::GET, base_url.parse().unwrap());
         let transport = Transport::new(&config).unwrap();

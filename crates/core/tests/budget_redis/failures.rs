@@ -2,7 +2,7 @@
 //! those that are left go on, without being refused, and say for how long they were on their own. How much of the budget they
 //! use meanwhile is tested on virtual time (`budget/redis/simulation.rs`).
 
-use crate::members::{Company, Kind};
+use crate::members::Company;
 use crate::proxy::Proxy;
 use crate::server::{PROGRAMS, Server};
 use rustix::process::{Pid, Signal, kill_process};
@@ -24,7 +24,7 @@ async fn members_go_on_whatever_happens_to_the_server() {
     let proxy = Proxy::to(server.port).await;
     let budget = format!("redis://127.0.0.1:{}", proxy.port);
     let mut company = Company::new();
-    company.join(SCANS, Kind::Scan, &budget, 8);
+    company.join(SCANS, &budget, 8);
     company.phase(1).await;
     let () = server.run(&["FLUSHALL"]);
     company.phase(2).await;
@@ -118,13 +118,13 @@ async fn members_go_on_whatever_happens_to_one_of_them() {
     let server = Server::valkey();
     let budget = format!("redis://127.0.0.1:{}", server.port);
     let mut company = Company::new();
-    company.join(SCANS + 2, Kind::Scan, &budget, 5);
+    company.join(SCANS + 2, &budget, 5);
     for phase in [1, 2] {
         company.phase(phase).await;
         let mut victim = company.members.pop().unwrap();
         victim.kill().unwrap();
         victim.wait().unwrap();
-        company.join(1, Kind::Scan, &budget, 5);
+        company.join(1, &budget, 5);
     }
     company.phase(3).await;
     send(&company.members[SCANS], Signal::STOP);

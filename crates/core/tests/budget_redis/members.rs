@@ -1,4 +1,4 @@
-//! Processes that share a budget: they scan a list, or make single calls, and print when they were served.
+//! Processes that share a budget: they scan a list, and print when they were served.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,8 +15,6 @@ const TEST: &str = "share::processes_share_a_server_that_is_far_away";
 /// Records of a page, so few that pages cost little time, and how many of them are new: pages overlap.
 const PAGE: u64 = 10;
 const NEW: usize = 9;
-/// Between two single calls.
-const PAUSE: Duration = Duration::from_millis(300);
 /// So long a member waits for contact at the end.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Between two things that happen, in milliseconds.
@@ -24,20 +22,11 @@ pub(crate) const PHASE: u64 = 1500;
 /// Nobody may wait so long for a page, in milliseconds, however busy the machine is.
 const HANG: u64 = 8000;
 
-/// What a member does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Kind {
-    Scan,
-    /// At least one call.
-    Single,
-}
-
 #[derive(Debug, Serialize, Deserialize)]
 struct Task {
     service: [String; 3],
     budget: String,
-    kind: Kind,
-    /// Until when, in milliseconds since the Unix epoch.
+    /// Until when, in milliseconds since the Unix epoch; at least one page.
     until: u64,
 }
 
@@ -118,11 +107,10 @@ impl Company {
     }
 
     /// The command that starts a member which ends after so many phases.
-    pub(crate) fn command(&self, kind: Kind, budget: &str, phases: u64) -> Command {
+    pub(crate) fn command(&self, budget: &str, phases: u64) -> Command {
         let task = Task {
             service: self.service(),
             budget: budget.to_owned(),
-            kind,
             until: if phases > 0 { self.time_of(phases) } else { 0 },
         };
         let mut command = Command::new(std::env::current_exe().unwrap());
@@ -133,8 +121,8 @@ impl Company {
     }
 
     /// So many processes join this budget.
-    pub(crate) fn join(&mut self, count: usize, kind: Kind, budget: &str, phases: u64) {
-        let mut command = self.command(kind, budget, phases);
+    pub(crate) fn join(&mut self, count: usize, budget: &str, phases: u64) {
+        let mut command = self.command(budget, phases);
         let members = (0..count).map(|_| command.spawn().unwrap());
         self.members.extend(members);
     }
@@ -219,16 +207,8 @@ pub(crate) async fn act_as_member() {
     });
     let mut served = Vec::new();
     while served.is_empty() || milliseconds() < task.until {
-        match task.kind {
-            Kind::Scan => {
-                for _ in 0..NEW {
-                    scan.next().await.unwrap().unwrap();
-                }
-            }
-            Kind::Single => {
-                client.version().await.unwrap();
-                tokio::time::sleep(PAUSE).await;
-            }
+        for _ in 0..NEW {
+            scan.next().await.unwrap().unwrap();
         }
         served.push(milliseconds());
     }

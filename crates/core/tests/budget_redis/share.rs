@@ -1,6 +1,6 @@
 //! What members get of the budget while nothing fails, and what people see of it.
 
-use crate::members::{Company, Kind, act_as_member, milliseconds};
+use crate::members::{Company, act_as_member, milliseconds};
 use crate::proxy::Proxy;
 use crate::server::{PROGRAMS, Server};
 use std::process::Child;
@@ -17,7 +17,7 @@ const SCANS: usize = 5;
 const COUNTED: (u64, u64) = (2000, 6000);
 const PHASES: u64 = 4;
 
-/// Scans and single calls beside them, of a server that is 2.5 ms away, and of one that is 10 ms away.
+/// Scans of a server that is 2.5 ms away, and of one that is 10 ms away.
 #[tokio::test(flavor = "multi_thread")]
 async fn processes_share_a_server_that_is_far_away() {
     act_as_member().await;
@@ -27,14 +27,13 @@ async fn processes_share_a_server_that_is_far_away() {
         let proxy = Proxy::far(server.port, one_way).await;
         let budget = format!("redis://127.0.0.1:{}", proxy.port);
         let mut company = Company::new();
-        company.join(SCANS, Kind::Scan, &budget, PHASES);
-        company.join(1, Kind::Single, &budget, PHASES);
+        company.join(SCANS, &budget, PHASES);
         runs.push((one_way, company));
     }
     for (one_way, mut company) in runs {
         let counted = company.began + COUNTED.0..company.began + COUNTED.1;
         let reports = company.reports(PHASES);
-        let counts = reports[..SCANS].iter().map(|report| {
+        let counts = reports.iter().map(|report| {
             let served = report.served.iter().filter(|at| counted.contains(at));
             served.count() as f64
         });
@@ -61,7 +60,8 @@ fn restrict(server: &Server) {
     let () = server.run(&["ACL", "SETUSER", "default", "off"]);
 }
 
-/// People see who shares the budget, on which host, and what each has had of it; seeing changes nothing.
+/// People see who shares the budget, on which host, and what each has had of it; seeing changes nothing. Members are counted
+/// while they are there.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_members_are_shown() {
     for program in PROGRAMS {
@@ -75,10 +75,27 @@ async fn the_members_are_shown() {
         let first = company.settings(&budget).build().unwrap();
         first.version().await.unwrap();
         assert_eq!(first.budget().unreachable_reason, None);
+        assert_eq!(first.budget().members, 1);
         let alone = company.shown(&budget);
         assert_eq!(alone.mode.as_deref(), Some("slots"), "{alone:?}");
         assert!(alone.requests_per_second.unwrap() > 30.0, "{alone:?}");
-        company.join(3, Kind::Scan, &budget, 40);
+        // The runtime of a blocking client ends with it, after the server has been told.
+        let (settings, other) = (company.settings(&budget), first.clone());
+        let calls = std::thread::spawn(move || {
+            let second = blocking::Client::new(&settings).unwrap();
+            second.version().unwrap();
+            let count = second.run(async move |_| {
+                other.version().await?;
+                Ok(other.budget().members)
+            });
+            assert_eq!(count.unwrap(), 2);
+        });
+        calls.join().unwrap();
+        assert_eq!(company.shown(&budget).members.len(), 1);
+        first.version().await.unwrap();
+        let stats = first.budget();
+        assert_eq!((stats.members, stats.max_members), (1, 2), "one has left");
+        company.join(3, &budget, 40);
         let all_there = |state: &BudgetState| {
             let scan = |child: &Child| {
                 let found = state.members.iter().find(|one| one.process == child.id());
@@ -125,32 +142,6 @@ async fn the_members_are_shown() {
         }
         assert!(!state.store.contains(PASSWORD), "{state:?}");
     }
-}
-
-/// Members are counted while they are there. The runtime of a blocking client ends with it, after the server has been told.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_is_dropped_has_left() {
-    let server = Server::valkey();
-    let budget = format!("redis://127.0.0.1:{}", server.port);
-    let company = Company::new();
-    let first = company.settings(&budget).build().unwrap();
-    first.version().await.unwrap();
-    assert_eq!(first.budget().members, 1);
-    let (settings, other) = (company.settings(&budget), first.clone());
-    let calls = std::thread::spawn(move || {
-        let second = blocking::Client::new(&settings).unwrap();
-        second.version().unwrap();
-        let count = second.run(async move |_| {
-            other.version().await?;
-            Ok(other.budget().members)
-        });
-        assert_eq!(count.unwrap(), 2);
-    });
-    calls.join().unwrap();
-    assert_eq!(company.shown(&budget).members.len(), 1);
-    first.version().await.unwrap();
-    let stats = first.budget();
-    assert_eq!((stats.members, stats.max_members), (1, 2), "one has left");
 }
 
 #[tokio::test(flavor = "multi_thread")]

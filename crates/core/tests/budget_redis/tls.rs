@@ -1,6 +1,6 @@
 //! TLS to the server: a certificate that is trusted works, another one is refused, and the password waits for it.
 
-use crate::members::{Company, Kind, report};
+use crate::members::{Company, report};
 use crate::proxy::Proxy;
 use crate::server::{PROGRAMS, Server};
 use rustls::ServerConfig;
@@ -68,11 +68,11 @@ async fn the_password_is_sent_once_the_certificate_is_trusted() {
         if host == "127.0.0.2" && !cfg!(target_os = "linux") {
             continue;
         }
-        // What is heard on the network, and behind TLS, of one call by a process that trusts the certificates in the file.
+        // What is heard on the network, and behind TLS, of one page for a process that trusts the certificates in the file.
         let behind = Proxy::to(server.port).await;
         let before = Proxy::to(terminator(behind.port).await).await;
         let budget = format!("rediss://:{PASSWORD}@{host}:{}", before.port);
-        let mut member = company.command(Kind::Single, &budget, 0);
+        let mut member = company.command(&budget, 0);
         member
             .env("SSL_CERT_FILE", file(trusted))
             .env_remove("SSL_CERT_DIR");

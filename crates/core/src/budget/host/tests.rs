@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
 use super::*;
-use crate::gate::{RateHeaders, Requester};
-use crate::host::tests::{open, place};
+use crate::gate::{RateHeaders, Requester, Turn};
+use crate::host::tests::place;
 use serde_json::Value;
 use std::path::Path;
 use talentdata_sandbox::limit::{Limiter, Policy, ResetRounding};
@@ -269,28 +269,6 @@ fn a_forged_outage_and_requests_of_nobody_are_forgotten() {
         now = again;
     }
     assert!(now <= probed + Duration::from_secs(8), "{:?}", now - probed);
-}
-
-/// While the file is waited for, which a stopped process has locked, a runtime of a single thread does other things.
-#[tokio::test]
-async fn the_file_holds_up_no_other_task() {
-    let (_directory, SharedFile { path, .. }) = place();
-    ask(&mut member(&path), 1);
-    let stopped = open(&path);
-    stopped.lock().unwrap();
-    let budget = HostBudget::new(path, GateSettings::default(), OnUnreachable::Wait);
-    let mut ticks = 0;
-    let mut taking = budget.take(Duration::ZERO, PriorityClass::Scan, Endpoint::Api);
-    let take = loop {
-        tokio::select! {
-            biased;
-            take = &mut taking => break take,
-            () = tokio::time::sleep(Duration::from_millis(1)) => ticks += 1,
-        }
-    };
-    assert!(take.is_ok(), "{take:?}");
-    // On the thread of the runtime there would be none at all.
-    assert!(ticks > 0);
 }
 
 /// The fields in the order of their first appearance, each with what it begins with; of numbers, whether they are whole.

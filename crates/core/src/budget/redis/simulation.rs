@@ -514,17 +514,14 @@ fn a_value_that_was_damaged_or_forged_is_replaced() {
         let server = Server::start(program, |_| ());
         assert!(World::run(&server, &one, Policy::TokenBucket, 1).sent > 1000);
         let good: Value = serde_json::from_str(&server.run::<String>(&["GET", KEY])).unwrap();
-        let mut texts: Vec<String> = [
-            r#"not JSON"#,
-            "[]",
-            "7",
-            "{}",
-            r#"{"state":7,"members":"x"}"#,
-            r#"{"state":{"next":1e300},"members":[{"seen":1700000065,"place":0,"wanted":0}]}"#,
-            r#"{"state":{"rate":1e400},"members":{"one":7}}"#,
-        ]
-        .map(str::to_owned)
-        .to_vec();
+        let texts = r#"not JSON
+            []
+            7
+            {}
+            {"state":7,"members":"x"}
+            {"state":{"next":1e300},"members":[{"seen":1700000065,"place":0,"wanted":0}]}
+            {"state":{"rate":1e400},"members":{"one":7}}"#;
+        let mut texts: Vec<String> = texts.lines().map(|it| it.trim().to_owned()).collect();
         let (_, member) = good["members"].as_object().unwrap().iter().next().unwrap();
         for (part, whole) in [("/state", &good["state"]), ("/members/one", member)] {
             for name in whole.as_object().unwrap().keys() {
@@ -543,17 +540,16 @@ fn a_value_that_was_damaged_or_forged_is_replaced() {
             let mut member = Member::new(Identity::default(), GateSettings::default(), true);
             let _ = member.take(SECOND, PriorityClass::Scan, Endpoint::Api);
             let ask = serde_json::to_string(&member.ask(SECOND)).unwrap();
-            let asked = script
-                .key(KEY)
-                .arg(ask)
-                .arg(now)
-                .invoke::<String>(&mut connection);
+            let mut call = script.key(KEY);
+            let asked: redis::RedisResult<String> = call.arg(ask).arg(now).invoke(&mut connection);
             let reply = asked.map_err(|error| error.to_string());
             let reply = reply.and_then(|reply| Reply::read(&reply));
             let reply = reply.unwrap_or_else(|reason| panic!("{text}: {reason}"));
-            let at = match reply.moments > 0 {
-                true => reply.first,
-                false => reply.again,
+            let has_moments = reply.moments > 0;
+            let at = if has_moments {
+                reply.first
+            } else {
+                reply.again
             };
             // An outage is probed within 8 s; a member with its turn behind others waits as long as their turns take.
             assert!(at <= now + 8.1, "{text}: {reply:?}");

@@ -44,19 +44,6 @@ fn store(client: &SharedToken, secret: &Secret, life: Life) {
     client.store(&mut locked, secret, life).unwrap();
 }
 
-#[tokio::test]
-async fn what_one_obtains_the_others_use() {
-    let (_directory, SharedFile { path, .. }) = place();
-    let (one, other) = (client(&path, SECRET), client(&path, SECRET));
-    let first = get(&one, None, "first").await;
-    let second = get(&other, None, "second").await;
-    assert_eq!((text(&first), text(&second)), ("first", "first"));
-    assert_eq!((first.from_another, second.from_another), (false, true));
-    assert_eq!(first.life, second.life);
-    assert_eq!(second.header.to_str().unwrap(), "Bearer first");
-    assert!(second.header.is_sensitive());
-}
-
 /// The checksum of the file is right, and the content is not, or nothing is right any more.
 #[tokio::test]
 async fn what_was_changed_is_no_token_and_the_next_one_replaces_it() {
@@ -177,10 +164,16 @@ async fn one_renews_and_those_who_wait_use_what_it_obtains() {
     };
     let [a, b, c, d, e] = clients.each_ref().map(|client| client.token(None, fetch));
     let (a, b, c, d, e) = tokio::join!(a, b, c, d, e);
-    for token in [a, b, c, d, e] {
-        assert_eq!(text(&token.unwrap()), "first");
-    }
+    let tokens = [a, b, c, d, e].map(Result::unwrap);
     assert_eq!(fetched.get(), 1);
+    for token in &tokens {
+        assert_eq!(token.header.to_str().unwrap(), "Bearer first");
+        assert!(token.header.is_sensitive() && token.life == tokens[0].life);
+    }
+    let own = tokens.iter().filter(|token| !token.from_another);
+    assert_eq!(own.count(), 1);
+    let later = get(&client(&path, SECRET), None, "second").await;
+    assert!(text(&later) == "first" && later.from_another);
 }
 
 /// As a process does that is stopped after it has taken the lock.
