@@ -57,8 +57,8 @@ async fn members_that_are_cut_off_go_on_with_their_part() {
     let [direct, through] =
         [server.port, proxy.port].map(|port| format!("redis://127.0.0.1:{port}"));
     let mut company = Company::of(Policy::ClockWindow);
-    company.join(7, Kind::Scan, &direct, 12);
-    company.join(3, Kind::Scan, &through, 12);
+    company.join(7, &direct, 12);
+    company.join(3, &through, 12);
     company.phase(3).await;
     proxy.stall(true);
     company.phase(9).await;
@@ -93,7 +93,7 @@ async fn members_go_on_when_the_clock_of_the_server_is_set() {
     });
     let budget = format!("redis://127.0.0.1:{}", server.port);
     let mut company = Company::new();
-    company.join(SCANS, Kind::Scan, &budget, 4);
+    company.join(SCANS, &budget, 4);
     for (phase, seconds) in [(1, 10), (2, -10)] {
         company.phase(phase).await;
         ahead.write_at(&c_long::to_ne_bytes(seconds), 0).unwrap();
