@@ -21,7 +21,7 @@ use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 
 /// What the name of the file begins with. Processes of a version that writes another state have another file.
-const PREFIX: &str = "budget-8-";
+const PREFIX: &str = "budget-9-";
 /// A process that has the lock after so many tries, with such pauses, has been stopped.
 const TRIES: u32 = 1500;
 const PAUSE: Duration = Duration::from_micros(100);
@@ -147,7 +147,7 @@ impl Shared {
             let requester = self.identity.requester(self.settings.share * part);
             gate.take(now, &requester, class, endpoint)
         };
-        match self.change(|gate, now| (take(gate, now, 1.0), gate.present(now))) {
+        match self.change(|gate, now| (take(gate, now, 1.0), gate.members(now).len())) {
             Ok((turn, members)) => {
                 self.contact.reached(members);
                 turn.into()
@@ -206,7 +206,9 @@ impl Member {
     fn alone(&mut self, now: Time) -> &mut (SharedGate, f64) {
         self.alone.get_or_insert_with(|| {
             let seen = self.file.last_seen();
-            let members = seen.as_ref().map_or(1, |gate| gate.present(now).max(1));
+            let members = seen
+                .as_ref()
+                .map_or(1, |gate| gate.members(now).len().max(1));
             let new = || SharedGate::new(self.file.settings, now);
             (seen.unwrap_or_else(new), 1.0 / members as f64)
         })

@@ -205,7 +205,7 @@ impl Member {
     fn failed(&mut self, now: Time, ticket: Ticket) {
         self.outage.failed(now, ticket);
         self.next.failed = Some(self.next.failed.unwrap_or(0) + 1);
-        self.next.ago = Some(ticket.age(now).as_secs_f64());
+        self.next.ago = Some(now.saturating_sub(ticket.sent).as_secs_f64());
         self.is_urgent = true;
     }
 

@@ -14,7 +14,7 @@ use talentdata_core::gate::{Endpoint, GateSettings, Outcome, RateHeaders, Reques
 use talentdata_core::gate::{Ticket, Turn};
 
 use super::network::{Network, Verdict};
-use super::{Findings, LIMIT, Others, Part, Plan, Scenario, WINDOW, Work};
+use super::{Findings, LIMIT, Others, Part, Plan, SERVER, Scenario, WINDOW, Work};
 
 /// A request is given up after this long.
 const TIMEOUT: Duration = Duration::from_secs(3);
@@ -183,7 +183,8 @@ impl World {
             Event::Begin(member) | Event::Leave(member) | Event::Wake(member, _) => member,
             Event::Call(member) => member,
             Event::Receive(index) | Event::GiveUp(index) => self.requests[index].member,
-            Event::Arrive(_) | Event::Answer(_) | Event::Kill | Event::Other => return None,
+            Event::Arrive(_) => SERVER,
+            Event::Answer(_) | Event::Kill | Event::Other => return None,
         };
         (member == stopped && from <= self.now && self.now < until).then_some(until)
     }
