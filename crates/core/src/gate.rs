@@ -24,7 +24,6 @@ mod rule;
 mod turns;
 mod windows;
 
-use std::cmp::Reverse;
 use std::time::Duration;
 
 use fastrand::Rng;
@@ -46,13 +45,12 @@ type Time = Duration;
 pub(crate) const WINDOW: Duration = Duration::from_secs(1);
 /// The status of a refused request (service document, section 8).
 const TOO_MANY_REQUESTS: u16 = 429;
-/// Unanswered requests before the first response: enough to keep pace, few enough to find out by.
-const PROBES: usize = 4;
+/// So many requests may be sent without a response to any of them, and so many times those of a usual round trip: enough to
+/// keep pace before the first response, few enough to find out by; and if the service has stopped, few arrive at once when
+/// it goes on.
+const UNHEARD: f64 = 4.0;
 /// Unanswered requests at any time: three seconds at full pace, after which the service is not keeping up.
 const MAX_IN_FLIGHT: usize = 128;
-/// With so many unanswered requests, others wait where no response has come for so many usual round trips, and at least for
-/// so long: the service may have stopped responding.
-const STALLED: (usize, f64, f64) = (6, 8.0, 0.15);
 /// A higher limit is taken on again when no response has named the lower one for this long: endpoints may name several.
 const LIMIT_LASTS: Duration = Duration::from_secs(10);
 /// A request of a member that was last seen this long ago gets no response any more, as far as can be known.
@@ -99,13 +97,6 @@ pub struct Ticket {
     pub(crate) id: u64,
     pub(crate) sent: Time,
     pub(crate) endpoint: Endpoint,
-}
-
-impl Ticket {
-    /// How long ago it was sent.
-    pub(crate) fn age(&self, now: Time) -> Duration {
-        now.saturating_sub(self.sent)
-    }
 }
 
 /// How a request ended.
@@ -191,8 +182,6 @@ pub struct SharedGate {
     /// Where the service counts over a longer window, how many requests are left of it.
     left: Option<f64>,
     outage: Outage,
-    /// When a request was last responded to, or has failed.
-    last_outcome: Time,
     turns: Turns,
     next_id: u64,
     /// When it was used last.
@@ -260,13 +249,11 @@ impl SharedGate {
         if !self.settings.paced {
             return Some(at);
         }
-        let max = match self.ledger.is_unanswered() {
-            true => PROBES,
-            false => MAX_IN_FLIGHT,
-        };
         let in_flight = self.ledger.in_flight().count();
         let are_all_taken = in_flight > 0 && self.left.is_some_and(|left| left < 1.0);
-        if in_flight >= max || are_all_taken || self.is_stalled(now, in_flight) {
+        let max_unheard = UNHEARD * (1.0 + self.pace.limit * self.ledger.mean);
+        let is_stalled = self.ledger.unheard() as f64 >= max_unheard;
+        if in_flight >= MAX_IN_FLIGHT || are_all_taken || is_stalled {
             return None;
         }
         // Never more than the limit in any window of send times.
@@ -275,15 +262,6 @@ impl SharedGate {
         let paced = self.pace.next(seconds(now), &self.ledger);
         let paced = paced.max(oldest.map_or(0.0, |sent| sent + 1.0));
         Some(at.max(time(paced.min(self.ledger.last_sent() + LONGEST_GAP))))
-    }
-
-    /// Whether the service seems to have stopped responding, with many requests under way.
-    fn is_stalled(&self, now: Time, in_flight: usize) -> bool {
-        let (many, round_trips, least) = STALLED;
-        let oldest = self.ledger.in_flight().next();
-        let since = oldest.map_or(now, |oldest| oldest.ticket.sent.max(self.last_outcome));
-        let usual = (self.ledger.mean * round_trips).max(least);
-        !self.ledger.is_unanswered() && in_flight >= many && seconds(since) + usual < seconds(now)
     }
 
     /// When the share of a member lets it send: its part of the limit in any window, evenly.
@@ -320,9 +298,6 @@ impl SharedGate {
         self.turns.member(member).seen = now;
         self.lose_silent(now);
         self.outage.complete(now, ticket, outcome);
-        if let Outcome::Failed { .. } | Outcome::Answered(..) = outcome {
-            self.last_outcome = now;
-        }
         match outcome {
             Outcome::Unsent | Outcome::Failed { sent: false } => self.ledger.unsend(ticket),
             Outcome::Lost | Outcome::Failed { sent: true } => {
@@ -343,8 +318,7 @@ impl SharedGate {
         let is_long = headers.window.is_some_and(|window| window > WINDOW);
         let shown = remaining.filter(|_| !is_long);
         // Of a request that was given up, only what the rule says counts.
-        let is_exact = headers.reset.is_some() && !headers.reset_is_integer;
-        let entry = self.ledger.answer(seconds(now), ticket, shown, is_exact);
+        let entry = self.ledger.answer(seconds(now), ticket, shown);
         let Some(entry) = entry.filter(|_| is_common) else {
             return;
         };
@@ -397,7 +371,8 @@ impl SharedGate {
     /// Members that are silent, or have left, have lost what they sent.
     fn lose_silent(&mut self, now: Time) {
         let since = now.saturating_sub(SILENT);
-        let is_lost = |entry: &&Entry| self.turns.is_silent(entry.member, since);
+        let member = |entry: &Entry| self.turns.0.get(&entry.member);
+        let is_lost = |entry: &&Entry| member(entry).is_none_or(|it| it.seen < since);
         let lost = self.ledger.in_flight().filter(is_lost);
         let lost: Vec<Ticket> = lost.map(|entry| entry.ticket).collect();
         for ticket in lost {
@@ -422,6 +397,7 @@ impl SharedGate {
                 .entries
                 .iter()
                 .all(|entry| entry.ticket.sent <= used)
+            && self.ledger.mean >= 0.0
             && self.pace.is_valid(limit.into(), seconds(used))
     }
 
@@ -437,23 +413,20 @@ impl SharedGate {
         self.used
     }
 
-    /// How many members take part.
-    pub fn present(&self, now: Duration) -> usize {
-        self.turns.present(now).count()
-    }
-
     /// The members that take part, those that sent most first.
     pub fn members(&self, now: Duration) -> Vec<MemberStats> {
-        let mut stats: Vec<_> = self.turns.present(now).collect();
-        stats.sort_by_key(|member| Reverse(member.sent_last_minute));
-        stats
+        self.turns.present(now)
     }
 
     /// How it currently finds the time of the next request. `universal` is even pacing, so that no window of any kind can
     /// overflow, and right under every policy; `refill` uses the whole limit, because the budget refills faster than it is
     /// spent, as a bucket does; `aligned` is for fixed windows whose edges are known.
     pub fn mode(&self) -> &'static str {
-        self.pace.mode()
+        match self.pace.windows.alignment {
+            _ if self.pace.refills => "refill",
+            Some(_) => "aligned",
+            None => "universal",
+        }
     }
 
     /// Requests per second that all members together aim at now.

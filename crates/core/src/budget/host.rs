@@ -20,7 +20,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 
 /// What the name of the file begins with. Processes of a version that writes another state have another file.
-const PREFIX: &str = "budget-8-";
+const PREFIX: &str = "budget-9-";
 /// A process that has the lock after so many tries, with such pauses, has been stopped.
 const TRIES: u32 = 1500;
 const PAUSE: Duration = Duration::from_micros(100);
@@ -78,7 +78,7 @@ impl Budget for HostBudget {
         let ((turn, members), unusable) = self.0.change(|gate, now, part| {
             let requester = self.0.identity.requester(self.0.share * part);
             let turn = gate.take(now, &requester, class, endpoint);
-            (turn, gate.present(now))
+            (turn, gate.members(now).len())
         });
         match unusable {
             Some(reason) if self.0.on_unreachable == OnUnreachable::Wait => return Err(reason),
@@ -211,7 +211,7 @@ impl Member {
             let known = self.look().ok().flatten();
             let known = known.or_else(|| self.decode(&self.seen));
             let gate = known.unwrap_or_else(|| SharedGate::new(self.settings, now));
-            let part = 1.0 / gate.present(now).max(1) as f64;
+            let part = 1.0 / gate.members(now).len().max(1) as f64;
             (gate, part)
         });
         self.alone.insert(alone)

@@ -32,8 +32,6 @@ pub(super) struct Entry {
     pub(super) own: u32,
     /// How many were left after it, where the response shows it.
     pub(super) remaining: Option<f64>,
-    /// Whether it says to a part of a second when the window ends.
-    pub(super) is_exact: bool,
 }
 
 impl Entry {
@@ -50,6 +48,8 @@ pub(super) struct Ledger {
     least: f64,
     /// The usual round trip.
     pub(super) mean: f64,
+    /// When the newest request was sent that was responded to.
+    heard: f64,
 }
 
 impl Ledger {
@@ -65,7 +65,6 @@ impl Ledger {
             counted_by: sent + MARGIN,
             own: self.sent_between(sent - 1.0, sent) as u32 + 1,
             remaining: None,
-            is_exact: false,
         });
     }
 
@@ -89,33 +88,22 @@ impl Ledger {
         now: f64,
         ticket: Ticket,
         remaining: Option<f64>,
-        is_exact: bool,
     ) -> Option<Entry> {
         let sent = self.settle(ticket)?.sent();
-        self.sample((now - sent).max(0.0));
-        let floor = self.floor();
-        let entry = self
-            .entries
-            .iter_mut()
-            .find(|entry| entry.ticket == ticket)?;
-        // It was counted, at the latest, the shortest way back ago.
-        entry.counted_by = entry.counted_by.min(now - floor);
-        (entry.remaining, entry.is_exact) = (remaining, is_exact);
-        Some(*entry)
-    }
-
-    fn sample(&mut self, round_trip: f64) {
+        self.heard = self.heard.max(sent);
+        let round_trip = (now - sent).max(0.0);
         self.samples = self.samples.saturating_add(1);
         self.mean += (round_trip - self.mean) / f64::from(self.samples).min(MEAN_OVER);
         self.least += RISE * (self.mean - self.least);
         if self.samples == 1 || round_trip < self.least {
             self.least = round_trip;
         }
-    }
-
-    /// Whether no response has come yet.
-    pub(super) fn is_unanswered(&self) -> bool {
-        self.samples == 0
+        let floor = self.floor();
+        let entry = self.entries.iter_mut().find(|it| it.ticket == ticket)?;
+        // It was counted, at the latest, the shortest way back ago.
+        entry.counted_by = entry.counted_by.min(now - floor);
+        entry.remaining = remaining;
+        Some(*entry)
     }
 
     /// A round trip is never believed to be shorter than this.
@@ -124,6 +112,12 @@ impl Ledger {
             true => self.least * TRUST_EARLY,
             false => self.least,
         }
+    }
+
+    /// How many requests in flight are newer than all that were responded to.
+    pub(super) fn unheard(&self) -> usize {
+        let is_newer = |entry: &&Entry| entry.sent() >= self.heard;
+        self.in_flight().filter(is_newer).count()
     }
 
     pub(super) fn in_flight(&self) -> impl Iterator<Item = &Entry> {
@@ -136,8 +130,9 @@ impl Ledger {
         newest_first.filter_map(|entry| Some((entry, entry.remaining?)))
     }
 
+    /// When the newest request was sent.
     pub(super) fn last_sent(&self) -> f64 {
-        self.entries.back().map_or(0.0, Entry::sent)
+        self.entries.back().map_or(f64::NEG_INFINITY, Entry::sent)
     }
 
     /// How many requests were sent after `from` and not after `to`.

@@ -63,7 +63,7 @@ impl Outage {
 
     /// Whether there is an outage and a probe on its way, whose outcome all others wait for; but not without end.
     pub(crate) fn is_probed(&self, now: Time) -> bool {
-        let lasts = |probe: Ticket| probe.sent <= now && probe.age(now).as_secs_f64() < LONGEST;
+        let lasts = |probe: Ticket| probe.sent <= now && (now - probe.sent).as_secs_f64() < LONGEST;
         self.failures.is_outage() && self.probe.is_some_and(lasts)
     }
 

@@ -79,8 +79,8 @@ pub(super) struct Pace {
     others: f64,
     /// Since when counts have been as high as only those of a bucket are, and whether that is proof.
     high_since: f64,
-    refills: bool,
-    windows: Windows,
+    pub(super) refills: bool,
+    pub(super) windows: Windows,
 }
 
 impl Pace {
@@ -106,14 +106,6 @@ impl Pace {
             && alignment.is_none_or(|it| it.edge.end < used + 2.0)
     }
 
-    pub(super) fn mode(&self) -> &'static str {
-        match self.windows.alignment {
-            _ if self.refills => "refill",
-            Some(_) => "aligned",
-            None => "universal",
-        }
-    }
-
     /// Requests per window that are aimed at.
     pub(super) fn aim(&self) -> f64 {
         match self.refills {
@@ -129,9 +121,6 @@ impl Pace {
 
     /// When the next request may go.
     pub(super) fn next(&mut self, now: f64, ledger: &Ledger) -> f64 {
-        if ledger.entries.is_empty() {
-            return 0.0;
-        }
         let last = ledger.last_sent();
         if self.refills {
             return last + CATCH_UP_REFILL / self.limit;
@@ -145,17 +134,11 @@ impl Pace {
 
     /// When the oldest of as many requests as there are slots gives up its own.
     fn slot_free(&self, ledger: &Ledger) -> f64 {
-        let mut counted_by: Vec<_> = ledger
-            .entries
-            .iter()
-            .map(|entry| entry.counted_by)
-            .collect();
-        counted_by.sort_by(f64::total_cmp);
-        let slots = (self.slots.ceil() as usize).saturating_sub(1);
-        counted_by
-            .iter()
-            .nth_back(slots)
-            .map_or(0.0, |oldest| oldest + 1.0)
+        let entries = ledger.entries.iter();
+        let mut counted_by: Vec<_> = entries.map(|entry| entry.counted_by).collect();
+        counted_by.sort_by(|one, other| other.total_cmp(one));
+        let oldest = counted_by.get((self.slots.ceil() as usize).saturating_sub(1));
+        oldest.map_or(0.0, |oldest| oldest + 1.0)
     }
 
     /// When a request is expected to leave the others what they take meanwhile, and more than the usual deviation from

@@ -3,7 +3,8 @@
 //! A member that has to wait is notified when to ask again, and is expected then. Nobody waits for a member that is expected
 //! later, or that has let its moment pass: it may have been stopped, or killed.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -124,7 +125,11 @@ impl Turns {
     /// How many members go before this one at a time to come: those that wait, may then send, are not later than they
     /// are expected, and rank first. And whether one of them is expected at once.
     pub(super) fn ahead(&self, now: Time, at: Time, id: u64) -> (u32, bool) {
-        let place = |id, member: &Member| Some((member.waits?.rank(now), member.last_sent, id));
+        let class = |wait: Wait| match wait.since <= now.saturating_sub(PATIENCE) {
+            true => PriorityClass::Single,
+            false => wait.class,
+        };
+        let place = |id, member: &Member| Some((class(member.waits?), member.last_sent, id));
         let own = self.0.get(&id).and_then(|member| place(id, member));
         let (mut ahead, mut at_once) = (0, false);
         for (other, member) in &self.0 {
@@ -157,64 +162,47 @@ impl Turns {
         self.0.entry(id).or_default()
     }
 
-    /// Whether a member was last seen before this time.
-    pub(super) fn is_silent(&self, id: u64, since: Time) -> bool {
-        self.0.get(&id).is_none_or(|member| member.seen < since)
-    }
-
-    /// The members that take part.
-    pub(super) fn present(&self, now: Time) -> impl Iterator<Item = MemberStats> {
+    /// The members that take part, those that sent most first.
+    pub(super) fn present(&self, now: Time) -> Vec<MemberStats> {
         let since = now.saturating_sub(PRESENT);
-        let present = self.0.values().filter(move |member| member.seen >= since);
-        present.map(move |member| MemberStats {
+        let present = self.0.values().filter(|member| member.seen >= since);
+        let stats = present.map(|member| MemberStats {
             process: member.process,
             name: member.name.clone(),
             host: None,
             sent_last_minute: member.last_minute.sent(now),
             waiting: member.waits.map(|wait| wait.class.name().to_owned()),
             seconds_since_seen: now.saturating_sub(member.seen).as_secs_f64(),
-        })
+        });
+        let mut stats: Vec<_> = stats.collect();
+        stats.sort_by_key(|member| Reverse(member.sent_last_minute));
+        stats
     }
 }
 
-impl Wait {
-    /// The class that it waits in by now.
-    fn rank(&self, now: Time) -> PriorityClass {
-        match self.since <= now.saturating_sub(PATIENCE) {
-            true => PriorityClass::Single,
-            false => self.class,
-        }
-    }
-}
-
-/// They are counted for spans of this length,
-const SPAN: Duration = Duration::from_secs(5);
+/// They are counted for spans of so many seconds,
+const SPAN: u64 = 5;
 /// and so many of them are summed up.
-const SPANS: usize = 12;
+const SPANS: u64 = 12;
 
-/// The number of requests in each span, newest last.
+/// The number of requests in each span, by its place since the epoch of the clock.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct LastMinute(VecDeque<(Time, u32)>);
+pub(crate) struct LastMinute(BTreeMap<u64, u32>);
 
 impl LastMinute {
     /// A request is sent.
     pub(crate) fn send(&mut self, now: Time) {
-        match self.0.back_mut() {
-            Some((begun, count)) if now.saturating_sub(SPAN) < *begun => {
-                *count = count.saturating_add(1)
-            }
-            _ => self.0.push_back((now, 1)),
-        }
-        let surplus = self.0.len().saturating_sub(SPANS);
-        self.0.drain(..surplus);
+        let span = now.as_secs() / SPAN;
+        self.0 = self.0.split_off(&(span + 1).saturating_sub(SPANS));
+        let count = self.0.entry(span).or_default();
+        *count = count.saturating_add(1);
     }
 
     /// How many there were.
     pub(crate) fn sent(&self, now: Time) -> u32 {
-        let since = now.saturating_sub(SPAN * SPANS as u32);
-        let recent = self.0.iter().filter(|(begun, _)| *begun >= since);
-        let counts = recent.map(|(_, count)| *count);
+        let first = (now.as_secs() / SPAN + 1).saturating_sub(SPANS);
+        let counts = self.0.range(first..).map(|(_, count)| *count);
         counts.fold(0, u32::saturating_add)
     }
 }

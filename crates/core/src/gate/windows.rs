@@ -133,8 +133,8 @@ pub(super) struct Alignment {
 }
 
 impl Alignment {
-    fn new(edge: &Edge, floor: f64) -> Self {
-        let caution = DRIFT + floor * SURPRISE;
+    fn new(edge: &Edge, least: f64) -> Self {
+        let caution = DRIFT + least * SURPRISE;
         Self {
             trial: TRIAL,
             step: caution.min(0.25) / f64::from(TRIAL - 1),
@@ -210,14 +210,7 @@ impl Alignment {
         } else {
             self.others
         };
-        // A request that finds the budget used up makes us wait, but here perhaps no longer than the window lasts anyway.
-        let is_exact = ledger
-            .shown()
-            .next()
-            .is_some_and(|(newest, _)| newest.is_exact);
-        let is_harmless = others == 0.0 && is_exact;
-        let spared = if is_harmless { 0.0 } else { LEFT_ALONE };
-        let reserve = spared + f64::from(u8::from(on_trial));
+        let reserve = LEFT_ALONE + f64::from(u8::from(on_trial));
         let unseen = (FOR_SURE * unseen(others, ledger)).min(MAX_UNSEEN);
         let least = self.least(ledger);
         let left = least.unwrap_or(limit) - ledger.in_flight().count() as f64 - reserve - unseen;

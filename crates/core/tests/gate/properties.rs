@@ -8,7 +8,7 @@ use fastrand::Rng;
 use talentdata_core::gate::PriorityClass;
 use talentdata_sandbox::limit::{Policy, ResetRounding};
 
-use crate::simulation::{Findings, LIMIT, Others, Plan, Quirk, Scenario, Work, secs};
+use crate::simulation::{Findings, LIMIT, Others, Plan, Quirk, SERVER, Scenario, Work, secs};
 
 /// A member with a turn like all others is passed by each of them about once; two more turns for timers that were late.
 const PASSED_BY_EACH: u64 = 3;
@@ -179,6 +179,31 @@ fn sending_resumes_after_an_outage() {
             // A second of the two may go to an overshoot, for the server may count what seemed lost.
             let share = run.share_between(8, 10);
             assert!(share > 0.45, "{policy}, seed {seed}: {share}");
+        }
+    }
+}
+
+/// What has come to it meanwhile is decided on at once when it goes on.
+#[test]
+fn few_requests_are_sent_to_a_server_that_has_stopped() {
+    for policy in Policy::ALL {
+        for (round_trip, members, most) in [(20, 1, 9), (20, 10, 9), (100, 1, 24), (100, 10, 24)] {
+            let mut scenario = Scenario::new(policy, round_trip, members);
+            scenario.stopped = Some((SERVER, secs(10), secs(12)));
+            let mut until = |seconds| {
+                scenario.until = secs(seconds);
+                scenario.runs(10)
+            };
+            let (before, stopped, after) = (until(10), until(12), until(20));
+            let row = format!("{policy}, {round_trip} ms, {members} members");
+            for (before, stopped) in before.iter().zip(&stopped) {
+                let sends = stopped.sends - before.sends;
+                assert!(sends <= most, "{row}: {sends}");
+            }
+            // A far server may refuse one now and then.
+            let refused: u64 = after.iter().map(|run| run.refused).sum();
+            let max_refused = if round_trip == 20 { 0 } else { 5 };
+            assert!(refused <= max_refused, "{row}: {refused}");
         }
     }
 }

@@ -12,6 +12,8 @@ pub(crate) use network::Quirk;
 use world::World;
 
 pub(crate) const LIMIT: u32 = 40;
+/// In place of a member.
+pub(crate) const SERVER: usize = usize::MAX;
 pub(crate) const WINDOW: Duration = Duration::from_secs(1);
 
 pub(crate) fn secs(seconds: u64) -> Duration {
@@ -96,7 +98,7 @@ pub(crate) struct Scenario {
     pub(crate) members: Vec<Plan>,
     /// One scan is killed every so often, and another begins a second later.
     pub(crate) killed_every: Option<Duration>,
-    /// A member, when it is stopped, and when it goes on.
+    /// A member or the server, when it is stopped, and when it goes on.
     pub(crate) stopped: Option<(usize, Duration, Duration)>,
     /// Part of the operations after which the state is written down and read.
     pub(crate) rewritten: f64,

@@ -210,7 +210,7 @@ impl Member {
     fn failed(&mut self, now: Time, ticket: Ticket) {
         self.outage.failed(now, ticket);
         self.seen.failed = Some(self.seen.failed.unwrap_or(0) + 1);
-        self.seen.ago = Some(ticket.age(now).as_secs_f64());
+        self.seen.ago = Some(now.saturating_sub(ticket.sent).as_secs_f64());
         self.is_urgent = true;
     }
 

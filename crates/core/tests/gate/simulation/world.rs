@@ -14,7 +14,7 @@ use talentdata_core::gate::{Ticket, Turn};
 use talentdata_sandbox::limit::Decision;
 
 use super::network::Network;
-use super::{Findings, LIMIT, Others, Part, Plan, Scenario, WINDOW, Work};
+use super::{Findings, LIMIT, Others, Part, Plan, SERVER, Scenario, WINDOW, Work};
 
 /// A request is given up after this long.
 const TIMEOUT: Duration = Duration::from_secs(3);
@@ -184,7 +184,8 @@ impl World {
             Event::Begin(member) | Event::Leave(member) | Event::Wake(member, _) => *member,
             Event::Call(member) => *member,
             Event::Receive(number, ..) | Event::GiveUp(number) => self.requests.get(number)?.member,
-            Event::Arrive(_) | Event::Answer(..) | Event::Kill | Event::Other => return None,
+            Event::Arrive(_) => SERVER,
+            Event::Answer(..) | Event::Kill | Event::Other => return None,
         };
         (member == stopped && from <= self.now && self.now < until).then_some(until)
     }
