@@ -303,9 +303,7 @@ impl SharedGate {
             Outcome::Lost | Outcome::Failed { sent: true } => {
                 self.ledger.settle(ticket);
             }
-            Outcome::Answered(status, headers) => {
-                self.answered(now, ticket, *status, headers);
-            }
+            Outcome::Answered(status, headers) => self.answered(now, ticket, *status, headers),
         }
     }
 
@@ -390,13 +388,10 @@ impl SharedGate {
     /// that was damaged or forged would go too fast, wait for ever, or not work at all.
     pub fn is_valid(&self, settings: &GateSettings) -> bool {
         let (limit, used) = (settings.limit.max(1), self.used);
+        let is_past = |entry: &Entry| entry.ticket.sent <= used;
         (self.settings.limit, self.settings.paced) == (settings.limit, settings.paced)
             && seconds(used) < FURTHEST
-            && self
-                .ledger
-                .entries
-                .iter()
-                .all(|entry| entry.ticket.sent <= used)
+            && self.ledger.entries.iter().all(is_past)
             && self.ledger.mean >= 0.0
             && self.pace.is_valid(limit.into(), seconds(used))
     }

@@ -146,10 +146,8 @@ impl Alignment {
     /// Our requests of this window.
     fn own<'a>(&self, ledger: &'a Ledger) -> impl Iterator<Item = &'a Entry> {
         let begun = self.edge.end;
-        ledger
-            .entries
-            .iter()
-            .filter(move |entry| entry.sent() >= begun)
+        let entries = ledger.entries.iter();
+        entries.filter(move |entry| entry.sent() >= begun)
     }
 
     /// The least count of this window.
