@@ -9,13 +9,13 @@ use talentdata_core::gate::RateHeaders;
 /// The moment of all these responses: 2026-01-02 03:04:05 UTC.
 const NOW: u64 = 1_767_323_045;
 
-fn read(headers: &[(&'static str, &[u8])]) -> RateHeaders {
+fn read(seconds: u64, headers: &[(&'static str, &[u8])]) -> RateHeaders {
     let mut map = HeaderMap::new();
     for (name, value) in headers {
         let value = HeaderValue::from_bytes(value).expect("a header can hold it");
         map.append(HeaderName::from_static(name), value);
     }
-    RateHeaders::read(&map, SystemTime::UNIX_EPOCH + Duration::from_secs(NOW))
+    RateHeaders::read(&map, SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn limits() {
         ("1e3", None, None),
         ("\u{ff14}\u{ff10}", None, None),
     ] {
-        let read = read(&[("x-ratelimit-limit", text.as_bytes())]);
+        let read = read(NOW, &[("x-ratelimit-limit", text.as_bytes())]);
         let window = window.map(Duration::from_secs);
         assert_eq!((read.limit, read.window), (limit, window), "{text:?}");
     }
@@ -64,7 +64,7 @@ fn remaining_counts() {
             .iter()
             .map(|line| ("x-ratelimit-remaining", *line))
             .collect();
-        assert_eq!(read(&lines).remaining, remaining, "{lines:?}");
+        assert_eq!(read(NOW, &lines).remaining, remaining, "{lines:?}");
     }
 }
 
@@ -101,14 +101,14 @@ fn waits() {
     ] {
         let wait = seconds.map(Duration::from_secs_f64);
         let bytes = text.as_bytes();
-        let read = read(&[("x-ratelimit-reset", bytes), ("retry-after", bytes)]);
+        let read = read(NOW, &[("x-ratelimit-reset", bytes), ("retry-after", bytes)]);
         assert_eq!((read.reset, read.retry_after), (wait, wait), "{text:?}");
         assert_eq!(read.reset_is_integer, is_integer, "{text:?}");
     }
     // A moment is measured by the clock of the server.
     let moment: &[u8] = b"Fri, 02 Jan 2026 05:00:10 GMT";
     let date: &[u8] = b"Fri, 02 Jan 2026 05:00:00 GMT";
-    let wait = read(&[("retry-after", moment), ("date", date)]).retry_after;
+    let wait = read(NOW, &[("retry-after", moment), ("date", date)]).retry_after;
     assert_eq!(wait, Some(Duration::from_secs(10)));
 }
 
@@ -119,13 +119,8 @@ proptest! {
         seconds in 0..4_000_000_000_u64,
     ) {
         let names = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "retry-after", "date"];
-        let mut map = HeaderMap::new();
-        for (value, name) in &values {
-            if let Ok(value) = HeaderValue::from_bytes(value.as_bytes()) {
-                map.append(HeaderName::from_static(names[*name]), value);
-            }
-        }
-        let read = RateHeaders::read(&map, SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+        let headers = values.iter().map(|(value, name)| (names[*name], value.as_bytes()));
+        let read = read(seconds, &headers.collect::<Vec<_>>());
         let longest = Duration::from_secs(86_400);
         prop_assert!(read.reset.is_none_or(|reset| reset <= longest));
         prop_assert!(read.retry_after.is_none_or(|wait| wait <= longest));

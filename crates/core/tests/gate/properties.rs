@@ -8,7 +8,9 @@ use fastrand::Rng;
 use talentdata_core::gate::PriorityClass;
 use talentdata_sandbox::limit::{Policy, ResetRounding};
 
-use crate::simulation::{Findings, LIMIT, Others, Plan, Quirk, SERVER, Scenario, Work, secs};
+use crate::simulation::{
+    Findings, LIMIT, Others, Plan, Quirk, SERVER, Scenario, Work, mean, secs,
+};
 
 /// A member with a turn like all others is passed by each of them about once; two more turns for timers that were late.
 const PASSED_BY_EACH: u64 = 3;
@@ -213,12 +215,7 @@ fn the_rate_comes_back_when_others_stop_spending() {
     for policy in Policy::ALL {
         let mut scenario = Scenario::new(policy, 20, 1);
         scenario.until = secs(50);
-        let rate = |scenario: &Scenario| {
-            let runs = scenario.runs(4);
-            runs.iter()
-                .map(|run| run.share_between(35, 50))
-                .sum::<f64>()
-        };
+        let rate = |scenario: &Scenario| mean(&scenario.runs(4), |run| run.share_between(35, 50));
         let before = rate(&scenario);
         scenario.others = Others::Poisson(20.0);
         scenario.others_during = (secs(5), secs(20));
@@ -275,8 +272,7 @@ fn lost_requests_cost_their_place_and_no_more() {
         (scenario.loss, scenario.until) = (0.01, secs(30));
         let runs = scenario.runs(20);
         assert!(runs.iter().all(|run| run.lost > 0));
-        let shares = runs.iter().map(|run| run.share_between(0, 30));
-        let mean = shares.sum::<f64>() / 20.0;
-        assert!(mean > 0.85, "{policy}: {mean}");
+        let share = mean(&runs, |run| run.share_between(0, 30));
+        assert!(share > 0.85, "{policy}: {share}");
     }
 }

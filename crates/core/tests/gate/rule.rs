@@ -44,10 +44,12 @@ impl Client {
     const ID: u64 = 1;
 
     fn new() -> Self {
-        Self::with(GateSettings::default())
+        Self::with(|_| ())
     }
 
-    fn with(settings: GateSettings) -> Self {
+    fn with(change: impl FnOnce(&mut GateSettings)) -> Self {
+        let mut settings = GateSettings::default();
+        change(&mut settings);
         let gate = SharedGate::new(settings, Duration::ZERO);
         let (now, share) = (SECOND, 1.0);
         Self { gate, now, share }
@@ -68,27 +70,26 @@ impl Client {
         matches!(self.take(Endpoint::Api), Turn::Now(_))
     }
 
-    /// Sends as soon as the gate lets.
-    fn send(&mut self) -> Ticket {
-        loop {
+    /// Sends as soon as the gate lets, if that is before the end.
+    fn send_before(&mut self, end: Duration) -> Option<Ticket> {
+        while self.now < end {
             match self.take(Endpoint::Api) {
-                Turn::Now(ticket) => return ticket,
+                Turn::Now(ticket) => return Some(ticket),
                 Turn::Wait { again, .. } => self.now = again,
             }
         }
+        None
+    }
+
+    fn send(&mut self) -> Ticket {
+        let ticket = self.send_before(Duration::MAX);
+        ticket.expect("a wait that ends")
     }
 
     /// Sends as many as the gate lets without a response.
     fn send_all(&mut self) -> Vec<Ticket> {
         let end = self.now + 10 * SECOND;
-        let mut tickets = Vec::new();
-        while self.now < end {
-            match self.take(Endpoint::Api) {
-                Turn::Now(ticket) => tickets.push(ticket),
-                Turn::Wait { again, .. } => self.now = again,
-            }
-        }
-        tickets
+        std::iter::from_fn(|| self.send_before(end)).collect()
     }
 
     fn complete(&mut self, ticket: Ticket, outcome: &Outcome) {
@@ -252,10 +253,7 @@ fn a_request_without_a_connection_gives_its_turn_back() {
 
 #[test]
 fn without_pacing_only_the_rule_is_kept() {
-    let mut client = Client::with(GateSettings {
-        paced: false,
-        ..GateSettings::default()
-    });
+    let mut client = Client::with(|settings| settings.paced = false);
     let tickets: Vec<_> = (0..1000).map(|_| client.send()).collect();
     assert_eq!(client.now, SECOND);
     for ticket in tickets {
@@ -321,10 +319,7 @@ fn a_member_that_asks_after_a_silence_has_lost_nothing() {
 
 #[test]
 fn where_no_counts_are_shown_the_pace_stays_below_the_limit() {
-    let mut client = Client::with(GateSettings {
-        limit: 3,
-        ..GateSettings::default()
-    });
+    let mut client = Client::with(|settings| settings.limit = 3);
     while client.now < 60 * SECOND {
         let ticket = client.send();
         client.now += 20 * MS;
@@ -342,7 +337,7 @@ proptest! {
         share in prop::num::f64::ANY,
         steps in prop::collection::vec((0..5_u8, 0..100_u32, 0..50_u64, 0..5_000_u32), 1..300),
     ) {
-        let mut client = Client::with(GateSettings { limit, ..GateSettings::default() });
+        let mut client = Client::with(|settings| settings.limit = limit);
         client.share = share;
         let (mut sent, mut open) = (Vec::new(), Vec::new());
         for (step, wait, remaining, reset) in steps {

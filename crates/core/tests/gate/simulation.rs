@@ -201,3 +201,8 @@ impl Findings {
         (least / mean, rates.fold(0.0, f64::max) / mean)
     }
 }
+
+/// The mean of a figure over some runs.
+pub(crate) fn mean(runs: &[Findings], figure: impl Fn(&Findings) -> f64) -> f64 {
+    runs.iter().map(figure).sum::<f64>() / runs.len() as f64
+}

@@ -45,8 +45,9 @@ enum Event {
     Other,
 }
 
+/// How it is with a member; what it wants is in the scenario.
+#[derive(Default)]
 struct Member {
-    plan: Plan,
     present: bool,
     /// Since when its calls wait; of a scan, only the head of the queue.
     queue: VecDeque<Duration>,
@@ -90,11 +91,10 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(scenario: Scenario) -> Self {
-        let settings = GateSettings::default();
         Self {
             network: Network::new(scenario.clone()),
             findings: Findings::default(),
-            gate: SharedGate::new(settings, Duration::ZERO),
+            gate: SharedGate::new(GateSettings::default(), Duration::ZERO),
             members: Vec::new(),
             rewriting: Rng::with_seed(scenario.seed),
             now: Duration::ZERO,
@@ -111,7 +111,7 @@ impl World {
     }
 
     pub(crate) fn run(mut self) -> Findings {
-        for plan in self.scenario.members.clone() {
+        for plan in std::mem::take(&mut self.scenario.members) {
             self.add(plan);
         }
         if self.scenario.others != Others::None {
@@ -145,15 +145,8 @@ impl World {
 
     fn add(&mut self, plan: Plan) {
         let index = self.members.len();
-        self.members.push(Member {
-            plan,
-            present: false,
-            queue: VecDeque::new(),
-            sends_before: 0,
-            seen: Duration::ZERO,
-            wake: 0,
-            named: Duration::ZERO,
-        });
+        self.members.push(Member::default());
+        self.scenario.members.push(plan);
         self.findings.parts.push(Part::default());
         self.push(plan.during.0, Event::Begin(index));
         self.push(plan.during.1, Event::Leave(index));
@@ -192,7 +185,7 @@ impl World {
 
     fn begin(&mut self, member: usize) {
         self.members[member].present = true;
-        match self.members[member].plan.work {
+        match self.scenario.members[member].work {
             Work::Scan => self.want(member),
             Work::Calls(_) => self.next_call(member),
         }
@@ -216,7 +209,7 @@ impl World {
     }
 
     fn next_call(&mut self, member: usize) {
-        if let Work::Calls(rate) = self.members[member].plan.work {
+        if let Work::Calls(rate) = self.scenario.members[member].work {
             let wait = -self.network.rng.f64().max(1e-9).ln() / rate;
             let at = self.now + Duration::from_secs_f64(wait);
             self.push(at, Event::Call(member));
@@ -234,12 +227,13 @@ impl World {
 
     /// A scan is killed, and another takes its place.
     fn kill(&mut self) {
-        let is_scan = |member: &Member| member.present && member.plan.work == Work::Scan;
         let mut scans: Vec<usize> = (0..self.members.len()).collect();
-        scans.retain(|index| is_scan(&self.members[*index]));
+        scans.retain(|member| {
+            self.members[*member].present && self.scenario.members[*member].work == Work::Scan
+        });
         if let Some(victim) = self.network.rng.choice(scans) {
             self.silence(victim);
-            let mut plan = self.members[victim].plan;
+            let mut plan = self.scenario.members[victim];
             plan.during.0 = self.now + SUCCESSION;
             self.add(plan);
         }
@@ -294,7 +288,7 @@ impl World {
     fn pump(&mut self, member: usize) {
         while !self.members[member].queue.is_empty() {
             let now = self.clock(member);
-            let plan = self.members[member].plan;
+            let plan = self.scenario.members[member];
             let requester = Requester {
                 id: id(member),
                 process: member as u32,
@@ -358,7 +352,7 @@ impl World {
         let overtaken = sends - 1 - waiting.sends_before;
         waiting.sends_before = sends;
         let since = waiting.queue.pop_front().unwrap_or(self.now);
-        if waiting.plan.work == Work::Scan {
+        if self.scenario.members[member].work == Work::Scan {
             waiting.queue.push_back(self.now);
         }
         let part = &mut self.findings.parts[member];
