@@ -110,13 +110,11 @@ async fn a_scan_gives_up_when_the_outage_has_lasted_too_long_and_says_so() {
         settings.max_outage(Duration::from_millis(max_outage));
         let client = settings.build().unwrap();
         let down = json!({"status": status});
-        if pages == 0 {
-            set_down(&sandbox, &down);
-        }
+        let before = (pages == 0).then(|| set_down(&sandbox, &down));
         let began = Instant::now();
         let scanning = tokio::spawn(async move { stub::count(&client).await });
         served(&sandbox, pages).await;
-        let before = set_down(&sandbox, &down);
+        let before = before.unwrap_or_else(|| set_down(&sandbox, &down));
         let error = scanning.await.unwrap().unwrap_err();
         assert!(began.elapsed() < Duration::from_secs(9), "{error}");
         assert_eq!(error.kind(), ErrorKind::Server);

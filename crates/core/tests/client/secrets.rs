@@ -3,33 +3,20 @@
 
 use crate::start;
 use crate::stub::{self, PERMISSIONS};
-use std::io::Write;
 use std::sync::{Mutex, OnceLock};
 use talentdata_core::types::Resource;
 use talentdata_sandbox::Options;
+use tracing_subscriber::fmt::MakeWriter;
 
 /// What all tests of this program have logged, at the highest level.
 static LOG: Mutex<Vec<u8>> = Mutex::new(Vec::new());
-
-struct Log;
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        LOG.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 /// From here on everything is logged.
 pub(crate) fn listen() {
     static ONCE: OnceLock<()> = OnceLock::new();
     ONCE.get_or_init(|| {
         let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE);
-        subscriber.with_writer(|| Log).init();
+        subscriber.with_writer(|| LOG.make_writer()).init();
     });
 }
 
