@@ -288,39 +288,33 @@ async fn the_caller_that_fetches_the_token_may_be_cancelled() {
     assert_eq!(sandbox.stats().token_posts, 2);
 }
 
-/// Scans 12,000 contacts of a service that revokes each token after nine requests, and responds to each request after
-/// `delay`, by its status.
-async fn with_tokens_for_nine_requests(delay: fn(u16) -> Duration) {
-    const TOTAL: u64 = 12_000;
-    // How many tokens were issued, and how often the latest was used.
-    let state = Mutex::new((0_u64, 0_u64));
-    let base_url = stub::serve(move |request, socket| {
-        let (status, body) = {
-            let (issued, used) = &mut *state.lock().unwrap();
-            if request.asks_for_a_token() {
-                (*issued, *used) = (*issued + 1, 0);
-                (200, stub::token(&format!("token-number-{issued}"), 3600.0))
-            } else if request.token == format!("token-number-{issued}") && *used < 9 {
-                *used += 1;
-                (200, stub::contacts(request, TOTAL))
-            } else {
-                (401, String::new())
-            }
-        };
-        std::thread::sleep(delay(status));
-        stub::reply(socket, status, "", body);
-    });
-    let client = stub::settings(&base_url).paced(false).build().unwrap();
-    assert_eq!(stub::count(&client).await.unwrap(), TOTAL);
-}
-
+/// The service revokes each token after nine requests.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tokens_that_are_revoked_every_nine_requests_do_not_end_a_scan() {
-    // Long enough for many requests to be under way with each token.
-    with_tokens_for_nine_requests(|_| Duration::from_millis(20)).await;
-    // Refusals come before the first success.
-    with_tokens_for_nine_requests(|status| {
-        Duration::from_millis(if status == 200 { 100 } else { 0 })
-    })
-    .await;
+    const TOTAL: u64 = 12_000;
+    // Milliseconds until a request is served, and until one is refused: long enough for many requests to be under way with
+    // each token; refusals come before the first success.
+    for (served, refused) in [(20, 20), (100, 0)] {
+        // How many tokens were issued, and how often the latest was used.
+        let state = Mutex::new((0_u64, 0_u64));
+        let base_url = stub::serve(move |request, socket| {
+            let (status, delay, body) = {
+                let (issued, used) = &mut *state.lock().unwrap();
+                if request.asks_for_a_token() {
+                    (*issued, *used) = (*issued + 1, 0);
+                    let token = token(&format!("token-number-{issued}"), 3600.0);
+                    (200, served, token)
+                } else if request.token == format!("token-number-{issued}") && *used < 9 {
+                    *used += 1;
+                    (200, served, stub::contacts(request, TOTAL))
+                } else {
+                    (401, refused, String::new())
+                }
+            };
+            std::thread::sleep(Duration::from_millis(delay));
+            reply(socket, status, "", body);
+        });
+        let client = settings(&base_url).paced(false).build().unwrap();
+        assert_eq!(stub::count(&client).await.unwrap(), TOTAL);
+    }
 }

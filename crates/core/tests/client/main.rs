@@ -12,7 +12,6 @@ mod outages;
 mod secrets;
 mod stub;
 
-use talentdata_core::Client;
 use talentdata_core::settings::Builder;
 use talentdata_sandbox::{Options, Sandbox, limit::Policy};
 
@@ -21,9 +20,8 @@ fn start(options: Options) -> (Sandbox, Builder) {
     secrets::listen();
     let policy = Policy::Unlimited;
     let sandbox = Sandbox::start(Options { policy, ..options }).unwrap();
-    let mut settings = Client::builder();
+    let mut settings = stub::settings(sandbox.base_url());
     settings
-        .base_url(sandbox.base_url())
         .client_id(sandbox.client_id())
         .client_secret(sandbox.client_secret());
     (sandbox, settings)

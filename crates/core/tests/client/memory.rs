@@ -133,7 +133,9 @@ fn hostile(kind: u64) -> String {
 
 #[test]
 fn hostile_pages_take_memory_in_proportion_to_their_text() {
-    let base_url = stub::serve_api(|request| (200, "", hostile(request.number("offset").unwrap())));
+    let base_url = stub::serve(stub::api(|request| {
+        (200, "", hostile(request.number("offset").unwrap()))
+    }));
     for (kind, wanted) in ["Decode", "TooLarge", "TooLarge", "TooLarge", "TooLarge"]
         .into_iter()
         .enumerate()

@@ -1,13 +1,10 @@
 //! What a network may do: names that lead elsewhere, proxies, old TLS, responses that never come to their point.
 
 use crate::stub::{self, PERMISSIONS, tell};
-use std::io::{BufRead, BufReader, ErrorKind as IoErrorKind, Read, Write};
+use std::io::{ErrorKind as IoErrorKind, Read, Write};
 use std::net::TcpListener;
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::Receiver;
-use std::thread::JoinHandle;
 use std::time::Duration;
 use talentdata_core::ErrorKind;
 
@@ -52,21 +49,13 @@ fn localhost_is_this_machine_whatever_the_name_service_says() {
     compiler.args(["-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"]);
     compiler.arg(&library).arg(source).arg("-ldl");
     assert!(compiler.status().unwrap().success());
-    let service = stub::serve_api(|_| (200, "", PERMISSIONS.to_owned()));
+    let service = stub::serve(stub::api(|_| (200, "", PERMISSIONS.to_owned())));
     let (_, port) = service.rsplit_once(':').unwrap();
     let stranger = TcpListener::bind(("127.0.0.2", port.parse().unwrap())).unwrap();
     let preload = [("LD_PRELOAD", library.to_str().unwrap())];
     let outcome = outcome_of(&format!("http://localhost:{port}"), &preload);
     assert!(!was_visited(&stranger), "{outcome}");
     assert_eq!(outcome, "done");
-}
-
-/// An address that is taken, and where nothing listens, for as long as the socket lives.
-fn nobody() -> (tokio::net::TcpSocket, u16) {
-    let socket = tokio::net::TcpSocket::new_v4().unwrap();
-    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let port = socket.local_addr().unwrap().port();
-    (socket, port)
 }
 
 #[tokio::test]
@@ -81,7 +70,7 @@ async fn what_is_meant_for_this_machine_goes_through_no_proxy_and_the_rest_as_it
         "ALL_PROXY",
     ];
     let all = names.map(|name| (name, address.as_str()));
-    let (_taken, port) = nobody();
+    let (_taken, port) = stub::nobody();
     let [here, localhost] = ["127.0.0.1", "localhost"].map(|host| format!("https://{host}:{port}"));
     for (base_url, more) in [
         (&*here, None),
@@ -100,9 +89,10 @@ async fn what_is_meant_for_this_machine_goes_through_no_proxy_and_the_rest_as_it
         assert!(outcome.starts_with(&wanted), "{outcome}");
     }
     proxy.set_nonblocking(false).unwrap();
-    let asked = answers(proxy, "", None);
+    let asked = answers(proxy, b"".to_vec(), false);
     let outcome = outcome_of("https://talent.example", &all);
-    assert!(asked.join().unwrap().starts_with(CONNECT), "{outcome}");
+    let asked = asked.recv().unwrap();
+    assert!(asked.starts_with(CONNECT.as_bytes()), "{outcome}");
     let wanted = format!("through the proxy {address}");
     assert!(outcome.contains(&wanted), "{outcome}");
 }
@@ -110,24 +100,19 @@ async fn what_is_meant_for_this_machine_goes_through_no_proxy_and_the_rest_as_it
 /// How a proxy is asked for the service.
 const CONNECT: &str = "CONNECT talent.example:443 ";
 
-/// A proxy that answers one request so, and then ends the connection, or holds it until the sender is dropped; what it was
-/// asked.
-fn answers(
-    proxy: TcpListener,
-    answer: &'static str,
-    hold: Option<Receiver<()>>,
-) -> JoinHandle<String> {
+/// A server of bytes that answers each connection so, and then ends it, or waits until the client does; what it was sent.
+fn answers(listener: TcpListener, answer: Vec<u8>, waits: bool) -> Receiver<Vec<u8>> {
+    let (sender, sent) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
-        let (mut socket, _) = proxy.accept().unwrap();
-        let mut asked = String::new();
-        let mut lines = BufReader::new(socket.try_clone().unwrap());
-        while !asked.ends_with("\r\n\r\n") {
-            lines.read_line(&mut asked).unwrap();
+        for mut socket in listener.incoming().map_while(Result::ok) {
+            let mut bytes = [0; 4096];
+            let length = socket.read(&mut bytes).unwrap_or(0);
+            let _ = sender.send(bytes[..length].to_vec());
+            let _ = socket.write_all(&answer);
+            while waits && matches!(socket.read(&mut bytes), Ok(1..)) {}
         }
-        socket.write_all(answer.as_bytes()).unwrap();
-        let _ = hold.map(|hold| hold.recv());
-        asked
-    })
+    });
+    sent
 }
 
 /// The proxy refuses, or connects, and then the service does not answer, or ends the connection; or it is not there.
@@ -141,12 +126,11 @@ async fn every_error_names_the_proxy_and_none_its_password() {
         (Some(REFUSED), false, "cannot connect to"),
         (None, false, "cannot connect to"),
     ] {
-        let (hold, held) = std::sync::mpsc::channel();
         let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
-        let (_taken, mut port) = nobody();
+        let (_taken, mut port) = stub::nobody();
         let asked = answer.map(|answer| {
             port = proxy.local_addr().unwrap().port();
-            answers(proxy, answer, is_silent.then_some(held))
+            answers(proxy, answer.into(), is_silent)
         });
         let mut settings = stub::settings("https://talent.example");
         settings
@@ -157,41 +141,18 @@ async fn every_error_names_the_proxy_and_none_its_password() {
             .max_attempts(1);
         let client = settings.build().unwrap();
         let error = client.version().await.unwrap_err();
-        drop(hold);
         let wanted =
             format!("{wanted} https://talent.example through the proxy http://127.0.0.1:{port}");
         assert!(error.message().starts_with(&wanted), "{error}");
         let shown = format!("{error:?} {client:?}");
         assert!(!shown.contains("CANARY"), "{shown}");
-        if let Some(asked) = asked.map(|asked| asked.join().unwrap()) {
+        if let Some(asked) = asked.map(|asked| asked.recv().unwrap()) {
+            let asked = String::from_utf8(asked).unwrap();
             assert!(asked.starts_with(CONNECT), "{asked}");
             let asked = asked.to_lowercase();
             assert!(asked.contains("proxy-authorization: basic "), "{asked}");
         }
     }
-}
-
-/// A server of TLS that answers the first bytes of a connection so, none to end it: the outcome of a call, and how often
-/// it was tried.
-async fn tried(answer: Option<Vec<u8>>) -> (ErrorKind, u32) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let connections = Arc::new(AtomicU32::new(0));
-    let counter = Arc::clone(&connections);
-    std::thread::spawn(move || {
-        for mut socket in listener.incoming().map_while(Result::ok) {
-            counter.fetch_add(1, Ordering::Relaxed);
-            let _ = socket.read(&mut [0; 4096]);
-            if let Some(answer) = &answer {
-                let _ = socket.write_all(answer);
-                // Not closed before the client has read what it is told.
-                let _ = socket.read(&mut [0; 4096]);
-            }
-        }
-    });
-    let client = stub::settings(&format!("https://{address}")).build();
-    let error = client.unwrap().permissions().await.unwrap_err();
-    (error.kind(), connections.load(Ordering::Relaxed))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -202,11 +163,25 @@ async fn a_server_without_a_common_tls_version_is_not_tried_again() {
     hello.extend([7; 32]);
     hello.extend([0, 0, 0x2f, 0]);
     let plain = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n".to_vec();
-    for answer in [alert, hello, plain] {
-        assert_eq!(tried(Some(answer)).await, (ErrorKind::Tls, 1));
+    for (answer, kind, connections) in [
+        (alert, ErrorKind::Tls, 1),
+        (hello, ErrorKind::Tls, 1),
+        (plain, ErrorKind::Tls, 1),
+        // A handshake that is cut may go through the next time.
+        (Vec::new(), ErrorKind::Connect, 4),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        // Not closed before the client has read what it is told.
+        let waits = !answer.is_empty();
+        let tried = answers(listener, answer, waits);
+        let client = stub::settings(&format!("https://{address}")).build();
+        let error = client.unwrap().permissions().await.unwrap_err();
+        assert_eq!(
+            (error.kind(), tried.try_iter().count()),
+            (kind, connections)
+        );
     }
-    // A handshake that is cut may go through the next time.
-    assert_eq!(tried(None).await, (ErrorKind::Connect, 4));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -223,14 +198,11 @@ async fn responses_that_never_come_to_their_point_are_timeouts() {
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, 1));
     assert_eq!(error.message(), format!("timed out waiting for {stops}"));
     // Some interim responses are passed over.
-    let base_url = stub::serve(|request, socket| {
+    let permissions = stub::api(|_| (200, "", PERMISSIONS.to_owned()));
+    let base_url = stub::serve(move |request, socket| {
         let interim = b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n".repeat(16);
         let _ = socket.write_all(&interim);
-        let body = match request.asks_for_a_token() {
-            true => stub::token("any-token", 3600.0),
-            false => PERMISSIONS.to_owned(),
-        };
-        stub::reply(socket, 200, "", body);
+        permissions(request, socket);
     });
     let client = stub::settings(&base_url).build().unwrap();
     client.permissions().await.unwrap();

@@ -1,182 +1,120 @@
 //! A service that is down for a while: scans wait for it, single calls say so within seconds, and it is asked seldom.
 
-use crate::stub::{self, PERMISSIONS, Request};
-use std::net::{Shutdown, TcpStream};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use crate::{start, stub};
+use serde_json::json;
 use std::time::{Duration, Instant};
 use talentdata_core::ErrorKind;
+use talentdata_core::settings::Builder;
+use talentdata_sandbox::{Options, Sandbox};
+use tokio::time::sleep;
 
 /// Contacts of the service.
 const TOTAL: u64 = 3000;
 /// The most requests that go into an outage of a few seconds.
-const DOZEN: usize = 12;
+const DOZEN: u64 = 12;
 
-/// How a service is down.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Down {
-    Status(u16),
-    /// It ends connections in place of a response.
-    Closes,
-    /// It ends them within the body.
-    Breaks,
-    /// It responds with nothing.
-    Hangs,
+/// A service that can be down, and settings of a client of it.
+fn service() -> (Sandbox, Builder) {
+    start(Options {
+        records: [("contacts".to_owned(), TOTAL)].into(),
+        faults: true,
+        ..Options::default()
+    })
 }
 
-/// A service that is down for a while.
-#[derive(Default)]
-struct Outage {
-    down: Mutex<Option<Down>>,
-    /// Requests that came meanwhile.
-    requests: Mutex<Vec<Instant>>,
-    served: AtomicU64,
+/// From now on the service does this to every response; how many requests came before.
+fn set_down(sandbox: &Sandbox, reply: &serde_json::Value) -> u64 {
+    let requests = sandbox.stats().requests;
+    let rules = json!({ "rules": [{ "reply": reply }] });
+    sandbox.set_faults(&rules.to_string()).unwrap();
+    requests
 }
 
-impl Outage {
-    fn set(&self, down: Option<Down>) {
-        *self.down.lock().unwrap() = down;
-    }
-
-    fn requests(&self) -> usize {
-        self.requests.lock().unwrap().len()
-    }
-
-    fn answer(&self, request: &Request, socket: &mut TcpStream) {
-        let down = *self.down.lock().unwrap();
-        let Some(down) = down else {
-            self.served.fetch_add(1, Ordering::Relaxed);
-            let body = match request.path.split('?').next() {
-                Some("/v1/oauth/token") => stub::token("any-token", 3600.0),
-                Some("/v1/contacts") => stub::contacts(request, TOTAL),
-                _ => PERMISSIONS.to_owned(),
-            };
-            return stub::reply(socket, 200, "", body);
-        };
-        self.requests.lock().unwrap().push(Instant::now());
-        match down {
-            Down::Status(status) => return stub::reply(socket, status, "", "down"),
-            Down::Closes => {}
-            Down::Breaks => {
-                use std::io::Write;
-                let _ = socket.write_all(b"HTTP/1.1 200 x\r\ncontent-length: 100\r\n\r\n{\"con");
-            }
-            Down::Hangs => {
-                // Until the client has had enough of it.
-                let mut gone = [0];
-                while matches!(socket.peek(&mut gone), Ok(1..)) {}
-            }
-        }
-        let _ = socket.shutdown(Shutdown::Both);
-    }
-}
-
-fn start() -> (Arc<Outage>, String) {
-    let outage = Arc::new(Outage::default());
-    let service = Arc::clone(&outage);
-    let base_url = stub::serve(move |request, socket| service.answer(request, socket));
-    (outage, base_url)
-}
-
-/// Waits until the service has served some pages.
-async fn served(outage: &Outage, pages: u64) {
-    while outage.served.load(Ordering::Relaxed) < pages {
-        tokio::time::sleep(Duration::from_millis(5)).await;
+/// Waits until the service has served so many requests.
+async fn served(sandbox: &Sandbox, requests: u64) {
+    while sandbox.stats().requests < requests {
+        sleep(Duration::from_millis(5)).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_scan_waits_for_a_service_that_is_down_however_it_is_down() {
-    let mut scans = tokio::task::JoinSet::new();
-    let statuses = [500, 502, 503, 504].map(Down::Status);
-    let others = [Down::Closes, Down::Breaks, Down::Hangs];
-    for down in statuses.into_iter().chain(others) {
-        scans.spawn(async move {
-            let (outage, base_url) = start();
-            let mut settings = stub::settings(&base_url);
-            if down == Down::Hangs {
+async fn scans_wait_for_a_service_that_is_down_however_it_is_down() {
+    let breaks = json!({"framing": "length", "cut_at": 5});
+    let hangs = json!({"close_after_read": true, "how": "stall"});
+    // How many scans there are, after how many requests it is down, for how long, and how many requests it gets meanwhile.
+    let alone = |reply| (1, 8, 2500, DOZEN, reply);
+    let rows = [
+        alone(json!({"status": 500})),
+        alone(json!({"status": 502})),
+        alone(json!({"status": 503})),
+        alone(json!({"status": 504})),
+        alone(json!({"close_after_read": true})),
+        alone(breaks),
+        // How many are sent before the first of them times out depends on the usual round trip.
+        (1, 8, 2500, 40, hangs),
+        // They share the probes.
+        (4, 12, 4000, DOZEN, json!({"status": 500})),
+    ];
+    let mut outages = tokio::task::JoinSet::new();
+    for (count, pages, lasts, most, reply) in rows {
+        outages.spawn(async move {
+            let (sandbox, mut settings) = service();
+            if reply.get("how").is_some() {
                 settings.idle_timeout(Duration::from_millis(400));
             }
-            let client = settings.build().unwrap();
-            let scan = tokio::spawn(async move { stub::count(&client).await });
-            served(&outage, 8).await;
-            outage.set(Some(down));
-            let known = Instant::now() + Duration::from_secs(1);
-            tokio::time::sleep(Duration::from_millis(2500)).await;
-            outage.set(None);
-            let records = scan.await.unwrap();
-            assert_eq!(records.unwrap(), TOTAL, "{down:?}");
-            let requests = outage.requests.lock().unwrap();
-            // How many are sent before the first of them times out depends on the usual round trip.
-            let most = if down == Down::Hangs { 40 } else { DOZEN };
-            assert!(
-                (2..=most).contains(&requests.len()),
-                "{down:?}: {requests:?}"
-            );
+            let mut scans = tokio::task::JoinSet::new();
+            for _ in 0..count {
+                // Each is a member of its own, as if it were in a process of its own.
+                let client = settings.budget("host").build().unwrap();
+                scans.spawn(async move { stub::count(&client).await });
+            }
+            served(&sandbox, pages).await;
+            let before = set_down(&sandbox, &reply);
+            sleep(Duration::from_secs(1)).await;
+            let known = sandbox.stats().requests;
+            sleep(Duration::from_millis(lasts - 1000)).await;
+            let after = sandbox.stats().requests;
+            sandbox.set_faults(r#"{"rules": []}"#).unwrap();
+            for records in scans.join_all().await {
+                assert_eq!(records.unwrap(), TOTAL, "{reply}");
+            }
+            let requests = after - before;
+            assert!((2..=most).contains(&requests), "{reply}: {requests}");
             // The back-off is at least half a second by then, and doubles.
-            let probes = requests.iter().filter(|at| **at > known).count();
-            assert!(probes <= 3, "{down:?}: {requests:?}");
+            assert!(after - known <= 3, "{reply}: {known} to {after}");
         });
     }
-    while let Some(scan) = scans.join_next().await {
-        scan.unwrap();
-    }
+    outages.join_all().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_scan_waits_for_a_service_that_refuses_connections() {
     // Its address is taken, and nothing listens there yet.
-    let socket = tokio::net::TcpSocket::new_v4().unwrap();
-    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let address = socket.local_addr().unwrap();
-    let settings = stub::settings(&format!("http://{address}"));
+    let (socket, port) = stub::nobody();
+    let settings = stub::settings(&format!("http://127.0.0.1:{port}"));
     let client = settings.build().unwrap();
     let scan = tokio::spawn(async move { stub::count(&client).await });
-    tokio::time::sleep(Duration::from_millis(2500)).await;
+    sleep(Duration::from_millis(2500)).await;
     let listener = socket.listen(64).unwrap().into_std().unwrap();
     listener.set_nonblocking(false).unwrap();
-    let outage = Outage::default();
-    stub::serve_on(listener, move |request, socket| {
-        outage.answer(request, socket)
-    });
+    let contacts = |request: &stub::Request| (200, "", stub::contacts(request, TOTAL));
+    stub::serve_on(listener, stub::api(contacts));
     assert_eq!(scan.await.unwrap().unwrap(), TOTAL);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn clients_that_share_a_budget_share_the_probes() {
-    let (outage, base_url) = start();
-    let mut scans = tokio::task::JoinSet::new();
-    for _ in 0..4 {
-        // Each is a member of its own, as if it were in a process of its own.
-        let client = stub::settings(&base_url).budget("host").build().unwrap();
-        scans.spawn(async move { stub::count(&client).await });
-    }
-    served(&outage, 12).await;
-    outage.set(Some(Down::Status(500)));
-    tokio::time::sleep(Duration::from_secs(4)).await;
-    outage.set(None);
-    let requests = outage.requests();
-    while let Some(scanned) = scans.join_next().await {
-        assert_eq!(scanned.unwrap().unwrap(), TOTAL);
-    }
-    assert!(requests <= DOZEN, "{requests}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_scan_gives_up_when_the_outage_has_lasted_too_long_and_says_so() {
     // In the second row, the token cannot be had already: its own call would wait for more than eleven seconds.
     for (pages, max_outage, status) in [(4, 1500, 502), (0, 2000, 503)] {
-        let (outage, base_url) = start();
-        let mut settings = stub::settings(&base_url);
+        let (sandbox, mut settings) = service();
         settings.max_outage(Duration::from_millis(max_outage));
         let client = settings.build().unwrap();
-        if pages == 0 {
-            outage.set(Some(Down::Status(status)));
-        }
+        let down = json!({"status": status});
+        let before = (pages == 0).then(|| set_down(&sandbox, &down));
         let began = Instant::now();
         let scanning = tokio::spawn(async move { stub::count(&client).await });
-        served(&outage, pages).await;
-        outage.set(Some(Down::Status(status)));
+        served(&sandbox, pages).await;
+        let before = before.unwrap_or_else(|| set_down(&sandbox, &down));
         let error = scanning.await.unwrap().unwrap_err();
         assert!(began.elapsed() < Duration::from_secs(9), "{error}");
         assert_eq!(error.kind(), ErrorKind::Server);
@@ -189,23 +127,22 @@ async fn a_scan_gives_up_when_the_outage_has_lasted_too_long_and_says_so() {
         let ends = format!(" have failed in a row (max_outage is {limit} s)");
         assert!(message.ends_with(&ends), "{message}");
         assert_eq!(message.matches("in a row").count(), 1, "{message}");
-        assert!(outage.requests() <= DOZEN);
+        assert!(sandbox.stats().requests - before <= DOZEN);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_single_call_does_not_queue_behind_a_scan_that_waits() {
-    let (outage, base_url) = start();
-    let mut settings = stub::settings(&base_url);
+    let (sandbox, mut settings) = service();
     settings
         .max_outage(Duration::from_secs(600))
         .max_attempts(2);
     let client = settings.build().unwrap();
     let other = client.clone();
     let scanning = tokio::spawn(async move { stub::count(&other).await });
-    served(&outage, 8).await;
-    outage.set(Some(Down::Status(500)));
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    served(&sandbox, 8).await;
+    set_down(&sandbox, &json!({"status": 500}));
+    sleep(Duration::from_secs(1)).await;
     // The pages of the scan would wait for ten minutes.
     let error = client.permissions().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Server);
@@ -218,7 +155,9 @@ async fn a_single_call_does_not_queue_behind_a_scan_that_waits() {
 async fn a_scan_keeps_its_time_limit_under_the_rate_limit() {
     const WAIT: &str =
         "x-ratelimit-limit: 40;w=1\r\nx-ratelimit-remaining: 0\r\nx-ratelimit-reset: 30\r\n";
-    let limited = stub::serve_api(|_| (429, "x-ratelimit-reset: 0.2\r\n", String::new()));
+    let limited = stub::serve(stub::api(|_| {
+        (429, "x-ratelimit-reset: 0.2\r\n", String::new())
+    }));
     // The wait comes with the token.
     let slow = stub::serve(|request, socket| {
         assert!(request.asks_for_a_token());

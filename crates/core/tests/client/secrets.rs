@@ -3,55 +3,39 @@
 
 use crate::start;
 use crate::stub::{self, PERMISSIONS};
-use std::io::Write;
 use std::sync::{Mutex, OnceLock};
 use talentdata_core::types::Resource;
 use talentdata_sandbox::Options;
+use tracing_subscriber::fmt::MakeWriter;
 
 /// What all tests of this program have logged, at the highest level.
 static LOG: Mutex<Vec<u8>> = Mutex::new(Vec::new());
-
-struct Log;
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        LOG.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 /// From here on everything is logged.
 pub(crate) fn listen() {
     static ONCE: OnceLock<()> = OnceLock::new();
     ONCE.get_or_init(|| {
         let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE);
-        subscriber.with_writer(|| Log).init();
+        subscriber.with_writer(|| LOG.make_writer()).init();
     });
 }
 
 #[tokio::test]
 async fn the_most_talkative_log_holds_no_secret() {
     listen();
-    let token = "CANARY-token";
-    let base_url = stub::serve(move |request, socket| {
-        let body = match request.path.split('?').next() {
-            Some("/v1/oauth/token") => stub::token(token, 3600.0),
-            Some("/v1/contacts") => stub::contacts(request, 9),
-            _ => PERMISSIONS.to_owned(),
-        };
-        stub::reply(socket, 200, "", body);
-    });
+    let base_url = stub::serve(stub::api(|request| {
+        match request.path.starts_with("/v1/contacts") {
+            true => (200, "", stub::contacts(request, 9)),
+            false => (200, "", PERMISSIONS.to_owned()),
+        }
+    }));
     let client = stub::settings(&base_url).build().unwrap();
     client.permissions().await.unwrap();
     let contacts = client.resource(Resource::Contacts);
     contacts.page(None, 0).await.unwrap();
     let text = String::from_utf8_lossy(&LOG.lock().unwrap()).into_owned();
     assert!(text.contains("getTokenPermissions"), "{text}");
-    for secret in [stub::SECRET, token] {
+    for secret in [stub::SECRET, stub::TOKEN] {
         assert!(!text.contains(secret), "{text}");
     }
     assert!(!format!("{client:?}").contains(stub::SECRET));

@@ -55,17 +55,28 @@ pub(crate) fn serve_on(
     format!("http://{address}")
 }
 
-/// The same for a service that issues tokens of an hour, and answers all other requests with status, headers and body.
-pub(crate) fn serve_api(
+/// An address that is taken, and where nothing listens, for as long as the socket lives.
+pub(crate) fn nobody() -> (tokio::net::TcpSocket, u16) {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let port = socket.local_addr().unwrap().port();
+    (socket, port)
+}
+
+/// The token that [`api`] issues.
+pub(crate) const TOKEN: &str = "CANARY-token";
+
+/// A service that issues tokens of an hour, and answers all other requests with status, headers and body.
+pub(crate) fn api(
     answer: impl Fn(&Request) -> (u16, &'static str, String) + Send + Sync + 'static,
-) -> String {
-    serve(move |request, socket| {
+) -> impl Fn(&Request, &mut TcpStream) + Send + Sync + 'static {
+    move |request, socket| {
         let (status, headers, body) = match request.asks_for_a_token() {
-            true => (200, "", token("any-token", 3600.0)),
+            true => (200, "", token(TOKEN, 3600.0)),
             false => answer(request),
         };
         reply(socket, status, headers, body);
-    })
+    }
 }
 
 /// Answers the requests of one connection.
