@@ -288,9 +288,9 @@ async fn the_caller_that_fetches_the_token_may_be_cancelled() {
     assert_eq!(sandbox.stats().token_posts, 2);
 }
 
-/// Scans 12,000 contacts of a service that revokes each token after nine requests, and responds to each request after
-/// `delay`, by its status.
-async fn with_tokens_for_nine_requests(delay: fn(u16) -> Duration) {
+/// Scans 12,000 contacts of a service that revokes each token after nine requests, and responds to each request after so
+/// many milliseconds, if it serves it or not.
+async fn with_tokens_for_nine_requests(served: u64, refused: u64) {
     const TOTAL: u64 = 12_000;
     // How many tokens were issued, and how often the latest was used.
     let state = Mutex::new((0_u64, 0_u64));
@@ -307,7 +307,8 @@ async fn with_tokens_for_nine_requests(delay: fn(u16) -> Duration) {
                 (401, String::new())
             }
         };
-        std::thread::sleep(delay(status));
+        let delay = if status == 200 { served } else { refused };
+        std::thread::sleep(Duration::from_millis(delay));
         stub::reply(socket, status, "", body);
     });
     let client = stub::settings(&base_url).paced(false).build().unwrap();
@@ -317,10 +318,7 @@ async fn with_tokens_for_nine_requests(delay: fn(u16) -> Duration) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tokens_that_are_revoked_every_nine_requests_do_not_end_a_scan() {
     // Long enough for many requests to be under way with each token.
-    with_tokens_for_nine_requests(|_| Duration::from_millis(20)).await;
+    with_tokens_for_nine_requests(20, 20).await;
     // Refusals come before the first success.
-    with_tokens_for_nine_requests(|status| {
-        Duration::from_millis(if status == 200 { 100 } else { 0 })
-    })
-    .await;
+    with_tokens_for_nine_requests(100, 0).await;
 }
