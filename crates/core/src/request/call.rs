@@ -1,7 +1,7 @@
 //! One call: waits for the budget, sends, judges the response, and sends again where that can help.
 
 use super::auth::{Token, read_token, refusal};
-use super::memory::{Claim, Counts, ScanMetrics};
+use super::memory::{Claim, Counts};
 use super::queue::Permit;
 use super::retry::Endurance;
 use super::transport::Response;
@@ -14,7 +14,6 @@ use crate::gate::{Endpoint, PriorityClass};
 use crate::settings::Priority;
 use http::HeaderValue;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
-use std::sync::Arc;
 use talentdata_types::{CREATE_TOKEN, Operation, TokenRequest, TokenUse};
 
 /// What is asked of the service.
@@ -38,13 +37,9 @@ impl Call {
         })
     }
 
-    /// What the scan counts that it belongs to.
-    fn metrics(&self) -> Option<&Arc<ScanMetrics>> {
-        self.claim.as_ref()?.metrics.as_ref()
-    }
-
     fn count(&self, change: impl FnOnce(&mut Counts)) {
-        if let Some(metrics) = self.metrics() {
+        let claim = self.claim.as_ref();
+        if let Some(metrics) = claim.and_then(|claim| claim.metrics.as_ref()) {
             change(&mut lock(&metrics.counts));
         }
     }
@@ -59,7 +54,8 @@ impl Client {
         read: impl Fn(&Response) -> Result<T>,
     ) -> Result<T> {
         let (config, operation) = (&self.0.config, call.operation.id);
-        let is_scan = call.metrics().is_some();
+        let claim = call.claim.as_ref();
+        let is_scan = claim.is_some_and(|claim| claim.metrics.is_some());
         let mut endurance = Endurance::new(config, is_scan, clock::now());
         let attempts = async {
             loop {
@@ -99,7 +95,7 @@ impl Client {
             endurance.waited_for_others(claim.expect().await);
         }
         let asked = clock::now();
-        let lines_up = call.metrics().is_some() && !endurance.is_refused;
+        let lines_up = endurance.is_scan && !endurance.is_refused;
         let head = self.0.queue.head(lines_up).await;
         if lines_up {
             endurance.waited_for_others(clock::now().saturating_sub(asked));
@@ -113,10 +109,10 @@ impl Client {
             }
         };
         let token = token.as_deref();
-        let class = match (call.metrics(), self.0.config.priority) {
-            (None, _) | (_, Priority::Foreground) => PriorityClass::Single,
-            (_, Priority::Normal) => PriorityClass::Scan,
-            (_, Priority::Background) => PriorityClass::Background,
+        let class = match self.0.config.priority {
+            Priority::Normal if endurance.is_scan => PriorityClass::Scan,
+            Priority::Background if endurance.is_scan => PriorityClass::Background,
+            _ => PriorityClass::Single,
         };
         let came = clock::now();
         let permit = self.0.queue.pass(class, Endpoint::Api, endurance).await?;

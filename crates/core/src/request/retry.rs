@@ -22,7 +22,8 @@ const MOST_NEW_REFUSED: u32 = 2;
 /// What a call has been through, and how long it goes on.
 pub(crate) struct Endurance<'a> {
     config: &'a Config,
-    is_scan: bool,
+    /// Whether the call fetches a page of a scan.
+    pub(crate) is_scan: bool,
     began: Time,
     /// Failures in a row that had happened before this call began, in the outage that it waits for.
     failures_before: Option<u32>,
