@@ -8,13 +8,14 @@ use crate::proxy::Proxy;
 use crate::server::Server;
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::Child;
+use std::time::Duration;
 
 const SCANS: usize = 4;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn members_go_on_whatever_happens_to_the_server() {
     let (mut server, replica) = (Server::valkey(), Server::valkey());
-    let proxy = Proxy::to(server.port).await;
+    let proxy = Proxy::to(server.port, Duration::ZERO).await;
     let budget = format!("redis://127.0.0.1:{}", proxy.port);
     let mut company = Company::new();
     company.join(SCANS, &budget, 8);
