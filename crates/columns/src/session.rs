@@ -249,35 +249,31 @@ impl Session {
         let Some(scan) = self.scan(source, client) else {
             return Ok(false);
         };
-        let (mut records, mut rows, mut schema) = (VecDeque::new(), None, None);
-        let next = match is_records {
-            true => scan
-                .next_records()
-                .await
-                .map(|next| next.map(|next| records = next)),
-            false => scan
-                .next()
-                .await
-                .map(|next| next.map(|next| rows = Some(next))),
+        let (records, rows) = match is_records {
+            true => (scan.next_records().await.transpose(), Ok(None)),
+            false => (Ok(None), scan.next().await.transpose()),
         };
-        if !is_records && !matches!(next, Some(Err(_))) {
+        let schema = match is_records {
+            true => None,
             // It is known by now, even if there are no rows.
-            schema = scan.schema().await.ok();
-        }
+            false => scan.schema().await.ok(),
+        };
         let mut buffer = self.buffer();
         buffer.received = scan.receipt();
-        buffer.records.extend(records);
-        buffer.rows.extend(rows);
         buffer.schema = schema;
-        if matches!(next, Some(Ok(()))) {
-            return Ok(true);
+        let next = records.and_then(|records| Ok((records, rows?)));
+        buffer.end = match &next {
+            Ok((None, None)) => Some(End::Received),
+            Ok(_) => None,
+            Err(_) => Some(End::Failed),
+        };
+        if buffer.end.is_some() {
+            *source = Source::Ended;
         }
-        buffer.end = Some(match next {
-            None => End::Received,
-            Some(_) => End::Failed,
-        });
-        *source = Source::Ended;
-        next.transpose().map(|_| false)
+        let (records, rows) = next?;
+        buffer.records.extend(records.into_iter().flatten());
+        buffer.rows.extend(rows);
+        Ok(buffer.end.is_none())
     }
 
     /// The scan, which begins with the first wait; none where it has ended.

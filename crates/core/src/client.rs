@@ -6,6 +6,7 @@ use crate::clock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::GateSettings;
 use crate::generated::calls::{check_body, check_response};
+use crate::json::from_json;
 use crate::request::Call;
 use crate::request::auth::Auth;
 use crate::request::memory::{Memory, PAGES};
@@ -148,7 +149,8 @@ impl Client {
         arguments: Arguments,
     ) -> Result<T> {
         let mut call = Call::new(operation, arguments)?;
-        self.call(&mut call, Response::json).await
+        let read = |response: &Response| from_json(response.json_text()?, "");
+        self.call(&mut call, read).await
     }
 
     /// Calls an operation whose response has no body that is read.

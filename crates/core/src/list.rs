@@ -154,24 +154,12 @@ pub struct Plan {
 }
 
 impl Client {
-    /// What a scan of a list will cost. Asks for a full page, because only that tells how many
-    /// records the service grants.
+    /// What a scan of a list with these values of its parameters, such as filters, will cost. Asks for a full page,
+    /// because only that tells how many records the service grants.
     ///
     /// # Errors
     /// As [`List::page`](crate::List::page).
-    pub async fn plan(&self, resource: Resource) -> Result<Plan> {
-        self.plan_with(resource, Arguments::default()).await
-    }
-
-    /// The same for a list with these values of its parameters, such as filters.
-    ///
-    /// # Errors
-    /// As [`List::page`](crate::List::page).
-    pub async fn plan_with(
-        &self,
-        resource: Resource,
-        arguments: impl Into<Arguments>,
-    ) -> Result<Plan> {
+    pub async fn plan(&self, resource: Resource, arguments: impl Into<Arguments>) -> Result<Plan> {
         let most = resource.shape().max_limit;
         let list = self.resource(resource).with(arguments);
         let page = list.page(most, 0).await?;

@@ -212,7 +212,8 @@ mod tests {
 
     #[test]
     fn values_are_read_step_by_step() {
-        let array = RawRecord::of_json(RECORD).value().at("a").unwrap().unwrap();
+        let record = RawRecord::parse(RECORD).unwrap();
+        let array = record.value().at("a").unwrap().unwrap();
         let items = array.children().unwrap();
         let items: Vec<_> = items.into_iter().map(|(_, one)| one).collect();
         let kinds: Vec<ValueKind> = items.iter().map(NestedValue::kind).collect();
@@ -235,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_path_is_a_name_or_a_pointer_from_where_it_is_asked() {
-        let record = RawRecord::of_json(RECORD).value();
+        let record = RawRecord::parse(RECORD).unwrap().value();
         let within = record.at("/a/7").unwrap().unwrap();
         for (from, path, found) in [
             (&record, "", Some(record.as_str())),

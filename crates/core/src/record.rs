@@ -308,12 +308,4 @@ impl std::fmt::Debug for RawRecord {
 }
 
 #[cfg(test)]
-impl RawRecord {
-    /// A record in a page of its own.
-    pub(crate) fn of_json(json: impl Into<Bytes>) -> Self {
-        RawRecord::parse(std::str::from_utf8(&json.into()).unwrap()).unwrap()
-    }
-}
-
-#[cfg(test)]
 mod tests;

@@ -175,7 +175,7 @@ impl Pages {
                 }
             };
             let most = usize::try_from(self.wanted).unwrap_or(usize::MAX);
-            batch.split_off(most, self.resource.shape());
+            batch.truncate(most, self.resource.shape());
             self.receipt.clone_from(&batch.receipt);
             batch.receipt.set_unfinished();
             self.wanted -= batch.records.len() as u64;

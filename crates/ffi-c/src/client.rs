@@ -194,7 +194,7 @@ pub extern "C" fn talentdata_client_plan(
         let arguments = Options::given(options, operation, "", "a plan")?
             .scan
             .arguments;
-        let plan = async move |client: AsyncClient| client.plan_with(resource, arguments).await;
+        let plan = async move |client: AsyncClient| client.plan(resource, arguments).await;
         Record::of(&client.inner.run(plan)?)
     })
 }

@@ -241,7 +241,7 @@ impl BaseClient {
 
     fn _plan(&self, py: Python<'_>, list: List) -> Result<Py<PyAny>> {
         self.run(py, |client| async move {
-            json(&client.plan_with(list.resource, list.arguments).await?)
+            json(&client.plan(list.resource, list.arguments).await?)
         })
     }
 

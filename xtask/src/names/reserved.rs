@@ -68,7 +68,7 @@ pub(super) const TYPES: &str = "\
 /// Methods of a Rust client.
 pub(super) const RUST_CLIENT: &str = "\
     attempt attempts budget builder call clone close closed config engine fetch_page fetch_token \
-    invoke invoke_as invoke_without needs_token new plan plan_with request resource run send \
+    invoke invoke_as invoke_without needs_token new plan request resource run send \
     with_config with_queue with_thread_start";
 
 /// Names in the C++ namespace, apart from the exceptions.

@@ -184,13 +184,9 @@ fn bad_input_is_refused_with_a_message_or_taken() {
         all.extend(schemas);
         document.to_string()
     };
-    let large = |bytes| {
-        with(vec![(
-            "A".to_owned(),
-            json!({"description": "x".repeat(bytes)}),
-        )])
-    };
-    let deep = with(vec![("Deep".to_owned(), deep)]);
+    let one = |schema: Value| with(vec![("A".to_owned(), schema)]);
+    let large = |bytes| one(json!({"description": "x".repeat(bytes)}));
+    let deep = one(deep);
     // Schemas each of which holds the next one, and the last one this.
     let chain = |last: &str| {
         let place = "#/components/schemas/";

@@ -104,15 +104,12 @@ fn unread(old: &Document, new: &Document) -> Vec<Change> {
     let mut places = BTreeSet::new();
     for (document, other) in [(old, after), (new, before)] {
         let mut waiting = document.unread();
-        waiting.retain(|one| {
-            let above = one.at.rsplit_once('/').map_or("", |(above, _)| above);
-            other.pointer(above).is_some()
-        });
         while let Some(one) = waiting.pop() {
-            if one.value.is_object() && other.pointer(&one.at).is_some_and(Value::is_object) {
-                waiting.extend(one.children());
-            } else {
-                places.insert(one.at);
+            let above = one.at.rsplit_once('/').map_or("", |(above, _)| above);
+            match other.pointer(&one.at) {
+                Some(Value::Object(_)) if one.value.is_object() => waiting.extend(one.children()),
+                _ if other.pointer(above).is_some() => places.extend([one.at]),
+                _ => {}
             }
         }
     }

@@ -72,10 +72,9 @@ fn compiles(spec: &Spec) -> bool {
     std::fs::write(&program, PROGRAM).unwrap();
     let mut compiler = Command::new("cc");
     compiler.args(["-std=c11", "-fsyntax-only", "-Werror", "-I"]);
-    compiler.arg(directory.path()).arg("-I");
-    compiler
-        .arg(spec.root.join("bindings/c/include"))
-        .arg(program);
+    let own = spec.root.join("bindings/c/include");
+    compiler.arg(directory.path()).arg("-I").arg(own);
+    compiler.arg(program);
     compiler.output().unwrap().status.success()
 }
 

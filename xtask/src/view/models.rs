@@ -95,13 +95,9 @@ impl View<'_> {
         if self.sent.contains(name) {
             let scope = format!("in the C++ struct {}", cpp_body(api, name));
             own.declare(Cpp, &scope, &cpp, &cpp_sent);
-            let (argument, kind) = (names::name(wire, ARGUMENT), field.kind.present());
-            own.facts(
-                &[C, Python, CommandLine],
-                "sent",
-                &argument,
-                &kind.to_string(),
-            );
+            let argument = names::name(wire, ARGUMENT);
+            let kind = field.kind.present().to_string();
+            own.facts(&[C, Python, CommandLine], "sent", &argument, &kind);
         }
         // Secrets never leave the core.
         if field.kind == Type::Secret && self.given.contains(name) {

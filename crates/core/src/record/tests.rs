@@ -11,7 +11,7 @@ use talentdata_types::Contact;
 #[test]
 fn of_a_name_that_occurs_twice_the_last_counts() {
     let json = r#"{"id":"a","firstName":"A","lastName":"B","email":"c","x":1,"id":"z","x":2}"#;
-    let contact: Contact = RawRecord::of_json(json).to().unwrap();
+    let contact: Contact = RawRecord::parse(json).unwrap().to().unwrap();
     assert_eq!((contact.id.as_str(), &contact.extra["x"]), ("z", &2.into()));
 }
 
@@ -69,7 +69,8 @@ fn one_record_is_one_json_object() {
 
 #[test]
 fn names_and_texts_without_a_meaning_stay_as_they_are_written() {
-    let record = RawRecord::of_json(r#"{"\ud800":1,"\ud800":2,"a":"\udc00","b":"\ud83d\ude00"}"#);
+    let json = r#"{"\ud800":1,"\ud800":2,"a":"\udc00","b":"\ud83d\ude00"}"#;
+    let record = RawRecord::parse(json).unwrap();
     let members = record.members();
     let names: Vec<_> = json::by_name(&members).into_iter().collect();
     assert_eq!(names[0], (r"\ud800".into(), "2"));
@@ -81,7 +82,8 @@ fn names_and_texts_without_a_meaning_stay_as_they_are_written() {
 fn names_of_the_service_in_an_error_are_harmless_and_bounded() {
     type Counts = std::collections::BTreeMap<String, u64>;
     for name in ["\\u001b[2Jevil", "\\u202eevil", &"evil".repeat(100_000)] {
-        let record = RawRecord::of_json(format!(r#"{{"counts":{{"{name}":"x"}}}}"#));
+        let json = format!(r#"{{"counts":{{"{name}":"x"}}}}"#);
+        let record = RawRecord::parse(&json).unwrap();
         let counts = record.value().at("counts").unwrap().unwrap();
         let whole = record.to::<std::collections::BTreeMap<String, Counts>>();
         for error in [counts.to::<Counts>().unwrap_err(), whole.unwrap_err()] {

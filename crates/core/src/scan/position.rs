@@ -146,75 +146,52 @@ impl Batch {
         }
     }
 
-    /// Keeps the first `count` records, which come from a list of this shape; returns the others, if any.
-    pub fn split_off(&mut self, count: usize, shape: &ListShape) -> Option<Batch> {
-        if count >= self.records.len() {
-            return None;
-        }
-        let rest = Batch {
-            records: self.records.split_off(count),
-            late: Vec::new(),
-            entries: self.entries.split_off(count * ENTRY),
-            ..self.clone()
+    /// Keeps the first `count` records, which come from a list of this shape.
+    pub(super) fn truncate(&mut self, count: usize, shape: &ListShape) {
+        let Some(first) = self.records.get(count) else {
+            return;
         };
-        self.state.evidence.delivered -= rest.records.len() as u64;
-        if let Some(first) = rest.records.first() {
-            self.state.edge = first.offset().checked_sub(1);
-        }
-        unknown_fields::subtract(&mut self.receipt, shape, &rest.records);
-        self.receipt.records -= rest.records.len() as u64;
-        Some(rest)
+        self.state.edge = first.offset().checked_sub(1);
+        let rest = self.records.split_off(count);
+        self.entries.truncate(count * ENTRY);
+        self.state.evidence.delivered -= rest.len() as u64;
+        self.receipt.records -= rest.len() as u64;
+        unknown_fields::subtract(&mut self.receipt, shape, &rest);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::Page;
-    use crate::request::transport::Response;
     use talentdata_types::Resource;
 
     #[test]
-    fn a_batch_in_two_parts_counts_the_same() {
+    fn a_batch_that_is_cut_counts_what_is_left() {
         let shape = Resource::Contacts.shape();
-        let mut receipt = Receipt {
-            records: 100,
-            ..Receipt::default()
+        let texts = [0, 1, 1, 2].map(|new| format!("{{\"id\":\"1\",\"new{new}\":1}}"));
+        let records = RawRecord::parse_all(&texts).unwrap();
+        let mut batch = Batch {
+            entries: (0..96).collect(),
+            ..Batch::of(records)
         };
-        let records: Vec<String> = (1..5)
-            .map(|index| format!("{{\"id\":\"{index}\",\"new{}\":1}}", index / 2))
-            .collect();
-        let pagination = r#""pagination":{"total":75,"limit":4,"offset":71,"hasMore":false}"#;
-        let body = format!("{{\"rows\":[{}],{pagination}}}", records.join(","));
-        let page = Page::read(&Response::of_json(body), None, 71).unwrap();
-        unknown_fields::count(&mut receipt, shape, &page.records);
-        let key = IdentityKey::random();
-        let mut state = ScanState::default();
-        (state.edge, state.evidence.delivered) = (Some(74), 100);
-        let entry = |(record, behind): (&RawRecord, u32)| {
-            Entry::new(record.identity(&key), Some(behind)).to_bytes()
-        };
-        let whole = Batch {
-            entries: page.records.iter().zip(95..).flat_map(entry).collect(),
-            records: page.records,
-            receipt,
-            state,
-            ..Batch::default()
-        };
-        let mut first = whole.clone();
-        let rest = first.split_off(1, shape).unwrap();
-        assert_eq!((first.records.len(), rest.records.len()), (1, 3));
-        assert_eq!((first.receipt.records, rest.receipt.records), (97, 100));
-        let unknown = |batch: &Batch| batch.receipt.unknown_fields.clone();
-        assert_eq!(unknown(&first), [("new0".to_owned(), 1)].into());
-        assert_eq!(unknown(&rest), unknown(&whole));
-        assert_eq!((first.state.edge, rest.state.edge), (Some(71), Some(74)));
-        assert_eq!(first.state.evidence.delivered, 97);
+        (batch.receipt.records, batch.state.evidence.delivered) = (100, 100);
+        batch.state.edge = Some(3);
+        unknown_fields::count(&mut batch.receipt, shape, &batch.records);
+        let whole = batch.clone();
+        batch.truncate(4, shape);
         assert_eq!(
-            whole.entries,
-            [first.entries.clone(), rest.entries].concat()
+            (batch.receipt, batch.state),
+            (whole.receipt.clone(), whole.state.clone())
         );
-        assert!(first.split_off(1, shape).is_none());
+        let mut batch = whole;
+        batch.truncate(2, shape);
+        assert_eq!(batch.records.len(), 2);
+        assert_eq!(batch.receipt.records, 98);
+        let unknown = [("new0".to_owned(), 1), ("new1".to_owned(), 1)];
+        assert_eq!(batch.receipt.unknown_fields, unknown.into());
+        assert_eq!(batch.state.edge, Some(1));
+        assert_eq!(batch.state.evidence.delivered, 98);
+        assert_eq!(batch.entries, (0..48).collect::<Vec<u8>>());
     }
 
     #[test]

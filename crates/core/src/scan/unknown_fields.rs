@@ -70,8 +70,6 @@ fn subtract_counts(counts: &mut Counts, part: &Counts) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::Page;
-    use crate::request::transport::Response;
     use talentdata_types::{Field, FieldKind, Resource};
 
     const FIELDS: &[Field] = &[
@@ -89,18 +87,6 @@ mod tests {
         },
     ];
 
-    /// What is counted of the records of a page.
-    fn count(receipt: &mut Receipt, shape: &ListShape, records: &str) {
-        let total = r#""pagination":{"total":1,"limit":1,"offset":0,"hasMore":false}"#;
-        let page = Page::read(
-            &Response::of_json(format!("{{\"rows\":[{records}],{total}}}")),
-            None,
-            0,
-        )
-        .unwrap();
-        super::count(receipt, shape, &page.records);
-    }
-
     #[test]
     fn only_what_the_spec_does_not_know_is_counted() {
         let operation = Resource::Contacts.shape().operation;
@@ -112,33 +98,26 @@ mod tests {
             fields: FIELDS,
         };
         let mut receipt = Receipt::default();
-        count(
-            &mut receipt,
-            &shape,
-            r#"{"id":"1","state":"open","new":1},{"new":2,"id":"2","state":"ajar"}"#,
-        );
-        count(
-            &mut receipt,
-            &shape,
+        let records = [
+            r#"{"id":"1","state":"open","new":1}"#,
+            r#"{"new":2,"id":"2","state":"ajar"}"#,
             r#"{"id":"3","n\u0065w":{"state":"x"},"late":null}"#,
-        );
-        let fields = receipt.unknown_fields;
-        assert_eq!(fields["late"], 1);
-        assert_eq!(fields["new"], 3);
-        assert_eq!(fields.len(), 2);
-        assert_eq!(
-            receipt.unknown_values["state"],
-            BTreeMap::from([("ajar".to_owned(), 1)])
-        );
+        ];
+        let records = RawRecord::parse_all(&records).unwrap();
+        count(&mut receipt, &shape, &records[..2]);
+        count(&mut receipt, &shape, &records[2..]);
+        let fields = [("late".to_owned(), 1), ("new".to_owned(), 3)];
+        assert_eq!(receipt.unknown_fields, fields.into());
+        let values = [("state".to_owned(), [("ajar".to_owned(), 1)].into())];
+        assert_eq!(receipt.unknown_values, values.into());
     }
 
     #[test]
     fn names_used_as_data_do_not_fill_the_memory() {
         let mut receipt = Receipt::default();
-        let records: Vec<String> = (0..2000)
-            .map(|index| format!(r#"{{"key{index}":1}}"#))
-            .collect();
-        count(&mut receipt, Resource::Contacts.shape(), &records.join(","));
+        let records = (0..2000).map(|index| format!(r#"{{"key{index}":1}}"#));
+        let records = RawRecord::parse_all(&records.collect::<Vec<_>>()).unwrap();
+        count(&mut receipt, Resource::Contacts.shape(), &records);
         let counts = receipt.unknown_fields;
         assert_eq!(counts.len(), MAX_NAMES + 1);
         assert_eq!(counts[OTHERS], 1000);

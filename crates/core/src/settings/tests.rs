@@ -195,6 +195,16 @@ fn no_password_is_shown_with_the_settings() {
 
 const PROFILES: &str = "[default]\nclient_id = \"me\"\nclient_secret = \"CANARY\"\n[other]\nbase_url = \"https://b.example\"\n";
 
+/// A file, of lines apart by semicolons, and what is said of it.
+const MALFORMED: &str = r#"
+[default]; client_secret = CANARY | line 2
+client_secret = "CANARY" | line 1: not a section
+[default]; client_sceret = "CANARY" | [default]: there is no setting "client_sceret"
+[default]; profile = "CANARY" | no setting "profile"
+[default]; client_secret = ["CANARY"] | must be a string (got array)
+[default]; client_id = 12 | must be a string (got integer)
+"#;
+
 /// The names of the settings in a section of a profile file.
 fn section(directory: &tempfile::TempDir, name: Option<&str>) -> Result<Vec<String>> {
     let home = directory.path().to_string_lossy().into_owned();
@@ -206,7 +216,7 @@ fn section(directory: &tempfile::TempDir, name: Option<&str>) -> Result<Vec<Stri
 
 #[test]
 fn a_section_is_read_by_its_name_and_a_malformed_file_is_refused_without_a_quote() {
-    let directory_of = |text| directory(text, 0o600);
+    let directory_of = |text: &str| directory(text, 0o600);
     let profiles = directory_of(PROFILES);
     assert_eq!(
         section(&profiles, None).unwrap(),
@@ -216,40 +226,11 @@ fn a_section_is_read_by_its_name_and_a_malformed_file_is_refused_without_a_quote
     let empty = tempfile::tempdir().unwrap();
     assert!(section(&empty, None).unwrap().is_empty());
     assert!(section(&empty, Some("default")).is_err());
-    for (text, name, says) in [
-        (
-            PROFILES,
-            Some("third"),
-            "no section [third]; it has: default, other",
-        ),
-        ("[default]\nclient_secret = CANARY\n", None, "line 2"),
-        (
-            "client_secret = \"CANARY\"\n",
-            None,
-            "line 1: not a section",
-        ),
-        (
-            "[default]\nclient_sceret = \"CANARY\"",
-            None,
-            "[default]: there is no setting \"client_sceret\"",
-        ),
-        (
-            "[default]\nprofile = \"CANARY\"",
-            None,
-            "no setting \"profile\"",
-        ),
-        (
-            "[default]\nclient_secret = [\"CANARY\"]",
-            None,
-            "must be a string (got array)",
-        ),
-        (
-            "[default]\nclient_id = 12",
-            None,
-            "must be a string (got integer)",
-        ),
-    ] {
-        let error: Error = section(&directory_of(text), name).unwrap_err();
+    let rows = MALFORMED.lines().filter_map(|row| row.split_once(" | "));
+    let rows = rows.map(|(text, says)| (text.replace("; ", "\n"), None, says));
+    let third = "no section [third]; it has: default, other";
+    for (text, name, says) in rows.chain([(PROFILES.to_owned(), Some("third"), third)]) {
+        let error: Error = section(&directory_of(&text), name).unwrap_err();
         assert!(error.message().contains(says), "{error}");
         assert!(!format!("{error:?}").contains("CANARY"), "{error}");
     }

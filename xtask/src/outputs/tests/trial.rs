@@ -4,7 +4,7 @@
 //! The copy is in the directory that cargo builds in, so that what other crates yield is there already.
 
 use super::super::write;
-use crate::spec::tests::{Change, apply, ours, table};
+use crate::spec::tests::{Change, apply, ours};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -125,11 +125,13 @@ pub(super) fn change(text: &str, document: &mut Value) {
 /// A spec with all changes of the table that are not refused, in several documents where they contradict each other.
 fn with_changes(base: &Value) -> Vec<Value> {
     let mut out: Vec<(Value, Vec<String>)> = Vec::new();
-    for (number, change) in table().into_iter().enumerate() {
+    let rows = include_str!("../../spec/tests/changes.json");
+    let rows: Vec<Value> = serde_json::from_str(rows).unwrap();
+    for (number, row) in rows.iter().enumerate() {
+        let change = moved(row, number);
         if !change.refused.is_empty() {
             continue;
         }
-        let change = moved(change, number);
         let places: Vec<String> = change.set.keys().chain(&change.remove).cloned().collect();
         let within = |one: &String, two: &String| format!("{one}/").starts_with(&format!("{two}/"));
         let meets = |one: &String| {
@@ -149,53 +151,35 @@ fn with_changes(base: &Value) -> Vec<Value> {
     out.into_iter().map(|(document, _)| document).collect()
 }
 
-/// The change at a field, a list or an operation of its own, where it can be made there as well.
-fn moved(mut change: Change, number: usize) -> Change {
-    for (place, value) in std::mem::take(&mut change.set) {
-        let (place, base) = elsewhere(&place, number);
-        change.set.extend(base);
-        let id = format!("\"doIt{number}\"");
-        let renamed = value.to_string().replace("\"doIt\"", &id);
-        change
-            .set
-            .insert(place, serde_json::from_str(&renamed).unwrap());
-    }
-    for place in std::mem::take(&mut change.remove) {
-        let (place, base) = elsewhere(&place, number);
-        change.set.extend(base);
-        change.remove.push(place);
+/// The change of a row at a field, a list, a limit or a path of its own, where it can be made there as well.
+fn moved(row: &Value, number: usize) -> Change {
+    const PROPERTIES: &str = "/components/schemas/Contact/properties/";
+    let ours = ours();
+    let limit = format!("/components/parameters/Limit{number}");
+    let pools = format!("/paths/~1v1~1pools{number}");
+    let text = row.to_string();
+    let text = text.replace("/components/parameters/Limit/", &format!("{limit}/"));
+    let text = text.replace("/paths/~1v1~1pools/", &format!("{pools}/"));
+    let text = text.replace("\"doIt\"", &format!("\"doIt{number}\""));
+    let mut change: Change = serde_json::from_str(&text).unwrap();
+    let set = std::mem::take(&mut change.set).into_iter();
+    change.set = set
+        .map(|(place, value)| match place.strip_prefix("/paths/~1v1~1") {
+            None if place.starts_with(PROPERTIES) => (format!("{place}{number}"), value),
+            Some(rest) if !place.starts_with(&pools) && ours.pointer(&place).is_none() => {
+                (format!("/paths/~1v1~1moved{number}~1{rest}"), value)
+            }
+            _ => (place, value),
+        })
+        .collect();
+    if text.contains(&limit) || text.contains(&pools) {
+        let mut list = ours["paths"]["/v1/pools"].clone();
+        list["get"]["operationId"] = json!(format!("listPools{number}"));
+        list["get"]["parameters"][0] = json!({"$ref": format!("#{limit}")});
+        let common = ours["components"]["parameters"]["Limit"].clone();
+        change.set.extend([(pools, list), (limit, common)]);
     }
     change
-}
-
-/// Where a change is made instead, and what has to be there before.
-fn elsewhere(place: &str, number: usize) -> (String, Vec<(String, Value)>) {
-    const FIELD: &str = "/components/schemas/Contact/properties/";
-    const LIMIT: &str = "/components/parameters/Limit";
-    const PATH: &str = "/paths/~1v1~1";
-    let path = format!("{PATH}pools{number}");
-    let mut list = ours()["paths"]["/v1/pools"].clone();
-    list["get"]["operationId"] = json!(format!("listPools{number}"));
-    if let Some(name) = place.strip_prefix(FIELD) {
-        return (format!("{FIELD}{name}{number}"), Vec::new());
-    }
-    if let Some(rest) = place.strip_prefix(LIMIT) {
-        let limit = format!("{LIMIT}{number}");
-        list["get"]["parameters"][0] = json!({"$ref": format!("#{limit}")});
-        let before = ours().pointer(LIMIT).unwrap().clone();
-        return (
-            format!("{limit}{rest}"),
-            vec![(limit, before), (path, list)],
-        );
-    }
-    match place.strip_prefix(&format!("{PATH}pools/")) {
-        Some(rest) => (format!("{path}/{rest}"), vec![(path, list)]),
-        None if place.starts_with(PATH) && ours().pointer(place).is_none() => {
-            let rest = &place[PATH.len()..];
-            (format!("{PATH}moved{number}~1{rest}"), Vec::new())
-        }
-        None => (place.to_owned(), Vec::new()),
-    }
 }
 
 /// A copy of the workspace, in this directory of what cargo builds.

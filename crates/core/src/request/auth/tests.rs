@@ -6,10 +6,6 @@ use crate::request::transport::Response;
 use http::StatusCode;
 use talentdata_types::Secret;
 
-fn read(body: &str) -> Result<Token> {
-    read_token(&Response::of_json(body.to_owned()), Time::ZERO)
-}
-
 /// A token in the last part of its life, which is renewed.
 fn old_token() -> Token {
     let life = Life {
@@ -84,25 +80,8 @@ fn lifetimes_are_read_leniently_and_bounded() {
         ("{}", 300.0),
     ] {
         let body = format!(r#"{{"access_token":"any-token","expires_in":{expires}}}"#);
-        let token = read(&body).unwrap();
+        let token = read_token(&Response::of_json(body), Time::ZERO).unwrap();
         assert_eq!(token.life.expires_at.as_secs_f64(), seconds, "{expires}");
         assert!(token.life.renew_at < token.life.expires_at, "{expires}");
-    }
-}
-
-#[test]
-fn unusable_tokens_are_errors_that_do_not_show_them() {
-    for body in [
-        r#"{"access_token":""}"#,
-        r#"{"access_token":null}"#,
-        r#"{"access_token":{"x":"CANARY"}}"#,
-        r#"{"access_token":"CANARY\r\nx"}"#,
-        r#"{"access_token":"CANARY","access_token":"CANARY"}"#,
-        r#"["CANARY"]"#,
-        r#"{"access_token":"CANARY"#,
-    ] {
-        let error = read(body).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::TokenResponse, "{body}");
-        assert!(!format!("{error:?}{error}").contains("CANARY"), "{body}");
     }
 }

@@ -89,9 +89,10 @@ const USUAL_LIFETIME: f64 = 300.0;
 /// A longer token is surely something else.
 const LONGEST_TOKEN: usize = 16 * 1024;
 
-/// What an error means that the token endpoint has responded with.
+/// What an error means in a request for a token.
 pub(crate) fn refusal(error: Error) -> Error {
     let (kind, message) = match error.status() {
+        Some(200..=299) => return error.with_kind(ErrorKind::TokenResponse),
         Some(400 | 401 | 403) => (
             ErrorKind::Auth,
             "the service refused client_id and client_secret; check both, and that they belong to this base_url",
@@ -107,10 +108,6 @@ pub(crate) fn refusal(error: Error) -> Error {
 
 /// Reads the response of the token endpoint (section 4), received at `now`.
 pub(crate) fn read_token(response: &Response, now: Time) -> Result<Token> {
-    parse(response, now).map_err(|error| error.with_kind(ErrorKind::TokenResponse))
-}
-
-fn parse(response: &Response, now: Time) -> Result<Token> {
     // One more try tells a damaged response from a wrong one.
     let text = response
         .object_text()

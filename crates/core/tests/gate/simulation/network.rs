@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use fastrand::Rng;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use talentdata_sandbox::limit::{Decision, Limiter, Policy};
+use talentdata_sandbox::limit::{Decision, Limiter};
 
 use super::{LIMIT, Others, Scenario, WINDOW};
 
@@ -33,14 +33,6 @@ pub(crate) enum Quirk {
     Lies,
     /// Headers that are not numbers.
     Garbage,
-}
-
-/// What was decided on one request, and by which node; the headers are made when the response is written.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Verdict {
-    pub(super) admitted: bool,
-    decision: Decision,
-    node: usize,
 }
 
 pub(super) struct Network {
@@ -71,20 +63,20 @@ impl Network {
     }
 
     /// A request arrives: how it is decided on, and how long the server then takes.
-    pub(super) fn arrive(&mut self, now: Duration) -> (Verdict, Duration) {
-        let verdict = self.decide(now);
+    pub(super) fn arrive(&mut self, now: Duration) -> (Decision, Duration) {
+        let decision = self.decide(now);
         let took = -self.rng.f64().max(1e-9).ln() * self.scenario.processing.as_secs_f64();
-        (verdict, Duration::from_secs_f64(took))
+        (decision, Duration::from_secs_f64(took))
     }
 
-    fn decide(&mut self, now: Duration) -> Verdict {
+    fn decide(&mut self, now: Duration) -> Decision {
         if let Some((_, policy, limit)) = self.scenario.change.take_if(|(at, ..)| now >= *at) {
             (self.scenario.policy, self.scenario.limit) = (policy, (limit, WINDOW));
             (self.nodes, self.counted) = (nodes(&self.scenario), Vec::new());
         }
         let now = self.epoch + now;
         let node = self.server.usize(0..self.nodes.len());
-        let decision = match self.scenario.quirk {
+        match self.scenario.quirk {
             Quirk::CountsLate => {
                 self.counted.retain(|at| at.as_secs() == now.as_secs());
                 let into = Duration::from_nanos(now.subsec_nanos().into());
@@ -98,11 +90,6 @@ impl Network {
                 decision
             }
             _ => self.nodes[node].decide(now),
-        };
-        Verdict {
-            admitted: decision.admitted,
-            decision,
-            node,
         }
     }
 
@@ -117,13 +104,10 @@ impl Network {
     }
 
     /// The headers of a response that is written now.
-    pub(super) fn answer(&mut self, now: Duration, verdict: Verdict) -> HeaderMap {
-        let mut decision = verdict.decision;
+    pub(super) fn answer(&mut self, now: Duration, mut decision: Decision) -> HeaderMap {
         match self.scenario.quirk {
             Quirk::ReadsLate => {
-                let node = self.nodes.get(verdict.node);
-                let probe = node.map(|node| node.clone().decide(self.epoch + now));
-                let probe = probe.unwrap_or(decision);
+                let probe = self.nodes[0].clone().decide(self.epoch + now);
                 decision.remaining = probe.remaining + u32::from(probe.admitted);
                 decision.reset = probe.reset;
             }
@@ -135,10 +119,7 @@ impl Network {
             Quirk::Garbage => return self.garbage(),
             _ => {}
         }
-        let Scenario {
-            limit, rounding, ..
-        } = self.scenario;
-        map(Limiter::new(Policy::Unlimited, limit.0, limit.1, rounding).headers(&decision))
+        map(self.nodes[0].headers(&decision))
     }
 
     fn lies(&mut self) -> HeaderMap {
@@ -170,10 +151,10 @@ impl Network {
     }
 
     /// With which status the request was answered.
-    pub(super) fn status(&self, verdict: Verdict) -> u16 {
+    pub(super) fn status(&self, decision: Decision) -> u16 {
         match self.scenario.quirk {
             Quirk::Down => 500,
-            _ if verdict.admitted => 200,
+            _ if decision.admitted => 200,
             Quirk::Unavailable => 503,
             _ => 429,
         }

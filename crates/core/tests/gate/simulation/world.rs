@@ -4,16 +4,16 @@
 //! Each member has one request at the head of its queue, as a client has, and asks when its timer fires or a response has
 //! come to it. It does not see what others do.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use fastrand::Rng;
 use http::HeaderMap;
 use talentdata_core::gate::{Endpoint, GateSettings, Outcome, RateHeaders, Requester, SharedGate};
 use talentdata_core::gate::{Ticket, Turn};
+use talentdata_sandbox::limit::Decision;
 
-use super::network::{Network, Verdict};
+use super::network::Network;
 use super::{Findings, LIMIT, Others, Part, Plan, Scenario, WINDOW, Work};
 
 /// A request is given up after this long.
@@ -31,16 +31,16 @@ const SUCCESSION: Duration = Duration::from_secs(1);
 /// Unanswered requests before the first response, and ever.
 const MAX_IN_FLIGHT: (usize, usize) = (4, 128);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// Of a member, or of a request by its number.
 enum Event {
     Begin(usize),
     Leave(usize),
     Call(usize),
     Wake(usize, u64),
-    Receive(usize),
-    GiveUp(usize),
-    Arrive(usize),
-    Answer(usize),
+    Arrive(u64),
+    Answer(u64, Decision),
+    Receive(u64, Decision, HeaderMap),
+    GiveUp(u64),
     Kill,
     Other,
 }
@@ -62,9 +62,6 @@ struct Member {
 struct Request {
     member: usize,
     ticket: Ticket,
-    verdict: Option<Verdict>,
-    headers: HeaderMap,
-    settled: bool,
 }
 
 pub(crate) struct World {
@@ -77,11 +74,13 @@ pub(crate) struct World {
     now: Duration,
     /// The latest time that the gate was given.
     latest: Duration,
-    events: BinaryHeap<Reverse<(Duration, u64, Event)>>,
+    /// By their time, and in the order in which they were caused.
+    events: BTreeMap<(Duration, u64), Event>,
     sequence: u64,
-    requests: Vec<Request>,
-    /// Those of members that are not silent, by index.
-    in_flight: Vec<usize>,
+    /// Those whose end is not reported yet.
+    requests: BTreeMap<u64, Request>,
+    /// Member and number of those that the gate expects a response to: a member that was killed has them for a while.
+    in_flight: Vec<(usize, u64)>,
     answered: bool,
     paused_until: Duration,
     /// When the latest requests were sent, as many as the limit.
@@ -100,9 +99,9 @@ impl World {
             rewriting: Rng::with_seed(scenario.seed),
             now: Duration::ZERO,
             latest: Duration::ZERO,
-            events: BinaryHeap::new(),
+            events: BTreeMap::new(),
             sequence: 0,
-            requests: Vec::new(),
+            requests: BTreeMap::new(),
             in_flight: Vec::new(),
             answered: false,
             paused_until: Duration::ZERO,
@@ -121,12 +120,12 @@ impl World {
         if let Some(every) = self.scenario.killed_every {
             self.push(every, Event::Kill);
         }
-        while let Some(Reverse((at, _, event))) = self.events.pop() {
+        while let Some(((at, _), event)) = self.events.pop_first() {
             if at > self.scenario.until {
                 break;
             }
             self.now = at;
-            match self.stopped_until(event) {
+            match self.stopped_until(&event) {
                 Some(until) => self.push(until, event),
                 None => self.handle(event),
             }
@@ -141,7 +140,7 @@ impl World {
 
     fn push(&mut self, at: Duration, event: Event) {
         self.sequence += 1;
-        self.events.push(Reverse((at, self.sequence, event)));
+        self.events.insert((at, self.sequence), event);
     }
 
     fn add(&mut self, plan: Plan) {
@@ -167,23 +166,25 @@ impl World {
             Event::Call(member) => self.call(member),
             Event::Wake(member, number) if number == self.members[member].wake => self.pump(member),
             Event::Wake(..) => {}
-            Event::Receive(index) => self.receive(index),
-            Event::GiveUp(index) => self.give_up(index),
-            Event::Arrive(index) => self.arrive(index),
-            Event::Answer(index) => self.answer(index),
+            Event::Arrive(number) => self.arrive(number),
+            Event::Answer(number, decision) => self.answer(number, decision),
+            Event::Receive(number, decision, headers) => {
+                self.end(number, Some((decision, headers)))
+            }
+            Event::GiveUp(number) => self.end(number, None),
             Event::Kill => self.kill(),
             Event::Other => self.other(),
         }
     }
 
     /// When the member of this event goes on, if it is stopped.
-    fn stopped_until(&self, event: Event) -> Option<Duration> {
+    fn stopped_until(&self, event: &Event) -> Option<Duration> {
         let (stopped, from, until) = self.scenario.stopped?;
         let member = match event {
-            Event::Begin(member) | Event::Leave(member) | Event::Wake(member, _) => member,
-            Event::Call(member) => member,
-            Event::Receive(index) | Event::GiveUp(index) => self.requests[index].member,
-            Event::Arrive(_) | Event::Answer(_) | Event::Kill | Event::Other => return None,
+            Event::Begin(member) | Event::Leave(member) | Event::Wake(member, _) => *member,
+            Event::Call(member) => *member,
+            Event::Receive(number, ..) | Event::GiveUp(number) => self.requests.get(number)?.member,
+            Event::Arrive(_) | Event::Answer(..) | Event::Kill | Event::Other => return None,
         };
         (member == stopped && from <= self.now && self.now < until).then_some(until)
     }
@@ -225,9 +226,7 @@ impl World {
         if self.silence(member) {
             let now = self.clock(member);
             self.gate.leave(now, id(member));
-            let requests = &self.requests;
-            let stays = |index: &usize| requests[*index].member != member;
-            self.in_flight.retain(stays);
+            self.in_flight.retain(|(other, _)| *other != member);
             self.happened();
         }
     }
@@ -249,10 +248,7 @@ impl World {
 
     /// A member neither sends nor receives any more; whether it did before.
     fn silence(&mut self, member: usize) -> bool {
-        let own = |request: &&mut Request| request.member == member;
-        for request in self.requests.iter_mut().filter(own) {
-            request.settled = true;
-        }
+        self.requests.retain(|_, request| request.member != member);
         self.members[member].queue.clear();
         self.members[member].wake += 1;
         std::mem::take(&mut self.members[member].present)
@@ -268,9 +264,9 @@ impl World {
         self.latest = self.latest.max(now);
         self.insist(self.gate.used() <= self.latest, "no time of its own");
         self.members[member].seen = self.latest;
-        let (members, requests, before) = (&self.members, &self.requests, self.in_flight.len());
-        let is_seen = |index: &usize| members[requests[*index].member].seen + SILENT >= self.latest;
-        self.in_flight.retain(is_seen);
+        let (members, before) = (&self.members, self.in_flight.len());
+        self.in_flight
+            .retain(|(member, _)| members[*member].seen + SILENT >= self.latest);
         if self.in_flight.len() < before {
             self.happened();
         }
@@ -351,13 +347,12 @@ impl World {
             self.insist(now >= oldest + WINDOW, "the limit in any window");
         }
         self.sent.push_back(now);
-        let index = self.requests.len();
-        self.in_flight.push(index);
+        self.findings.sends += 1;
+        let sends = self.findings.sends;
+        self.in_flight.push((member, sends));
         let (first, ever) = MAX_IN_FLIGHT;
         let max = if self.answered { ever } else { first };
         self.insist(self.in_flight.len() <= max, "few requests in flight");
-        self.findings.sends += 1;
-        let sends = self.findings.sends;
         let waiting = &mut self.members[member];
         let overtaken = sends - 1 - waiting.sends_before;
         waiting.sends_before = sends;
@@ -368,80 +363,57 @@ impl World {
         let part = &mut self.findings.parts[member];
         part.waits.push(self.now - since);
         part.most_overtaken = part.most_overtaken.max(overtaken);
-        self.requests.push(Request {
-            member,
-            ticket,
-            verdict: None,
-            headers: HeaderMap::new(),
-            settled: false,
-        });
-        self.push(self.now + TIMEOUT, Event::GiveUp(index));
+        self.requests.insert(sends, Request { member, ticket });
+        self.push(self.now + TIMEOUT, Event::GiveUp(sends));
         let at = self.now + self.network.one_way();
         if !self.network.vanishes(self.now) {
-            self.push(at, Event::Arrive(index));
+            self.push(at, Event::Arrive(sends));
         }
     }
 
-    fn arrive(&mut self, index: usize) {
-        let (verdict, took) = self.network.arrive(self.now);
-        self.requests[index].verdict = Some(verdict);
-        self.push(self.now + took, Event::Answer(index));
+    fn arrive(&mut self, number: u64) {
+        let (decision, took) = self.network.arrive(self.now);
+        self.push(self.now + took, Event::Answer(number, decision));
     }
 
-    fn answer(&mut self, index: usize) {
-        let verdict = self.requests[index].verdict.expect("decided on before");
-        self.requests[index].headers = self.network.answer(self.now, verdict);
+    fn answer(&mut self, number: u64, decision: Decision) {
+        let headers = self.network.answer(self.now, decision);
         let at = self.now + self.network.one_way();
         if !self.network.vanishes(self.now) {
-            self.push(at, Event::Receive(index));
+            self.push(at, Event::Receive(number, decision, headers));
         }
     }
 
-    /// The time at which the member of a request reports how it ended; none where it has before.
-    fn settle(&mut self, index: usize) -> Option<Duration> {
-        let request = &mut self.requests[index];
-        if std::mem::replace(&mut request.settled, true) {
-            return None;
-        }
-        let now = self.clock(self.requests[index].member);
-        self.in_flight.retain(|other| *other != index);
-        Some(now)
-    }
-
-    fn receive(&mut self, index: usize) {
-        let Some(now) = self.settle(index) else {
+    /// The member of a request reports its response, or that it gives it up; nothing where it has done either before.
+    fn end(&mut self, number: u64, response: Option<(Decision, HeaderMap)>) {
+        let Some(Request { member, ticket }) = self.requests.remove(&number) else {
             return;
         };
-        let request = &self.requests[index];
-        let verdict = request.verdict.expect("decided on before");
-        let admitted = verdict.admitted;
-        let status = self.network.status(verdict);
-        let headers = RateHeaders::read(&request.headers, self.network.wall(self.now));
-        let (member, ticket) = (request.member, request.ticket);
+        let now = self.clock(member);
+        self.in_flight.retain(|(_, other)| *other != number);
+        let outcome = match response {
+            Some((decision, headers)) => self.receive(member, decision, &headers),
+            None => Outcome::Lost,
+        };
+        self.findings.lost += u64::from(outcome == Outcome::Lost);
+        self.gate.complete(now, id(member), ticket, &outcome);
+        self.happened();
+        self.pump(member);
+    }
+
+    fn receive(&mut self, member: usize, decision: Decision, headers: &HeaderMap) -> Outcome {
+        let status = self.network.status(decision);
+        let headers = RateHeaders::read(headers, self.network.wall(self.now));
         self.answered = true;
-        if !admitted || headers.remaining == Some(0) {
+        if !decision.admitted || headers.remaining == Some(0) {
             let wait = headers.retry_after.or(headers.reset).unwrap_or_default();
             self.paused_until = self.paused_until.max(self.latest + wait);
         }
-        self.findings.refused += u64::from(!admitted);
+        self.findings.refused += u64::from(!decision.admitted);
         if status == 200 {
             self.findings.parts[member].served.push(self.now);
         }
-        self.gate
-            .complete(now, id(member), ticket, &Outcome::Answered(status, headers));
-        self.happened();
-        self.pump(member);
-    }
-
-    fn give_up(&mut self, index: usize) {
-        let Some(now) = self.settle(index) else {
-            return;
-        };
-        let Request { member, ticket, .. } = self.requests[index];
-        self.findings.lost += 1;
-        self.gate.complete(now, id(member), ticket, &Outcome::Lost);
-        self.happened();
-        self.pump(member);
+        Outcome::Answered(status, headers)
     }
 
     fn other(&mut self) {
