@@ -10,7 +10,7 @@ use std::ffi::c_long;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Child, Command};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use talentdata_sandbox::limit::Policy;
 
 const SCANS: usize = 4;
@@ -21,7 +21,7 @@ const RARELY: f64 = 0.04;
 #[tokio::test(flavor = "multi_thread")]
 async fn members_go_on_whatever_happens_to_the_server() {
     let (mut server, replica) = (Server::valkey(), Server::valkey());
-    let proxy = Proxy::to(server.port).await;
+    let proxy = Proxy::to(server.port, Duration::ZERO).await;
     let budget = format!("redis://127.0.0.1:{}", proxy.port);
     let mut company = Company::new();
     company.join(SCANS, &budget, 8);
@@ -53,7 +53,7 @@ async fn members_go_on_whatever_happens_to_the_server() {
 #[tokio::test(flavor = "multi_thread")]
 async fn members_that_are_cut_off_go_on_with_their_part() {
     let server = Server::valkey();
-    let proxy = Proxy::to(server.port).await;
+    let proxy = Proxy::to(server.port, Duration::ZERO).await;
     let [direct, through] =
         [server.port, proxy.port].map(|port| format!("redis://127.0.0.1:{port}"));
     let mut company = Company::of(Policy::ClockWindow);

@@ -19,13 +19,8 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// To the server at this port.
-    pub(crate) async fn to(target: u16) -> Self {
-        Self::far(target, Duration::ZERO).await
-    }
-
     /// To the server at this port, which is so far away.
-    pub(crate) async fn far(target: u16, one_way: Duration) -> Self {
+    pub(crate) async fn to(target: u16, one_way: Duration) -> Self {
         // Any address of this machine, so that it has names that no certificate is for.
         let listener = TcpListener::bind(("0.0.0.0", 0)).await.unwrap();
         let proxy = Proxy {

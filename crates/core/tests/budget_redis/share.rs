@@ -24,7 +24,7 @@ async fn processes_share_a_server_that_is_far_away() {
     let server = Server::valkey();
     let mut runs = Vec::new();
     for one_way in [2500, 10_000].map(Duration::from_micros) {
-        let proxy = Proxy::far(server.port, one_way).await;
+        let proxy = Proxy::to(server.port, one_way).await;
         let budget = format!("redis://127.0.0.1:{}", proxy.port);
         let mut company = Company::new();
         company.join(SCANS, &budget, PHASES);

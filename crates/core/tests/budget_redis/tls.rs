@@ -8,6 +8,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
@@ -69,8 +70,8 @@ async fn the_password_is_sent_once_the_certificate_is_trusted() {
             continue;
         }
         // What is heard on the network, and behind TLS, of one page for a process that trusts the certificates in the file.
-        let behind = Proxy::to(server.port).await;
-        let before = Proxy::to(terminator(behind.port).await).await;
+        let behind = Proxy::to(server.port, Duration::ZERO).await;
+        let before = Proxy::to(terminator(behind.port).await, Duration::ZERO).await;
         let budget = format!("rediss://:{PASSWORD}@{host}:{}", before.port);
         let mut member = company.command(&budget, 0);
         member

@@ -249,27 +249,22 @@ fn a_pause_lasts_as_long_as_the_service_has_said_and_else_a_window() {
 fn a_forged_outage_and_requests_of_nobody_are_forgotten() {
     let mut now = Duration::from_secs(1000);
     let mut gate = new_gate(now);
-    let take = |gate: &mut SharedGate, now, id| take(gate, now, id, Endpoint::Api);
-    for _ in 0..2 {
-        loop {
-            match take(&mut gate, now, 9) {
-                Turn::Now(ticket) => {
-                    gate.complete(now, 9, ticket, &Outcome::Failed { sent: true });
-                    break;
-                }
-                Turn::Wait { again, .. } => now = again,
-            }
+    let turn = |gate: &mut SharedGate, mut now, id| loop {
+        match take(gate, now, id, Endpoint::Api) {
+            Turn::Now(ticket) => break (now, ticket),
+            Turn::Wait { again, .. } => now = again,
         }
+    };
+    for _ in 0..2 {
+        let (at, ticket) = turn(&mut gate, now, 9);
+        gate.complete(at, 9, ticket, &Outcome::Failed { sent: true });
+        now = at;
     }
     // Its probe is on its way, and it says nothing any more.
-    while let Turn::Wait { again, .. } = take(&mut gate, now, 9) {
-        now = again;
-    }
-    let probed = now;
-    while let Turn::Wait { again, .. } = take(&mut gate, now, 1) {
-        now = again;
-    }
-    assert!(now <= probed + Duration::from_secs(8), "{:?}", now - probed);
+    let (probed, _) = turn(&mut gate, now, 9);
+    let (next, _) = turn(&mut gate, probed, 1);
+    let waits = next - probed;
+    assert!(waits <= Duration::from_secs(8), "{waits:?}");
 }
 
 /// The fields in the order of their first appearance, each with what it begins with; of numbers, whether they are whole.

@@ -13,7 +13,7 @@ mod tests;
 
 use super::Token;
 use super::token::Life;
-use crate::budget::sharing;
+use crate::budget::{lock, sharing};
 use crate::clock;
 use crate::error::Result;
 use crate::host::{self, Locked, SharedFile};
@@ -21,7 +21,7 @@ use crate::settings::{Config, TokenCache};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 use talentdata_types::Secret;
 
@@ -109,7 +109,7 @@ impl SharedToken {
             return Ok(newer);
         }
         match self.store(&mut locked, &token.secret, token.life) {
-            Ok(()) => *self.reason() = None,
+            Ok(()) => *lock(&self.trouble) = None,
             Err(error) => self.tell(&error),
         }
         Ok(token)
@@ -125,7 +125,7 @@ impl SharedToken {
 
     /// Why the file cannot be used.
     pub(super) fn trouble(&self) -> Option<String> {
-        self.reason().clone()
+        lock(&self.trouble).clone()
     }
 
     /// Waits for the lock of the file.
@@ -169,13 +169,9 @@ impl SharedToken {
     }
 
     fn tell(&self, error: &io::Error) {
-        if self.reason().replace(error.to_string()).is_none() {
+        if lock(&self.trouble).replace(error.to_string()).is_none() {
             tracing::warn!("the token cache of this host cannot be used: {error}");
         }
-    }
-
-    fn reason(&self) -> MutexGuard<'_, Option<String>> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

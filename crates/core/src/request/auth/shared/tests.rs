@@ -20,12 +20,19 @@ fn client(path: &Path, secret: &str) -> SharedToken {
 /// A token that was issued now.
 fn issued(text: &str) -> Token {
     let now = clock::now();
-    let life = Life {
-        issued_at: now,
-        renew_at: now + HOUR * 9 / 10,
-        expires_at: now + HOUR,
-    };
-    Token::new(Secret::new(text), life).unwrap()
+    Token::new(
+        Secret::new(text),
+        life(now, now + HOUR * 9 / 10, now + HOUR),
+    )
+    .unwrap()
+}
+
+fn life(issued_at: Duration, renew_at: Duration, expires_at: Duration) -> Life {
+    Life {
+        issued_at,
+        renew_at,
+        expires_at,
+    }
 }
 
 /// The token that a client gets, which is this one where it has to fetch it.
@@ -121,11 +128,7 @@ async fn a_token_is_taken_until_it_is_to_be_renewed_and_not_before_its_time() {
         // Another run of the host has stored it, where that cannot be told.
         (now + HOUR, now + 2 * HOUR, now + 2 * HOUR, false),
     ] {
-        let life = Life {
-            issued_at,
-            renew_at,
-            expires_at,
-        };
+        let life = life(issued_at, renew_at, expires_at);
         store(&one, &Secret::new("stored"), life);
         assert_eq!(one.find(None).is_some(), is_taken, "{life:?}");
     }
