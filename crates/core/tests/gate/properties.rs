@@ -8,9 +8,7 @@ use fastrand::Rng;
 use talentdata_core::gate::PriorityClass;
 use talentdata_sandbox::limit::{Policy, ResetRounding};
 
-use crate::simulation::{
-    Findings, LIMIT, Others, Plan, Quirk, SERVER, Scenario, Work, mean, secs,
-};
+use crate::simulation::{Findings, LIMIT, Others, Plan, Quirk, SERVER, Scenario, Work, mean, secs};
 
 /// A member with a turn like all others is passed by each of them about once; two more turns for timers that were late.
 const PASSED_BY_EACH: u64 = 3;
