@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// A list of `total` pools of these fields, in pages of `size` at most; its address.
 fn list(total: u64, size: u64, fields: String) -> String {
-    stub::serve_api(move |request| {
+    stub::serve(stub::api(move |request| {
         let offset = request.number("offset").unwrap_or(0);
         let count = request.number("limit").unwrap_or(size).min(size);
         let end = total.min(offset + count).max(offset);
@@ -18,7 +18,7 @@ fn list(total: u64, size: u64, fields: String) -> String {
             r#"{{"pools":[{records}],"pagination":{{"total":{total},"limit":{count},"offset":{offset},"hasMore":{more}}}}}"#
         );
         (200, "", page)
-    })
+    }))
 }
 
 /// The most memory that an export of the list has had, in MiB.

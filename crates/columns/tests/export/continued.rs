@@ -86,7 +86,7 @@ async fn wherever_it_is_stopped_it_goes_on_to_the_same_bytes() {
 /// Nested values of columns hold the white space that the service sent, line breaks too.
 #[tokio::test]
 async fn records_with_line_breaks_are_resumed_to_the_same_bytes() {
-    let url = stub::serve_api(|request| {
+    let url = stub::serve(stub::api(|request| {
         let offset = request.number("offset").unwrap_or(0);
         let record =
             |id| format!("{{\n \"id\": \"{id}\",\r\n \"tags\": [\n \"a\\n\",\n {id} ]\n}}");
@@ -96,7 +96,7 @@ async fn records_with_line_breaks_are_resumed_to_the_same_bytes() {
             r#"{{"contacts":[{records}],"pagination":{{"total":20,"limit":{count},"offset":{offset},"hasMore":{more}}}}}"#
         );
         (200, "", page)
-    });
+    }));
     let client = client(&url, "me", stub::SECRET);
     for format in Format::ALL {
         let (directory, path) = place();
