@@ -35,6 +35,7 @@ mod list;
 mod nested;
 mod record;
 mod request;
+mod tls;
 
 #[rustfmt::skip]
 mod generated {

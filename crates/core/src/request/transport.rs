@@ -11,7 +11,6 @@ use crate::request::queue::Permit;
 use crate::request::retry::Endurance;
 use crate::settings::Config;
 use bytes::{Bytes, BytesMut};
-pub(crate) use client::system_tls;
 use http::{HeaderMap, StatusCode};
 use std::time::{Duration, SystemTime};
 

@@ -5,8 +5,8 @@ use crate::budget::{BudgetState, sharing};
 use crate::clock;
 use crate::error::Scrubber;
 use crate::gate::MemberStats;
-use crate::request::transport::system_tls;
 use crate::settings::Config;
+use crate::tls;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, IntoConnectionInfo, RedisConnectionInfo, RedisResult};
 use rustls::pki_types::ServerName;
@@ -172,7 +172,8 @@ impl Connection {
         stream.set_nodelay(true)?;
         let mut stream: Box<dyn Stream> = Box::new(stream);
         if place.url.scheme() == "rediss" {
-            let tls = system_tls().map_err(|error| io::Error::other(error.message().to_owned()))?;
+            let tls =
+                tls::system().map_err(|error| io::Error::other(error.message().to_owned()))?;
             let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
             let connector = TlsConnector::from(Arc::new(tls));
             let secured = connector.connect(name, stream).await;

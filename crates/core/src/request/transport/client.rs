@@ -1,12 +1,11 @@
 //! Builds the HTTP client: which way connections go, and what they trust. No other client is built anywhere.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::settings::{Config, Proxy};
+use crate::tls::{self, unusable};
 use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::{redirect, retry};
-use rustls_platform_verifier::BuilderVerifierExt;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
 
@@ -22,8 +21,12 @@ pub(super) fn build(config: &Config) -> Result<(reqwest::Client, Option<String>)
         SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         SocketAddr::from((Ipv6Addr::LOCALHOST, 0)),
     ];
+    let tls = match config.base_url.is_plain() {
+        true => tls::none()?,
+        false => tls::system()?,
+    };
     let builder = reqwest::Client::builder()
-        .tls_backend_preconfigured(tls(config)?)
+        .tls_backend_preconfigured(tls)
         // At 40 requests a second, a second protocol buys nothing and brings failures of its own.
         .http1_only()
         // A redirect would carry the secret of the token request to another origin.
@@ -59,33 +62,4 @@ fn proxy_of_environment(config: &Config) -> Option<Url> {
     let service = config.base_url.to_string().parse().ok()?;
     let found = Matcher::from_env().intercept(&service)?;
     Url::parse(&found.uri().to_string()).ok()
-}
-
-/// TLS for a service. Plain http needs none, not even certificates.
-fn tls(config: &Config) -> Result<rustls::ClientConfig> {
-    if !config.base_url.is_plain() {
-        return system_tls();
-    }
-    let builder = tls_builder()?.with_root_certificates(rustls::RootCertStore::empty());
-    Ok(builder.with_no_client_auth())
-}
-
-/// TLS as the operating system trusts it.
-pub(crate) fn system_tls() -> Result<rustls::ClientConfig> {
-    let builder = tls_builder()?.with_platform_verifier();
-    let builder = builder.map_err(|error| unusable("certificates", &error))?;
-    Ok(builder.with_no_client_auth())
-}
-
-fn tls_builder() -> Result<rustls::ConfigBuilder<rustls::ClientConfig, rustls::WantsVerifier>> {
-    // Named here, since with several in one program none is the default.
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| unusable("TLS versions", &error))
-}
-
-fn unusable(what: &str, error: &dyn std::error::Error) -> Error {
-    let message = format!("the system's {what} cannot be used: {error}");
-    Error::new(ErrorKind::Tls, message)
 }
