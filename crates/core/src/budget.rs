@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 /// The budget as one client sees it. It waits for nothing but the file of a host: for some microseconds, or for a quarter of a
-/// second where a process was stopped that has locked it.
+/// second if the process that holds its lock has been stopped.
 pub(crate) trait Budget: Send + Sync {
     /// Asks to send one request now, which counts as sent when it says [`Turn::Now`]. One caller asks at a time, the
     /// first in the queue of the client, from within a runtime. What was reported before is known by then.
@@ -56,7 +56,7 @@ pub(crate) fn of(
         BudgetStore::Redis(url) if config.paced => {
             Box::new(redis::RedisBudget::new(url, config, settings, changed))
         }
-        // Without a limit, there is nothing to share; and on some systems no file is.
+        // Without a limit there is nothing to share, and some systems have no file to share it in.
         _ => Box::new(ProcessBudget {
             identity: Identity::new(),
             share: settings.share,

@@ -183,6 +183,9 @@ fn without_value(error: &serde_json::Error) -> String {
     match said.and_then(|said| said.rsplit_once(", expected ")) {
         Some((found, expected)) => {
             let found = found.split(['`', '"']).next().unwrap_or_default();
+            // What a type of ours is called says nothing to anybody else.
+            let is_ours = expected.starts_with("struct ");
+            let expected = if is_ours { "an object" } else { expected };
             format!("found {}, expected {expected}", found.trim())
         }
         None => "the value does not have the expected form".to_owned(),
@@ -264,6 +267,11 @@ mod tests {
                 CONTACT,
                 r#"{"id":{"CANARY":1},"email":"CANARY"}"#,
                 "contacts[3].id: found map, expected a string",
+            ),
+            (
+                CONTACT,
+                "7",
+                "contacts[3]: found integer, expected an object",
             ),
             // A value may imitate the message.
             (NUMBER, r#""x, expected CANARY""#, STRING),

@@ -106,7 +106,7 @@ impl AdmissionQueue {
         }
     }
 
-    /// The right to send now, or what else the budget says. It may be that nobody waits for it any more.
+    /// The right to send now, or what else the budget says. If nobody waits for it any more, the permit gives its turn back.
     fn take(
         self: Arc<Self>,
         class: PriorityClass,

@@ -179,7 +179,8 @@ impl Connection {
             let secured = connector.connect(name, stream).await;
             stream = Box::new(secured.map_err(|error| {
                 io::Error::other(format!(
-                    "TLS handshake failed: {error}; the server has to use TLS on this port, with a certificate for the host in                      the setting budget from an authority that this system trusts or SSL_CERT_FILE names"
+                    "TLS handshake failed: {error}; the server has to use TLS on this port, with a certificate for the host in \
+                     the setting budget from an authority that this system trusts or SSL_CERT_FILE names"
                 ))
             })?);
         }
@@ -197,6 +198,7 @@ impl Connection {
         place: &Place,
         ask: &Ask,
     ) -> Result<Reply, String> {
+        // One that the server has closed is not used again.
         connection.take_if(|present| present.1.try_join_next().is_some());
         // A connection without a reply is left: one may come late, or from a server that is no longer the right one.
         let mut used = match connection.take() {
