@@ -487,8 +487,8 @@ fn goals_whatever_fails() {
         lost_every 20: 92.0 91.0 90.0 86.0 95.0
         clock_set_by 10: 93.0 90.0 91.0 88.0 95.5
         clock_set_by -10: 93.0 90.0 91.0 88.0 95.5
-        cut_off 10 refused 0.01: 90.0 88.0 86.0 82.0 93.0
-        cut_off 3 refused 0.02: 80.0 80.0 80.0 80.0 80.0
+        cut_off 10 refused 0.01 unfair 0.2: 90.0 88.0 86.0 82.0 93.0
+        cut_off 3 refused 0.02 unfair 0.15: 80.0 80.0 80.0 80.0 80.0
         cut_off 3 waits 1: 92.0 90.0 90.0 88.0 94.0",
     );
 }
