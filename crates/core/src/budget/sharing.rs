@@ -1,7 +1,7 @@
 //! The clients of one company that share a budget: what the company and each client are called, and what is reported of them.
 
-use super::lock;
 use crate::gate::{MemberStats, Requester};
+use crate::process::lock;
 use crate::settings::Config;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -4,8 +4,8 @@
 //! for memory as for a semaphore. The page that its scan cannot go on without does not wait, and neither does one at a
 //! time of the pages that belong to no scan: so each of them goes on in the end.
 
-use crate::budget::lock;
 use crate::clock;
+use crate::process::lock;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{Mutex as TurnMutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, watch};

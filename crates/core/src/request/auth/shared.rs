@@ -13,10 +13,11 @@ mod tests;
 
 use super::Token;
 use super::token::Life;
-use crate::budget::{lock, sharing};
+use crate::budget::sharing;
 use crate::clock;
 use crate::error::Result;
 use crate::host::{self, Locked, SharedFile};
+use crate::process::lock;
 use crate::settings::{Config, TokenCache};
 use serde::{Deserialize, Serialize};
 use std::io;
