@@ -23,7 +23,7 @@ const ROOM: usize = 16 * 1024;
 
 /// The HTTP client of one configuration.
 pub(crate) struct Transport {
-    http: reqwest::Client,
+    pub(super) http: reqwest::Client,
     attempt: Duration,
     /// The service as errors name it, with the proxy that all connections to it go through.
     host: String,
@@ -53,7 +53,7 @@ impl Transport {
     /// memory for a page.
     pub(crate) async fn send(
         &self,
-        request: reqwest::Request,
+        request: reqwest::RequestBuilder,
         mut permit: Permit,
         endurance: &mut Endurance<'_>,
         claim: Option<&mut Claim>,
@@ -61,28 +61,27 @@ impl Transport {
         let until = clock::now().saturating_add(self.attempt);
         let until = until.min(endurance.deadline);
         permit.outcome = Some(Outcome::Lost);
-        let executed = async {
-            let executed = self.http.execute(request).await;
-            if executed.as_ref().is_err_and(reqwest::Error::is_connect) {
-                permit.outcome = Some(Outcome::Unsent);
-            }
-            executed
+        let received = async {
+            let executed = async {
+                let executed = request.send().await;
+                if executed.as_ref().is_err_and(reqwest::Error::is_connect) {
+                    permit.outcome = Some(Outcome::Unsent);
+                }
+                executed
+            };
+            let mut response = self.within(until, executed).await?;
+            let status = response.status();
+            let headers = std::mem::take(response.headers_mut());
+            let limits = RateHeaders::read(&headers, SystemTime::now());
+            permit.report(clock::now(), Outcome::Answered(status.as_u16(), limits));
+            let body = self.body(response, until, endurance, claim).await?;
+            Ok(Response {
+                status,
+                headers,
+                body,
+            })
         };
-        let received = match self.within(until, executed).await {
-            Ok(mut response) => {
-                let (status, now) = (response.status(), SystemTime::now());
-                let headers = std::mem::take(response.headers_mut());
-                let limits = RateHeaders::read(&headers, now);
-                permit.report(clock::now(), Outcome::Answered(status.as_u16(), limits));
-                let body = self.body(response, until, endurance, claim).await;
-                body.map(|body| Response {
-                    status,
-                    headers,
-                    body,
-                })
-            }
-            Err(error) => Err(error),
-        };
+        let received: Result<Response> = received.await;
         // A call that has no time left has not waited long enough to know that the request failed.
         if let Err(error) = &received
             && error.kind() != ErrorKind::TooLarge
@@ -242,8 +241,8 @@ mod tests {
         };
         assert!(ticks > 0, "while the budget is asked, other tasks go on");
         endurance.deadline = clock::now() + left;
-        let request = reqwest::Request::new(http::Method::GET, base_url.parse().unwrap());
         let transport = Transport::new(&config).unwrap();
+        let request = transport.http.get(base_url);
         let sent = transport.send(request, permit, &mut endurance, None);
         let sent = sent.await;
         assert!(sent.is_err());
