@@ -11,11 +11,12 @@ pub(crate) mod sharing;
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::{Endpoint, GateSettings, Outcome, PriorityClass, SharedGate, Ticket, Turn};
+use crate::process::lock;
 use crate::settings::{BudgetStore, Config};
 pub use sharing::{BudgetState, BudgetStats};
 use sharing::{Contact, Identity};
 use std::fmt::Display;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 
 /// The budget as one client sees it. It waits for nothing but the file of a host: for some microseconds, or for a quarter of a
@@ -35,11 +36,6 @@ pub(crate) trait Budget: Send + Sync {
 /// Whether a request may be sent. Those who wait ask again at the time that they are told, or when the budget notifies before
 /// that something has changed. Otherwise why the shared budget cannot be reached, where the settings say to wait for it.
 pub(crate) type Take = std::result::Result<Turn, String>;
-
-/// Locks what all methods leave whole even when a caller panics between them.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// The budget that the settings name, which notifies `changed` when those who wait should ask again.
 pub(crate) fn of(

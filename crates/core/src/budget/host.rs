@@ -8,10 +8,11 @@
 mod tests;
 
 use super::sharing::{self, BudgetState, Contact, Identity};
-use super::{Budget, Take, lock};
+use super::{Budget, Take};
 use crate::clock::{self, Time};
 use crate::gate::{Endpoint, GateSettings, Outcome, Pauses, PriorityClass, SharedGate, Ticket};
 use crate::host::{self, Locked, SharedFile};
+use crate::process::lock;
 use crate::settings::{Config, OnUnreachable};
 use std::io;
 use std::path::PathBuf;

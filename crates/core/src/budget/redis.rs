@@ -13,10 +13,10 @@ mod simulation;
 mod test_server;
 
 use super::sharing::{BudgetState, Contact, Identity};
-use super::{Budget, Take, lock};
+use super::{Budget, Take};
 use crate::clock::{self, Time};
 use crate::gate::{Endpoint, GateSettings, Outcome, PriorityClass, Ticket};
-use crate::process;
+use crate::process::{self, lock};
 use crate::settings::{Config, OnUnreachable};
 use member::Member;
 use server::{Connection, Place};
