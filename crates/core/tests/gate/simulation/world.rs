@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use http::HeaderMap;
-use talentdata_core::gate::{Endpoint, GateSettings, Outcome, RateHeaders, Requester, SharedGate};
-use talentdata_core::gate::{Ticket, Turn};
+use talentdata_core::gate::{Endpoint, Outcome, RateHeaders, Requester, SharedGate, Ticket, Turn};
 use talentdata_sandbox::limit::Decision;
 
 use super::network::Network;
@@ -94,7 +93,7 @@ impl World {
         Self {
             network: Network::new(scenario.clone()),
             findings: Findings::default(),
-            gate: SharedGate::new(GateSettings::default(), Duration::ZERO),
+            gate: SharedGate::new(LIMIT, true, Duration::ZERO),
             members: Vec::new(),
             rewriting: Rng::with_seed(scenario.seed),
             now: Duration::ZERO,
