@@ -7,7 +7,7 @@ use super::member::Member;
 use super::server::{Reply, SOURCE};
 use super::test_server::{PROGRAMS, Server};
 use crate::budget::sharing::Identity;
-use crate::gate::{Endpoint, GateSettings, Outcome, PriorityClass, RateHeaders, Ticket, Turn};
+use crate::gate::{Endpoint, Outcome, PriorityClass, RateHeaders, Ticket, Turn};
 use fastrand::Rng;
 use serde::Deserialize;
 use serde_json::Value;
@@ -263,10 +263,7 @@ impl World {
 
     fn join(&mut self, class: PriorityClass, after: Duration) {
         let index = self.actors.len();
-        let settings = GateSettings {
-            share: self.scenario.get("share"),
-            ..GateSettings::default()
-        };
+        let share = self.scenario.get("share");
         // The goals are those of the very runs that these draws lead to.
         let (id, _) = (self.rng.u64(..), self.rng.u64(..));
         let identity = Identity {
@@ -276,7 +273,7 @@ impl World {
         let shares = self.scenario.get("waits") == 0.0;
         let is_single = class == PriorityClass::Single;
         self.actors.push(Actor {
-            member: Member::new(identity, settings, shares),
+            member: Member::new(identity, share, shares),
             class,
             wants: (!is_single).then_some(self.now + after),
             wake: 0,
@@ -532,7 +529,7 @@ fn a_value_that_was_damaged_or_forged_is_replaced() {
         for text in texts {
             let () = server.run(&["SET", KEY, &text]);
             let now = 1.7e9 + 65.0;
-            let mut member = Member::new(Identity::default(), GateSettings::default(), true);
+            let mut member = Member::new(Identity::default(), 1.0, true);
             let _ = member.take(SECOND, PriorityClass::Scan, Endpoint::Api);
             let ask = serde_json::to_string(&member.ask(SECOND)).unwrap();
             let mut call = script.key(KEY);
