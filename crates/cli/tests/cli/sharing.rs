@@ -1,6 +1,7 @@
 //! Real processes that share the request budget of a host or of several, and a token: fair, without a refusal, and
 //! undisturbed by those that end, stop, or find the files of the runtime directory in ruins.
 
+use crate::server::Server;
 use crate::support::{Ended, Signal, Trial, code, names, requests, run, send, wait_until};
 use serde_json::{Value, json};
 use std::fs;
@@ -171,41 +172,14 @@ fn the_budget_is_shown_while_it_is_used_and_afterwards() {
     assert!(!said.contains("CANARY"), "{said}");
 }
 
-/// A Valkey server, which ends with the value, and its address.
-struct Server(Child, String);
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn server(company: &Trial) -> Server {
-    let variable = "TALENTDATA_VALKEY_SERVER";
-    let program = std::env::var_os(variable)
-        .unwrap_or_else(|| panic!("{variable} names no server; `cargo xtask test rust` sets it"));
-    let free = std::net::TcpListener::bind(("127.0.0.1", 0)).and_then(|free| free.local_addr());
-    let port = free.unwrap().port().to_string();
-    let mut command = Command::new(&program);
-    command.args(["--bind", "127.0.0.1", "--save", "", "--port", &port]);
-    let command = command.current_dir(company.directory.path());
-    let child = command.stdout(Stdio::null()).spawn().unwrap();
-    let mut server = Server(child, format!("redis://127.0.0.1:{port}"));
-    wait_until(&mut server.0, || {
-        let mut budget = company.member("budget");
-        run(budget.env("TALENTDATA_BUDGET", &server.1)).code == Some(0)
-    });
-    server
-}
-
 #[test]
 fn a_process_that_ends_in_order_is_not_counted_any_more() {
     let company = budget(Policy::SlidingLog, 1_000_000);
-    let server = server(&company);
+    let server = Server::valkey();
     let command = |words: &str| {
         let mut command = company.member(words);
-        command.env("TALENTDATA_BUDGET", &server.1);
+        let budget = format!("redis://127.0.0.1:{}", server.port);
+        command.env("TALENTDATA_BUDGET", budget);
         command
     };
     let members = || {
