@@ -87,15 +87,9 @@ async fn wherever_it_is_stopped_it_goes_on_to_the_same_bytes() {
 #[tokio::test]
 async fn records_with_line_breaks_are_resumed_to_the_same_bytes() {
     let url = stub::serve(stub::api(|request| {
-        let offset = request.number("offset").unwrap_or(0);
         let record =
             |id| format!("{{\n \"id\": \"{id}\",\r\n \"tags\": [\n \"a\\n\",\n {id} ]\n}}");
-        let records: Vec<String> = (offset..20.min(offset + 10)).map(record).collect();
-        let (records, count, more) = (records.join(","), records.len(), offset < 10);
-        let page = format!(
-            r#"{{"contacts":[{records}],"pagination":{{"total":20,"limit":{count},"offset":{offset},"hasMore":{more}}}}}"#
-        );
-        (200, "", page)
+        (200, "", stub::page(request, "contacts", 20, 10, record))
     }));
     let client = client(&url, "me", stub::SECRET);
     for format in Format::ALL {
