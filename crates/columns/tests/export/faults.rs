@@ -2,20 +2,12 @@
 
 use super::disk::{Disk, Lost};
 use super::service::ended;
-use super::{PLAIN_AND_ENCODED, Service, export, names, place, run, run_pages, work};
-use rustix::process::{Pid, Signal, kill_process};
+use super::{PLAIN_AND_ENCODED, Service, export, names, run, run_pages, undisturbed, work};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::fs;
 use std::process::Child;
 use std::time::Duration;
 use talentdata_columns::export::{Export, Format};
-
-/// The bytes of an export that nothing disturbs.
-async fn undisturbed(service: &Service, format: Format) -> Vec<u8> {
-    let (_directory, path) = place();
-    let alone = run(&export(format, &path), &service.client).await;
-    alone.unwrap();
-    fs::read(&path).unwrap()
-}
 
 /// A disk, and an export to it.
 fn on_disk(format: Format) -> (Disk, Export) {
@@ -38,7 +30,7 @@ async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
         (Format::Parquet, 10_000, given / 6),
     ] {
         let service = Service::start(records);
-        let expected = undisturbed(&service, format).await;
+        let (_, expected) = undisturbed(&service.client, format).await;
         let (disk, export) = on_disk(format);
         let path = disk.directory.join("out");
         let pages = records / export.scan.page_size.unwrap();
@@ -98,7 +90,7 @@ async fn a_power_failure_before_any_call_leaves_what_can_be_resumed() {
         (Format::Arrow, 1_200, Lost::Nowhere, 5),
     ] {
         let service = Service::start(records);
-        let expected = undisturbed(&service, format).await;
+        let (_, expected) = undisturbed(&service.client, format).await;
         let mut calls = 0;
         loop {
             let (disk, mut export) = on_disk(format);
@@ -128,7 +120,7 @@ async fn a_power_failure_before_any_call_leaves_what_can_be_resumed() {
 async fn whichever_call_fails_what_is_left_can_be_resumed() {
     for (format, records, step) in [(Format::Jsonl, 60, 1), (Format::Parquet, 8_700, 9)] {
         let service = Service::start(records);
-        let expected = undisturbed(&service, format).await;
+        let (_, expected) = undisturbed(&service.client, format).await;
         let (mut call, mut last) = (0, 0);
         // Some failures do no harm, such as that of removing what is not there.
         while call <= last + 5 * step {
@@ -185,7 +177,7 @@ const EDQUOT: i32 = 122;
 #[tokio::test]
 async fn what_is_odd_about_a_system_does_no_harm_or_is_refused() {
     let service = Service::start(60);
-    let expected = undisturbed(&service, Format::Jsonl).await;
+    let (_, expected) = undisturbed(&service.client, Format::Jsonl).await;
     let foreign = ["belongs to another user", "move it away"];
     for (setting, words) in [
         ("FLOCK=22", None), // EINVAL, ENOLCK, ENOSYS, EOPNOTSUPP
@@ -220,16 +212,6 @@ async fn what_is_odd_about_a_system_does_no_harm_or_is_refused() {
     }
 }
 
-/// Waits until the child has stopped itself.
-fn wait_until_stopped(child: &mut Child) {
-    let status = format!("/proc/{}/stat", child.id());
-    let is_stopped = || fs::read_to_string(&status).unwrap().contains(") T ");
-    while !is_stopped() {
-        assert_eq!(child.try_wait().unwrap(), None, "it ended by itself");
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
 #[tokio::test]
 async fn an_export_is_refused_until_the_one_before_has_cleaned_up() {
     let service = Service::start(1_500);
@@ -237,14 +219,16 @@ async fn an_export_is_refused_until_the_one_before_has_cleaned_up() {
         let (disk, export) = on_disk(format);
         let path = disk.directory.join("out");
         let call = "unlink TALENTDATA_TEST_NAME=out.part/checkpoint";
-        let mut first = service.child(&disk.at(call, "stop"), &export);
-        wait_until_stopped(&mut first);
+        let first = service.child(&disk.at(call, "stop"), &export);
+        let process = Pid::from_child(&first);
+        let state = waitpid(Some(process), WaitOptions::UNTRACED).unwrap();
+        assert!(state.is_some_and(|(_, state)| state.stopped()), "{state:?}");
         assert!(path.exists() && !work(&path, "data").exists());
         let before = names(&disk.directory);
         let error = run(&export, &service.client).await.unwrap_err();
         assert!(error.message().contains("another export"), "{error}");
         assert_eq!(names(&disk.directory), before);
-        kill_process(Pid::from_child(&first), Signal::CONT).unwrap();
+        kill_process(process, Signal::CONT).unwrap();
         let (code, said) = ended(first);
         assert_eq!(code, Some(0), "{said}");
         assert_eq!(names(&disk.directory), ["out"]);
