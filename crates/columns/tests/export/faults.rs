@@ -1,8 +1,9 @@
 //! Processes that are killed, power that fails, disks that are full, system calls that fail: what is left goes on.
 
-use super::disk::{Disk, Lost};
+use super::disk::{Disk, KEPT_EVERYWHERE, KEPT_NOWHERE, KEPT_OUTSIDE, KEPT_WITHIN};
 use super::service::ended;
 use super::{PLAIN_AND_ENCODED, Service, export, names, run, run_pages, undisturbed, work};
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::fs;
 use std::process::Child;
@@ -42,11 +43,10 @@ async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
             wait_for_a_moment(&mut child, &service, pages);
             child.kill().unwrap();
             killed += usize::from(child.wait().unwrap().code().is_none());
-            let either = Lost::Either(fastrand::bool());
             match fastrand::usize(..6) {
-                0 => disk.fail(Lost::Everywhere),
-                1 => disk.fail(Lost::Nowhere),
-                2 => disk.fail(either),
+                0 => disk.fail(KEPT_NOWHERE),
+                1 => disk.fail(KEPT_EVERYWHERE),
+                2 => disk.fail([KEPT_OUTSIDE, KEPT_WITHIN][fastrand::usize(..2)]),
                 _ => {}
             }
             if path.exists() {
@@ -80,14 +80,14 @@ fn wait_for_a_moment(child: &mut Child, service: &Service, pages: u64) {
 /// begins: what is left can always be resumed.
 #[tokio::test]
 async fn a_power_failure_before_any_call_leaves_what_can_be_resumed() {
-    for (format, records, lost, step) in [
-        (Format::Jsonl, 60, Lost::Everywhere, 1),
-        (Format::Jsonl, 60, Lost::Nowhere, 1),
-        (Format::Jsonl, 60, Lost::Either(true), 2),
-        (Format::Jsonl, 60, Lost::Either(false), 2),
-        (Format::Parquet, 8_700, Lost::Nowhere, 11),
-        (Format::Parquet, 8_700, Lost::Everywhere, 13),
-        (Format::Arrow, 1_200, Lost::Nowhere, 5),
+    for (format, records, kept, step) in [
+        (Format::Jsonl, 60, KEPT_NOWHERE, 1),
+        (Format::Jsonl, 60, KEPT_EVERYWHERE, 1),
+        (Format::Jsonl, 60, KEPT_OUTSIDE, 2),
+        (Format::Jsonl, 60, KEPT_WITHIN, 2),
+        (Format::Parquet, 8_700, KEPT_EVERYWHERE, 11),
+        (Format::Parquet, 8_700, KEPT_NOWHERE, 13),
+        (Format::Arrow, 1_200, KEPT_EVERYWHERE, 5),
     ] {
         let service = Service::start(records);
         let (_, expected) = undisturbed(&service.client, format).await;
@@ -96,7 +96,7 @@ async fn a_power_failure_before_any_call_leaves_what_can_be_resumed() {
             let (disk, mut export) = on_disk(format);
             let cut = |call: usize, export: &_| {
                 let (code, said) = ended(service.child(&disk.at(call, "kill"), export));
-                disk.fail(lost);
+                disk.fail(kept);
                 assert!(matches!(code, None | Some(0)), "{format} {call}: {said}");
                 code
             };
@@ -127,12 +127,13 @@ async fn whichever_call_fails_what_is_left_can_be_resumed() {
             let (disk, export) = on_disk(format);
             let path = disk.directory.join("out");
             let (errno, words) = [
-                (ENOSPC, "No space left"),
-                (EIO, "Input/output error"),
-                (EACCES, "Permission denied"),
-                (EDQUOT, "quota exceeded"),
+                (Errno::NOSPC, "No space left"),
+                (Errno::IO, "Input/output error"),
+                (Errno::ACCESS, "Permission denied"),
+                (Errno::DQUOT, "quota exceeded"),
             ][call % 4];
-            let (code, said) = ended(service.child(&disk.at(call, errno), &export));
+            let setting = disk.at(call, errno.raw_os_error());
+            let (code, said) = ended(service.child(&setting, &export));
             let left = names(&disk.directory);
             if code == Some(0) {
                 assert_eq!(left, ["out"], "{call}");
@@ -167,11 +168,6 @@ async fn finishes(service: &Service, export: &Export, disk: &Disk, expected: &[u
     assert_eq!(receipt.records, service.contacts);
     assert_eq!(names(&disk.directory), ["out"]);
 }
-
-const EIO: i32 = 5;
-const EACCES: i32 = 13;
-const ENOSPC: i32 = 28;
-const EDQUOT: i32 = 122;
 
 /// File systems without locks, directories of other users: settings of the disk, and what a refusal says.
 #[tokio::test]
