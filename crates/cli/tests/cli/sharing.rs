@@ -23,16 +23,7 @@ fn path(list: &str) -> String {
     format!("/v1/{}", list.replace('_', "/"))
 }
 
-/// A service that counts.
-fn budget(policy: Policy, size: u64) -> Trial {
-    company(size, policy, Tokens::All)
-}
-
-/// A service that accepts only the newest token.
-fn token(size: u64) -> Trial {
-    company(size, Policy::Unlimited, Tokens::Newest)
-}
-
+/// A service with lists of this size.
 fn company(size: u64, policy: Policy, tokens: Tokens) -> Trial {
     let options = Options {
         policy,
@@ -107,7 +98,7 @@ fn ends_well(child: Child) {
 
 #[test]
 fn four_exports_are_served_evenly_and_one_that_is_killed_or_stopped_holds_up_nobody() {
-    let company = budget(Policy::SlidingLog, 8_000);
+    let company = company(8_000, Policy::SlidingLog, Tokens::All);
     let [victim, stopped, third, fourth] = LISTS.map(|list| company.export(list));
     let counts = || LISTS.map(|list| company.count(&path(list)));
     for list in LISTS {
@@ -139,7 +130,7 @@ fn four_exports_are_served_evenly_and_one_that_is_killed_or_stopped_holds_up_nob
 
 #[test]
 fn the_budget_is_shown_while_it_is_used_and_afterwards() {
-    let company = budget(Policy::SlidingLog, 1_000_000);
+    let company = company(1_000_000, Policy::SlidingLog, Tokens::All);
     let run_member = |words: &str| run(&mut company.member(words));
     let state = || run_member("budget --json").json();
     let nobody = run_member("budget");
@@ -174,7 +165,7 @@ fn the_budget_is_shown_while_it_is_used_and_afterwards() {
 
 #[test]
 fn a_process_that_ends_in_order_is_not_counted_any_more() {
-    let company = budget(Policy::SlidingLog, 1_000_000);
+    let company = company(1_000_000, Policy::SlidingLog, Tokens::All);
     let server = Server::valkey();
     let command = |words: &str| {
         let mut command = company.member(words);
@@ -209,7 +200,7 @@ fn a_process_that_ends_in_order_is_not_counted_any_more() {
 
 #[test]
 fn processes_that_share_a_token_need_one_and_renew_it_once_for_all() {
-    let company = token(1_000_000_000);
+    let company = company(1_000_000_000, Policy::Unlimited, Tokens::Newest);
     let scans = LISTS.map(|list| company.export(list));
     company.two_calls();
     let paths = LISTS.map(path);
@@ -234,7 +225,7 @@ fn processes_that_share_a_token_need_one_and_renew_it_once_for_all() {
 #[test]
 fn a_process_that_is_killed_or_stopped_while_it_renews_spoils_nothing() {
     for (signal, delay) in [(Signal::KILL, 600_000), (Signal::STOP, 4_000)] {
-        let company = token(0);
+        let company = company(0, Policy::Unlimited, Tokens::Newest);
         let first = json!({"path": TOKEN, "nth": 1});
         company.fault(first, json!({"delay_ms": delay}));
         let mut first = company.call();
