@@ -49,7 +49,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<ExitCode, String> {
 fn load(root: &Path, name: &str) -> Result<Spec, String> {
     let file = Path::new(name);
     if file.is_file() {
-        return Spec::load_file(root, file, name);
+        return Spec::load_file(root, file);
     }
     let label = format!("{name}:{FILE}");
     let output = Command::new("git")

@@ -43,23 +43,19 @@ pub(super) fn leave_out(api: &mut Api, document: &Document) {
     let sent = reachable(api, bodies.map(str::to_owned).collect());
     for model in &mut api.models {
         let sent = sent.contains(&model.name) && !model.answered;
+        // Where these differ, so do the names in every language.
         let mut taken = BTreeSet::new();
-        if model.field("extra").is_some() {
-            taken.insert(("Rust", "unknown_fields".to_owned()));
-        }
-        let mut kept = Vec::new();
-        for field in std::mem::take(&mut model.fields) {
-            let names = [("Rust", names::RUST_FIELD), ("Python", names::PYTHON_FIELD)];
-            let own = names.map(|(language, kept)| (language, names::name(&field.wire, kept)));
-            let is_free = own.iter().all(|name| !taken.contains(name));
-            if names::is_a_name(&field.wire) && is_free || sent && field.required {
-                taken.extend(own);
-                kept.push(field);
-            } else {
-                document.note(UNNAMED, model.place_of(&field.wire));
+        let mut fields = std::mem::take(&mut model.fields);
+        fields.retain(|field| {
+            let wire = &field.wire;
+            let is_named = names::is_a_name(wire) && taken.insert(names::snake(wire));
+            let is_kept = is_named || sent && field.required;
+            if !is_kept {
+                document.note(UNNAMED, model.place_of(wire));
             }
-        }
-        model.fields = kept;
+            is_kept
+        });
+        model.fields = fields;
     }
 }
 

@@ -61,13 +61,12 @@ fn change(key: &str, before: &Subjects, after: &Subjects) -> Option<Change> {
     let nothing = Subject::default();
     let (old, new) = (before.get(key), after.get(key));
     let (was, now) = (old.unwrap_or(&nothing), new.unwrap_or(&nothing));
+    let demand = |signature: &str| signature.parse::<u64>().ok();
     let mut levels: BTreeMap<Surface, Level> = BTreeMap::new();
     for name in was.declared.keys().chain(now.declared.keys()) {
         let level = match (was.declared.get(name), now.declared.get(name)) {
             (Some(was), Some(now)) if was == now => continue,
-            (Some(was), Some(now)) if was.signature == now.signature && now.demand < was.demand => {
-                Level::Additive
-            }
+            (Some(was), Some(now)) if demand(now) < demand(was) => Level::Additive,
             (Some(_), _) => Level::Breaking,
             (None, _) => Level::Additive,
         };

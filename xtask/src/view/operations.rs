@@ -28,9 +28,9 @@ impl View<'_> {
         let own = self.thing(&key, id, &at, RENAME_OPERATION);
         let constant = names::constant(&names::snake(id));
         let (demand, token) = match operation.token {
-            TokenUse::Never => (0, "without a token"),
-            TokenUse::WhenThereIsOne => (1, "with a token if there is one"),
-            TokenUse::Always => (2, "with a token"),
+            TokenUse::Never => ("0", "without a token"),
+            TokenUse::WhenThereIsOne => ("1", "with a token if there is one"),
+            TokenUse::Always => ("2", "with a token"),
         };
         let method = operation.method.to_uppercase();
         let repeatable = !["POST", "PATCH"].contains(&method.as_str());
@@ -80,7 +80,7 @@ impl View<'_> {
             call.declare(Cpp, "in the C++ client", &cpp, &signature);
             call.declare(Python, "in the Python client", &python, &signature);
             call.declare(CommandLine, "among the commands", &command, &line);
-            call.demand("token", demand);
+            call.facts(&Surface::ALL, "token", "", demand);
             call.claim("in the C++ client", &format!("try_{cpp}"));
         }
         // In C++ those that a list requires are among them.
@@ -115,7 +115,7 @@ impl View<'_> {
         operation: &Operation,
         list: &List,
         of: &Value,
-        (demand, token): (u64, &str),
+        (demand, token): (&str, &str),
     ) -> Value {
         let (api, path, name) = (self.api, &operation.path, &list.name);
         let key = format!("list {name}");
@@ -133,7 +133,7 @@ impl View<'_> {
         own.declare(Rust, "in the Rust client", &rust_name, "");
         own.declare(Cpp, "in C++", &cpp, "");
         own.declare(Python, "in the Python client", &python, "");
-        own.demand("token", demand);
+        own.facts(&Surface::ALL, "token", "", demand);
         if operation.taken().any(|one| !one.required) {
             own.declare(Rust, "in the Rust client", &rust_with, "");
         }
@@ -153,7 +153,8 @@ impl View<'_> {
         }
         let max = operation.query("limit").and_then(|one| one.maximum);
         let largest = max.map_or("not shown".to_owned(), |max| max.to_string());
-        part("largest limit", &largest).demand("", u64::MAX - max.unwrap_or(u64::MAX));
+        let demand = (u64::MAX - max.unwrap_or(u64::MAX)).to_string();
+        part("largest limit", &largest).facts(&Surface::ALL, "", "", &demand);
         let needed = required(operation);
         let shown = if needed.is_empty() { "none" } else { &needed };
         part("required parameters", shown).facts(&Surface::ALL, "", "", &needed);
@@ -189,9 +190,7 @@ impl View<'_> {
         if operation.is_generated() {
             own.check(&one.name);
             let scope = format!("as an argument of {}", operation.name);
-            let flags = format!("among the flags of {}", operation.command);
             own.claim(&scope, &name);
-            own.claim(&flags, &names::flag(&one.name));
             if !one.required {
                 own.facts(&Surface::ALL, &scope, &name, &one.kind.to_string());
             } else if operation.is_call() {
