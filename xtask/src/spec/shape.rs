@@ -1,7 +1,7 @@
 //! What is decided when all types are known: what occurs in responses, what no language can name, what the client
 //! needs.
 
-use super::api::{Api, Field, Operation, TOKEN, Type};
+use super::api::{Api, Field, Operation, TOKEN, Type, joined};
 use super::cursor::{Document, UNNAMED};
 use crate::names;
 use std::collections::BTreeSet;
@@ -67,10 +67,7 @@ pub(super) fn check_needed(api: &Api, document: &Document) {
     };
     let token = api.operations.iter().find(|one| one.id == TOKEN);
     let request = token.and_then(|one| api.model_of(&one.body.as_ref()?.kind));
-    let shown = request.map(|one| {
-        let fields = one.fields.iter().map(ToString::to_string);
-        format!("{}: {}", one.name, fields.collect::<Vec<_>>().join(", "))
-    });
+    let shown = request.map(|one| format!("{}: {}", one.name, joined(&one.fields)));
     if shown.as_deref() != Some(REQUEST) {
         let at = token.map_or("/paths".to_owned(), Operation::place);
         let reason = format!("the client gets its token with {TOKEN}, to which it sends {REQUEST}");

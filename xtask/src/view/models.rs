@@ -1,11 +1,11 @@
 //! Models and enums in every language, and what reads each field.
 
-use super::{View, joined};
+use super::View;
 use crate::languages::{cpp_body, cpp_sent, read_by_c, read_by_cpp, read_by_python, table};
 use crate::models::known_name;
 use crate::names::registry::{Surface::*, Thing};
 use crate::names::{self, ARGUMENT, PYTHON_FIELD, RUST_FIELD};
-use crate::spec::api::{Enum, Field, Model, Type};
+use crate::spec::api::{Enum, Field, Model, Type, joined};
 use crate::spec::pointer;
 use minijinja::{Value, context, value::merge_maps};
 
@@ -109,6 +109,7 @@ impl View<'_> {
         };
         context! {
             python, annotation, python_kind, cpp, class, cpp_sent,
+            table => table(&field.kind), known => api.known_values(&field.kind),
             ..merge_maps([given, Value::from_serialize(field)])
         }
     }
