@@ -58,7 +58,7 @@ fn main() -> ExitCode {
             outputs::dry_run(&root(), Path::new(file)).map(done)
         }
         ["generate", "--spec", file, "--headers", directory] => {
-            let spec = outputs::load(&root(), Path::new(file));
+            let spec = spec::Spec::load_file(&root(), Path::new(file));
             spec.and_then(|spec| outputs::headers(&spec, Path::new(directory)))
                 .map(done)
         }

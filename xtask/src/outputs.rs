@@ -51,14 +51,9 @@ pub(crate) fn write(root: &Path) -> Outcome {
 
 /// Takes a file from elsewhere as the spec of the workspace, and generates from it.
 pub(crate) fn adopt(root: &Path, file: &Path) -> Outcome {
-    let spec = load(root, file)?;
+    let spec = Spec::load_file(root, file)?;
     save(root, FILE, &format!("{:#}\n", spec.document.value))?;
     write(root)
-}
-
-/// The spec in a file anywhere.
-pub(crate) fn load(root: &Path, file: &Path) -> Result<Spec, String> {
-    Spec::load_file(root, file, &file.display().to_string())
 }
 
 fn save(root: &Path, path: &str, text: &str) -> Outcome {
@@ -70,7 +65,7 @@ fn save(root: &Path, path: &str, text: &str) -> Outcome {
 
 /// Says what a spec would yield, from a file anywhere; writes nothing.
 pub(crate) fn dry_run(root: &Path, file: &Path) -> Outcome {
-    let spec = load(root, file)?;
+    let spec = Spec::load_file(root, file)?;
     for (path, _) in differing(&spec)? {
         println!("would write {path}");
     }

@@ -24,12 +24,8 @@ talentdata_text list(void) { return TALENTDATA_LIST_POOLS; }
 ";
 
 fn levels(change: &Change) -> String {
-    let letter = |surface: &Surface| match change.levels.get(surface) {
-        None => '-',
-        Some(Level::Documentation) => 'd',
-        Some(Level::Additive) => 'a',
-        Some(Level::Breaking) => 'b',
-    };
+    let level = |surface| change.levels.get(surface).copied();
+    let letter = |surface| level(surface).map_or("-", |level| &level.title()[..1]);
     Surface::ALL.iter().map(letter).collect()
 }
 
