@@ -28,7 +28,7 @@ Usage: cargo xtask VERB
   generate --check   say which generated files differ, and fail if any does
   generate --spec FILE            take FILE (JSON or YAML) as spec/openapi.json, and generate from it
   generate --spec FILE --dry-run  say what FILE would yield; write nothing
-  generate --spec FILE --headers DIRECTORY  write only the C headers of models and operations, into DIRECTORY
+  generate --spec FILE --header DIRECTORY  write only the C header of what FILE has, service.h, into DIRECTORY
   spec-diff OLD [NEW] [--json]  what changes between two specs, for each language, and the version it
                      asks for; each is a file or a git revision, NEW is spec/openapi.json where left out;
                      exits with 0, or with 3 where something breaks
@@ -57,9 +57,9 @@ fn main() -> ExitCode {
         ["generate", "--spec", file, "--dry-run"] | ["generate", "--dry-run", "--spec", file] => {
             outputs::dry_run(&root(), Path::new(file)).map(done)
         }
-        ["generate", "--spec", file, "--headers", directory] => {
+        ["generate", "--spec", file, "--header", directory] => {
             let spec = outputs::load(&root(), Path::new(file));
-            spec.and_then(|spec| outputs::headers(&spec, Path::new(directory)))
+            spec.and_then(|spec| outputs::header(&spec, Path::new(directory)))
                 .map(done)
         }
         ["generate", "--spec", file] => outputs::adopt(&root(), Path::new(file)).map(done),

@@ -79,14 +79,14 @@ def tested(made, library, name, presets):
 
 
 def older_headers(directory):
-    """Writes the headers of a spec that lacks the first list, a field and an operation of the present one."""
+    """Writes the header of a spec that lacks the first list, a field and an operation of the present one."""
     spec = json.loads((ROOT / "spec/openapi.json").read_text())
     for path in ("/v1/contacts", "/v1/version/check"):
         del spec["paths"][path]
     del spec["components"]["schemas"]["CategoryEntry"]["properties"]["model_version"]
     file = directory / "older.json"
     file.write_text(json.dumps(spec))
-    succeed(os.environ["XTASK"], "generate", "--spec", file, "--headers", directory / "talentdata")
+    succeed(os.environ["XTASK"], "generate", "--spec", file, "--header", directory / "talentdata")
 
 
 def programs():

@@ -1,4 +1,4 @@
-/* What the inline functions of talentdata/models.h have in common. Programs use those. */
+/* What the inline functions of talentdata/service.h have in common. Programs use those. */
 #ifndef TALENTDATA_TYPED_H
 #define TALENTDATA_TYPED_H
 
