@@ -18,6 +18,7 @@ mod spec;
 mod spec_diff;
 mod view;
 
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -80,7 +81,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Runs a tool in Python, which finds this program in `XTASK`.
+/// Becomes a tool in Python, which finds this program in `XTASK`.
 fn tool(program: &str, arguments: &[&str]) -> Result<ExitCode, String> {
     let failed = |error: std::io::Error| format!("cannot run {program} with python3: {error}");
     let mut command = Command::new("python3");
@@ -90,11 +91,7 @@ fn tool(program: &str, arguments: &[&str]) -> Result<ExitCode, String> {
     std::fs::create_dir_all(&runtime).map_err(failed)?;
     // The budgets that clients share here are not those of the user.
     command.env("XDG_RUNTIME_DIR", runtime);
-    let status = undisturbed(&mut command).status().map_err(failed)?;
-    Ok(match status.success() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
-    })
+    Err(failed(undisturbed(&mut command).exec()))
 }
 
 /// A command that sees nothing of what the cargo that runs us says of xtask; build scripts that look

@@ -111,6 +111,17 @@ TALENTDATA_NODISCARD static inline talentdata_error *talentdata_typed_find(const
   return error;
 }
 
+/* Adds values of a required parameter. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_typed_add(talentdata_options *options, const char *parameter,
+                                                                          const char *const *values, size_t count) {
+  talentdata_error *error = NULL;
+  size_t i;
+  for (i = 0; !error && i < count; i++) {
+    error = talentdata_options_add(options, talentdata_text_of(parameter), talentdata_text_of(values ? values[i] : NULL));
+  }
+  return error;
+}
+
 #ifdef __cplusplus
 }
 #endif
