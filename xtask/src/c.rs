@@ -21,15 +21,6 @@ const HEADERS: [(&str, &[&str], &[&str]); 7] = [
     ("mirror", &["error"], &["ffi-c/src/mirror.rs"]),
 ];
 
-/// What client.h has beside the exported functions.
-const FROM_ENVIRONMENT: &str = "\
-/** Like talentdata_client_new, with the settings of the environment and the profile file alone. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_client_from_environment(talentdata_client **client_out) {
-  return talentdata_client_new(NULL, client_out);
-}
-
-";
-
 /// The numbers of enum values, and the lists that the library ever had.
 const LEDGER: &str = "bindings/c/symbols.txt";
 
@@ -52,12 +43,7 @@ pub(crate) fn header(spec: &Spec, path: &str) -> Result<String, String> {
         .map_err(|error| format!("cbindgen: {error}"))?;
     let mut text = Vec::new();
     bindings.write(&mut text);
-    let text = String::from_utf8(text).map_err(|error| error.to_string())?;
-    let end = "#ifdef __cplusplus\n}";
-    Ok(match own("client") {
-        true => text.replacen(end, &format!("{FROM_ENVIRONMENT}{end}"), 1),
-        false => text,
-    })
+    String::from_utf8(text).map_err(|error| error.to_string())
 }
 
 /// The version of the header, whole and in its parts.

@@ -271,11 +271,6 @@ void talentdata_client_close(talentdata_client *client);
  */
 void talentdata_client_free(talentdata_client *client);
 
-/** Like talentdata_client_new, with the settings of the environment and the profile file alone. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_client_from_environment(talentdata_client **client_out) {
-  return talentdata_client_new(NULL, client_out);
-}
-
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus

@@ -1,4 +1,4 @@
-/* What the inline functions of talentdata/service.h have in common. Programs use those. */
+/* A client of the environment, and what the inline functions of talentdata/service.h have in common. Programs use those. */
 #ifndef TALENTDATA_TYPED_H
 #define TALENTDATA_TYPED_H
 
@@ -8,6 +8,11 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/** Like talentdata_client_new, with the settings of the environment and the profile file alone. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_client_from_environment(talentdata_client **client_out) {
+  return talentdata_client_new(NULL, client_out);
+}
 
 /* A required field that is missing is an error. */
 TALENTDATA_NODISCARD static inline talentdata_error *talentdata_typed_text(const talentdata_record *record, const char *path,
