@@ -179,7 +179,9 @@ fn what_is_older_goes_and_asking_for_it_is_an_error() {
     let day = |day: u64| Duration::from_secs(1_700_000_000 + day * 86_400);
     for number in 0..11 {
         trial.ended = Some(SystemTime::UNIX_EPOCH + day(number));
-        trial.sync.keep = (number == 10).then(|| Duration::from_secs(3 * 86_400));
+        // An age before all times, and one before those that can be written down, remove nothing.
+        let days = [u64::MAX / 86_400, 300_000_000_000, 3][number.saturating_sub(8) as usize];
+        trial.sync.keep = Some(Duration::from_secs(days * 86_400));
         let mut texts = contacts(0..20);
         texts[4] = contact(4, number % 10);
         trial.sync(&texts, COUNTED);
