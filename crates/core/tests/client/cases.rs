@@ -28,7 +28,7 @@ struct Case {
     #[serde(default)]
     sandbox: SandboxOptions,
     #[serde(default)]
-    client: ClientOptions,
+    client: Map<String, Value>,
     rules: Vec<Value>,
     #[serde(rename = "do")]
     verb: Verb,
@@ -42,14 +42,6 @@ struct SandboxOptions {
     max_limit: Option<u64>,
     gzip: bool,
     token_lifetime_s: Option<u64>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct ClientOptions {
-    client_secret: Option<String>,
-    max_attempts: Option<u32>,
-    attempt_s: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -132,14 +124,11 @@ async fn run(case: &Case) {
     });
     let rules = json!({ "rules": case.rules });
     sandbox.set_faults(&rules.to_string()).unwrap();
-    let secret = case.client.client_secret.as_deref();
+    let secret = case.client.get("client_secret").and_then(Value::as_str);
     let secret = secret.unwrap_or(sandbox.client_secret());
-    builder.client_secret(secret);
-    if let Some(attempts) = case.client.max_attempts {
-        builder.max_attempts(attempts);
-    }
-    if let Some(seconds) = case.client.attempt_s {
-        builder.attempt_timeout(Duration::from_secs_f64(seconds));
+    for (name, value) in &case.client {
+        let text = value.as_str().map_or(value.to_string(), str::to_owned);
+        builder.set(&name.replace("attempt_s", "attempt_timeout"), text);
     }
     let client = builder.build().unwrap();
     let outcome = perform(&client, &case.verb).await;

@@ -89,10 +89,8 @@ fn converse(mut socket: TcpStream, answer: &impl Fn(&Request, &mut TcpStream)) {
 
 fn read(reader: &mut impl BufRead) -> Option<Request> {
     let mut line = String::new();
-    reader
-        .read_line(&mut line)
-        .ok()
-        .filter(|length| *length > 0)?;
+    reader.read_line(&mut line).ok()?;
+    // None where the connection has ended.
     let path = line.split(' ').nth(1)?.to_owned();
     let mut token = String::new();
     let mut length = 0;
@@ -117,10 +115,8 @@ fn read(reader: &mut impl BufRead) -> Option<Request> {
 pub(crate) fn reply(socket: &mut TcpStream, status: u16, headers: &str, body: impl AsRef<[u8]>) {
     let body = body.as_ref();
     let length = body.len();
-    let mut response =
-        format!("HTTP/1.1 {status} x\r\n{headers}content-length: {length}\r\n\r\n").into_bytes();
-    response.extend_from_slice(body);
-    let _ = socket.write_all(&response);
+    let head = format!("HTTP/1.1 {status} x\r\n{headers}content-length: {length}\r\n\r\n");
+    let _ = socket.write_all(&[head.as_bytes(), body].concat());
 }
 
 /// The response of a token endpoint.
