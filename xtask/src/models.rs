@@ -1,10 +1,9 @@
 //! Generated models: typify makes them of plain JSON Schema, and one pass gives them the names of the registry.
 
-use crate::languages::rust;
 use crate::names;
 use crate::render::print;
 use crate::spec::Spec;
-use crate::spec::api::{Enum, Field, Model, Type};
+use crate::spec::api::{Enum, Model, Type};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use serde_json::{Map, Value, json};
@@ -120,7 +119,7 @@ fn named_struct(item: &mut syn::ItemStruct, model: &Model) {
     for (index, field) in fields.enumerate() {
         let Some(one) = model.fields.get(index) else {
             document(&mut field.attrs, "Fields that the document does not show.");
-            field.ident = Some(format_ident!("{}", names::unknown_fields(model)));
+            field.ident = Some(format_ident!("{}", names::EXTRA));
             continue;
         };
         let (name, wire) = (names::name(&one.wire, names::RUST_FIELD), &one.wire);
@@ -185,19 +184,4 @@ fn document(attributes: &mut Vec<Attribute>, text: &str) {
     attributes.retain(|one| !one.path().is_ident("doc"));
     let text = format!(" {text}");
     attributes.insert(0, parse_quote!(#[doc = #text]));
-}
-
-/// The name and type that code of a user rests on.
-pub(crate) fn signature(field: &Field) -> String {
-    let name = names::name(&field.wire, names::RUST_FIELD);
-    let kind = rust(field.kind.present(), "");
-    let is_optional = match &field.kind {
-        Type::Nullable(_) => true,
-        Type::Array(_) | Type::Map(_) | Type::Object => false,
-        _ => !field.required,
-    };
-    match is_optional {
-        true => format!("{name}: Option<{kind}>"),
-        false => format!("{name}: {kind}"),
-    }
 }

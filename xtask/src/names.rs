@@ -17,7 +17,6 @@ mod reserved;
 
 use crate::error_kind::ErrorKind;
 use crate::settings::SETTINGS;
-use crate::spec::api::Model;
 use crate::spec::is_hidden;
 use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 use reserved::*;
@@ -54,8 +53,10 @@ pub(crate) type Kept = &'static [&'static str];
 pub(crate) const RUST_METHOD: Kept = &[RUST, RUST_CLIENT];
 pub(crate) const CPP_METHOD: Kept = &[CPP, CPP_CLIENT];
 pub(crate) const PYTHON_METHOD: Kept = &[PYTHON, PYTHON_LISTS, PYTHON_CLIENT];
+/// The map of undocumented fields in a Rust model.
+pub(crate) const EXTRA: &str = "extra";
 /// The attribute of a model.
-pub(crate) const RUST_FIELD: Kept = &[RUST];
+pub(crate) const RUST_FIELD: Kept = &[RUST, EXTRA];
 pub(crate) const PYTHON_FIELD: Kept = &[PYTHON, PYTHON_MEMBERS];
 /// A parameter, or a field of a body, as an argument, in every language alike.
 pub(crate) const ARGUMENT: Kept = &[RUST, CPP, PYTHON, ARGUMENTS];
@@ -120,14 +121,6 @@ pub(crate) fn flag(wire: &str) -> String {
     let mut kept = vec![FLAGS];
     kept.extend(SETTINGS.iter().map(|setting| setting.name));
     free(snake(wire), &kept).replace('_', "-")
-}
-
-/// The map of undocumented fields in a Rust model, unless a documented field bears its name.
-pub(crate) fn unknown_fields(model: &Model) -> &'static str {
-    match model.field("extra") {
-        Some(_) => "unknown_fields",
-        None => "extra",
-    }
 }
 
 /// The type of a model or an enum in C, which the names of its functions begin with.

@@ -48,14 +48,15 @@ pub(crate) struct Spec {
 impl Spec {
     /// The spec of the workspace.
     pub(crate) fn load(root: &Path) -> Result<Spec, String> {
-        Spec::load_file(root, &root.join(FILE), FILE)
+        Spec::load_file(root, &root.join(FILE))
     }
 
-    /// The spec in another file, for the same workspace; messages call it `label`.
-    pub(crate) fn load_file(root: &Path, file: &Path, label: &str) -> Result<Spec, String> {
+    /// The spec in a file anywhere, for the same workspace.
+    pub(crate) fn load_file(root: &Path, file: &Path) -> Result<Spec, String> {
+        let label = file.strip_prefix(root).unwrap_or(file).display();
         let text = std::fs::read_to_string(file)
             .map_err(|error| format!("cannot read {label}: {error}"))?;
-        Spec::parse(root, &text, label)
+        Spec::parse(root, &text, &label.to_string())
     }
 
     pub(crate) fn parse(root: &Path, text: &str, label: &str) -> Result<Spec, String> {

@@ -7,7 +7,7 @@ mod operations;
 
 use crate::names;
 use crate::names::registry::{Registry, Thing};
-use crate::spec::api::{Api, Model, Operation, Type};
+use crate::spec::api::{Api, Model, Type};
 use crate::spec::{Document, reachable};
 use minijinja::{Value, context};
 use std::cell::RefCell;
@@ -53,13 +53,11 @@ pub(crate) fn view(api: &Api, document: &Document) -> (Value, Registry) {
         given,
         names: RefCell::default(),
     };
-    let mut lists = Vec::new();
-    let named = |one: &Operation| {
-        let (value, list) = view.operation(one);
-        lists.extend(list);
-        value
-    };
-    let operations: Vec<Value> = api.operations.iter().map(named).collect();
+    let operations = api.operations.iter().map(|one| view.operation(one));
+    let operations: Vec<Value> = operations.collect();
+    let lists = api.operations.iter().zip(&operations);
+    let lists = lists.filter_map(|(one, of)| Some(view.list(one, one.list.as_ref()?, of)));
+    let lists: Vec<Value> = lists.collect();
     let models: Vec<Value> = api.models.iter().map(|one| view.model(one)).collect();
     let enums: Vec<Value> = api.enums.iter().map(|one| view.enumeration(one)).collect();
     let is_call = |value: &&Value| value.get_attr("callable").is_ok_and(|one| one.is_true());
@@ -82,15 +80,16 @@ impl View<'_> {
         }
     }
 
+    /// What is said of a part of a thing that has no name of its own.
+    fn part(&self, key: &str, shown: &str, whole: &str) -> Thing<'_> {
+        let own = self.thing(key, "", "", "");
+        own.describe(shown, "", Some(whole));
+        own
+    }
+
     /// The model that C sees of a type.
     fn exposed(&self, kind: Option<&Type>) -> Option<&Model> {
         let model = self.api.model_of(kind?);
         model.filter(|one| self.exposed.contains(&one.name))
     }
-}
-
-/// What these say, parted by commas.
-fn joined(all: impl IntoIterator<Item: ToString>) -> String {
-    let all = all.into_iter().map(|one| one.to_string());
-    all.collect::<Vec<String>>().join(", ")
 }

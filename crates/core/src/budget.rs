@@ -10,9 +10,9 @@ pub(crate) mod sharing;
 
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
-use crate::gate::{Endpoint, GateSettings, Outcome, PriorityClass, SharedGate, Ticket, Turn};
+use crate::gate::{Endpoint, Outcome, PriorityClass, SharedGate, Ticket, Turn};
 use crate::process::lock;
-use crate::settings::{BudgetStore, Config};
+use crate::settings::{BudgetStore, Config, REQUESTS_PER_SECOND};
 pub use sharing::{BudgetState, BudgetStats};
 use sharing::{Contact, Identity};
 use std::fmt::Display;
@@ -38,26 +38,23 @@ pub(crate) trait Budget: Send + Sync {
 pub(crate) type Take = std::result::Result<Turn, String>;
 
 /// The budget that the settings name, which notifies `changed` when those who wait should ask again.
-pub(crate) fn of(
-    config: &Config,
-    settings: GateSettings,
-    changed: &Arc<Notify>,
-) -> Box<dyn Budget> {
+pub(crate) fn of(config: &Config, changed: &Arc<Notify>) -> Box<dyn Budget> {
     match &config.budget {
         #[cfg(unix)]
-        BudgetStore::Host if config.paced => {
-            let path = host::path(config);
-            Box::new(host::HostBudget::new(path, settings, config.on_unreachable))
-        }
+        BudgetStore::Host if config.paced => Box::new(host::HostBudget::new(config)),
         BudgetStore::Redis(url) if config.paced => {
-            Box::new(redis::RedisBudget::new(url, config, settings, changed))
+            Box::new(redis::RedisBudget::new(url, config, changed))
         }
         // Without a limit there is nothing to share, and some systems have no file to share it in.
         _ => Box::new(ProcessBudget {
             identity: Identity::new(),
-            share: settings.share,
+            share: config.share,
             contact: Contact::with("process"),
-            gate: Mutex::new(SharedGate::new(settings, clock::now())),
+            gate: Mutex::new(SharedGate::new(
+                REQUESTS_PER_SECOND,
+                config.paced,
+                clock::now(),
+            )),
         }),
     }
 }

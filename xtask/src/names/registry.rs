@@ -37,17 +37,9 @@ pub(crate) struct Subject {
     pub(crate) prose: String,
     /// The thing that it is a part of: with that one new or gone, nothing more is said of it.
     pub(crate) part_of: Option<String>,
-    /// What code rests on, by surface, scope and name.
-    pub(crate) declared: BTreeMap<(Surface, String, String), Fact>,
-}
-
-/// What code rests on, beside a name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fact {
-    /// Any change of it breaks code.
-    pub(crate) signature: String,
-    /// More breaks code, less does not.
-    pub(crate) demand: u64,
+    /// What code rests on, by surface, scope and name: a signature, any change of which breaks code, or a number that says
+    /// how much users have to bring, where more breaks code and less does not.
+    pub(crate) declared: BTreeMap<(Surface, String, String), String>,
 }
 
 /// The things that names are made of, by their keys.
@@ -93,21 +85,11 @@ impl Thing<'_> {
 
     /// A fact on some surfaces that needs no name of its own.
     pub(crate) fn facts(&self, surfaces: &[Surface], scope: &str, name: &str, signature: &str) {
-        self.insert(surfaces, scope, name, signature, 0);
-    }
-
-    /// What users of every surface have to bring: more breaks code, less does not.
-    pub(crate) fn demand(&self, scope: &str, demand: u64) {
-        self.insert(&Surface::ALL, scope, "", "", demand);
-    }
-
-    fn insert(&self, on: &[Surface], scope: &str, name: &str, signature: &str, demand: u64) {
         let mut names = self.names.borrow_mut();
         let subject = names.subjects.entry(self.key.clone()).or_default();
-        for surface in on {
-            let signature = signature.to_owned();
+        for surface in surfaces {
             let key = (*surface, scope.to_owned(), name.to_owned());
-            subject.declared.insert(key, Fact { signature, demand });
+            subject.declared.insert(key, signature.to_owned());
         }
     }
 

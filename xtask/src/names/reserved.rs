@@ -58,17 +58,17 @@ pub(super) const ARGUMENTS: &str =
 
 /// Types that stand beside the models, in Rust and in C, and those that generated Rust says without a path.
 pub(super) const TYPES: &str = "\
-    Arrival Box Child Client Config Err Errno Error ErrorKind ErrorKindNumber Field FieldKind \
+    Arrival Box Client Config Err Errno Error ErrorKind ErrorKindNumber Field FieldKind \
     Format FormatNumber From Job KeptError Known ListShape Location LogCallback LogLevel \
     LogLevelNumber MaybeUninit Method Mirror None Ok Open Operation Option OptionalBoolean \
-    OptionalInteger OptionalNumber Options Parameter Reader Record ReleaseCallback RequestBody \
-    Resource Result Scan Secret Self SelfPipe Sink Some String Text TokenUse Typed UnknownResource \
-    UserData ValueKind Vec Verify Work";
+    OptionalInteger OptionalNumber Options Parameter Record ReleaseCallback RequestBody \
+    Resource Result Scan Secret Self SelfPipe Sink Some String Text TokenUse Typed \
+    UserData ValueKind Vec Work";
 
 /// Methods of a Rust client.
 pub(super) const RUST_CLIENT: &str = "\
     attempt attempts budget builder call clone close closed config engine fetch_page fetch_token \
-    invoke invoke_as invoke_without needs_token new plan request resource run send \
+    invoke invoke_as invoke_without new plan request resource run send \
     with_config with_queue with_thread_start";
 
 /// Names in the C++ namespace, apart from the exceptions.

@@ -36,7 +36,7 @@ fn the_exported_functions_of_c_do_not_depend_on_the_spec() {
 #[test]
 fn nothing_is_written_where_the_spec_is_refused() {
     let directory = tempfile::tempdir().unwrap();
-    trial::copy_of(directory.path());
+    trial::copy_to(directory.path());
     let file = directory.path().join(OUTPUTS[0].0);
     std::fs::remove_file(&file).unwrap();
     let spec = directory.path().join("spec/openapi.json");

@@ -58,8 +58,24 @@ pub(crate) struct Operation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum TokenUse {
     Never,
-    Always,
     WhenThereIsOne,
+    Always,
+}
+
+impl TokenUse {
+    /// What people read of it.
+    pub(crate) fn words(self) -> &'static str {
+        [
+            "without a token",
+            "with a token if there is one",
+            "with a token",
+        ][self as usize]
+    }
+
+    /// How much of it users have to bring.
+    pub(crate) fn demand(self) -> String {
+        (self as u8).to_string()
+    }
 }
 
 /// A parameter of an operation.
@@ -332,4 +348,10 @@ impl Display for Field {
         let presence = if self.required { "" } else { ", optional" };
         write!(formatter, "{}: {}{presence}", self.wire, self.kind)
     }
+}
+
+/// What these say, parted by commas.
+pub(crate) fn joined(all: impl IntoIterator<Item: ToString>) -> String {
+    let all = all.into_iter().map(|one| one.to_string());
+    all.collect::<Vec<String>>().join(", ")
 }

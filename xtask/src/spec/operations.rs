@@ -57,8 +57,8 @@ fn json<'a>(holder: &Cursor<'a>) -> Option<Cursor<'a>> {
         let kind = kind.split(';').next().unwrap_or_default().trim();
         ["*/*", "text/json", "application/json"].contains(&kind) || kind.ends_with("+json")
     };
-    let plain = content.peek("application/json");
-    let found = plain.or_else(|| content.children().into_iter().find(is_json));
+    let all = content.children().into_iter().filter(is_json);
+    let found = all.min_by_key(|one| one.key() != "application/json");
     found?.peek("schema")
 }
 

@@ -1,7 +1,7 @@
 //! What is decided when all types are known: what occurs in responses, what no language can name, what the client
 //! needs.
 
-use super::api::{Api, Field, Operation, TOKEN, Type};
+use super::api::{Api, Field, Operation, TOKEN, Type, joined};
 use super::cursor::{Document, UNNAMED};
 use crate::names;
 use std::collections::BTreeSet;
@@ -43,23 +43,19 @@ pub(super) fn leave_out(api: &mut Api, document: &Document) {
     let sent = reachable(api, bodies.map(str::to_owned).collect());
     for model in &mut api.models {
         let sent = sent.contains(&model.name) && !model.answered;
+        // Where these differ, so do the names in every language.
         let mut taken = BTreeSet::new();
-        if model.field("extra").is_some() {
-            taken.insert(("Rust", "unknown_fields".to_owned()));
-        }
-        let mut kept = Vec::new();
-        for field in std::mem::take(&mut model.fields) {
-            let names = [("Rust", names::RUST_FIELD), ("Python", names::PYTHON_FIELD)];
-            let own = names.map(|(language, kept)| (language, names::name(&field.wire, kept)));
-            let is_free = own.iter().all(|name| !taken.contains(name));
-            if names::is_a_name(&field.wire) && is_free || sent && field.required {
-                taken.extend(own);
-                kept.push(field);
-            } else {
-                document.note(UNNAMED, model.place_of(&field.wire));
+        let mut fields = std::mem::take(&mut model.fields);
+        fields.retain(|field| {
+            let wire = &field.wire;
+            let is_named = names::is_a_name(wire) && taken.insert(names::snake(wire));
+            let is_kept = is_named || sent && field.required;
+            if !is_kept {
+                document.note(UNNAMED, model.place_of(wire));
             }
-        }
-        model.fields = kept;
+            is_kept
+        });
+        model.fields = fields;
     }
 }
 
@@ -71,10 +67,7 @@ pub(super) fn check_needed(api: &Api, document: &Document) {
     };
     let token = api.operations.iter().find(|one| one.id == TOKEN);
     let request = token.and_then(|one| api.model_of(&one.body.as_ref()?.kind));
-    let shown = request.map(|one| {
-        let fields = one.fields.iter().map(ToString::to_string);
-        format!("{}: {}", one.name, fields.collect::<Vec<_>>().join(", "))
-    });
+    let shown = request.map(|one| format!("{}: {}", one.name, joined(&one.fields)));
     if shown.as_deref() != Some(REQUEST) {
         let at = token.map_or("/paths".to_owned(), Operation::place);
         let reason = format!("the client gets its token with {TOKEN}, to which it sends {REQUEST}");

@@ -179,16 +179,17 @@ impl<'a> Types<'a> {
     }
 
     /// An enum of those values that can be named; without any, it is a text.
-    fn enumeration(&mut self, schema: &Schema, name: &str, values: Vec<String>) -> Type {
+    fn enumeration(&mut self, schema: &Schema, name: &str, mut values: Vec<String>) -> Type {
         let (at, mut names) = (&schema.at, BTreeSet::new());
-        let (values, others) = values.into_iter().partition::<Vec<String>, _>(|value| {
+        values.retain(|value| {
             let constant = names::constant(&names::variant(value, names::VALUE));
-            names::is_a_name(value) && names.insert(constant)
+            let is_named = names::is_a_name(value) && names.insert(constant);
+            if !is_named {
+                let text = format!("{at}: value {value:?}");
+                self.document.note(UNNAMED, text);
+            }
+            is_named
         });
-        for value in others {
-            let text = format!("{at}: value {value:?}");
-            self.document.note(UNNAMED, text);
-        }
         if values.is_empty() {
             return Type::Text;
         }

@@ -1,11 +1,11 @@
 //! Models and enums in every language, and what reads each field.
 
-use super::{View, joined};
+use super::View;
 use crate::languages::{cpp_body, cpp_sent, read_by_c, read_by_cpp, read_by_python, table};
-use crate::models::{known_name, signature};
+use crate::models::known_name;
 use crate::names::registry::{Surface::*, Thing};
 use crate::names::{self, ARGUMENT, PYTHON_FIELD, RUST_FIELD};
-use crate::spec::api::{Enum, Field, Model, Type};
+use crate::spec::api::{Enum, Field, Model, Type, joined};
 use crate::spec::pointer;
 use minijinja::{Value, context, value::merge_maps};
 
@@ -73,10 +73,12 @@ impl View<'_> {
         let (_, shown) = shown.split_once(": ").unwrap_or_default();
         own.describe(shown, &field.description, Some(whole));
         let scope = format!("in the Rust struct {name}");
-        if wire == "extra" {
-            own.claim(&scope, names::unknown_fields(model));
-        }
-        let kind = signature(field);
+        let is_optional = match &field.kind {
+            Type::Nullable(_) => true,
+            Type::Array(_) | Type::Map(_) | Type::Object => false,
+            _ => !field.required,
+        };
+        let kind = format!("{}, optional: {is_optional}", field.kind.present());
         own.declare(Rust, &scope, &names::name(wire, RUST_FIELD), &kind);
         let python = names::name(wire, PYTHON_FIELD);
         let has_class = |name: &str| api.model(name).is_some_and(Model::has_class);
@@ -84,10 +86,8 @@ impl View<'_> {
         if !field.required && annotation != "Any" {
             annotation += " | None";
         }
-        let scope = format!("in the Python class {name}");
-        own.claim(&scope, &python);
         if model.has_class() {
-            own.facts(&[Python], &scope, &python, &annotation);
+            own.facts(&[Python], "in Python", &python, &annotation);
         }
         let cpp = names::cpp_member(name, wire, "");
         let is_given = field.required && !matches!(field.kind, Type::Nullable(_));
@@ -109,6 +109,7 @@ impl View<'_> {
         };
         context! {
             python, annotation, python_kind, cpp, class, cpp_sent,
+            table => table(&field.kind), known => api.known_values(&field.kind),
             ..merge_maps([given, Value::from_serialize(field)])
         }
     }
@@ -185,10 +186,7 @@ impl View<'_> {
             let variant = names::variant(wire, names::VALUE);
             let [prefix, python] = [name, &variant].map(|of| names::constant(of));
             let c = format!("TALENTDATA_{prefix}_{python}");
-            own.check(wire);
             own.describe("", "", Some(&key));
-            own.claim(&format!("in the Rust enum {name}"), &variant);
-            own.claim(&format!("in the Python class {name}"), &python);
             own.claim("in C", &c);
             own.facts(&surfaces, "value", &variant, "");
             context! { wire, python, c, discriminant }
@@ -203,9 +201,7 @@ impl View<'_> {
 
 /// The names that every schema has.
 fn named_schema(own: &Thing, name: &str) {
-    if name.is_empty() || !name.is_ascii() {
-        own.refuse(format!("{name:?} cannot be the name of a type"));
-    }
+    own.check(name);
     own.claim("in Rust", name);
     own.claim("in C++", &names::cpp_class(name));
     own.claim("in C", &names::c_type(name));

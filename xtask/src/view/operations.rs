@@ -1,10 +1,10 @@
 //! Operations and lists, with their parameters and bodies, in every language.
 
-use super::{View, joined};
+use super::View;
 use crate::languages::{annotation, borrowed, cpp_body, cpp_number, rust, table};
 use crate::names::registry::{Surface, Surface::*};
 use crate::names::{self, ARGUMENT, COMMAND, CPP_METHOD, PYTHON_METHOD, RUST_METHOD, sentence};
-use crate::spec::api::{Api, Body, List, Model, Operation, Parameter, TokenUse, Type};
+use crate::spec::api::{Api, Body, List, Model, Operation, Parameter, Type, joined};
 use heck::ToUpperCamelCase;
 use minijinja::{Value, context};
 use std::collections::BTreeSet;
@@ -16,8 +16,7 @@ const RENAME_PARAMETER: &str =
 const RENAME_OPERATION: &str = "change the operationId; it is never sent";
 
 impl View<'_> {
-    /// The operation, and the list that it is, if it is one.
-    pub(super) fn operation(&self, operation: &Operation) -> (Value, Option<Value>) {
+    pub(super) fn operation(&self, operation: &Operation) -> Value {
         let (id, at, path, name) = (
             &operation.id,
             operation.place(),
@@ -27,11 +26,6 @@ impl View<'_> {
         let key = format!("operation {id}");
         let own = self.thing(&key, id, &at, RENAME_OPERATION);
         let constant = names::constant(&names::snake(id));
-        let (demand, token) = match operation.token {
-            TokenUse::Never => (0, "without a token"),
-            TokenUse::WhenThereIsOne => (1, "with a token if there is one"),
-            TokenUse::Always => (2, "with a token"),
-        };
         let method = operation.method.to_uppercase();
         let repeatable = !["POST", "PATCH"].contains(&method.as_str());
         let repeated = match (operation.idempotent, repeatable) {
@@ -40,6 +34,7 @@ impl View<'_> {
             _ => "",
         };
         let deprecated = ["", ", deprecated"][usize::from(operation.deprecated)];
+        let token = operation.token.words();
         let shown = format!("{method} {path}, {token}{deprecated}{repeated}");
         let (group, summary) = (&operation.group, &operation.summary);
         let prose = format!("{group} {summary} {}", operation.description);
@@ -58,8 +53,7 @@ impl View<'_> {
         let (body, fields) = body.map(|body| self.body(operation, body, &key)).unzip();
         let response = operation.response.as_ref();
         if let Some(response) = response {
-            let own = self.thing(&format!("response of {id}"), "", "", "");
-            own.describe(&response.to_string(), "", Some(&key));
+            self.part(&format!("response of {id}"), &response.to_string(), &key);
         }
         let [rust_name, cpp, python] =
             [RUST_METHOD, CPP_METHOD, PYTHON_METHOD].map(|kept| names::name(name, kept));
@@ -80,7 +74,7 @@ impl View<'_> {
             call.declare(Cpp, "in the C++ client", &cpp, &signature);
             call.declare(Python, "in the Python client", &python, &signature);
             call.declare(CommandLine, "among the commands", &command, &line);
-            call.demand("token", demand);
+            call.facts(&Surface::ALL, "token", "", &operation.token.demand());
             call.claim("in the C++ client", &format!("try_{cpp}"));
         }
         // In C++ those that a list requires are among them.
@@ -96,7 +90,7 @@ impl View<'_> {
         let c_response = names::c_type(model.map_or("record", |one| &one.name));
         let class = response.and_then(|kind| self.api.model_of(kind));
         let class = class.filter(|one| one.has_class()).map(|one| &one.name);
-        let value = context! {
+        context! {
             constant, method, required, optional, parameters, body, arguments, options, c, cpp, python, command,
             c_response, cpp_options, class, rust => rust_name, name => names::snake(name),
             answers => response.is_some(), gives => response.map_or("()".to_owned(), |of| rust(of, "types::")),
@@ -104,19 +98,11 @@ impl View<'_> {
             callable => operation.is_call(), generated => operation.is_generated(), title => operation.title(),
             cpp_class => response.map(|_| format!("talentdata::{cpp_class}")),
             ..Value::from_serialize(operation)
-        };
-        let list = operation.list.as_ref();
-        let list = list.map(|list| self.list(operation, list, &value, (demand, token)));
-        (value, list)
+        }
     }
 
-    fn list(
-        &self,
-        operation: &Operation,
-        list: &List,
-        of: &Value,
-        (demand, token): (u64, &str),
-    ) -> Value {
+    /// The list that an operation is; `of` is the view of the operation.
+    pub(super) fn list(&self, operation: &Operation, list: &List, of: &Value) -> Value {
         let (api, path, name) = (self.api, &operation.path, &list.name);
         let key = format!("list {name}");
         let own = self.thing(&key, path, &operation.place(), LEAVE_LIST);
@@ -126,22 +112,18 @@ impl View<'_> {
         let rust_with = names::name(&format!("{name}_with"), RUST_METHOD);
         let cpp = names::cpp_list(name);
         let c = format!("TALENTDATA_LIST_{}", names::constant(&variant));
-        own.describe(&format!("{path}, {token}"), "", None);
+        own.describe(&format!("{path}, {}", operation.token.words()), "", None);
         own.declare(CommandLine, "on the command line", name, "");
         own.declare(Rust, "in the Rust enum Resource", &variant, "");
         own.declare(C, "in C", &c, "");
         own.declare(Rust, "in the Rust client", &rust_name, "");
         own.declare(Cpp, "in C++", &cpp, "");
         own.declare(Python, "in the Python client", &python, "");
-        own.demand("token", demand);
+        own.facts(&Surface::ALL, "token", "", &operation.token.demand());
         if operation.taken().any(|one| !one.required) {
             own.declare(Rust, "in the Rust client", &rust_with, "");
         }
-        let part = |what: &str, shown: &str| {
-            let own = self.thing(&format!("{what} of {key}"), "", "", LEAVE_LIST);
-            own.describe(shown, "", Some(&key));
-            own
-        };
+        let part = |what: &str, shown: &str| self.part(&format!("{what} of {key}"), shown, &key);
         let found = "found at run time";
         part("record key", list.key.as_deref().unwrap_or(found));
         let record = list.model.as_deref().unwrap_or("Record");
@@ -153,22 +135,16 @@ impl View<'_> {
         }
         let max = operation.query("limit").and_then(|one| one.maximum);
         let largest = max.map_or("not shown".to_owned(), |max| max.to_string());
-        part("largest limit", &largest).demand("", u64::MAX - max.unwrap_or(u64::MAX));
+        let demand = (u64::MAX - max.unwrap_or(u64::MAX)).to_string();
+        part("largest limit", &largest).facts(&Surface::ALL, "", "", &demand);
         let needed = required(operation);
         let shown = if needed.is_empty() { "none" } else { &needed };
         part("required parameters", shown).facts(&Surface::ALL, "", "", &needed);
         let model = list.model.as_ref().and_then(|model| api.model(model));
-        let fields = model.into_iter().flat_map(|model| &model.fields);
-        let fields = fields.map(|field| {
-            context! {
-                table => table(&field.kind), known => api.known_values(&field.kind),
-                ..Value::from_serialize(field)
-            }
-        });
         let class = model.filter(|one| self.exposed.contains(&one.name));
         context! {
             name, variant, record, cpp, python, max, rust_with, c, key => list.key, model => list.model,
-            fields => fields.collect::<Vec<_>>(), rust => rust_name, class => names::camel(name),
+            rust => rust_name, class => names::camel(name),
             cpp_record => class.map_or("record".to_owned(), |one| names::cpp_class(&one.name)),
             ..of.clone()
         }
@@ -189,9 +165,7 @@ impl View<'_> {
         if operation.is_generated() {
             own.check(&one.name);
             let scope = format!("as an argument of {}", operation.name);
-            let flags = format!("among the flags of {}", operation.command);
             own.claim(&scope, &name);
-            own.claim(&flags, &names::flag(&one.name));
             if !one.required {
                 own.facts(&Surface::ALL, &scope, &name, &one.kind.to_string());
             } else if operation.is_call() {
@@ -212,8 +186,8 @@ impl View<'_> {
     /// The body of a request, and its arguments in Python.
     fn body(&self, operation: &Operation, body: &Body, whole: &str) -> (Value, Vec<Value>) {
         let (api, required) = (self.api, body.required);
-        let own = self.thing(&format!("request of {}", operation.id), "", "", "");
-        own.describe(&(body.kind.to_string() + unless(required)), "", Some(whole));
+        let shown = body.kind.to_string() + unless(required);
+        self.part(&format!("request of {}", operation.id), &shown, whole);
         let model = body_model(api, operation, body);
         let fields = model.into_iter().flat_map(|model| &model.fields);
         let fields = fields.map(|one| {

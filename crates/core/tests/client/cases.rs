@@ -27,6 +27,7 @@ struct Case {
     _docs: String,
     #[serde(default)]
     sandbox: SandboxOptions,
+    /// Settings by their names, which the client knows.
     #[serde(default)]
     client: Map<String, Value>,
     rules: Vec<Value>,
@@ -41,7 +42,7 @@ struct SandboxOptions {
     records: BTreeMap<String, u64>,
     max_limit: Option<u64>,
     gzip: bool,
-    token_lifetime_s: Option<u64>,
+    token_lifetime: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -113,7 +114,7 @@ async fn perform(client: &Client, verb: &Verb) -> Result<Value, Error> {
 
 async fn run(case: &Case) {
     let defaults = Options::default();
-    let lifetime = case.sandbox.token_lifetime_s.map(Duration::from_secs);
+    let lifetime = case.sandbox.token_lifetime.map(Duration::from_secs);
     let (sandbox, mut builder) = start(Options {
         records: case.sandbox.records.clone(),
         max_limit: case.sandbox.max_limit,
@@ -128,7 +129,7 @@ async fn run(case: &Case) {
     let secret = secret.unwrap_or(sandbox.client_secret());
     for (name, value) in &case.client {
         let text = value.as_str().map_or(value.to_string(), str::to_owned);
-        builder.set(&name.replace("attempt_s", "attempt_timeout"), text);
+        builder.set(name, text);
     }
     let client = builder.build().unwrap();
     let outcome = perform(&client, &case.verb).await;

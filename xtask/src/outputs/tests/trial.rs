@@ -10,20 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What is copied for what is generated, and for cargo besides; the hand-written sources count, too.
-const COPIED: [&str; 5] = [
-    "crates",
-    "spec",
-    "docs",
-    "bindings/c",
-    "bindings/python/talentdata",
-];
-const BUILT: [&str; 5] = [
-    "Cargo.toml",
-    "Cargo.lock",
-    "clippy.toml",
-    "xtask",
-    "tests/cases",
-];
+const COPIED: &str = "crates spec docs bindings/c bindings/python/talentdata Cargo.toml Cargo.lock clippy.toml xtask tests/cases";
 
 /// What is checked in Python, with a native module that has every name.
 const PYTHON: &str = "\
@@ -162,10 +149,21 @@ fn moved(row: &Value, number: usize) -> Change {
     let text = text.replace("/paths/~1v1~1pools/", &format!("{pools}/"));
     let text = text.replace("\"doIt\"", &format!("\"doIt{number}\""));
     let mut change: Change = serde_json::from_str(&text).unwrap();
+    // What changes within a field needs the field.
+    let contact = ours["components"]["schemas"]["Contact"]["properties"].as_object();
+    for (name, field) in contact.unwrap() {
+        if text.contains(&format!("{PROPERTIES}{name}/")) {
+            let place = format!("{PROPERTIES}{name}");
+            change.set.entry(place).or_insert(field.clone());
+        }
+    }
     let set = std::mem::take(&mut change.set).into_iter();
     change.set = set
         .map(|(place, value)| match place.strip_prefix("/paths/~1v1~1") {
-            None if place.starts_with(PROPERTIES) => (format!("{place}{number}"), value),
+            None if let Some(field) = place.strip_prefix(PROPERTIES) => {
+                let (name, below) = field.split_at(field.find('/').unwrap_or(field.len()));
+                (format!("{PROPERTIES}{name}{number}{below}"), value)
+            }
             Some(rest) if !place.starts_with(&pools) && ours.pointer(&place).is_none() => {
                 (format!("/paths/~1v1~1moved{number}~1{rest}"), value)
             }
@@ -188,7 +186,7 @@ pub(super) fn copy(name: &str) -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let copy = program.ancestors().nth(3).unwrap().join(name);
     let _ = std::fs::remove_dir_all(&copy);
-    copied(&[COPIED, BUILT].concat(), &copy);
+    copy_to(&copy);
     // Cargo takes packages of one name and version for one, wherever they are.
     let version = concat!("version = \"", env!("CARGO_PKG_VERSION"));
     let manifest = copy.join("Cargo.toml");
@@ -209,17 +207,12 @@ pub(super) fn replace(file: &Path, from: &str, to: &str) {
     std::fs::write(file, text.replacen(from, to, 1)).unwrap();
 }
 
-/// Copies what files are generated from, and the files.
-pub(super) fn copy_of(to: &Path) {
-    copied(&COPIED, to);
-}
-
-/// Copies files and directories of the workspace; a link leads to the same place in the copy.
-fn copied(names: &[&str], to: &Path) {
+/// Copies the files and directories of the workspace; a link leads to the same place in the copy.
+pub(super) fn copy_to(to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     let mut command = Command::new("cp");
     command.args(["-r", "--no-dereference", "--parents"]);
-    command.args(names).arg(to);
+    command.args(COPIED.split(' ')).arg(to);
     succeed(command.current_dir(crate::root()));
 }
 
@@ -239,20 +232,16 @@ pub(super) fn succeed(command: &mut Command) {
 
 /// All headers compile: in C, and in both standards of C++.
 fn c_and_cpp(copy: &Path) {
-    for (compiler, flags, file, text) in [
-        (
-            "cc",
-            &["-std=c11"][..],
-            "all.c",
-            "#include <talentdata.h>\n",
-        ),
-        ("c++", &["-std=c++17"], "all.cpp", CPP),
-        ("c++", &["-std=c++20", "-fno-exceptions"], "all.cpp", CPP),
+    std::fs::write(copy.join("all.c"), "#include <talentdata.h>\n").unwrap();
+    std::fs::write(copy.join("all.cpp"), CPP).unwrap();
+    for (compiler, arguments) in [
+        ("cc", "-std=c11 all.c"),
+        ("c++", "-std=c++17 all.cpp"),
+        ("c++", "-std=c++20 -fno-exceptions all.cpp"),
     ] {
-        std::fs::write(copy.join(file), text).unwrap();
         let mut command = Command::new(compiler);
         command.args(["-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-pedantic"]);
-        command.args(flags).args(["-I", "bindings/c/include", file]);
-        succeed(command.current_dir(copy));
+        command.args(["-I", "bindings/c/include"]);
+        succeed(command.args(arguments.split(' ')).current_dir(copy));
     }
 }

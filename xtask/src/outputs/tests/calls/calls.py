@@ -113,9 +113,10 @@ def native():
     for name in ("libtalentdata.so", f"libtalentdata.so.{pathlib.Path('crates/ffi-c/abi').read_text().strip()}"):
         shutil.copy(BUILT / "libtalentdata_trial.so", f"lib/{name}")
     options = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-I", "bindings/c/include", "-L", "lib", "-Wl,-rpath,lib"]
-    for compiler, standard, name in (("cc", "-std=c11", "calls.c"), ("c++", "-std=c++17", "calls.cpp")):
+    fixture = ["-I", "bindings/c/tests", "bindings/c/tests/fixture.c"]
+    for compiler, standard, name, others in (("cc", "-std=c11", "calls.c", fixture), ("c++", "-std=c++17", "calls.cpp", [])):
         source = f"xtask/src/outputs/tests/calls/{name}"
-        succeed(compiler, standard, *options, source, "-o", f"{name}.out", "-ltalentdata")
+        succeed(compiler, standard, *options, source, *others, "-o", f"{name}.out", "-ltalentdata")
         succeed(f"./{name}.out")
     succeed(BUILT / "examples/calls")
 
