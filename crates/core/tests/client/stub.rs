@@ -1,9 +1,9 @@
-//! What the tests share: a service made of one function, for what the sandbox does not do; the sandbox's own endpoints; and
-//! tests that run again in a process of their own.
+//! What the tests share: a service made of one function, for what the sandbox does not do; and tests that run again in a
+//! process of their own.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::Arc;
@@ -171,19 +171,6 @@ pub(crate) async fn count(client: &Client) -> Result<u64, Error> {
         records += 1;
     }
     Ok(records)
-}
-
-/// What a sandbox tells of itself.
-pub(crate) fn get(base_url: &str, path: &str) -> String {
-    let host = base_url.trim_start_matches("http://");
-    let mut socket = TcpStream::connect(host).unwrap();
-    let head = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
-    socket.write_all(head.as_bytes()).unwrap();
-    let mut answer = String::new();
-    socket.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 2"), "{answer}");
-    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-    body.to_owned()
 }
 
 /// The outcome of a test of this program that runs again in a process of its own, with these variables.
