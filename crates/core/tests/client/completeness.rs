@@ -11,6 +11,7 @@ use talentdata_core::scan::{Completeness, Resume, ScanOptions};
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, Error, ErrorKind};
 use talentdata_sandbox::{Change, Drift, Logged, Operation, Options, Sandbox};
+use tokio::task::JoinSet;
 
 /// A kind of service, and what a scan of it may say besides the law that holds for all of them. The rows of
 /// `completeness.json` are: lists of which much can be proven, lest nothing ever is; those that were called proven while
@@ -92,18 +93,11 @@ impl Row {
     }
 }
 
-#[test]
-fn no_proof_is_wrong() {
+#[tokio::test(flavor = "multi_thread")]
+async fn no_proof_is_wrong() {
     let rows: Vec<Row> = serde_json::from_str(include_str!("completeness.json")).unwrap();
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let wrong = runtime.block_on(async {
-        let rows = rows.into_iter().map(|row| tokio::spawn(check(row)));
-        let mut wrong = Vec::new();
-        for row in rows.collect::<Vec<_>>() {
-            wrong.append(&mut row.await.unwrap());
-        }
-        wrong
-    });
+    let checks: JoinSet<_> = rows.into_iter().map(check).collect();
+    let wrong = checks.join_all().await.concat();
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
