@@ -10,10 +10,11 @@ use serde_json::{Value, json};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
+pub(crate) use stub::names;
 use talentdata_core::ErrorKind;
 use talentdata_sandbox::limit::Policy;
 use talentdata_sandbox::{Options, Sandbox};
@@ -125,23 +126,13 @@ impl Trial {
 
     /// A pipe in the directory that is held open and never read.
     pub(crate) fn stalled_pipe(&self, name: &str) -> fs::File {
-        let made = Command::new("mkfifo").arg(self.path(name)).status();
-        assert!(made.unwrap().success());
+        stub::make_pipe(&self.path(name));
         let both = fs::File::options()
             .read(true)
             .write(true)
             .open(self.path(name));
         both.unwrap()
     }
-}
-
-pub(crate) fn names(directory: &Path) -> Vec<String> {
-    let entries = fs::read_dir(directory).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
 }
 
 /// Waits for something that happens while the child runs.

@@ -1,10 +1,11 @@
-//! What the tests share: a service made of one function, for what the sandbox does not do; and tests that run again in a
-//! process of their own.
+//! What the tests share: a service made of one function, for what the sandbox does not do; tests that run again in a process
+//! of their own; and what is in a directory.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use talentdata_core::settings::Builder;
@@ -195,4 +196,18 @@ pub(crate) fn tell(outcome: &impl Serialize) -> ! {
     // The name of the test may stand in the line before.
     println!("\n{OUTCOME}{}", serde_json::to_string(outcome).unwrap());
     std::process::exit(0);
+}
+
+/// The names in a directory, in order.
+pub(crate) fn names(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+pub(crate) fn make_pipe(path: &Path) {
+    let made = Command::new("mkfifo").arg(path).status();
+    assert!(made.unwrap().success());
 }
