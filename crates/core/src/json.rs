@@ -183,9 +183,13 @@ fn without_value(error: &serde_json::Error) -> String {
     match said.and_then(|said| said.rsplit_once(", expected ")) {
         Some((found, expected)) => {
             let found = found.split(['`', '"']).next().unwrap_or_default();
-            // What a type of ours is called says nothing to anybody else.
-            let is_ours = expected.starts_with("struct ");
-            let expected = if is_ours { "an object" } else { expected };
+            let found = found.replace("map", "object").replace("sequence", "array");
+            // What a type is called in Rust says nothing to anybody else.
+            let expected = match expected {
+                "i64" | "u64" => "an integer of 64 bits",
+                ours if ours.starts_with("struct ") => "an object",
+                words => words,
+            };
             format!("found {}, expected {expected}", found.trim())
         }
         None => "the value does not have the expected form".to_owned(),
@@ -250,7 +254,7 @@ mod tests {
         const CONTACT: fn(&str) -> Result<()> =
             |text| from_json::<Contact>(text, "contacts[3]").map(drop);
         const NUMBER: fn(&str) -> Result<()> = |text| from_json::<u64>(text, "total").map(drop);
-        const STRING: &str = "total: found string, expected u64";
+        const STRING: &str = "total: found string, expected an integer of 64 bits";
         const FOREIGN: &str = "the value does not have the expected form";
         for (read, text, message) in [
             (
@@ -266,7 +270,7 @@ mod tests {
             (
                 CONTACT,
                 r#"{"id":{"CANARY":1},"email":"CANARY"}"#,
-                "contacts[3].id: found map, expected a string",
+                "contacts[3].id: found object, expected a string",
             ),
             (
                 CONTACT,

@@ -154,8 +154,9 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
         Ok(connection)
     });
     let opened = opened.or_else(|error| match error.sqlite_error_code() {
-        // In a directory that cannot be written there is no room for shared memory, which nobody needs there.
-        Some(ErrorCode::CannotOpen) if !has_log() => immutable(path),
+        // In a directory that cannot be written there is no room for shared memory, which nobody needs there. SQLite
+        // reports it in another way where the file cannot be written either.
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly) if !has_log() => immutable(path),
         _ => Err(error),
     });
     opened.map_err(|error| at(path)(error.into()))

@@ -122,6 +122,8 @@ fn a_mirror_in_a_directory_that_cannot_be_written_can_be_read() {
     let mode = |mode| fs::set_permissions(directory, fs::Permissions::from_mode(mode)).unwrap();
     mode(0o500);
     let read = trial.current();
+    fs::set_permissions(&trial.path, fs::Permissions::from_mode(0o400)).unwrap();
+    assert_eq!(trial.current(), read);
     let claim = Claim::acquire(&trial.path).err();
     mode(0o700);
     assert_eq!(read, contacts(0..3));
