@@ -183,9 +183,13 @@ fn without_value(error: &serde_json::Error) -> String {
     match said.and_then(|said| said.rsplit_once(", expected ")) {
         Some((found, expected)) => {
             let found = found.split(['`', '"']).next().unwrap_or_default();
-            // What a type of ours is called says nothing to anybody else.
-            let is_ours = expected.starts_with("struct ");
-            let expected = if is_ours { "an object" } else { expected };
+            let found = found.replace("map", "object").replace("sequence", "array");
+            // What a type is called in Rust says nothing to anybody else.
+            let expected = match expected {
+                "i64" | "u64" => "a 64-bit integer",
+                ours if ours.starts_with("struct ") => "an object",
+                words => words,
+            };
             format!("found {}, expected {expected}", found.trim())
         }
         None => "the value does not have the expected form".to_owned(),
@@ -258,7 +262,7 @@ mod tests {
         let wrong_name = r#"{"id":"1","firstName":7,"lastName":"b","email":"c"}"#;
         let wrong_id = r#"{"id":{"CANARY":1},"email":"CANARY"}"#;
         refuses::<Contact>(wrong_name, ".firstName: found integer, expected a string");
-        refuses::<Contact>(wrong_id, ".id: found map, expected a string");
+        refuses::<Contact>(wrong_id, ".id: found object, expected a string");
         refuses::<Contact>(r#"{"id":"1"}"#, ": missing field `firstName`");
         refuses::<Contact>("7", ": found integer, expected an object");
         // A value may imitate the message.
@@ -269,7 +273,7 @@ mod tests {
             r#""CANARY: x`, expected `CANARY""#,
             r#""\", expected CANARY""#,
         ] {
-            refuses::<u64>(text, ": found string, expected u64");
+            refuses::<u64>(text, ": found string, expected a 64-bit integer");
         }
         // Of words that are not known, none is shown.
         let foreign = r#""a: CANARY, expected CANARY""#;
