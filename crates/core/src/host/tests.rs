@@ -22,7 +22,7 @@ pub(crate) fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-fn open(path: &Path) -> File {
+pub(crate) fn open(path: &Path) -> File {
     let mut options = OpenOptions::new();
     options.read(true).write(true).open(path).unwrap()
 }
