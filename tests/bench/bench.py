@@ -91,7 +91,7 @@ def limited(tools, policy, latency, records, work, neighbour=False, drift=None):
         finally:
             said = other.communicate()[0] if other else b'{"requests": 1, "refused": 0}'
         others = json.loads(said)
-        refused = sandbox.get("/__stats")["limited"] - others["refused"]
+        refused = sandbox.ask("/__stats")["limited"] - others["refused"]
         times = sandbox.arrivals()
     served = len(times) - refused
     share = served / (times[-1] - times[0] + latency / 1000) / LIMIT
@@ -108,10 +108,10 @@ def meet(tools, policy, latency, records, drift=None, **options):
         def work(sandbox):
             usage, contacts = read(program(tools), env=sandbox.variables)
             ids = Counter(one["id"] for one in contacts)
-            # Ids are not foreseeable, but nothing can take their place.
-            lost = records - len(ids)
-            if drift:
-                lost = sum(one not in ids for one in sandbox.get("/__drift?list=contacts")["stayed"])
+            # What came or went meanwhile may be delivered or not; everything else has to be.
+            changes = sandbox.ask("/__changes?list=contacts")["changes"]
+            inserted, deleted = ({one["key"] for one in changes if one["op"] == op} for op in ("insert", "delete"))
+            lost = records - len(deleted - inserted) - len(set(ids) - inserted - deleted)
             return {"usage": usage, "records": ids.total(), "lost": lost, "repeated": ids.total() - len(ids)}
 
         told = limited(tools, policy, latency, records, work, drift=drift, **options)
@@ -291,7 +291,7 @@ def syncs(tools, size):
         }
         for name, command in steps.items():
             for change in ("update", "insert", "delete_first") if "1 %" in name else ():
-                sandbox.get("/__drift?list=contacts", {change: size.records // 300})
+                sandbox.ask("/__drift?list=contacts", {change: size.records // 300})
             used = run(command, env=sandbox.variables, stdout=subprocess.DEVNULL)
             print(name, used, sep=", ", file=sys.stderr)
             rows.append([name, f"{used.cpu:.1f}", f"{used.wall:.1f}", f"{used.peak:.0f} MiB"])

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from dataclasses import dataclass
 
 BENCH = pathlib.Path(__file__).resolve().parent
@@ -112,15 +111,9 @@ class Sandbox(commands.Sandbox):
         flags = [f"--{name.replace('_', '-')}={value}" for name, value in options.items() if value is not None]
         super().__init__(tools.talentdata, *arguments, *flags, variables=tools.variables)
 
-    def get(self, path, body=None):
-        """The JSON at a path; a body is posted."""
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(self.base_url + path, body and json.dumps(body).encode(), timeout=60) as answer:
-            return json.load(answer)
-
     def arrivals(self):
         """When each request of the client came, in seconds."""
-        log = self.get("/__requests")
+        log = self.ask("/__requests")
         if log["dropped"]:
             raise Failure("the log of requests is not complete")
         own = [one for one in log["requests"] if one["headers"].get("user-agent") != "neighbour"]

@@ -1,4 +1,4 @@
-//! What follows from the signatures of the C library: its header, and the list of symbols.
+//! What follows from the signatures of the C library: its header, and the numbers that programs are compiled with.
 //!
 //! The exported functions do not depend on the spec, and neither does anything here but the names of lists.
 
@@ -21,16 +21,7 @@ const HEADERS: [(&str, &[&str], &[&str]); 7] = [
     ("mirror", &["error"], &["ffi-c/src/mirror.rs"]),
 ];
 
-/// What client.h has beside the exported functions.
-const FROM_ENVIRONMENT: &str = "\
-/** Like talentdata_client_new, with the settings of the environment and the profile file alone. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_client_from_environment(talentdata_client **client_out) {
-  return talentdata_client_new(NULL, client_out);
-}
-
-";
-
-/// What the library exports, so that a change of it shows in review, and the lists that it ever had.
+/// The numbers of enum values, and the lists that the library ever had.
 const LEDGER: &str = "bindings/c/symbols.txt";
 
 /// What cbindgen makes of the sources of a header, as crates/ffi-c/cbindgen.toml says.
@@ -52,12 +43,7 @@ pub(crate) fn header(spec: &Spec, path: &str) -> Result<String, String> {
         .map_err(|error| format!("cbindgen: {error}"))?;
     let mut text = Vec::new();
     bindings.write(&mut text);
-    let text = String::from_utf8(text).map_err(|error| error.to_string())?;
-    let end = "#ifdef __cplusplus\n}";
-    Ok(match own("client") {
-        true => text.replacen(end, &format!("{FROM_ENVIRONMENT}{end}"), 1),
-        false => text,
-    })
+    String::from_utf8(text).map_err(|error| error.to_string())
 }
 
 /// The version of the header, whole and in its parts.
@@ -73,33 +59,28 @@ fn version() -> String {
         + &parts.collect::<String>()
 }
 
-/// `bindings/c/symbols.txt`: what the header declares, and the lists.
+/// `bindings/c/symbols.txt`: the numbers that the headers declare, and the lists.
 pub(crate) fn symbols(spec: &Spec, path: &str) -> Result<String, String> {
     let headers = HEADERS
         .iter()
         .map(|(name, ..)| header(spec, &format!("/{name}.h")));
     let text = headers.collect::<Result<String, String>>()?;
     let before = ledger(&spec.root)?;
-    let lines = text.lines().map(str::trim);
     let is_code = |line: &&str| !line.starts_with(['*', '/']) && !line.contains(" inline ");
-    let (mut functions, mut constants) = (BTreeSet::new(), Vec::new());
-    for line in lines.filter(is_code) {
-        let declared = line.split_once('(').map(|(declared, _)| declared);
-        let name = declared.and_then(|declared| declared.rsplit([' ', '*']).next());
-        functions.extend(name.filter(|name| name.starts_with("talentdata_")));
-        if let Some((name, number)) = line.trim_end_matches(',').split_once(" = ") {
-            if before.get(name).is_some_and(|given| given != number) {
-                return Err(format!(
-                    "{name} was another number before, and programs are compiled with it; {LEDGER} has the number"
-                ));
-            }
-            constants.push((name, number));
+    let lines = text.lines().map(str::trim).filter(is_code);
+    let constants = lines.filter_map(|line| line.trim_end_matches(',').split_once(" = "));
+    let constants: Vec<(&str, &str)> = constants.collect();
+    for (name, number) in &constants {
+        if before.get(*name).is_some_and(|given| given != number) {
+            return Err(format!(
+                "{name} was another number before, and programs are compiled with it; {LEDGER} has the number"
+            ));
         }
     }
     let known = lists(&spec.root)?.into_iter();
     let lists = known.chain(spec.api.lists().map(|(_, list)| list.name.clone()));
     let lists: BTreeSet<String> = lists.collect();
-    let data = context! { functions, constants, lists };
+    let data = context! { constants, lists };
     render(path, "symbols.txt.j2", data)
 }
 

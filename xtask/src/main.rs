@@ -18,6 +18,7 @@ mod spec;
 mod spec_diff;
 mod view;
 
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -28,7 +29,7 @@ Usage: cargo xtask VERB
   generate --check   say which generated files differ, and fail if any does
   generate --spec FILE            take FILE (JSON or YAML) as spec/openapi.json, and generate from it
   generate --spec FILE --dry-run  say what FILE would yield; write nothing
-  generate --spec FILE --headers DIRECTORY  write only the C headers of models and operations, into DIRECTORY
+  generate --spec FILE --header DIRECTORY  write only the C header of what FILE has, service.h, into DIRECTORY
   spec-diff OLD [NEW] [--json]  what changes between two specs, for each language, and the version it
                      asks for; each is a file or a git revision, NEW is spec/openapi.json where left out;
                      exits with 0, or with 3 where something breaks
@@ -57,9 +58,9 @@ fn main() -> ExitCode {
         ["generate", "--spec", file, "--dry-run"] | ["generate", "--dry-run", "--spec", file] => {
             outputs::dry_run(&root(), Path::new(file)).map(done)
         }
-        ["generate", "--spec", file, "--headers", directory] => {
+        ["generate", "--spec", file, "--header", directory] => {
             let spec = spec::Spec::load_file(&root(), Path::new(file));
-            spec.and_then(|spec| outputs::headers(&spec, Path::new(directory)))
+            spec.and_then(|spec| outputs::header(&spec, Path::new(directory)))
                 .map(done)
         }
         ["generate", "--spec", file] => outputs::adopt(&root(), Path::new(file)).map(done),
@@ -80,7 +81,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Runs a tool in Python, which finds this program in `XTASK`.
+/// Becomes a tool in Python, which finds this program in `XTASK`.
 fn tool(program: &str, arguments: &[&str]) -> Result<ExitCode, String> {
     let failed = |error: std::io::Error| format!("cannot run {program} with python3: {error}");
     let mut command = Command::new("python3");
@@ -90,11 +91,7 @@ fn tool(program: &str, arguments: &[&str]) -> Result<ExitCode, String> {
     std::fs::create_dir_all(&runtime).map_err(failed)?;
     // The budgets that clients share here are not those of the user.
     command.env("XDG_RUNTIME_DIR", runtime);
-    let status = undisturbed(&mut command).status().map_err(failed)?;
-    Ok(match status.success() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
-    })
+    Err(failed(undisturbed(&mut command).exec()))
 }
 
 /// A command that sees nothing of what the cargo that runs us says of xtask; build scripts that look

@@ -10,15 +10,14 @@ type Make = fn(&Spec, &str) -> Result<String, String>;
 
 /// Every generated file of the repository.
 #[rustfmt::skip]
-const OUTPUTS: [(&str, Make); 26] = [
+const OUTPUTS: [(&str, Make); 23] = [
     ("crates/types/src/generated/models.rs", models::models),
     ("crates/types/src/generated/operations.rs", template),
     ("crates/core/src/generated/calls.rs", template),
     ("crates/core/src/generated/settings.rs", template),
     ("bindings/python/talentdata/_errors.py", template),
     ("bindings/python/talentdata/_models.py", template),
-    ("bindings/python/talentdata/_lists.py", template),
-    ("bindings/python/talentdata/_calls.py", template),
+    ("bindings/python/talentdata/_operations.py", template),
     ("bindings/python/talentdata/_settings.py", template),
     ("bindings/python/talentdata/_results.py", python::results),
     ("bindings/python/talentdata/_list.py", python::blocking),
@@ -30,11 +29,9 @@ const OUTPUTS: [(&str, Make); 26] = [
     ("bindings/c/include/talentdata/scan.h", c::header),
     ("bindings/c/include/talentdata/job.h", c::header),
     ("bindings/c/include/talentdata/mirror.h", c::header),
-    ("bindings/c/include/talentdata/models.h", template),
-    ("bindings/c/include/talentdata/operations.h", template),
+    ("bindings/c/include/talentdata/service.h", template),
     ("bindings/c/include/talentdata/errors.hpp", template),
-    ("bindings/c/include/talentdata/models.hpp", template),
-    ("bindings/c/include/talentdata/operations.hpp", template),
+    ("bindings/c/include/talentdata/service.hpp", template),
     ("bindings/c/symbols.txt", c::symbols),
     ("docs/settings.md", |spec, path| render(path, "settings.md", spec.data())),
 ];
@@ -91,14 +88,9 @@ pub(crate) fn check(root: &Path) -> Outcome {
     }
 }
 
-/// Writes the C headers that depend on a spec into a directory.
-pub(crate) fn headers(spec: &Spec, directory: &Path) -> Outcome {
-    let of_c = |path: &str| path.ends_with("/models.h") || path.ends_with("/operations.h");
-    for (path, make) in OUTPUTS.iter().filter(|(path, _)| of_c(path)) {
-        let name = path.rsplit('/').next().unwrap_or_default();
-        save(directory, name, &make(spec, path)?)?;
-    }
-    Ok(())
+/// Writes the C header that depends on a spec into a directory.
+pub(crate) fn header(spec: &Spec, directory: &Path) -> Outcome {
+    save(directory, "service.h", &template(spec, "service.h")?)
 }
 
 fn differing(spec: &Spec) -> Result<Vec<(&'static str, String)>, String> {

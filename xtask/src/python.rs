@@ -10,13 +10,6 @@ use serde_json::{Map, Value};
 
 const RESULTS: &str = "docs/results.schema.json";
 
-/// Classes with methods, and what the class of such a result is based on.
-const BASES: [(&str, &str); 3] = [
-    ("Receipt", "ScanReceipt"),
-    ("SyncReceipt", "MirrorReceipt"),
-    ("Verification", "FileCheck"),
-];
-
 /// What becomes of words in the blocking classes, in this order.
 const BLOCKING: [(&str, &str); 14] = [
     ("for asyncio", "for blocking calls"),
@@ -108,9 +101,7 @@ fn model(name: &str, schema: &Value, all: &Map<String, Value>) -> Data {
         }
     });
     let fields: Vec<Data> = fields.collect();
-    let base = BASES.iter().find(|(one, _)| *one == name);
-    let base = base.map_or("Record", |(_, base)| base);
-    context! { name, has_class => true, base, description => about(schema), fields }
+    context! { name, has_class => true, description => about(schema), fields }
 }
 
 /// The type of a value that is there.

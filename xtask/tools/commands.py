@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -144,6 +145,14 @@ class Sandbox(Process):
         self.base_url = ready["base_url"]
         keys = {f"TALENTDATA_{key.upper()}": ready[key] for key in ("base_url", "client_id", "client_secret")}
         self.variables = {**variables, **keys, "NO_PROXY": "127.0.0.1"}
+
+    def ask(self, path, body=None):
+        """The JSON at a path; a body is posted."""
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        request = urllib.request.Request(self.base_url + path, body and json.dumps(body).encode())
+        request.add_header("content-type", "application/json")
+        with opener.open(request, timeout=60) as answer:
+            return json.load(answer)
 
 
 class Valkey(Process):

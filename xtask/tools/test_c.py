@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import dist
-from commands import ROOT, Failure, Sandbox, Valkey, build, environment, output, pip, servers, succeed, target
+from commands import ROOT, Failure, Sandbox, Valkey, build, environment, output, servers, succeed, target, within
 
 #: The library and the command line are built with what the part `rust` has built for its tests: cargo builds a dependency
 #: once for each set of its features, and the features of one package alone are fewer. The examples are named since only
@@ -17,8 +17,6 @@ from commands import ROOT, Failure, Sandbox, Valkey, build, environment, output,
 BUILD = ["--workspace", "--lib", "--bins", "--examples"]
 #: Contacts that the sandbox has, more than a scan has under way at once.
 CONTACTS = "3000"
-#: Tried versions, for machines without these tools.
-FROM_PYPI = ["cmake==3.31.6", "ninja==1.13.0"]
 
 
 def run():
@@ -57,44 +55,38 @@ def tested(made, library, name, presets):
     dist.install(library, prefix)
     shutil.copytree(prefix / "include", older)
     older_headers(older)
-    tools = programs()
     options = ["--policy", "unlimited", "--records", f"contacts={CONTACTS}"]
     server = servers()["TALENTDATA_VALKEY_SERVER"]
-    with Sandbox(made["talentdata"], *options) as sandbox, Valkey(server) as valkey:
+    with Sandbox(made["talentdata"], *options, variables=tools()) as sandbox, Valkey(server) as valkey:
         own = {"PREFIX": prefix, "OLDER_HEADERS": older, "BUILDS": directory / "builds", "TALENTDATA": made["talentdata"]}
         variables = {**sandbox.variables, **{key: str(value) for key, value in own.items()}}
         variables.update(CONTACTS=CONTACTS, BUDGET_SERVER=valkey.url)
 
         def command(program, *arguments):
             place = {"cwd": ROOT / "bindings/c/tests", "env": variables, "stdin": subprocess.DEVNULL}
-            succeed(tools / program if tools else program, *arguments, **place)
+            succeed(program, *arguments, **place)
 
-        ninja = f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja' if tools else 'ninja'}"
         for built, test in presets:
             started = time.monotonic()
-            command("cmake", "--preset", built, ninja, f"-DCMAKE_PREFIX_PATH={prefix}", "--log-level=WARNING")
+            command("cmake", "--preset", built, f"-DCMAKE_PREFIX_PATH={prefix}", "--log-level=WARNING")
             command("cmake", "--build", "--preset", built)
             command("ctest", "--preset", test, "--progress")
             print(f"-- {test}: passed in {time.monotonic() - started:.0f} s", flush=True)
 
 
 def older_headers(directory):
-    """Writes the headers of a spec that lacks the first list, a field and an operation of the present one."""
+    """Writes the header of a spec that lacks the first list, a field and an operation of the present one."""
     spec = json.loads((ROOT / "spec/openapi.json").read_text())
     for path in ("/v1/contacts", "/v1/version/check"):
         del spec["paths"][path]
     del spec["components"]["schemas"]["CategoryEntry"]["properties"]["model_version"]
     file = directory / "older.json"
     file.write_text(json.dumps(spec))
-    succeed(os.environ["XTASK"], "generate", "--spec", file, "--headers", directory / "talentdata")
+    succeed(os.environ["XTASK"], "generate", "--spec", file, "--header", directory / "talentdata")
 
 
-def programs():
-    """The directory of cmake, ctest and ninja; none where they are on the path."""
+def tools():
+    """The variables of commands that find cmake, ctest and ninja, which come from PyPI where they are not installed."""
     if shutil.which("cmake") and shutil.which("ninja"):
-        return None
-    directory = target() / "venv"
-    if not (directory / "bin/ninja").exists():
-        print("cmake or ninja is not installed: taking both from PyPI into target/venv", flush=True)
-        pip(environment(directory), *FROM_PYPI)
-    return directory / "bin"
+        return os.environ
+    return within(environment(target() / "cmake", ROOT / "bindings/c/tests/requirements.txt"))

@@ -10,7 +10,6 @@
 #include "talentdata/scan.h"
 #include "talentdata/job.h"
 #include "talentdata/mirror.h"
-#include "talentdata/models.h"
-#include "talentdata/operations.h"
+#include "talentdata/service.h"
 
 #endif

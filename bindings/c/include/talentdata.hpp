@@ -9,7 +9,7 @@
 #pragma once
 
 #include <talentdata/job.hpp>
-#include <talentdata/operations.hpp>
+#include <talentdata/service.hpp>
 
 #include <functional>
 
@@ -69,7 +69,7 @@ class page : public record {
 };
 
 /// A client of the service; any number of threads may use it at once. Before destroying a client that other
-/// threads use, close it and join the threads. Its calls of single operations are in operations.hpp.
+/// threads use, close it and join the threads. Its calls of single operations are in service.hpp.
 class client : public detail::handle<talentdata_client, talentdata_client_free>, public detail::calls<client> {
  public:
   using handle::handle;

@@ -9,7 +9,6 @@ import shlex
 import subprocess
 import sys
 import tempfile
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -43,12 +42,12 @@ def fails(words: str, *command: str) -> None:
 
 
 def symbols() -> None:
-    """The library exports what the committed list says, and has nothing of the sandbox; licences are installed."""
+    """The library exports what the headers declare, and has nothing of the sandbox; licences are installed."""
     library = PREFIX / "lib/libtalentdata.so"
     exported = {line.split()[0] for line in run("nm", "-D", "--defined-only", "-P", library).stdout.splitlines()}
-    text = (ROOT / "bindings/c/symbols.txt").read_text()
-    listed = {line for line in text.splitlines() if line.startswith("talentdata_")}
-    assert exported == listed, f"bindings/c/symbols.txt and the library differ in {exported ^ listed}"
+    headers = "".join(header.read_text() for header in (PREFIX / "include").rglob("*.h"))
+    declared = set(re.findall(r"^(?!.*\binline\b)\w.*?\b(talentdata_\w+)\(", headers, re.M))
+    assert exported == declared, f"the headers and the library differ in {exported ^ declared}"
     assert len(exported) <= 65, "about sixty functions"
     static = run("nm", "-g", "--defined-only", "-P", PREFIX / "lib/libtalentdata.a").stdout.splitlines()
     foreign = [line for line in static if " " in line and not line.startswith("talentdata_")]
@@ -140,12 +139,6 @@ def readme() -> None:
         assert "Auth" in said, said
 
 
-def set_rules(service: Sandbox, rules: list[Any]) -> None:
-    headers = {"content-type": "application/json"}
-    request = urllib.request.Request(f"{service.base_url}/__faults", json.dumps({"rules": rules}).encode(), headers)
-    urllib.request.urlopen(request).close()
-
-
 #: Values of every kind in one record, whose second member named level counts.
 VALUES = r'''{"tasks":[{"id":"1","count":9007199254740993,"share":0.25,"big":1e400,"open":true,"none":null,
 "skills":[{"name":"C\u002b\u002b","level":3},{"name":"Rust","level":-4,"level":4}],"empty":[],
@@ -163,7 +156,7 @@ def served(*command: str) -> None:
     """A program runs with a sandbox of its own, which answers some requests as RULES says."""
     records = [f"--records=contacts={CONTACTS}", "--records=ja_departments=19"]
     with Sandbox(os.environ["TALENTDATA"], "--faults", "--policy=unlimited", *records) as service:
-        set_rules(service, RULES)
+        service.ask("/__faults", {"rules": RULES})
         done = subprocess.run(command, env=service.variables)
     sys.exit(done.returncode)
 
@@ -187,20 +180,18 @@ def cases(program: str) -> None:
 def check_case(program: str, cases: Any, name: str) -> None:
     case = cases.CASES[name]
     options, settings, expect = cases.read(name)
-    arguments = ["--faults", "--policy=unlimited"]
-    arguments += [f"--records={list}={count}" for list, count in options.get("records", {}).items()]
-    arguments += [f"--max-limit={options['max_limit']}"] if "max_limit" in options else []
-    arguments += [f"--token-lifetime={options['token_lifetime_s']}"] if "token_lifetime_s" in options else []
-    arguments += ["--gzip"] if options.get("gzip") else []
-    with Sandbox(os.environ["TALENTDATA"], *arguments) as service:
-        set_rules(service, case["rules"])
+    arguments = [f"--records={list}={count}" for list, count in options.pop("records", {}).items()]
+    for option, value in options.items():
+        flag = f"--{option.replace('_', '-')}"
+        arguments.append(flag if value is True else f"{flag}={value}")
+    with Sandbox(os.environ["TALENTDATA"], "--faults", "--policy=unlimited", *arguments) as service:
+        service.ask("/__faults", {"rules": case["rules"]})
         secret = settings.pop("client_secret", service.variables["TALENTDATA_CLIENT_SECRET"])
         environment = {**service.variables, "TALENTDATA_CLIENT_SECRET": secret}
-        flags = [f"--{name.replace('attempt_s', 'attempt_timeout')}={value}" for name, value in settings.items()]
+        flags = [f"--{name}={value}" for name, value in settings.items()]
         done = run(program, *flags, *words(case["do"]), env=environment, check=False)
         assert done.returncode == 0, f"the program ended with {done.returncode}: {done.stderr}"
-        with urllib.request.urlopen(f"{service.base_url}/__stats") as response:
-            requests = json.load(response)["requests_by_path"]
+        requests = service.ask("/__stats")["requests_by_path"]
     cases.compare(expect, json.loads(done.stdout), requests, secret, done.stdout + done.stderr)
 
 

@@ -9,9 +9,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._async_list import AsyncResource
-from ._calls import AsyncCalls
 from ._errors import InvalidArgumentError
-from ._lists import AsyncLists
+from ._operations import AsyncOperations
 from ._progress import run_async
 from ._results import BudgetState, Receipt, SyncReceipt
 from ._talentdata import RawJob, Record
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-class AsyncClient(AsyncLists, AsyncCalls):
+class AsyncClient(AsyncOperations):
     """A client of the service, for asyncio.
 
     Its settings are described with `AsyncClient.__init__`. Threads and event loops may share it; a forked child makes

@@ -9,9 +9,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._list import Resource
-from ._calls import Calls
 from ._errors import InvalidArgumentError
-from ._lists import Lists
+from ._operations import Operations
 from ._progress import run_blocking
 from ._results import BudgetState, Receipt, SyncReceipt
 from ._talentdata import RawJob, Record
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-class Client(Lists, Calls):
+class Client(Operations):
     """A client of the service, for blocking calls.
 
     Its settings are described with `Client.__init__`. Threads and event loops may share it; a forked child makes

@@ -10,7 +10,7 @@ from ._client import Client
 from ._errors import InvalidArgumentError
 from ._json import need
 from ._list import Resource, Scan
-from ._lists import NAMES
+from ._operations import NAMES
 from ._record import require_proven
 from ._talentdata import Record
 

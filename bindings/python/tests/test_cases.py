@@ -39,13 +39,11 @@ async def perform(client, do):
 @pytest.mark.parametrize("name", CASES)
 def test_case(name, kind):
     options, settings, expect = read(name)
-    options["token_lifetime"] = options.pop("token_lifetime_s", None)
     shown = ""
     with talentdata.Sandbox(**options, policy="unlimited", faults=True) as sandbox:
         sandbox.set_faults(*CASES[name]["rules"])
         secret = settings.get("client_secret", sandbox.client_secret)
-        names = {"client_secret": secret, "max_attempts": settings.get("max_attempts"), "attempt_timeout": settings.get("attempt_s")}
-        client = getattr(sandbox, kind)(**names)
+        client = getattr(sandbox, kind)(**settings)
         try:
             found = asyncio.run(perform(client, CASES[name]["do"]))
         except talentdata.Error as error:

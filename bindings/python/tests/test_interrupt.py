@@ -93,17 +93,19 @@ PLACES = {
     "iteration": ({"path": "/v1/contacts", "from": 2}, SLOW, "next(reached); native = True", "list(reached)"),
     "columns": ({"path": "/v1/contacts"}, SLOW, "pass", "scan.to_arrow()"),
     "stream": ({"path": "/v1/contacts"}, SLOW, "import pyarrow", "pyarrow.table(scan)"),
+    "sync": ({"path": "/v1/contacts", "from": 2}, SLOW, "pass", "client.sync(['contacts'], sys.argv[1])"),
 }
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_ctrl_c_is_heard_and_the_client_stays_usable(place, sandbox):
+def test_ctrl_c_is_heard_and_the_client_stays_usable(place, sandbox, tmp_path):
     match, reply, before, wait = PLACES[place]
     sandbox.set_faults({"match": match, "reply": reply})
     # A wait that the service asked for outlasts the interruption: another client does not know of it.
     other = "client = talentdata.Client(client_id='other'); "
     after = (other if place in ("budget", "backoff") else "") + USABLE
-    assert interrupt(sandbox, wait, before=before, after=after) == "1.8.2\n"
+    assert interrupt(sandbox, wait, str(tmp_path / "mirror.db"), before=before, after=after) == "1.8.2\n"
+    assert not (tmp_path / "mirror.db").exists()
 
 
 def test_ctrl_c_is_heard_while_connecting():

@@ -9,7 +9,6 @@ import pandas
 import polars
 import pyarrow
 import pytest
-from test_interrupt import SLOW, USABLE, interrupt
 
 import talentdata
 
@@ -85,26 +84,3 @@ async def test_a_sync_has_its_options_and_a_mirror_its_refusals(sandbox, client,
     assert mirror.verify() == [] and mirror.current("ja_tasks").to_arrow().num_rows == 115
     mirror.forget("ja_tasks")
     assert mirror.resources == []
-
-
-@pytest.mark.parametrize("first", [True, False])
-def test_ctrl_c_leaves_the_mirror_as_it_was(tmp_path, first):
-    path = tmp_path / "mirror.db"
-    with talentdata.Sandbox(records={"contacts": 5_000}, policy="unlimited", faults=True) as sandbox:
-        with sandbox.client(paced=False) as client:
-            if not first:
-                client.sync(["contacts"], path)
-        sandbox.change("contacts", delete=100)
-        sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 20}, "reply": SLOW})
-        wait = "client.with_options(paced=False).sync(['contacts'], sys.argv[1])"
-        assert interrupt(sandbox, wait, str(path), after=USABLE) == "1.8.2\n"
-        if first:
-            # There is no mirror that knows no lists.
-            assert not path.exists()
-            with pytest.raises(talentdata.IoError, match="is not a mirror"):
-                talentdata.Mirror(path)
-        else:
-            assert [sync.generation for sync in talentdata.Mirror(path).syncs] == [1]
-        with sandbox.client(paced=False) as client:
-            [receipt] = client.sync(["contacts"], path)
-    assert (receipt.generation, receipt.changes["delete"]) == ((1, 0) if first else (2, 100))

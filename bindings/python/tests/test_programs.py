@@ -185,15 +185,6 @@ asyncio.run(main())
 print("awaited")
 """
 
-FORKED = """
-import multiprocessing
-client.version()
-def work(offset):
-    return client.contacts.page(limit=50, offset=offset).records
-with multiprocessing.get_context("fork").Pool(3) as pool:
-    print(sum(len(records) for records in pool.map(work, range(0, 450, 50))))
-"""
-
 # Nothing is printed unless it is wanted.
 SILENT = """
 sandbox.set_faults({"match": {"path": "/v1/version", "nth": 1}, "reply": {"status": 503}})
@@ -214,7 +205,6 @@ PROGRAMS = {
     "reading": (READING, "end\n", 2),
     "interpreters": (INTERPRETERS, "operational\n", 1),
     "awaited": (AWAITED, "awaited\n", 10),
-    "forked": (FORKED, "450\n", 1),
 }
 
 

@@ -114,17 +114,3 @@ pub(crate) fn say(error: &Error, place: &str, hint: Option<&str>, verbose: bool)
     let end = hint.map_or(String::new(), |hint| format!("{separator}{hint}"));
     remark(&format!("error: {place}{shown}{end}"));
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_drives_a_terminal_is_escaped_and_says_the_same() {
-        let text = "{\n\"a\": \"\u{9b}31m \u{7f}\u{202e}é\"\n}";
-        let shown = harmless(text);
-        assert!(shown.contains("\\u009b31m \\u007f\\u202eé"), "{shown}");
-        let read = |text| serde_json::from_str::<serde_json::Value>(text).unwrap();
-        assert_eq!(read(text), read(&shown));
-    }
-}

@@ -20,7 +20,7 @@ With --faults, it has these endpoints, which do not count against the limit:
   POST /__faults    replaces the fault rules; DELETE removes them
   GET /__requests   lists the requests received, with secrets redacted
   GET /__stats      counts requests, by path
-  GET /__drift?list=LIST    lists which records stayed, came, went and moved; POST changes the list
+  POST /__drift?list=LIST   changes the list at once
   GET /__changes?list=LIST  lists every insert, update and delete since the start; skip=N leaves out
                             the first N
 
@@ -95,8 +95,8 @@ pub(crate) struct Verb {
     /// Send an array of warnings beside an empty array of records, where the interface does not name the latter
     #[arg(long)]
     warnings: bool,
-    /// Offer /__faults, which takes fault rules, and /__requests, /__stats, /__drift and /__changes, which report what
-    /// happened
+    /// Offer /__faults, which takes fault rules, /__drift, which changes lists, and /__requests, /__stats and /__changes,
+    /// which report what happened
     #[arg(long)]
     faults: bool,
     /// End when standard input is closed, so that nothing stays behind when the parent process ends

@@ -11,21 +11,20 @@ use std::error::Error;
 use std::fs::File;
 use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::task::JoinSet;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// As many requests as an unpaced scan has under way.
+/// As many requests as an unpaced scan has under way, each of which is followed by the one so many pages farther on.
 const UNDER_WAY: usize = 16;
 /// Records of a page.
-const PAGE: u64 = 100;
+const PAGE: usize = 100;
 /// Records by which the pages of a complete scan overlap.
-const OVERLAP: u64 = 1;
+const OVERLAP: usize = 1;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Result<(), Failure> {
-    let records: u64 = std::env::args().nth(1).ok_or("give RECORDS")?.parse()?;
+    let records: usize = std::env::args().nth(1).ok_or("give RECORDS")?.parse()?;
     // The library's TLS comes without one, though plain HTTP is all that is spoken here.
     rustls::crypto::ring::default_provider()
         .install_default()
@@ -39,22 +38,19 @@ async fn main() -> Result<(), Failure> {
     let base_url = std::env::var("TALENTDATA_BASE_URL")?;
     let token = token(&client, &base_url).await?;
     let file = std::env::args().nth(2).map(File::create).transpose()?;
-    let file = Arc::new(file);
-    let next = Arc::new(AtomicU64::new(0));
+    let file = file.map(Arc::new);
+    let offsets = (0..records.saturating_sub(OVERLAP)).step_by(PAGE - OVERLAP);
     let mut readers = JoinSet::<Result<usize, Failure>>::new();
-    for _ in 0..UNDER_WAY {
-        let (client, next, file) = (client.clone(), Arc::clone(&next), Arc::clone(&file));
+    for first in 0..UNDER_WAY {
+        let (client, file, offsets) = (client.clone(), file.clone(), offsets.clone());
         let (base_url, token) = (base_url.clone(), token.clone());
         readers.spawn(async move {
             let mut bytes = 0;
-            loop {
-                let offset = next.fetch_add(PAGE - OVERLAP, Ordering::Relaxed);
-                if offset + OVERLAP >= records {
-                    return Ok(bytes);
-                }
+            for offset in offsets.skip(first).step_by(UNDER_WAY) {
                 let url = format!("{base_url}/v1/contacts?offset={offset}&limit={PAGE}");
-                bytes += read(client.get(url).bearer_auth(&token), file.as_ref().as_ref()).await?;
+                bytes += read(client.get(url).bearer_auth(&token), file.as_deref()).await?;
             }
+            Ok(bytes)
         });
     }
     let mut bytes = 0;

@@ -10,12 +10,13 @@ pub(crate) mod sharing;
 
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
-use crate::gate::{Endpoint, GateSettings, Outcome, PriorityClass, SharedGate, Ticket, Turn};
-use crate::settings::{BudgetStore, Config};
+use crate::gate::{Endpoint, Outcome, PriorityClass, SharedGate, Ticket, Turn};
+use crate::process::lock;
+use crate::settings::{BudgetStore, Config, REQUESTS_PER_SECOND};
 pub use sharing::{BudgetState, BudgetStats};
 use sharing::{Contact, Identity};
 use std::fmt::Display;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 
 /// The budget as one client sees it. It waits for nothing but the file of a host: for some microseconds, or for a quarter of a
@@ -36,32 +37,24 @@ pub(crate) trait Budget: Send + Sync {
 /// that something has changed. Otherwise why the shared budget cannot be reached, where the settings say to wait for it.
 pub(crate) type Take = std::result::Result<Turn, String>;
 
-/// Locks what all methods leave whole even when a caller panics between them.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The budget that the settings name, which notifies `changed` when those who wait should ask again.
-pub(crate) fn of(
-    config: &Config,
-    settings: GateSettings,
-    changed: &Arc<Notify>,
-) -> Box<dyn Budget> {
+pub(crate) fn of(config: &Config, changed: &Arc<Notify>) -> Box<dyn Budget> {
     match &config.budget {
         #[cfg(unix)]
-        BudgetStore::Host if config.paced => {
-            let path = host::path(config);
-            Box::new(host::HostBudget::new(path, settings, config.on_unreachable))
-        }
+        BudgetStore::Host if config.paced => Box::new(host::HostBudget::new(config)),
         BudgetStore::Redis(url) if config.paced => {
-            Box::new(redis::RedisBudget::new(url, config, settings, changed))
+            Box::new(redis::RedisBudget::new(url, config, changed))
         }
         // Without a limit there is nothing to share, and some systems have no file to share it in.
         _ => Box::new(ProcessBudget {
             identity: Identity::new(),
-            share: settings.share,
+            share: config.share,
             contact: Contact::with("process"),
-            gate: Mutex::new(SharedGate::new(settings, clock::now())),
+            gate: Mutex::new(SharedGate::new(
+                REQUESTS_PER_SECOND,
+                config.paced,
+                clock::now(),
+            )),
         }),
     }
 }

@@ -4,7 +4,6 @@ use crate::arguments::Arguments;
 use crate::budget::{self, BudgetStats};
 use crate::clock;
 use crate::error::{Error, ErrorKind, Result};
-use crate::gate::GateSettings;
 use crate::generated::calls::{check_body, check_response};
 use crate::json::from_json;
 use crate::request::Call;
@@ -12,7 +11,7 @@ use crate::request::auth::Auth;
 use crate::request::memory::{Memory, PAGES};
 use crate::request::queue::AdmissionQueue;
 use crate::request::transport::{Response, Transport};
-use crate::settings::{Builder, Config, REQUESTS_PER_SECOND};
+use crate::settings::{Builder, Config};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,13 +46,8 @@ impl Client {
     /// # Errors
     /// `Config` or `Tls` when the system's certificates or proxy settings cannot be used.
     pub fn new(config: Config) -> Result<Self> {
-        let gate = GateSettings {
-            limit: REQUESTS_PER_SECOND,
-            share: config.share,
-            paced: config.paced,
-        };
         let changed = Arc::new(Notify::new());
-        let budget = budget::of(&config, gate, &changed);
+        let budget = budget::of(&config, &changed);
         let queue = AdmissionQueue::new(budget, changed);
         Self::with_queue(config, queue)
     }

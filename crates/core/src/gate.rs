@@ -62,33 +62,12 @@ const LOOK: Duration = Duration::from_millis(250);
 /// Members whose turn is not the next ask again a little early, in parts of the time they may expect to wait: they are
 /// notified of the exact time when they are next.
 const EARLY: f64 = 0.8;
-/// What was learned is forgotten when nothing was sent for this long.
+/// What was learned is forgotten when nothing was sent for this long, and a member when it has not asked.
 const FORGOTTEN: Duration = Duration::from_secs(60);
 /// No host has been up for as many seconds.
 const FURTHEST: f64 = 1e9;
 /// Nothing that was learned, rightly or not, makes a request wait longer after the one before.
 const LONGEST_GAP: f64 = 1.5;
-
-/// What the gate has to know before the first response.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct GateSettings {
-    /// Requests per second (service document, section 8.1). Headers can lower it, never raise it.
-    pub limit: u32,
-    /// The part of the limit that one client may use, above 0 and at most 1.
-    pub share: f64,
-    /// Whether to keep to the limit. Without, only the rule is kept: for a service that counts nothing.
-    pub paced: bool,
-}
-
-impl Default for GateSettings {
-    fn default() -> Self {
-        Self {
-            limit: 40,
-            share: 1.0,
-            paced: true,
-        }
-    }
-}
 
 /// A request that was sent, to be handed back with its outcome.
 #[must_use]
@@ -145,16 +124,11 @@ pub enum Turn {
 pub struct Pauses {
     /// Until then it has to wait.
     until: Time,
-    /// The furthest time that a response has named.
-    believed: Time,
+    /// The furthest time that a response has named: until then others are believed.
+    pub(crate) believed: Time,
 }
 
 impl Pauses {
-    /// How much longer others are believed.
-    pub(crate) fn believed(&self, now: Time) -> Duration {
-        self.believed.saturating_sub(now)
-    }
-
     /// A response has arrived, after which the pause of all lasts until `until`.
     pub fn note(&mut self, now: Duration, status: u16, headers: &RateHeaders, until: Duration) {
         let waits = [headers.reset, headers.retry_after, headers.window];
@@ -173,7 +147,10 @@ impl Pauses {
 /// members share, from any epoch.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SharedGate {
-    settings: GateSettings,
+    /// Requests per second (service document, section 8.1). Headers can lower it, never raise it.
+    limit: u32,
+    /// Whether to keep to the limit. Without, only the rule is kept: for a service that counts nothing.
+    paced: bool,
     ledger: Ledger,
     rules: Rules,
     pace: Pace,
@@ -189,19 +166,20 @@ pub struct SharedGate {
 }
 
 impl SharedGate {
-    /// A gate that has seen nothing yet.
-    pub fn new(settings: GateSettings, now: Duration) -> Self {
+    /// A gate that has seen nothing yet, for so many requests per second, and `paced` to keep to them.
+    pub fn new(limit: u32, paced: bool, now: Duration) -> Self {
         Self {
-            settings,
-            pace: Pace::new(settings.limit.into()),
+            limit,
+            paced,
+            pace: Pace::new(limit.into()),
             used: now,
             ..Self::default()
         }
     }
 
     /// A gate that has seen nothing, though others have sent in ways unknown: it first lets a window pass.
-    pub fn after_loss(settings: GateSettings, now: Duration) -> Self {
-        let mut new = Self::new(settings, now);
+    pub fn after_loss(limit: u32, now: Duration) -> Self {
+        let mut new = Self::new(limit, true, now);
         let until = now.saturating_add(WINDOW);
         new.rules.correct(until, until);
         new
@@ -246,7 +224,7 @@ impl SharedGate {
             return None;
         }
         let at = self.rules.until(endpoint).max(self.outage.probe_at);
-        if !self.settings.paced {
+        if !self.paced {
             return Some(at);
         }
         let in_flight = self.ledger.in_flight().count();
@@ -259,7 +237,7 @@ impl SharedGate {
         // Never more than the limit in any window of send times.
         let mut sent = self.ledger.entries.iter().map(Entry::sent);
         let oldest = sent.nth_back(self.pace.limit as usize - 1);
-        let paced = self.pace.next(seconds(now), &self.ledger);
+        let paced = self.pace.next(now.as_secs_f64(), &self.ledger);
         let paced = paced.max(oldest.map_or(0.0, |sent| sent + 1.0));
         Some(at.max(time(paced.min(self.ledger.last_sent() + LONGEST_GAP))))
     }
@@ -283,7 +261,7 @@ impl SharedGate {
             sent: now,
             endpoint,
         };
-        if self.settings.paced {
+        if self.paced {
             self.ledger.send(ticket, member);
             self.left = self.left.map(|left| left - 1.0);
         }
@@ -295,7 +273,8 @@ impl SharedGate {
     /// A request of a member is not in flight any more.
     pub fn complete(&mut self, now: Duration, member: u64, ticket: Ticket, outcome: &Outcome) {
         let now = self.advance(now);
-        self.turns.member(member).seen = now;
+        // One that has left, or is forgotten, does not come back by this.
+        self.turns.0.entry(member).and_modify(|it| it.seen = now);
         self.lose_silent(now);
         self.outage.complete(now, ticket, outcome);
         match outcome {
@@ -316,7 +295,8 @@ impl SharedGate {
         let is_long = headers.window.is_some_and(|window| window > WINDOW);
         let shown = remaining.filter(|_| !is_long);
         // Of a request that was given up, only what the rule says counts.
-        let entry = self.ledger.answer(seconds(now), ticket, shown);
+        let at = now.as_secs_f64();
+        let entry = self.ledger.answer(at, ticket, shown);
         let Some(entry) = entry.filter(|_| is_common) else {
             return;
         };
@@ -326,9 +306,9 @@ impl SharedGate {
             self.left = remaining.filter(|_| is_long).map(|left| left - since);
         }
         if must_wait && !(is_long && headers.remaining == Some(0)) {
-            self.pace.overshoot(seconds(now), &entry);
+            self.pace.overshoot(at, &entry);
         }
-        self.pace.seen(seconds(now), &entry, &self.ledger);
+        self.pace.seen(at, &entry, &self.ledger);
     }
 
     /// Takes on the limit that the server names where it is lower than the configured one: so many requests as our
@@ -342,8 +322,8 @@ impl SharedGate {
         }
         let window = headers.window.unwrap_or(WINDOW).min(WINDOW);
         // To keep a limit of none we could never ask again, not even whether it is still none.
-        let per_window = (f64::from(named) / seconds(window)).floor().max(1.0);
-        let limit = per_window.min(self.settings.limit.max(1).into());
+        let per_window = (f64::from(named) / window.as_secs_f64()).floor().max(1.0);
+        let limit = per_window.min(self.limit.max(1).into());
         if limit > self.pace.limit && now < self.limit_named.saturating_add(LIMIT_LASTS) {
             return;
         }
@@ -384,16 +364,16 @@ impl SharedGate {
         self.used.saturating_add(FORGOTTEN) < now && self.paused_until() <= now
     }
 
-    /// Whether a state that was read can be one of a gate with these settings, though each member has a share of its own. One
-    /// that was damaged or forged would go too fast, wait for ever, or not work at all.
-    pub fn is_valid(&self, settings: &GateSettings) -> bool {
-        let (limit, used) = (settings.limit.max(1), self.used);
-        let is_past = |entry: &Entry| entry.ticket.sent <= used;
-        (self.settings.limit, self.settings.paced) == (settings.limit, settings.paced)
-            && seconds(used) < FURTHEST
+    /// Whether a state that was read can be one of a gate that keeps to this limit. One that was damaged or forged would go
+    /// too fast, wait for ever, or not work at all.
+    pub fn is_valid(&self, limit: u32) -> bool {
+        let used = self.used.as_secs_f64();
+        let is_past = |entry: &Entry| entry.sent() <= used;
+        (self.limit, self.paced) == (limit, true)
+            && used < FURTHEST
             && self.ledger.entries.iter().all(is_past)
             && self.ledger.mean >= 0.0
-            && self.pace.is_valid(limit.into(), seconds(used))
+            && self.pace.is_valid(limit.max(1).into(), used)
     }
 
     /// Corrects the pauses of a state that was read: nothing lasts longer than a window unless the service has said so to
@@ -433,10 +413,6 @@ impl SharedGate {
     pub fn paused_until(&self) -> Duration {
         self.rules.until(Endpoint::Api)
     }
-}
-
-fn seconds(time: Time) -> f64 {
-    time.as_secs_f64()
 }
 
 /// No time before this many seconds; a number that makes no sense is no time at all, or a very late one.

@@ -131,7 +131,7 @@ impl Client {
         let query = &mut call.parts.query;
         query.push(("offset", offset.to_string()));
         query.extend(limit.map(|limit| ("limit", limit.to_string())));
-        call.claim = Some(self.0.memory.claim(metrics, offset));
+        call.claim = Some(self.0.memory.claim(metrics, offset).await);
         let page = self.call(&mut call, |response| Page::read(response, key, offset));
         let page = page.await.map_err(|error| error.with_offset(offset))?;
         Ok(page.with_claim(call.claim).await)

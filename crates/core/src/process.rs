@@ -1,6 +1,8 @@
-//! What belongs to one process: values that are forgotten after a fork, never dropped, and the threads of a runtime.
+//! What belongs to one process: values that are forgotten after a fork, never dropped; the threads of a runtime; and locks
+//! between threads.
 
 use crate::error::{Error, ErrorKind, Result};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::runtime::{Builder, Runtime};
 
 /// A runtime with so many threads, each of which first runs `start`.
@@ -15,6 +17,11 @@ pub fn runtime(threads: usize, start: impl Fn() + Send + Sync + 'static) -> Resu
         let message = format!("no threads for the client: {error}");
         Error::new(ErrorKind::Internal, message)
     })
+}
+
+/// Locks a value that each change leaves whole, even where a thread panics between two of them.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A value whose threads and sockets are this process's own.

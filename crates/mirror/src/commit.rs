@@ -145,8 +145,9 @@ impl Staging {
         self.connection.execute_batch("BEGIN IMMEDIATE")?;
         let receipt = self.apply(scan, &utc(ended))?;
         if let Some(keep) = self.sync.keep {
+            // Earlier times are older than any sync, and some of them cannot be written down.
             let before = ended.checked_sub(keep).unwrap_or(SystemTime::UNIX_EPOCH);
-            self.prune(&utc(before))?;
+            self.prune(&utc(before.max(SystemTime::UNIX_EPOCH)))?;
         }
         self.connection.execute_batch("COMMIT")?;
         // So that the file alone is the whole mirror; where a reader still needs the log, it stays, and nobody waits.

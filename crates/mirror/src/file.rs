@@ -55,7 +55,8 @@ pub(crate) fn at(path: &Path) -> impl Fn(Fault) -> Error {
         };
         let sqlite = fault.downcast_ref::<rusqlite::Error>();
         let what = match sqlite.and_then(rusqlite::Error::sqlite_error_code) {
-            None | Some(DatabaseCorrupt | NotADatabase) => {
+            // A statement of ours fails (`Unknown`) only over what no sync has written.
+            None | Some(DatabaseCorrupt | NotADatabase | Unknown) => {
                 "the mirror is damaged; restore a copy of the file, or sync into a new one"
             }
             Some(DatabaseBusy | DatabaseLocked) => "another program holds the file; close it",
@@ -69,6 +70,7 @@ pub(crate) fn at(path: &Path) -> impl Fn(Fault) -> Error {
             }
             Some(_) => "SQLite failed; try again",
         };
+        let fault = fault.to_string().replace(char::is_control, "?");
         io_error(path, &format!(": {what} ({fault})"))
     }
 }
@@ -125,6 +127,11 @@ fn immutable(path: &Path) -> rusqlite::Result<Connection> {
     connect(format!("file:{escaped}?immutable=1"), flags)
 }
 
+/// A path that SQLite takes for nothing else, as it does `:memory:` and `file:x?mode=memory`.
+fn named(path: &Path) -> PathBuf {
+    Path::new(".").join(path)
+}
+
 fn connect(path: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(PATIENCE)?;
@@ -142,7 +149,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
         return Err(io_error(path, why));
     }
     let has_log = || std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
-    let opened = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|connection| {
+    let opened = connect(named(path), OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|connection| {
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(connection)
     });
@@ -192,7 +199,7 @@ impl Claim {
     /// Opens the mirror to write to it; makes one without lists where there is none.
     pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        let connection = connect(&self.path, flags)?;
+        let connection = connect(named(&self.path), flags)?;
         let version = "SELECT user_version FROM pragma_user_version";
         if connection.query_row(version, [], |row| row.get::<_, i32>(0))? != VERSION {
             connection.execute_batch(&format!(

@@ -271,7 +271,11 @@ impl Rows {
             return Err(damaged(what).into());
         }
         let page = (!texts.is_empty()).then(|| RawRecord::parse_all(&texts));
-        self.page = page.transpose()?.map(Vec::into_iter);
+        let page = page.transpose().map_err(|error| match error.kind() {
+            ErrorKind::Decode => damaged(error.message()).into(),
+            _ => Fault::from(error),
+        })?;
+        self.page = page.map(Vec::into_iter);
         Ok(())
     }
 }

@@ -30,14 +30,10 @@ struct Change {
     record: Box<RawValue>,
 }
 
-/// How a scan went.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Proof {
-    #[default]
-    Counted,
-    Joined,
-    None,
-}
+/// What proves a scan, if anything does.
+type Proof = Option<Basis>;
+const COUNTED: Proof = Some(Basis::Counted);
+const JOINED: Proof = Some(Basis::Joined);
 
 /// A mirror, and how the next sync is run.
 struct Trial {
@@ -62,7 +58,7 @@ impl Trial {
     /// One that has these contacts.
     fn of(ids: impl IntoIterator<Item = u64>) -> Self {
         let trial = Trial::new();
-        trial.sync(&contacts(ids), Proof::Counted);
+        trial.sync(&contacts(ids), COUNTED);
         trial
     }
 
@@ -145,19 +141,15 @@ fn records(texts: &[String]) -> Vec<RawRecord> {
     RawRecord::parse_all(texts).unwrap()
 }
 
-fn receipt(records: usize, proof: Proof) -> Receipt {
-    let (completeness, basis) = match proof {
-        Proof::Counted => (Completeness::Proven, Some(Basis::Counted)),
-        Proof::Joined => (Completeness::Proven, Some(Basis::Joined)),
-        Proof::None => (Completeness::NotProven, None),
-    };
+fn receipt(records: usize, basis: Proof) -> Receipt {
     let mut receipt = Receipt {
-        completeness,
+        completeness: Completeness::Proven,
         basis,
         records: records as u64,
         ..Receipt::default()
     };
-    if proof == Proof::None {
+    if basis.is_none() {
+        receipt.completeness = Completeness::NotProven;
         receipt.doubts.push(Doubt::OrderChanged);
     }
     receipt

@@ -158,7 +158,6 @@ pub(crate) fn administer(service: &Service, request: &Received) -> Option<Answer
             Ok(json!({"dropped": faults.dropped, "requests": faults.log}))
         }
         (&Method::GET, "/__stats") => Ok(json!(service.stats())),
-        (&Method::GET, "/__drift") => list().map(|list| list.state().report(list)),
         (&Method::POST, "/__drift") => serde_json::from_slice(&request.body)
             .map_err(io::Error::from)
             .and_then(|change| list()?.state().change(change))

@@ -261,15 +261,9 @@ mod tests {
     fn operation(status: u16, kind: Option<&str>, schema: &Value) -> (Schemas, Operation) {
         let content = kind.map_or(json!({}), |kind| json!({kind: {"schema": schema}}));
         let responses = json!({status.to_string(): {"content": content}});
-        let [text, integer] = ["string", "integer"].map(|kind| json!({"type": kind}));
-        let pagination = json!({"total": integer, "limit": integer, "offset": integer,
-            "hasMore": {"type": "boolean"}, "pages": integer});
-        let pool = json!({"id": text, "name": text, "size": integer});
-        let mut spec = Spec::read(json!({
-            "paths": {"/v1/pools/{id}": {"post": {"responses": responses}}},
-            "Pool": {"required": ["id", "name"], "properties": pool},
-            "Pagination": {"required": crate::list::PAGINATION, "properties": pagination},
-        }));
+        let mut document: Value = table("pools");
+        document["paths"]["/v1/pools/{id}"]["post"]["responses"] = responses;
+        let mut spec = Spec::read(document);
         (spec.schemas, spec.operations.remove(0))
     }
 
@@ -338,25 +332,8 @@ mod tests {
     #[test]
     fn a_record_is_answered_as_it_is_or_under_its_name() {
         let record = json!({"id": "7", "name": "north", "note": "kept"});
-        let pool = json!({"$ref": "#/Pool"});
-        let under = json!({"required": ["pool", "success"],
-            "properties": {"success": {"type": "boolean"}, "pool": pool}});
-        let other = json!({"required": ["id", "size"],
-            "properties": {"id": {"type": "string"}, "size": {"const": 5}}});
-        let other = json!({"required": ["pool"], "properties": {"pool": other}});
-        let more = json!({"required": ["owner"], "properties": {"owner": {"const": "me"}}});
-        let with = |name: &str, value: Value| {
-            let mut record = record.clone();
-            record[name] = value;
-            record
-        };
-        for (schema, expected) in [
-            (&pool, record.clone()),
-            (&under, json!({"success": true, "pool": record})),
-            (&other, json!({"pool": with("size", json!(5))})),
-            (&json!({"allOf": [pool, more]}), with("owner", json!("me"))),
-        ] {
-            let (schemas, one) = operation(200, JSON, schema);
+        for (schema, expected) in table::<Vec<(Value, Value)>>("answered") {
+            let (schemas, one) = operation(200, JSON, &schema);
             let value = under_its_name(&schemas, &one.success, record.clone());
             let answer = fitted(&schemas, &one.success, value, 0);
             assert_eq!(json_of(&answer), expected, "{schema}");

@@ -209,17 +209,12 @@ mod tests {
 
     /// The lists of a document with one operation whose pages hold these properties.
     fn read(path: &str, limit: &Value, properties: &Value) -> Vec<List> {
-        let mut page = json!({"properties": {"pagination": {"required": PAGINATION}}});
-        let more = properties.as_object().unwrap().clone();
-        page["properties"].as_object_mut().unwrap().extend(more);
-        let document = json!({"paths": {path: {"get": {
-            "parameters": [
-                {"name": "limit", "in": "query", "schema": limit},
-                {"name": "offset", "in": "query", "schema": {"type": "integer"}},
-            ],
-            "responses": {"200": {"content": {"application/json": {"schema": page}}}},
-        }}}});
-        Spec::read(document).lists
+        let mut get: Value = table("list");
+        get["parameters"][0]["schema"] = limit.clone();
+        let content = &mut get["responses"]["200"]["content"]["application/json"];
+        let page = content["schema"]["properties"].as_object_mut().unwrap();
+        page.extend(properties.as_object().unwrap().clone());
+        Spec::read(json!({"paths": {path: {"get": get}}})).lists
     }
 
     #[test]

@@ -330,12 +330,6 @@ mod tests {
         Records::new(Spec::embedded(), list, &options).unwrap()
     }
 
-    /// The text of an id without its quotes.
-    fn plain(id: &[u8]) -> String {
-        let text = std::str::from_utf8(id).unwrap();
-        text.trim_matches('"').to_owned()
-    }
-
     #[test]
     fn records_are_told_apart_as_asked_for_and_found_by_their_ids() {
         let lists = lists().iter();
@@ -366,7 +360,8 @@ mod tests {
                 }
                 let mut id = Vec::new();
                 records.write_id(number, &mut id);
-                let named = (0..400).filter(|number| records.is_called(*number, &plain(&id)));
+                let plain = std::str::from_utf8(&id).unwrap().trim_matches('"');
+                let named = (0..400).filter(|number| records.is_called(*number, plain));
                 let expected = match kind {
                     _ if without => vec![],
                     Ids::Repeated if [100, 300].contains(&number) => vec![100, 300],

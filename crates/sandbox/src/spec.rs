@@ -372,18 +372,8 @@ mod tests {
     }
 
     fn operation(operation: Value) -> Operation {
-        let schemes =
-            json!({"token": {"type": "http", "scheme": "Bearer"}, "key": {"type": "apiKey"}});
-        let x = json!({"name": "x", "in": "query", "required": true, "schema": {"const": 1}});
-        let document = json!({
-            "paths": {"/a%b": {"$ref": "#/items/a%25b"}},
-            "items": {"a%b": {"parameters": [
-                {"name": "x", "in": "query", "schema": {"type": "integer"}},
-                {"name": "id", "in": "path", "schema": {}},
-            ], "get": operation}},
-            "security": [{"token": []}],
-            "components": {"securitySchemes": schemes, "parameters": {"X": x}},
-        });
+        let mut document: Value = table("operation");
+        document["items"]["a%b"]["get"] = operation;
         Spec::read(document).operations.remove(0)
     }
 

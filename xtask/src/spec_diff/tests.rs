@@ -7,8 +7,7 @@ use serde_json::Value;
 
 /// Written for the headers of before.
 const PROGRAM: &str = "
-#include <talentdata/models.h>
-#include <talentdata/operations.h>
+#include <talentdata/service.h>
 
 talentdata_error *of_contact(const talentdata_record *contact, talentdata_text *first, talentdata_text *email) {
   talentdata_error *error = talentdata_contact_first_name(contact, first);
@@ -64,7 +63,7 @@ fn compiles(spec: &Spec) -> bool {
     let directory = tempfile::tempdir().unwrap();
     let [headers, program] = ["talentdata", "program.c"].map(|name| directory.path().join(name));
     std::fs::create_dir(&headers).unwrap();
-    crate::outputs::headers(spec, &headers).unwrap();
+    crate::outputs::header(spec, &headers).unwrap();
     std::fs::write(&program, PROGRAM).unwrap();
     let mut compiler = Command::new("cc");
     compiler.args(["-std=c11", "-fsyntax-only", "-Werror", "-I"]);

@@ -148,7 +148,7 @@ talentdata_error *talentdata_client_new(const talentdata_config *config,
 
 /**
  * Calls an operation of the service that is not a list, by its name in the service document. The functions of
- * talentdata/operations.h do the same with the parameters of each operation. Everything is checked before it is sent. A call
+ * talentdata/service.h do the same with the parameters of each operation. Everything is checked before it is sent. A call
  * that is not idempotent is repeated only where the service surely did not carry it out.
  *
  * @param client the client
@@ -270,11 +270,6 @@ void talentdata_client_close(talentdata_client *client);
  * or has just begun would read freed memory, so close the client and join its threads first.
  */
 void talentdata_client_free(talentdata_client *client);
-
-/** Like talentdata_client_new, with the settings of the environment and the profile file alone. */
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_client_from_environment(talentdata_client **client_out) {
-  return talentdata_client_new(NULL, client_out);
-}
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -226,7 +226,7 @@ talentdata_text talentdata_record_json(const talentdata_record *record);
 
 /**
  * The error for a field that the value has to have, and has not: a SCHEMA error that names page, record and field, with the
- * offset of the page. The typed functions of talentdata/models.h return it.
+ * offset of the page. The typed functions of talentdata/service.h return it.
  *
  * @param record the record
  * @param path the name of the field

@@ -1,4 +1,4 @@
-/* What the inline functions of talentdata/models.h have in common. Programs use those. */
+/* A client of the environment, and what the inline functions of talentdata/service.h have in common. Programs use those. */
 #ifndef TALENTDATA_TYPED_H
 #define TALENTDATA_TYPED_H
 
@@ -8,6 +8,11 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/** Like talentdata_client_new, with the settings of the environment and the profile file alone. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_client_from_environment(talentdata_client **client_out) {
+  return talentdata_client_new(NULL, client_out);
+}
 
 /* A required field that is missing is an error. */
 TALENTDATA_NODISCARD static inline talentdata_error *talentdata_typed_text(const talentdata_record *record, const char *path,
@@ -108,6 +113,17 @@ TALENTDATA_NODISCARD static inline talentdata_error *talentdata_typed_find(const
     if (!error && talentdata_text_is(one, name)) error = talentdata_record_item(found, i, &item);
   }
   if (!error) *item_out = item;
+  return error;
+}
+
+/* Adds values of a required parameter. */
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_typed_add(talentdata_options *options, const char *parameter,
+                                                                          const char *const *values, size_t count) {
+  talentdata_error *error = NULL;
+  size_t i;
+  for (i = 0; !error && i < count; i++) {
+    error = talentdata_options_add(options, talentdata_text_of(parameter), talentdata_text_of(values ? values[i] : NULL));
+  }
   return error;
 }
 

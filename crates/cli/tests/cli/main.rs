@@ -10,6 +10,9 @@ mod memory;
 mod mirror;
 mod sandbox;
 mod secrets;
+#[allow(dead_code, reason = "shared with the tests of budgets on servers")]
+#[path = "../../../core/tests/budget_redis/server.rs"]
+mod server;
 mod sharing;
 mod support;
 mod terminal;

@@ -7,17 +7,8 @@ use std::time::Duration;
 /// A list of `total` pools of these fields, in pages of `size` at most; its address.
 fn list(total: u64, size: u64, fields: String) -> String {
     stub::serve(stub::api(move |request| {
-        let offset = request.number("offset").unwrap_or(0);
-        let count = request.number("limit").unwrap_or(size).min(size);
-        let end = total.min(offset + count).max(offset);
-        let records =
-            (offset..end).map(|id| format!("{{\"id\":\"{id}\",\"number\":{id},{fields}}}"));
-        let (records, count) = (records.collect::<Vec<_>>().join(","), end - offset);
-        let more = end < total;
-        let page = format!(
-            r#"{{"pools":[{records}],"pagination":{{"total":{total},"limit":{count},"offset":{offset},"hasMore":{more}}}}}"#
-        );
-        (200, "", page)
+        let record = |id| format!("{{\"id\":\"{id}\",\"number\":{id},{fields}}}");
+        (200, "", stub::page(request, "pools", total, size, record))
     }))
 }
 

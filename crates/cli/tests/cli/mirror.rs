@@ -80,6 +80,10 @@ fn deletes_that_are_too_many_to_be_believed_are_withheld_until_they_are_accepted
 #[test]
 fn ctrl_c_leaves_the_mirror_as_it_was() {
     let trial = trial(&[("contacts", 1_000_000_000), ("pools", 5)]);
+    let child = trial.start_and_wait("sync contacts --to m.db", 30);
+    send(&child, Signal::INT);
+    Ended::wait(child).error(130, "the mirror is as it was");
+    assert!(!trial.path("m.db").exists(), "a mirror that knows no lists");
     trial.run("sync pools --to m.db").quiet();
     let before = fs::read(trial.path("m.db")).unwrap();
     let child = trial.start_and_wait("sync contacts --to m.db", 30);

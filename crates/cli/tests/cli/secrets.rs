@@ -1,11 +1,14 @@
 //! Secrets: the ways they come in, and that they never come out.
 
-use crate::support::{Ended, program, requests, run, trial};
+use crate::sharing::PERMISSIONS;
+use crate::support::{Ended, code, program, requests, run, trial};
 use serde_json::{Value, json};
 use std::fs::{self, Permissions};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::process::Stdio;
+use talentdata_core::ErrorKind;
 
 #[test]
 fn the_secret_comes_from_standard_input_a_file_or_a_profile_that_nobody_else_can_read() {
@@ -39,29 +42,51 @@ fn the_secret_comes_from_standard_input_a_file_or_a_profile_that_nobody_else_can
 }
 
 #[test]
-fn no_log_line_at_any_level_holds_the_secret_or_a_token() {
+fn no_log_line_error_or_file_holds_the_secret_or_a_token_but_the_file_of_the_token() {
     let trial = trial(&[("contacts", 300)]);
-    // A service that echoes what it was sent, so that the report has something to hide.
-    let echo = format!("you sent {} to me", trial.sandbox.client_secret());
-    trial.fault(
-        json!({"path": "/v1/pools"}),
-        json!({"status": 400, "body": echo}),
-    );
-    let mut said = trial.run("export contacts --out - -vvvv").stderr;
-    said += &trial.run("page pools -vvvv").stderr;
+    let words = "export contacts -vvvv --receipt r.json --out contacts.jsonl";
+    let export = run(&mut trial.member(words));
+    let mut said = export.says(0, "received an access token").to_owned();
     let mut by_variable = trial.command("export contacts --out -");
     let filter = "trace,hyper=trace,reqwest=trace,rustls=trace";
     said += &run(by_variable.env("TALENTDATA_LOG", filter)).stderr;
-    for word in ["talentdata_core", "the response began"] {
-        assert!(said.contains(word), "{said}");
+    // The sandbox's tokens are 48 hexadecimal digits, which it does not show.
+    let file = trial.token_file();
+    let bytes = fs::read(&file).unwrap();
+    let mut runs = bytes.split(|byte| !byte.is_ascii_hexdigit());
+    let digits = runs.find(|digits| digits.len() >= 48).unwrap();
+    let token = String::from_utf8(digits[digits.len() - 48..].to_vec()).unwrap();
+    let secret = trial.sandbox.client_secret();
+    // A service that echoes what it was sent, so that the report has something to hide.
+    for (path, words, sent) in [
+        ("/v1/pools", "page pools -vvvv", secret),
+        (PERMISSIONS, "permissions -vvvv", &token),
+    ] {
+        let echo = json!({"status": 400, "body": format!("you sent {sent} to me")});
+        trial.fault(json!({"path": path}), echo);
+        let ended = run(&mut trial.member(words));
+        said += ended.says(code(ErrorKind::BadRequest), "the response began");
+        said += &ended.stdout;
     }
-    let libraries = ["hyper", "reqwest", "rustls", "tower"].into_iter();
-    for word in libraries.chain([trial.sandbox.client_secret()]) {
+    assert!(said.contains("talentdata_core"), "{said}");
+    for word in ["hyper", "reqwest", "rustls", "tower"] {
         assert!(!said.contains(word), "{word}: {said}");
     }
-    // The sandbox's tokens are 48 hexadecimal digits, which it does not show; nothing else is as long.
+    // Nothing else is as long as a token.
     let mut words = said.split(|letter: char| !letter.is_ascii_hexdigit());
     assert_eq!(words.find(|word| word.len() >= 40), None, "{said}");
+    let requests = requests(&trial.sandbox);
     let with_token = |request: &&Value| request["headers"]["authorization"] == "Bearer [redacted]";
-    assert!(requests(&trial.sandbox).iter().filter(with_token).count() >= 8);
+    assert!(requests.iter().filter(with_token).count() >= 8);
+    said += &Value::from(requests).to_string();
+    assert!(!said.contains(&token) && !said.contains(secret), "{said}");
+    let kept = fs::read_dir(file.parent().unwrap()).unwrap();
+    let mut files: Vec<PathBuf> = kept.map(|entry| entry.unwrap().path()).collect();
+    files.extend(["r.json", "contacts.jsonl"].map(|name| trial.path(name)));
+    assert!(files.len() >= 4, "{files:?}");
+    for other in files.into_iter().filter(|path| *path != file) {
+        let bytes = fs::read(&other).unwrap();
+        let mut windows = bytes.windows(token.len());
+        assert!(!windows.any(|found| found == token.as_bytes()), "{other:?}");
+    }
 }

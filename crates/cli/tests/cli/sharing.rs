@@ -1,7 +1,8 @@
 //! Real processes that share the request budget of a host or of several, and a token: fair, without a refusal, and
 //! undisturbed by those that end, stop, or find the files of the runtime directory in ruins.
 
-use crate::support::{Ended, Signal, Trial, code, names, requests, run, send, wait_until};
+use crate::server::Server;
+use crate::support::{Ended, Signal, Trial, code, names, run, send, wait_until};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +15,7 @@ use talentdata_sandbox::limit::Policy;
 use talentdata_sandbox::{Options, Tokens};
 
 const TOKEN: &str = "/v1/oauth/token";
-const PERMISSIONS: &str = "/v1/oauth/token/permissions";
+pub(crate) const PERMISSIONS: &str = "/v1/oauth/token/permissions";
 /// Each process reads a list of its own, so that the sandbox can tell them apart.
 const LISTS: [&str; 4] = ["contacts", "vacancies", "pools", "ja_roles"];
 
@@ -22,16 +23,7 @@ fn path(list: &str) -> String {
     format!("/v1/{}", list.replace('_', "/"))
 }
 
-/// A service that counts.
-fn budget(policy: Policy, size: u64) -> Trial {
-    company(size, policy, Tokens::All)
-}
-
-/// A service that accepts only the newest token.
-fn token(size: u64) -> Trial {
-    company(size, Policy::Unlimited, Tokens::Newest)
-}
-
+/// A service with lists of this size.
 fn company(size: u64, policy: Policy, tokens: Tokens) -> Trial {
     let options = Options {
         policy,
@@ -43,7 +35,7 @@ fn company(size: u64, policy: Policy, tokens: Tokens) -> Trial {
 
 impl Trial {
     /// A client that shares with those of this trial alone.
-    fn member(&self, words: &str) -> Command {
+    pub(crate) fn member(&self, words: &str) -> Command {
         let mut command = self.command(words);
         command
             .env("XDG_RUNTIME_DIR", self.directory.path())
@@ -88,7 +80,7 @@ impl Trial {
     }
 
     /// The file of the shared token.
-    fn token_file(&self) -> PathBuf {
+    pub(crate) fn token_file(&self) -> PathBuf {
         let names = names(&self.path("talentdata"));
         let name = names.iter().find(|name| name.starts_with("token-"));
         self.path("talentdata").join(name.unwrap())
@@ -106,7 +98,7 @@ fn ends_well(child: Child) {
 
 #[test]
 fn four_exports_are_served_evenly_and_one_that_is_killed_or_stopped_holds_up_nobody() {
-    let company = budget(Policy::SlidingLog, 8_000);
+    let company = company(8_000, Policy::SlidingLog, Tokens::All);
     let [victim, stopped, third, fourth] = LISTS.map(|list| company.export(list));
     let counts = || LISTS.map(|list| company.count(&path(list)));
     for list in LISTS {
@@ -138,7 +130,7 @@ fn four_exports_are_served_evenly_and_one_that_is_killed_or_stopped_holds_up_nob
 
 #[test]
 fn the_budget_is_shown_while_it_is_used_and_afterwards() {
-    let company = budget(Policy::SlidingLog, 1_000_000);
+    let company = company(1_000_000, Policy::SlidingLog, Tokens::All);
     let run_member = |words: &str| run(&mut company.member(words));
     let state = || run_member("budget --json").json();
     let nobody = run_member("budget");
@@ -171,41 +163,14 @@ fn the_budget_is_shown_while_it_is_used_and_afterwards() {
     assert!(!said.contains("CANARY"), "{said}");
 }
 
-/// A Valkey server, which ends with the value, and its address.
-struct Server(Child, String);
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn server(company: &Trial) -> Server {
-    let variable = "TALENTDATA_VALKEY_SERVER";
-    let program = std::env::var_os(variable)
-        .unwrap_or_else(|| panic!("{variable} names no server; `cargo xtask test rust` sets it"));
-    let free = std::net::TcpListener::bind(("127.0.0.1", 0)).and_then(|free| free.local_addr());
-    let port = free.unwrap().port().to_string();
-    let mut command = Command::new(&program);
-    command.args(["--bind", "127.0.0.1", "--save", "", "--port", &port]);
-    let command = command.current_dir(company.directory.path());
-    let child = command.stdout(Stdio::null()).spawn().unwrap();
-    let mut server = Server(child, format!("redis://127.0.0.1:{port}"));
-    wait_until(&mut server.0, || {
-        let mut budget = company.member("budget");
-        run(budget.env("TALENTDATA_BUDGET", &server.1)).code == Some(0)
-    });
-    server
-}
-
 #[test]
 fn a_process_that_ends_in_order_is_not_counted_any_more() {
-    let company = budget(Policy::SlidingLog, 1_000_000);
-    let server = server(&company);
+    let company = company(1_000_000, Policy::SlidingLog, Tokens::All);
+    let server = Server::valkey();
     let command = |words: &str| {
         let mut command = company.member(words);
-        command.env("TALENTDATA_BUDGET", &server.1);
+        let budget = format!("redis://127.0.0.1:{}", server.port);
+        command.env("TALENTDATA_BUDGET", budget);
         command
     };
     let members = || {
@@ -235,7 +200,7 @@ fn a_process_that_ends_in_order_is_not_counted_any_more() {
 
 #[test]
 fn processes_that_share_a_token_need_one_and_renew_it_once_for_all() {
-    let company = token(1_000_000_000);
+    let company = company(1_000_000_000, Policy::Unlimited, Tokens::Newest);
     let scans = LISTS.map(|list| company.export(list));
     company.two_calls();
     let paths = LISTS.map(path);
@@ -260,7 +225,7 @@ fn processes_that_share_a_token_need_one_and_renew_it_once_for_all() {
 #[test]
 fn a_process_that_is_killed_or_stopped_while_it_renews_spoils_nothing() {
     for (signal, delay) in [(Signal::KILL, 600_000), (Signal::STOP, 4_000)] {
-        let company = token(0);
+        let company = company(0, Policy::Unlimited, Tokens::Newest);
         let first = json!({"path": TOKEN, "nth": 1});
         company.fault(first, json!({"delay_ms": delay}));
         let mut first = company.call();
@@ -278,35 +243,5 @@ fn a_process_that_is_killed_or_stopped_while_it_renews_spoils_nothing() {
         ends_well(company.call());
         assert_eq!(company.count(TOKEN), 2);
         assert_eq!(company.count(PERMISSIONS), 4, "none was refused");
-    }
-}
-
-#[test]
-fn the_token_is_in_its_file_and_in_no_other_file_log_line_or_error() {
-    let company = token(300);
-    let words = "export contacts -vv --receipt r.json --out contacts.jsonl";
-    let export = run(&mut company.member(words));
-    let mut said = export.says(0, "received an access token").to_owned();
-    // The service tells the token, which is 48 hexadecimal digits, in a refusal.
-    let file = company.token_file();
-    let bytes = fs::read(&file).unwrap();
-    let mut runs = bytes.split(|byte| !byte.is_ascii_hexdigit());
-    let digits = runs.find(|digits| digits.len() >= 48).unwrap();
-    let token = String::from_utf8(digits[digits.len() - 48..].to_vec()).unwrap();
-    let echo = json!({"status": 400, "body": {"you sent": token}});
-    company.fault(json!({"path": PERMISSIONS}), echo);
-    let ended = run(&mut company.member("permissions -vv"));
-    said += ended.says(code(ErrorKind::BadRequest), "");
-    said += &ended.stdout;
-    said += &Value::from(requests(&company.sandbox)).to_string();
-    assert!(!said.contains(&token) && !said.contains(company.sandbox.client_secret()));
-    let kept = fs::read_dir(file.parent().unwrap()).unwrap();
-    let mut files: Vec<PathBuf> = kept.map(|entry| entry.unwrap().path()).collect();
-    files.extend(["r.json", "contacts.jsonl"].map(|name| company.path(name)));
-    assert!(files.len() >= 4, "{files:?}");
-    for other in files.into_iter().filter(|path| *path != file) {
-        let bytes = fs::read(&other).unwrap();
-        let mut windows = bytes.windows(token.len());
-        assert!(!windows.any(|found| found == token.as_bytes()), "{other:?}");
     }
 }

@@ -52,14 +52,15 @@ fn progress_and_a_summary_are_shown_over_all_lists() {
 fn text_of_the_service_cannot_drive_the_terminal() {
     let trial = trial(&[]);
     let answer = json!({
-        "version": "1\u{9b}31m", "apiStatus": "\u{1b}]0;x\u{7}", "endpoints": {}, "\u{202e}": 1
+        "version": "é\u{9b}31m \u{7f}", "apiStatus": "\u{1b}]0;x\u{7}", "endpoints": {}, "\u{202e}": 1
     });
     let reply = json!({"body": answer.to_string()});
     trial.fault(json!({"path": "/v1/version"}), reply);
     let command = trial.command("version");
     let text = shown(command, |command, screen| command.stdout(screen));
-    let drives = ['\u{9b}', '\u{1b}', '\u{7}', '\u{202e}'];
+    let drives = ['\u{9b}', '\u{1b}', '\u{7}', '\u{7f}', '\u{202e}'];
     assert!(!text.contains(drives), "{text:?}");
+    assert!(text.contains("é\\u009b31m \\u007f"), "{text:?}");
     let read: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(read, answer);
 }

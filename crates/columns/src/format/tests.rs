@@ -9,25 +9,23 @@ use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use arrow_ipc::reader::FileReader;
 use proptest::prelude::*;
 use proptest::sample::select;
-use std::io::{Cursor, Read, Seek};
+use std::io::Cursor;
 use std::sync::Arc;
 use talentdata_core::types::Resource;
 use talentdata_core::{ErrorKind, RawRecord};
 
 fn written(format: Format, columns: &TableSchema, records: &[RawRecord]) -> Vec<u8> {
-    let mut file = tempfile::tempfile().unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
     let table = TableOptions {
         schema: Some(Arc::new(columns.clone())),
         ..TableOptions::default()
     };
-    let output = file.try_clone().unwrap();
+    let output = file.reopen().unwrap();
     let mut encoder = Encoder::new(format, Resource::Contacts, &table, "file".into(), output);
     let mut parts = records.chunks(3);
     parts.try_for_each(|part| encoder.write(part)).unwrap();
     let digest = encoder.finish().unwrap().finalize();
-    let mut bytes = Vec::new();
-    file.rewind().unwrap();
-    file.read_to_end(&mut bytes).unwrap();
+    let bytes = std::fs::read(file.path()).unwrap();
     assert_eq!(digest, blake3::hash(&bytes));
     bytes
 }

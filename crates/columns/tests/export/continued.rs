@@ -1,7 +1,8 @@
 //! Stopped wherever it may be and continued, an export ends with the same bytes as one that was left alone.
 
 use super::service::client;
-use super::{Service, export, make_pipe, names, place, run, run_pages, stub, work};
+use super::{Service, export, fails, make_pipe, names, place, run, run_pages, stub};
+use super::{undisturbed, work};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::fs;
@@ -37,11 +38,9 @@ async fn wherever_it_is_stopped_it_goes_on_to_the_same_bytes() {
     ];
     for (format, records, cases) in table {
         let service = Service::start(records);
-        let (directory, path) = place();
-        let alone = export(format, &directory.path().join("alone"));
-        let receipt = run(&alone, &service.client).await.unwrap();
+        let (receipt, expected) = undisturbed(&service.client, format).await;
         assert_eq!((receipt.records, receipt.resumed), (records, 0));
-        let expected = fs::read(directory.path().join("alone")).unwrap();
+        let (directory, path) = place();
         if format == Format::Jsonl {
             assert_eq!(String::from_utf8_lossy(&expected), service.lines().await);
         }
@@ -52,12 +51,10 @@ async fn wherever_it_is_stopped_it_goes_on_to_the_same_bytes() {
             for pages in &runs {
                 // Pages overlap by one record.
                 delivered = records.min(delivered + pages * (page_size - 1));
-                let error = run_pages(&export, &service.client, *pages as usize).await;
-                let error = error.unwrap_err();
-                let context = format!("{format} {runs:?}: {error}");
-                assert_eq!(error.kind(), ErrorKind::Cancelled, "{context}");
+                let stopped = run_pages(&export, &service.client, *pages as usize).await;
                 let words = format!("; {delivered} records are kept in ");
-                assert!(error.message().contains(&words), "{context}");
+                fails(stopped, ErrorKind::Cancelled, &words);
+                let context = format!("{format} {runs:?}");
                 assert!(!path.exists(), "{context}");
                 let mut files = names(&work(&path, ""));
                 files.retain(|name| name != "checkpoint.next");
@@ -77,7 +74,7 @@ async fn wherever_it_is_stopped_it_goes_on_to_the_same_bytes() {
             assert_eq!(last.total_first, Some(records as i64));
             assert!(fs::read(&path).unwrap() == expected, "{context}");
             assert!(verify(&path, &last).unwrap().matches, "{context}");
-            assert_eq!(names(directory.path()), ["alone", "out"]);
+            assert_eq!(names(directory.path()), ["out"]);
             fs::remove_file(&path).unwrap();
         }
     }
@@ -87,26 +84,18 @@ async fn wherever_it_is_stopped_it_goes_on_to_the_same_bytes() {
 #[tokio::test]
 async fn records_with_line_breaks_are_resumed_to_the_same_bytes() {
     let url = stub::serve(stub::api(|request| {
-        let offset = request.number("offset").unwrap_or(0);
         let record =
             |id| format!("{{\n \"id\": \"{id}\",\r\n \"tags\": [\n \"a\\n\",\n {id} ]\n}}");
-        let records: Vec<String> = (offset..20.min(offset + 10)).map(record).collect();
-        let (records, count, more) = (records.join(","), records.len(), offset < 10);
-        let page = format!(
-            r#"{{"contacts":[{records}],"pagination":{{"total":20,"limit":{count},"offset":{offset},"hasMore":{more}}}}}"#
-        );
-        (200, "", page)
+        (200, "", stub::page(request, "contacts", 20, 10, record))
     }));
     let client = client(&url, "me", stub::SECRET);
     for format in Format::ALL {
-        let (directory, path) = place();
-        let alone = export(format, &directory.path().join("alone"));
-        run(&alone, &client).await.unwrap();
+        let (_, expected) = undisturbed(&client, format).await;
+        let (_directory, path) = place();
         let resumed = export(format, &path);
         run_pages(&resumed, &client, 1).await.unwrap_err();
         let receipt = run(&resumed, &client).await.unwrap();
         assert_eq!((receipt.records, receipt.resumed), (20, 1));
-        let expected = fs::read(directory.path().join("alone")).unwrap();
         assert!(fs::read(&path).unwrap() == expected, "{format}");
     }
 }
@@ -137,17 +126,16 @@ async fn a_page_that_always_fails_leaves_what_came_before_it() {
     ] {
         service.fail(from, status);
         export.resume = resume;
-        let error = run(&export, &service.client).await.unwrap_err();
-        assert_eq!(error.kind(), kind);
+        let failed = run(&export, &service.client).await;
         if from > 1 {
             // The page begins with the last record of the one before.
-            records = error.offset().unwrap() + 1;
+            records = failed.as_ref().unwrap_err().offset().unwrap() + 1;
         }
         let words = match records {
             0 => "no partial file was kept".to_owned(),
             _ => format!("{records} records are kept in"),
         };
-        assert!(error.message().contains(&words), "{error}");
+        fails(failed, kind, &words);
         match records {
             0 => assert!(names(directory.path()).is_empty()),
             _ => {

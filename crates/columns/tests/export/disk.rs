@@ -18,14 +18,12 @@ pub(super) struct Disk {
     _root: TempDir,
 }
 
-/// Which directories have lost the names that were not synced.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Lost {
-    Everywhere,
-    Nowhere,
-    /// In the directory itself, or in those within it.
-    Either(bool),
-}
+/// Which directories keep the names that were not synced, as `find` finds them: none, all, the directory itself, or
+/// those within it.
+pub(super) const KEPT_NOWHERE: &str = "-false";
+pub(super) const KEPT_EVERYWHERE: &str = "-type d";
+pub(super) const KEPT_OUTSIDE: &str = "-maxdepth 0";
+pub(super) const KEPT_WITHIN: &str = "-mindepth 1 -type d";
 
 impl Disk {
     pub(super) fn new() -> Self {
@@ -57,15 +55,10 @@ impl Disk {
         self.setting(&event)
     }
 
-    /// The power fails: of each file only what was synced is left, and of a directory that has lost them only the
-    /// names that were synced.
-    pub(super) fn fail(&self, lost: Lost) {
-        match lost {
-            Lost::Everywhere => {}
-            Lost::Nowhere => self.sync_those("-type d"),
-            Lost::Either(true) => self.sync_those("-maxdepth 0"),
-            Lost::Either(false) => self.sync_those("-mindepth 1 -type d"),
-        }
+    /// The power fails: of each file only what was synced is left, and of a directory only the names that were synced,
+    /// unless it is one of those that have `kept` the others.
+    pub(super) fn fail(&self, kept: &str) {
+        self.sync_those(kept);
         let left = self.directory.with_extension("left");
         let number = fs::metadata(&self.directory).unwrap().ino();
         self.leave(&number.to_string(), &left);

@@ -1,21 +1,14 @@
 //! Processes that are killed, power that fails, disks that are full, system calls that fail: what is left goes on.
 
-use super::disk::{Disk, Lost};
+use super::disk::{Disk, KEPT_EVERYWHERE, KEPT_NOWHERE, KEPT_OUTSIDE, KEPT_WITHIN};
 use super::service::ended;
-use super::{PLAIN_AND_ENCODED, Service, export, names, place, run, run_pages, work};
-use rustix::process::{Pid, Signal, kill_process};
+use super::{PLAIN_AND_ENCODED, Service, export, names, run, run_pages, undisturbed, work};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::fs;
 use std::process::Child;
 use std::time::Duration;
 use talentdata_columns::export::{Export, Format};
-
-/// The bytes of an export that nothing disturbs.
-async fn undisturbed(service: &Service, format: Format) -> Vec<u8> {
-    let (_directory, path) = place();
-    let alone = run(&export(format, &path), &service.client).await;
-    alone.unwrap();
-    fs::read(&path).unwrap()
-}
 
 /// A disk, and an export to it.
 fn on_disk(format: Format) -> (Disk, Export) {
@@ -38,7 +31,7 @@ async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
         (Format::Parquet, 10_000, given / 6),
     ] {
         let service = Service::start(records);
-        let expected = undisturbed(&service, format).await;
+        let (_, expected) = undisturbed(&service.client, format).await;
         let (disk, export) = on_disk(format);
         let path = disk.directory.join("out");
         let pages = records / export.scan.page_size.unwrap();
@@ -50,11 +43,10 @@ async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
             wait_for_a_moment(&mut child, &service, pages);
             child.kill().unwrap();
             killed += usize::from(child.wait().unwrap().code().is_none());
-            let either = Lost::Either(fastrand::bool());
             match fastrand::usize(..6) {
-                0 => disk.fail(Lost::Everywhere),
-                1 => disk.fail(Lost::Nowhere),
-                2 => disk.fail(either),
+                0 => disk.fail(KEPT_NOWHERE),
+                1 => disk.fail(KEPT_EVERYWHERE),
+                2 => disk.fail([KEPT_OUTSIDE, KEPT_WITHIN][fastrand::usize(..2)]),
                 _ => {}
             }
             if path.exists() {
@@ -88,23 +80,23 @@ fn wait_for_a_moment(child: &mut Child, service: &Service, pages: u64) {
 /// begins: what is left can always be resumed.
 #[tokio::test]
 async fn a_power_failure_before_any_call_leaves_what_can_be_resumed() {
-    for (format, records, lost, step) in [
-        (Format::Jsonl, 60, Lost::Everywhere, 1),
-        (Format::Jsonl, 60, Lost::Nowhere, 1),
-        (Format::Jsonl, 60, Lost::Either(true), 2),
-        (Format::Jsonl, 60, Lost::Either(false), 2),
-        (Format::Parquet, 8_700, Lost::Nowhere, 11),
-        (Format::Parquet, 8_700, Lost::Everywhere, 13),
-        (Format::Arrow, 1_200, Lost::Nowhere, 5),
+    for (format, records, kept, step) in [
+        (Format::Jsonl, 60, KEPT_NOWHERE, 1),
+        (Format::Jsonl, 60, KEPT_EVERYWHERE, 1),
+        (Format::Jsonl, 60, KEPT_OUTSIDE, 2),
+        (Format::Jsonl, 60, KEPT_WITHIN, 2),
+        (Format::Parquet, 8_700, KEPT_EVERYWHERE, 11),
+        (Format::Parquet, 8_700, KEPT_NOWHERE, 13),
+        (Format::Arrow, 1_200, KEPT_EVERYWHERE, 5),
     ] {
         let service = Service::start(records);
-        let expected = undisturbed(&service, format).await;
+        let (_, expected) = undisturbed(&service.client, format).await;
         let mut calls = 0;
         loop {
             let (disk, mut export) = on_disk(format);
             let cut = |call: usize, export: &_| {
                 let (code, said) = ended(service.child(&disk.at(call, "kill"), export));
-                disk.fail(lost);
+                disk.fail(kept);
                 assert!(matches!(code, None | Some(0)), "{format} {call}: {said}");
                 code
             };
@@ -128,19 +120,20 @@ async fn a_power_failure_before_any_call_leaves_what_can_be_resumed() {
 async fn whichever_call_fails_what_is_left_can_be_resumed() {
     for (format, records, step) in [(Format::Jsonl, 60, 1), (Format::Parquet, 8_700, 9)] {
         let service = Service::start(records);
-        let expected = undisturbed(&service, format).await;
+        let (_, expected) = undisturbed(&service.client, format).await;
         let (mut call, mut last) = (0, 0);
         // Some failures do no harm, such as that of removing what is not there.
         while call <= last + 5 * step {
             let (disk, export) = on_disk(format);
             let path = disk.directory.join("out");
             let (errno, words) = [
-                (ENOSPC, "No space left"),
-                (EIO, "Input/output error"),
-                (EACCES, "Permission denied"),
-                (EDQUOT, "quota exceeded"),
+                (Errno::NOSPC, "No space left"),
+                (Errno::IO, "Input/output error"),
+                (Errno::ACCESS, "Permission denied"),
+                (Errno::DQUOT, "quota exceeded"),
             ][call % 4];
-            let (code, said) = ended(service.child(&disk.at(call, errno), &export));
+            let setting = disk.at(call, errno.raw_os_error());
+            let (code, said) = ended(service.child(&setting, &export));
             let left = names(&disk.directory);
             if code == Some(0) {
                 assert_eq!(left, ["out"], "{call}");
@@ -176,16 +169,11 @@ async fn finishes(service: &Service, export: &Export, disk: &Disk, expected: &[u
     assert_eq!(names(&disk.directory), ["out"]);
 }
 
-const EIO: i32 = 5;
-const EACCES: i32 = 13;
-const ENOSPC: i32 = 28;
-const EDQUOT: i32 = 122;
-
 /// File systems without locks, directories of other users: settings of the disk, and what a refusal says.
 #[tokio::test]
 async fn what_is_odd_about_a_system_does_no_harm_or_is_refused() {
     let service = Service::start(60);
-    let expected = undisturbed(&service, Format::Jsonl).await;
+    let (_, expected) = undisturbed(&service.client, Format::Jsonl).await;
     let foreign = ["belongs to another user", "move it away"];
     for (setting, words) in [
         ("FLOCK=22", None), // EINVAL, ENOLCK, ENOSYS, EOPNOTSUPP
@@ -220,16 +208,6 @@ async fn what_is_odd_about_a_system_does_no_harm_or_is_refused() {
     }
 }
 
-/// Waits until the child has stopped itself.
-fn wait_until_stopped(child: &mut Child) {
-    let status = format!("/proc/{}/stat", child.id());
-    let is_stopped = || fs::read_to_string(&status).unwrap().contains(") T ");
-    while !is_stopped() {
-        assert_eq!(child.try_wait().unwrap(), None, "it ended by itself");
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
 #[tokio::test]
 async fn an_export_is_refused_until_the_one_before_has_cleaned_up() {
     let service = Service::start(1_500);
@@ -237,14 +215,16 @@ async fn an_export_is_refused_until_the_one_before_has_cleaned_up() {
         let (disk, export) = on_disk(format);
         let path = disk.directory.join("out");
         let call = "unlink TALENTDATA_TEST_NAME=out.part/checkpoint";
-        let mut first = service.child(&disk.at(call, "stop"), &export);
-        wait_until_stopped(&mut first);
+        let first = service.child(&disk.at(call, "stop"), &export);
+        let process = Pid::from_child(&first);
+        let state = waitpid(Some(process), WaitOptions::UNTRACED).unwrap();
+        assert!(state.is_some_and(|(_, state)| state.stopped()), "{state:?}");
         assert!(path.exists() && !work(&path, "data").exists());
         let before = names(&disk.directory);
         let error = run(&export, &service.client).await.unwrap_err();
         assert!(error.message().contains("another export"), "{error}");
         assert_eq!(names(&disk.directory), before);
-        kill_process(Pid::from_child(&first), Signal::CONT).unwrap();
+        kill_process(process, Signal::CONT).unwrap();
         let (code, said) = ended(first);
         assert_eq!(code, Some(0), "{said}");
         assert_eq!(names(&disk.directory), ["out"]);

@@ -21,15 +21,16 @@ mod stub;
 mod verified;
 
 use service::Service;
+use std::fmt::Debug;
 use std::fs;
 use std::path::{Path, PathBuf};
 use talentdata_columns::arrow::TableOptions;
 use talentdata_columns::export::{Export, Format, Target};
 use talentdata_core::scan::{Receipt, ScanOptions};
 use talentdata_core::types::Resource;
-use talentdata_core::{Client, Result};
+use talentdata_core::{Client, ErrorKind, Result};
 use tempfile::TempDir;
-use tokio::sync::Notify;
+use tokio::sync::watch;
 
 /// The two ways to keep unfinished data: the records are the output, or it is encoded beside them.
 const PLAIN_AND_ENCODED: [Format; 2] = [Format::Jsonl, Format::Parquet];
@@ -68,14 +69,27 @@ async fn watch(export: &Export, client: &Client, note: impl FnMut(&Receipt)) -> 
 
 /// Runs it and stops it after so many pages.
 async fn run_pages(export: &Export, client: &Client, pages: usize) -> Result<Receipt> {
-    let (enough, mut seen) = (Notify::new(), 0);
-    let check = |seen| (seen == pages).then(|| enough.notify_one());
-    check(seen);
-    let count = |_: &Receipt| {
-        seen += 1;
-        check(seen);
-    };
-    export.run(client, enough.notified(), count).await
+    let (count, mut counted) = watch::channel(0);
+    let enough = async { drop(counted.wait_for(|seen| *seen == pages).await) };
+    let note = |_: &Receipt| count.send_modify(|seen| *seen += 1);
+    export.run(client, enough, note).await
+}
+
+/// What the export of contacts of this client writes when nothing disturbs it, and its receipt.
+async fn undisturbed(client: &Client, format: Format) -> (Receipt, Vec<u8>) {
+    let (_directory, path) = place();
+    let receipt = run(&export(format, &path), client).await.unwrap();
+    (receipt, fs::read(&path).unwrap())
+}
+
+/// It has failed with this kind, and says these words, which `|` separates.
+fn fails<T: Debug>(outcome: Result<T>, kind: ErrorKind, words: &str) {
+    let error = outcome.unwrap_err();
+    assert_eq!(error.kind(), kind, "{words}: {error}");
+    let missing = words
+        .split('|')
+        .find(|word| !error.message().contains(word));
+    assert_eq!(missing, None, "{error}");
 }
 
 /// The names in a directory.

@@ -1,19 +1,18 @@
-//! Lists as record batches, sessions, and scans of threads without a runtime.
+//! Lists as record batches, and scans of threads without a runtime.
 
 use super::Service;
 use super::service::settings;
 use arrow_array::cast::AsArray;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::Thread;
+use std::task::{Context, Poll, Waker};
 use talentdata_columns::arrow::{BatchScan, Columns, Kind, TableOptions, TableSchema, Unit};
 use talentdata_columns::blocking::Scan;
-use talentdata_columns::session::{Hints, Session, Use};
 use talentdata_core::scan::Completeness;
 use talentdata_core::types::Resource;
-use talentdata_core::{Client, ErrorKind, RawRecord, Result, ScanOptions, blocking};
+use talentdata_core::{ErrorKind, RawRecord, Result, ScanOptions, blocking};
+use tokio::runtime::Builder;
 
 fn batches<T>(scan: talentdata_core::Scan<T>, rows: usize) -> BatchScan {
     BatchScan::new(scan, TableOptions::default(), rows)
@@ -99,44 +98,6 @@ async fn the_receipt_counts_what_was_given_and_a_wait_that_is_given_up_loses_not
     assert_eq!(receipt.completeness, Completeness::Proven);
 }
 
-/// All records that this reader gets; it gives up every wait once before it waits to the end.
-async fn read(session: &Session, client: &Client, usage: Use) -> Vec<String> {
-    let mut all = Vec::new();
-    loop {
-        while let Some(record) = session.take(usage) {
-            all.push(record.as_str().to_owned());
-        }
-        let _ = asked_once(session.fill(client, usage));
-        if !session.fill(client, usage).await.unwrap() {
-            return all;
-        }
-    }
-}
-
-#[tokio::test]
-async fn tasks_share_the_records_of_a_session() {
-    let service = Service::start(2000);
-    let (options, table) = (ScanOptions::default(), TableOptions::default());
-    let session = Session::new(Resource::Contacts, options, table, 100, Hints::PLAIN);
-    let session = Arc::new(session);
-    let usage = session.records();
-    assert_eq!(service.sandbox.stats().requests, 0);
-    let readers = [(); 4].map(|()| {
-        let (client, session) = (service.client.clone(), Arc::clone(&session));
-        tokio::spawn(async move { read(&session, &client, usage).await })
-    });
-    let (mut count, mut all) = (0, BTreeSet::new());
-    for reader in readers {
-        let read = reader.await.unwrap();
-        count += read.len();
-        all.extend(read);
-    }
-    assert_eq!((count, all.len()), (2000, 2000));
-    let receipt = session.receipt();
-    assert_eq!(receipt.records, 2000);
-    assert_eq!(receipt.completeness, Completeness::Proven);
-}
-
 /// 250 contacts, and a client of them for threads without a runtime.
 fn start_blocking() -> (Service, blocking::Client) {
     let service = Service::start(250);
@@ -165,8 +126,10 @@ fn a_thread_without_a_runtime_gets_batches_too() {
 
 #[test]
 fn a_stopped_scan_stays_stopped_and_keeps_its_receipt() {
-    let (_service, client) = start_blocking();
+    let (service, client) = start_blocking();
     let mut scan = blocking_scan(&client).unwrap();
+    // Requests begin with the first wait.
+    assert_eq!(service.sandbox.stats().requests, 0);
     assert_eq!(scan.by_ref().take(30).count(), 30);
     let stop = scan.stop_handle();
     std::thread::spawn(move || stop.stop()).join().unwrap();
@@ -191,35 +154,18 @@ fn a_closed_client_refuses_calls_and_its_scans_go_on() {
     assert_eq!(scan.collect::<Result<Vec<_>>>().unwrap().len(), 250);
 }
 
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
 #[test]
 fn a_polled_scan_wakes_its_poller() {
     let (_service, client) = start_blocking();
     let scan = blocking_scan(&client).unwrap();
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let runtime = Builder::new_current_thread().build().unwrap();
     let (mut polled, mut more) = (Vec::new(), true);
     while more {
         polled.extend(std::iter::from_fn(|| scan.next_received()));
-        match scan.poll_fill(&waker) {
-            Poll::Ready(filled) => more = filled.unwrap(),
-            Poll::Pending => std::thread::park(),
-        }
+        let filled = poll_fn(|context| scan.poll_fill(context.waker()));
+        more = runtime.block_on(filled).unwrap();
     }
     let waited = blocking_scan(&client).unwrap();
     let waited: Vec<RawRecord> = waited.map(Result::unwrap).collect();
     assert_eq!((waited.len(), waited == polled), (250, true));
-}
-
-#[tokio::test]
-async fn a_blocking_call_within_a_runtime_is_refused() {
-    let (_service, client) = start_blocking();
-    let error = client.version().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
 }

@@ -1,6 +1,6 @@
 //! What is kept, and what was written, is compared with its hashes: harm that comes to it is found.
 
-use super::{PLAIN_AND_ENCODED, Service, export, place, run, run_pages, work};
+use super::{PLAIN_AND_ENCODED, Service, export, fails, place, run, run_pages, work};
 use std::fs;
 use talentdata_columns::export::Format;
 use talentdata_columns::verify::{read_receipt, verify};
@@ -53,14 +53,10 @@ async fn harm_to_work_files_never_changes_what_is_exported() {
         let (_directory, path) = place();
         let mut export = export(format, &path);
         run_pages(&export, &service.client, 14).await.unwrap_err();
-        for (name, why, way_out) in [
-            ("data", "was changed", "without resume"),
-            ("ids", "was changed", "out.part"),
-            (
-                "checkpoint",
-                "damaged, or of another version",
-                "move it away",
-            ),
+        for (name, words) in [
+            ("data", "was changed|without resume"),
+            ("ids", "was changed|out.part"),
+            ("checkpoint", "damaged, or of another version|move it away"),
         ] {
             let file = work(&path, name);
             let good = fs::read(&file).unwrap();
@@ -70,10 +66,7 @@ async fn harm_to_work_files_never_changes_what_is_exported() {
                 fs::write(&file, &harmed).unwrap();
                 // What no checkpoint vouches for is not replaced either.
                 export.resume = name != "checkpoint" || round % 2 == 0;
-                let error = run(&export, &service.client).await.unwrap_err();
-                assert_eq!(error.kind(), ErrorKind::Io, "{format} {name}: {error}");
-                let says = |words| error.message().contains(words);
-                assert!(says(why) && says(way_out), "{name}: {error}");
+                fails(run(&export, &service.client).await, ErrorKind::Io, words);
                 assert!(fs::read(&file).unwrap() == harmed, "{format} {name}");
             }
             fs::write(&file, good).unwrap();
@@ -91,11 +84,10 @@ async fn receipts_that_are_none_or_contradict_themselves_are_refused() {
     let (directory, path) = place();
     let receipt = run(&export(Format::Jsonl, &path), &service.client).await;
     let (receipt, scanned) = (receipt.unwrap(), Receipt::default());
-    let refused = verify(&path, &scanned).unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+    fails(verify(&path, &scanned), ErrorKind::InvalidArgument, "");
     let nowhere = directory.path().join("nowhere");
     for path in [nowhere.as_path(), directory.path()] {
-        assert_eq!(verify(path, &receipt).unwrap_err().kind(), ErrorKind::Io);
+        fails(verify(path, &receipt), ErrorKind::Io, "");
     }
     let file = directory.path().join("receipt.json");
     let [one, scan] = [&receipt, &scanned].map(|one| serde_json::to_string(one).unwrap());
@@ -113,13 +105,10 @@ async fn receipts_that_are_none_or_contradict_themselves_are_refused() {
         (&several, &nowhere, Some("only of out")),
     ] {
         fs::write(&file, text).unwrap();
-        match (read_receipt(&file, path), refusal) {
-            (Ok(read), None) => assert_eq!(read, receipt),
-            (Err(error), Some(says)) => {
-                assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-                assert!(error.message().contains(says), "{text}: {error}");
-            }
-            (read, _) => panic!("{text}: {read:?}"),
+        let read = read_receipt(&file, path);
+        match refusal {
+            None => assert_eq!(read.unwrap(), receipt),
+            Some(says) => fails(read, ErrorKind::InvalidArgument, says),
         }
     }
 }

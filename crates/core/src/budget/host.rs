@@ -8,11 +8,12 @@
 mod tests;
 
 use super::sharing::{self, BudgetState, Contact, Identity};
-use super::{Budget, Take, lock};
+use super::{Budget, Take};
 use crate::clock::{self, Time};
-use crate::gate::{Endpoint, GateSettings, Outcome, Pauses, PriorityClass, SharedGate, Ticket};
+use crate::gate::{Endpoint, Outcome, Pauses, PriorityClass, SharedGate, Ticket};
 use crate::host::{self, Locked, SharedFile};
-use crate::settings::{Config, OnUnreachable};
+use crate::process::lock;
+use crate::settings::{Config, OnUnreachable, REQUESTS_PER_SECOND};
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -20,7 +21,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 
 /// What the name of the file begins with. Processes of a version that writes another state have another file.
-const PREFIX: &str = "budget-9-";
+const PREFIX: &str = "budget-10-";
 /// A process that has the lock after so many tries, with such pauses, has been stopped.
 const TRIES: u32 = 1500;
 const PAUSE: Duration = Duration::from_micros(100);
@@ -46,7 +47,6 @@ struct Shared {
 /// The file that contains the gate, and what one client knows of it.
 struct Member {
     file: SharedFile,
-    settings: GateSettings,
     /// What it saw in the file last.
     seen: Vec<u8>,
     /// The gate of this client alone, while the file cannot be used, and the part of the budget that is left to it.
@@ -56,19 +56,15 @@ struct Member {
 }
 
 impl HostBudget {
-    /// The budget of one client in the file at this path.
-    pub(super) fn new(
-        path: PathBuf,
-        settings: GateSettings,
-        on_unreachable: OnUnreachable,
-    ) -> Self {
+    /// The budget of a client with these settings.
+    pub(super) fn new(config: &Config) -> Self {
         HostBudget(Arc::new(Shared {
             identity: Identity::new(),
-            share: settings.share,
-            on_unreachable,
+            share: config.share,
+            on_unreachable: config.on_unreachable,
             contact: Contact::with("host"),
             outcomes: Mutex::default(),
-            member: Mutex::new(Member::new(path, settings)),
+            member: Mutex::new(Member::new(path(config))),
         }))
     }
 }
@@ -167,10 +163,9 @@ impl Shared {
 
 impl Member {
     /// A client that has seen nothing of the file at this path, which is made when it is needed.
-    fn new(path: PathBuf, settings: GateSettings) -> Self {
+    fn new(path: PathBuf) -> Self {
         Member {
             file: SharedFile::new(path, TRIES, PAUSE),
-            settings,
             seen: Vec::new(),
             alone: None,
             pauses: Pauses::default(),
@@ -210,17 +205,17 @@ impl Member {
             // What others see, or else what this process saw last.
             let known = self.look().ok().flatten();
             let known = known.or_else(|| self.decode(&self.seen));
-            let gate = known.unwrap_or_else(|| SharedGate::new(self.settings, now));
+            let gate = known.unwrap_or_else(|| SharedGate::new(REQUESTS_PER_SECOND, true, now));
             let part = 1.0 / gate.members(now).len().max(1) as f64;
             (gate, part)
         });
         self.alone.insert(alone)
     }
 
-    /// What a gate with these settings can have written.
+    /// What a gate of ours can have written.
     fn decode(&self, content: &[u8]) -> Option<SharedGate> {
         let state: SharedGate = postcard::from_bytes(content).ok()?;
-        state.is_valid(&self.settings).then_some(state)
+        state.is_valid(REQUESTS_PER_SECOND).then_some(state)
     }
 
     /// The state in the file; where it is lost, what this process knows of it.
@@ -235,15 +230,15 @@ impl Member {
         match state {
             Some(state) if is_usable(&state) => state,
             // Others have sent, and nobody knows how much.
-            None if !locked.is_new() => SharedGate::after_loss(self.settings, now),
-            _ => SharedGate::new(self.settings, now),
+            None if !locked.is_new() => SharedGate::after_loss(REQUESTS_PER_SECOND, now),
+            _ => SharedGate::new(REQUESTS_PER_SECOND, true, now),
         }
     }
 }
 
 /// The state as it is now.
 pub(super) fn look(config: &Config) -> io::Result<BudgetState> {
-    let file = Member::new(path(config), GateSettings::default());
+    let file = Member::new(path(config));
     let now = clock::now();
     let gate = file.look()?.filter(|gate| !gate.is_over(now));
     let gate = gate.as_ref();

@@ -13,10 +13,10 @@ mod simulation;
 mod test_server;
 
 use super::sharing::{BudgetState, Contact, Identity};
-use super::{Budget, Take, lock};
+use super::{Budget, Take};
 use crate::clock::{self, Time};
-use crate::gate::{Endpoint, GateSettings, Outcome, PriorityClass, Ticket};
-use crate::process;
+use crate::gate::{Endpoint, Outcome, PriorityClass, Ticket};
+use crate::process::{self, lock};
 use crate::settings::{Config, OnUnreachable};
 use member::Member;
 use server::{Connection, Place};
@@ -40,19 +40,14 @@ struct Shared {
 
 impl RedisBudget {
     /// The budget on the server of this URL for the client of these settings.
-    pub(super) fn new(
-        url: &Url,
-        config: &Config,
-        settings: GateSettings,
-        changed: &Arc<Notify>,
-    ) -> Self {
+    pub(super) fn new(url: &Url, config: &Config, changed: &Arc<Notify>) -> Self {
         let place = Place::new(url, config);
         let shares = config.on_unreachable == OnUnreachable::Share;
         RedisBudget(Arc::new(Shared {
             contact: Contact::with(&place.shown),
             place,
             changed: Arc::clone(changed),
-            state: Mutex::new((Member::new(Identity::new(), settings, shares), None)),
+            state: Mutex::new((Member::new(Identity::new(), config.share, shares), None)),
             connection: AsyncMutex::default(),
         }))
     }

@@ -1,7 +1,7 @@
 //! The clients of one company that share a budget: what the company and each client are called, and what is reported of them.
 
-use super::lock;
 use crate::gate::{MemberStats, Requester};
+use crate::process::lock;
 use crate::settings::Config;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -21,15 +21,11 @@ const MAX_HOST: usize = 64;
 pub(crate) fn company(config: &Config, run_of_host: Option<&str>) -> String {
     let mut hash = blake3::Hasher::new();
     absorb(&mut hash, run_of_host);
-    absorb(&mut hash, service_and_client(config));
+    // The service's address and the client ID are what makes a company.
+    let client_id = config.client_id.as_deref().unwrap_or_default();
+    absorb(&mut hash, [&*config.base_url.to_string(), client_id]);
     let name = hash.finalize().to_hex();
     name.get(..DIGITS).unwrap_or_default().to_owned()
-}
-
-/// What makes a company: the service's address and the client ID.
-pub(crate) fn service_and_client(config: &Config) -> [String; 2] {
-    let client_id = config.client_id.clone().unwrap_or_default();
-    [config.base_url.to_string(), client_id]
 }
 
 /// Hashes texts so that no others give the same hash, wherever these are divided.

@@ -48,11 +48,7 @@ pub(crate) struct Outage {
 
 /// Whether a response says that the service is down. A 503 that shows an exhausted budget is about the rate limit.
 pub(crate) fn is_failure(status: u16, headers: &RateHeaders) -> bool {
-    match status {
-        500 | 502 | 504 => true,
-        503 => headers.remaining != Some(0),
-        _ => false,
-    }
+    matches!(status, 500 | 502 | 504) || status == 503 && headers.remaining != Some(0)
 }
 
 impl Outage {
@@ -77,18 +73,13 @@ impl Outage {
     /// Takes in how a request ended.
     pub(crate) fn complete(&mut self, now: Time, ticket: Ticket, outcome: &Outcome) {
         match outcome {
-            Outcome::Unsent => self.unsent(ticket),
+            Outcome::Unsent => self.probe = self.probe.filter(|probe| *probe != ticket),
             Outcome::Lost => self.lost(now, ticket),
             Outcome::Answered(status, headers) if !is_failure(*status, headers) => {
                 self.succeeded(now, ticket);
             }
             Outcome::Answered(..) | Outcome::Failed { .. } => self.failed(now, ticket),
         }
-    }
-
-    /// A request was not sent after all.
-    pub(crate) fn unsent(&mut self, ticket: Ticket) {
-        self.probe.take_if(|probe| *probe == ticket);
     }
 
     /// A request was given up. Nothing is known of the service, but it is not asked any more often for that.
@@ -177,7 +168,7 @@ mod tests {
                 probes += u32::from(now < 21_000 * MS);
                 let probe = ticket(10 + step as u64, now);
                 outage.sent(probe);
-                outage.unsent(probe);
+                outage.complete(now, probe, &Outcome::Unsent);
                 assert_eq!((outage.is_probed(now), outage.probe_at), (false, at));
                 outage.sent(probe);
                 assert!(outage.is_probed(now));

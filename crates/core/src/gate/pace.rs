@@ -78,7 +78,7 @@ pub(super) struct Pace {
     /// What others take, in requests a window.
     others: f64,
     /// Since when counts have been as high as only those of a bucket are, and whether that is proof.
-    high_since: f64,
+    high_since: Option<f64>,
     pub(super) refills: bool,
     pub(super) windows: Windows,
 }
@@ -90,7 +90,6 @@ impl Pace {
             limit: limit.max(1.0),
             span: (0.0, f64::INFINITY),
             others: 2.0 * NOTICED,
-            high_since: f64::INFINITY,
             ..Self::default()
         };
         new.slots = (new.most() - CAUTION).max(1.0);
@@ -218,12 +217,8 @@ impl Pace {
     fn seek_refill(&mut self, now: f64, remaining: f64, own: f64) {
         let is_high = self.refills || remaining + own >= ABOVE * self.limit;
         let is_high = is_high && remaining >= DRY * self.limit;
-        self.high_since = if is_high {
-            self.high_since.min(now)
-        } else {
-            f64::INFINITY
-        };
-        self.refills = self.high_since + PROOF <= now;
+        self.high_since = is_high.then(|| self.high_since.unwrap_or(now));
+        self.refills = self.high_since.is_some_and(|since| since + PROOF <= now);
     }
 
     fn estimate_others(&mut self, entry: &Entry, remaining: f64, ledger: &Ledger) {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Time;
+use super::{FORGOTTEN, Time};
 
 /// A member that is this much late has lost its turn.
 const GRACE: Duration = Duration::from_millis(5);
@@ -20,8 +20,6 @@ const SOON: Duration = Duration::from_millis(2);
 const PATIENCE: Duration = Duration::from_secs(5);
 /// A member that has not asked for this long takes no part.
 const PRESENT: Duration = Duration::from_secs(10);
-/// And is forgotten after this.
-const REMEMBERED: Duration = Duration::from_secs(60);
 
 /// Who goes before whom: in this order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -108,9 +106,9 @@ pub(super) struct Turns(pub(super) BTreeMap<u64, Member>);
 impl Turns {
     /// Notes that a member asks for its turn in this class.
     pub(super) fn ask(&mut self, now: Time, requester: &Requester<'_>, class: PriorityClass) {
-        let since = now.saturating_sub(REMEMBERED);
+        let since = now.saturating_sub(FORGOTTEN);
         self.0.retain(|_, member| member.seen >= since);
-        let member = self.member(requester.id);
+        let member = self.0.entry(requester.id).or_default();
         member.process = requester.process;
         requester.name.clone_into(&mut member.name);
         member.seen = now;
@@ -146,20 +144,16 @@ impl Turns {
 
     /// A member is notified to ask again at this time, and may not send before it is allowed to.
     pub(super) fn notified(&mut self, id: u64, allowed: Time, again: Time) {
-        if let Some(wait) = &mut self.member(id).waits {
+        if let Some(wait) = &mut self.0.entry(id).or_default().waits {
             (wait.allowed, wait.expected) = (allowed, again);
         }
     }
 
     /// It is a member's turn.
     pub(super) fn served(&mut self, now: Time, id: u64) {
-        let member = self.member(id);
+        let member = self.0.entry(id).or_default();
         (member.waits, member.last_sent) = (None, now);
         member.last_minute.send(now);
-    }
-
-    pub(super) fn member(&mut self, id: u64) -> &mut Member {
-        self.0.entry(id).or_default()
     }
 
     /// The members that take part, those that sent most first.

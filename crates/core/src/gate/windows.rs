@@ -28,13 +28,13 @@ const BARRED: f64 = 15.0;
 /// however fast it travels, and one sent before the start would, as fast, have been counted in the old one.
 pub(super) type Edge = Range<f64>;
 
-/// The newest edge, and what the edges so far have in common.
+/// The edges so far, and the alignment with them.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Windows {
     /// Between which counts the remaining ones rose last; none before they have jumped.
     pub(super) last: Option<Edge>,
-    common: Option<Edge>,
-    agreeing: u32,
+    /// What the edges so far have in common, and how many they are.
+    common: Option<(Edge, u32)>,
     pub(super) alignment: Option<Alignment>,
     barred_until: f64,
 }
@@ -66,15 +66,13 @@ impl Windows {
             && remaining + f64::from(entry.own) >= (1.0 + BEYOND) * limit;
         let is_first = has_jumped && self.last.is_none();
         if has_jumped {
-            let agreed = self.common.take().and_then(|older| agreed(&edge, &older));
-            self.agreeing = agreed
-                .as_ref()
-                .map_or(1, |_| self.agreeing.saturating_add(1));
-            let common = agreed.unwrap_or(edge.clone());
-            if self.agreeing >= AGREEING && now >= self.barred_until {
+            let older = self.common.take();
+            let agreed = older.and_then(|older| agreed(&edge, older));
+            let (common, agreeing) = agreed.unwrap_or((edge.clone(), 1));
+            if agreeing >= AGREEING && now >= self.barred_until {
                 self.alignment = Some(Alignment::new(&common, ledger.floor()));
             }
-            self.common = Some(common);
+            self.common = Some((common, agreeing));
         }
         if has_jumped || self.last.is_some() && rise >= BEYOND * limit {
             self.last = Some(edge);
@@ -88,11 +86,11 @@ impl Windows {
     }
 }
 
-/// What two edges both allow, if they are whole windows apart.
-fn agreed(newer: &Edge, older: &Edge) -> Option<Edge> {
+/// What an edge has in common with the older ones, of which there are so many, if they are whole windows apart.
+fn agreed(newer: &Edge, (older, agreeing): (Edge, u32)) -> Option<(Edge, u32)> {
     let windows = (newer.start - older.start).round();
     let both = newer.start.max(older.start + windows)..newer.end.min(older.end + windows);
-    (windows >= 1.0 && both.start <= both.end).then_some(both)
+    (windows >= 1.0 && both.start <= both.end).then(|| (both, agreeing.saturating_add(1)))
 }
 
 /// How far clocks may drift before a first request falls into the window before, whereupon the edges are found anew.
@@ -113,9 +111,6 @@ const LOW: f64 = 3.0;
 const FIRST: usize = 4;
 /// Weight of one window in the estimate of what others take.
 const WEIGHT: f64 = 0.25;
-/// What others take while it is not seen, for sure: their mean, and a fifth for its variation; but no more than this.
-const FOR_SURE: f64 = 1.2;
-const MAX_UNSEEN: f64 = 8.0;
 /// Part of a step, at that pace, for which the end of a window is kept free.
 const SPARE: f64 = 0.6;
 
@@ -209,7 +204,7 @@ impl Alignment {
             self.others
         };
         let reserve = LEFT_ALONE + f64::from(u8::from(on_trial));
-        let unseen = (FOR_SURE * unseen(others, ledger)).min(MAX_UNSEEN);
+        let unseen = unseen(others, ledger);
         let least = self.least(ledger);
         let left = least.unwrap_or(limit) - ledger.in_flight().count() as f64 - reserve - unseen;
         let ours = limit - reserve - others - self.own(ledger).count() as f64;

@@ -60,7 +60,7 @@ impl Client {
     /// `InvalidArgument` for an argument that cannot be sent; those of the connection; those of the status,
     /// such as `NotFound`; `Decode` or `Schema` for a response that is not as documented.
     pub async fn permissions(&self) -> Result<types::TokenPermissions> {
-        let arguments = arguments_of_permissions()?;
+        let arguments = Arguments::default();
         self.invoke_as(types::GET_TOKEN_PERMISSIONS, arguments).await
     }
     /// API version, overall status and status per category (`GET /v1/version`). Needs no authentication, takes no body and no parameters; can be used to check that the API is available.
@@ -69,7 +69,7 @@ impl Client {
     /// `InvalidArgument` for an argument that cannot be sent; those of the connection; those of the status,
     /// such as `NotFound`; `Decode` or `Schema` for a response that is not as documented.
     pub async fn version(&self) -> Result<types::VersionResponse> {
-        let arguments = arguments_of_version()?;
+        let arguments = Arguments::default();
         self.invoke_as(types::GET_VERSION, arguments).await
     }
     /// Whether a client version is compatible and supported (`POST /v1/version/check`). Answers one entry per requested category. Whether this call requires a token is not shown: both are legal here. The rules by which compatibility and support are decided are not shown.
@@ -81,7 +81,7 @@ impl Client {
         &self,
         body: &types::VersionCheckRequest,
     ) -> Result<types::VersionCheckResponse> {
-        let arguments = arguments_of_check_version(body)?;
+        let arguments = Arguments::default().with_body(body)?;
         self.invoke_as(types::CHECK_VERSION, arguments).await
     }
 }
@@ -92,7 +92,7 @@ impl blocking::Client {
     /// `InvalidArgument` for an argument that cannot be sent; those of the connection; those of the status,
     /// such as `NotFound`; `Decode` or `Schema` for a response that is not as documented.
     pub fn permissions(&self) -> Result<types::TokenPermissions> {
-        let arguments = arguments_of_permissions()?;
+        let arguments = Arguments::default();
         self.run(|client| async move {
             client.invoke_as(types::GET_TOKEN_PERMISSIONS, arguments).await
         })
@@ -103,7 +103,7 @@ impl blocking::Client {
     /// `InvalidArgument` for an argument that cannot be sent; those of the connection; those of the status,
     /// such as `NotFound`; `Decode` or `Schema` for a response that is not as documented.
     pub fn version(&self) -> Result<types::VersionResponse> {
-        let arguments = arguments_of_version()?;
+        let arguments = Arguments::default();
         self.run(|client| async move {
             client.invoke_as(types::GET_VERSION, arguments).await
         })
@@ -117,20 +117,11 @@ impl blocking::Client {
         &self,
         body: &types::VersionCheckRequest,
     ) -> Result<types::VersionCheckResponse> {
-        let arguments = arguments_of_check_version(body)?;
+        let arguments = Arguments::default().with_body(body)?;
         self.run(|client| async move {
             client.invoke_as(types::CHECK_VERSION, arguments).await
         })
     }
-}
-fn arguments_of_permissions() -> Result<Arguments> {
-    Ok(Arguments::default())
-}
-fn arguments_of_version() -> Result<Arguments> {
-    Ok(Arguments::default())
-}
-fn arguments_of_check_version(body: &types::VersionCheckRequest) -> Result<Arguments> {
-    Arguments::default().with_body(body)
 }
 /// Whether a request body is what the document says of it.
 pub(crate) fn check_body(operation: &types::Operation, json: &str) -> Result<()> {

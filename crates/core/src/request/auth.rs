@@ -4,7 +4,7 @@
 mod shared;
 mod token;
 
-pub(crate) use token::{Token, read_token, refusal};
+pub(crate) use token::{Issued, Token, read_token, refusal};
 
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
@@ -67,13 +67,11 @@ impl Auth {
             return known;
         }
         #[cfg(unix)]
-        let outcome = match &self.shared {
-            Some(shared) => shared.token(state.refused(), || fetch).await,
-            None => fetch.await,
-        };
-        #[cfg(not(unix))]
-        let outcome = fetch.await;
-        state.note(clock::now(), outcome)
+        if let Some(shared) = &self.shared {
+            let outcome = shared.token(state.refused(), fetch).await;
+            return state.note(clock::now(), outcome);
+        }
+        state.note(clock::now(), fetch.await)
     }
 
     /// A token was refused as soon as it was issued: nobody else is to find it, and this is what a user can do.
@@ -85,7 +83,7 @@ impl Auth {
         };
         #[cfg(unix)]
         if let Some(shared) = &self.shared {
-            shared.forget(token);
+            shared.forget(&token.issued);
             if let Some(reason) = shared.trouble() {
                 advice += &format!("; the shared token could not be used: {reason}");
             }
@@ -96,13 +94,14 @@ impl Auth {
 
 impl State {
     /// The latest token, if the service no longer takes it.
-    fn refused(&self) -> Option<&Token> {
-        self.token.as_deref().filter(|token| token.is_refused())
+    fn refused(&self) -> Option<&Issued> {
+        let token = self.token.as_ref().filter(|token| token.is_refused());
+        token.map(|token| &token.issued)
     }
 
     /// The latest token, if a request may still be sent with it.
     fn valid(&self, now: Time) -> Option<Arc<Token>> {
-        let lasts = |token: &Arc<Token>| now < token.life.expires_at && !token.is_refused();
+        let lasts = |token: &Arc<Token>| now < token.issued.expires_at && !token.is_refused();
         self.token.clone().filter(lasts)
     }
 
@@ -117,7 +116,7 @@ impl State {
         });
         if let Some(token) = self.valid(now) {
             // A renewal that has just failed is not tried again.
-            return (now < token.life.renew_at || failure.is_some()).then_some(Ok(token));
+            return (now < token.issued.renew_at || failure.is_some()).then_some(Ok(token));
         }
         // Callers that were waiting when a fetch failed share its outcome, and all do where credentials were refused.
         let (at, error) = failure?;
@@ -129,7 +128,7 @@ impl State {
         match outcome {
             Ok(mut token) => {
                 token.after_refusal = self.refused().is_some();
-                let valid_s = token.life.expires_at.saturating_sub(now).as_secs_f64();
+                let valid_s = token.issued.expires_at.saturating_sub(now).as_secs_f64();
                 tracing::debug!(valid_s, "received an access token");
                 let token = Arc::new(token);
                 self.token = Some(Arc::clone(&token));

@@ -6,15 +6,18 @@ use super::queue::Permit;
 use super::retry::Endurance;
 use super::transport::Response;
 use crate::arguments::{Arguments, Parts};
-use crate::budget::lock;
 use crate::client::Client;
 use crate::clock;
 use crate::error::{ErrorKind, Result, Scrubber};
 use crate::gate::{Endpoint, PriorityClass};
+use crate::process::lock;
 use crate::settings::Priority;
-use http::HeaderValue;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::header::{ACCEPT, CONTENT_TYPE};
+use reqwest::RequestBuilder;
 use talentdata_types::{CREATE_TOKEN, Operation, TokenRequest, TokenUse};
+
+/// What is sent and taken.
+const JSON: &str = "application/json";
 
 /// What is asked of the service.
 pub(crate) struct Call {
@@ -60,8 +63,7 @@ impl Client {
         let attempts = async {
             loop {
                 let error = match self.attempt(call, &read, &mut endurance).await {
-                    Ok(Some(value)) => return Ok(value),
-                    Ok(None) => continue,
+                    Ok(value) => return Ok(value),
                     Err(error) => error,
                 };
                 let (reason, status) = (error.kind().name(), error.status());
@@ -83,19 +85,16 @@ impl Client {
         outcome.map_err(|error| endurance.describe(error).with_operation(operation))
     }
 
-    /// Waits for the turn of the call, and sends it once, after a request for a token if it needs one. None where the token
-    /// was refused, and another one may help.
+    /// Waits for the turn of the call, and sends it once, after a request for a token if it needs one.
     async fn attempt<T>(
         &self,
         call: &mut Call,
         read: impl Fn(&Response) -> Result<T>,
         endurance: &mut Endurance<'_>,
-    ) -> Result<Option<T>> {
-        if let Some(claim) = &mut call.claim {
-            endurance.waited_for_others(claim.expect().await);
-        }
+    ) -> Result<T> {
         let asked = clock::now();
-        let lines_up = endurance.is_scan && !endurance.is_refused;
+        let was_refused = std::mem::take(&mut endurance.is_refused);
+        let lines_up = endurance.is_scan && !was_refused;
         let head = self.0.queue.head(lines_up).await;
         if lines_up {
             endurance.waited_for_others(clock::now().saturating_sub(asked));
@@ -128,19 +127,14 @@ impl Client {
         let outcome = self.send(call, token, permit, endurance, read).await;
         drop(trial);
         let mut error = match outcome {
-            Ok(value) => return Ok(Some(value)),
+            Ok(value) => return Ok(value),
             Err(error) => error,
         };
         match (error.status(), token) {
             (Some(429), _) => call.count(|counts| counts.rate_limited += 1),
             (Some(401), Some(token)) => {
                 if endurance.goes_on_refused(token.is_new()) {
-                    let operation = call.operation.id;
-                    tracing::debug!(
-                        operation,
-                        "the token was refused; retrying with a newer one"
-                    );
-                    return Ok(None);
+                    return Err(error);
                 }
                 error = error.with_message(self.0.auth.refused(token, self.0.config.token_cache));
             }
@@ -165,31 +159,29 @@ impl Client {
         let request = self.request(call, token);
         let claim = call.claim.as_mut();
         let response = self.0.transport.send(request, permit, endurance, claim);
-        let response = response.await;
-        let secret = self.0.config.client_secret.as_ref();
-        let secrets = secret.into_iter().chain(token.map(|token| &token.secret));
-        let scrubber = Scrubber::new(secrets);
-        let outcome = response.and_then(|response| {
-            let (operation, status) = (call.operation.id, response.status.as_u16());
-            let bytes = response.body.len();
-            tracing::debug!(operation, status, bytes, "received a response");
-            if let Some(token) = token {
-                token.answered(response.status);
-            }
-            let outcome = match response.error_of_status() {
-                Some(error) => Err(error),
-                None => read(&response),
-            };
-            outcome.map_err(|error| {
-                // Whatever its status, a response of the token endpoint may hold a token.
-                let shows_body = operation != CREATE_TOKEN.id;
-                let body = shows_body.then(|| scrubber.snippet(&response.body));
-                let id = response.header("x-request-id").map(str::to_owned);
-                error.with_response(status, id, body.flatten())
-            })
-        });
+        let client_secret = self.0.config.client_secret.as_ref();
+        let token_secret = token.map(|token| &token.issued.secret);
+        let scrubber = Scrubber::new(client_secret.into_iter().chain(token_secret));
         // What the library says of a connection may quote the other end.
-        outcome.map_err(|error| error.fit(&scrubber))
+        let response = response.await.map_err(|error| error.fit(&scrubber))?;
+        let (operation, status) = (call.operation.id, response.status.as_u16());
+        let bytes = response.body.len();
+        tracing::debug!(operation, status, bytes, "received a response");
+        if let Some(token) = token {
+            token.answered(response.status);
+        }
+        let outcome = match response.error_of_status() {
+            Some(error) => Err(error),
+            None => read(&response),
+        };
+        outcome.map_err(|error| {
+            // Whatever its status, a response of the token endpoint may hold a token.
+            let shows_body = operation != CREATE_TOKEN.id;
+            let body = shows_body.then(|| scrubber.snippet(&response.body));
+            let id = response.header("x-request-id").map(str::to_owned);
+            let error = error.with_response(status, id, body.flatten());
+            error.fit(&scrubber)
+        })
     }
 
     /// Asks for a token once, in the place of the call that needs it.
@@ -212,25 +204,22 @@ impl Client {
     }
 
     /// The request that a call is sent as.
-    fn request(&self, call: &Call, token: Option<&Token>) -> reqwest::Request {
+    fn request(&self, call: &Call, token: Option<&Token>) -> RequestBuilder {
         let parts = &call.parts;
         let mut url = self.0.config.base_url.at(&parts.path);
         for (name, value) in &parts.query {
             url.query_pairs_mut().append_pair(name, value);
         }
         let method = call.operation.method.as_str().parse().unwrap_or_default();
-        let mut request = reqwest::Request::new(method, url);
-        *request.body_mut() = parts.body.clone().map(Into::into);
-        let json = HeaderValue::from_static("application/json");
-        let headers = request.headers_mut();
-        headers.extend(parts.headers.clone());
-        if parts.body.is_some() {
-            headers.insert(CONTENT_TYPE, json.clone());
+        let http = &self.0.transport.http;
+        let request = http.request(method, url).header(ACCEPT, JSON);
+        let mut request = request.headers(parts.headers.clone());
+        if let Some(body) = parts.body.clone() {
+            request = request.header(CONTENT_TYPE, JSON).body(body);
         }
-        headers.insert(ACCEPT, json);
-        if let Some(token) = token {
-            headers.insert(AUTHORIZATION, token.header.clone());
+        match token {
+            Some(token) => request.bearer_auth(token.issued.secret.expose()),
+            None => request,
         }
-        request
     }
 }

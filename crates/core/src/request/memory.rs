@@ -4,8 +4,8 @@
 //! for memory as for a semaphore. The page that its scan cannot go on without does not wait, and neither does one at a
 //! time of the pages that belong to no scan: so each of them goes on in the end.
 
-use crate::budget::lock;
 use crate::clock;
+use crate::process::lock;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{Mutex as TurnMutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, watch};
@@ -52,16 +52,20 @@ impl Memory {
         }
     }
 
-    /// A claim for the page at `offset` of the scan that `metrics` belongs to; for a single page without one.
-    pub(crate) fn claim(&self, metrics: Option<Arc<ScanMetrics>>, offset: u64) -> Claim {
-        Claim {
+    /// A claim for the page at `offset` of the scan that `metrics` belongs to; for a single page without one. Waits until
+    /// the page may take what a page of this scan is likely to take.
+    pub(crate) async fn claim(&self, metrics: Option<Arc<ScanMetrics>>, offset: u64) -> Claim {
+        let likely = |metrics: &Arc<ScanMetrics>| lock(&metrics.counts).page_bytes;
+        let likely = metrics.as_ref().map_or(0, likely);
+        let mut claim = Claim {
             memory: self.clone(),
             metrics,
             offset,
             held: None,
             exceeding: None,
-            bytes: 0,
-        }
+        };
+        claim.grow(likely).await;
+        claim
     }
 }
 
@@ -74,13 +78,14 @@ pub(crate) struct Claim {
     offset: u64,
     held: Option<OwnedSemaphorePermit>,
     exceeding: Option<OwnedMutexGuard<()>>,
-    bytes: usize,
 }
 
 impl Claim {
     /// Waits until the page may take this much; for how long it has waited.
     pub(crate) async fn grow(&mut self, bytes: usize) -> Duration {
-        let Ok(more @ 1..) = u32::try_from(bytes.saturating_sub(self.bytes)) else {
+        let held = self.held.as_ref();
+        let held = held.map_or(0, OwnedSemaphorePermit::num_permits);
+        let Ok(more @ 1..) = u32::try_from(bytes.saturating_sub(held)) else {
             return Duration::ZERO;
         };
         let came = clock::now();
@@ -107,15 +112,7 @@ impl Claim {
                 exceeding = may_exceed => self.exceeding = exceeding,
             }
         }
-        self.bytes = bytes;
         clock::now().saturating_sub(came)
-    }
-
-    /// Waits until the page may take what a page of this scan is likely to take; for how long it has waited.
-    pub(crate) async fn expect(&mut self) -> Duration {
-        let metrics = self.metrics.as_ref();
-        let likely = metrics.map_or(0, |metrics| lock(&metrics.counts).page_bytes);
-        self.grow(likely).await
     }
 
     /// The page is complete, and takes this much.
@@ -127,7 +124,6 @@ impl Claim {
         if let Some(held) = &mut self.held {
             drop(held.split(held.num_permits().saturating_sub(bytes)));
         }
-        self.bytes = bytes;
     }
 }
 
@@ -150,8 +146,10 @@ mod tests {
     async fn pages_ahead_wait_and_the_one_that_is_needed_goes_on() {
         let memory = Memory::new(100);
         let metrics = Arc::new(ScanMetrics::default());
-        let claim = |offset| memory.claim(Some(Arc::clone(&metrics)), offset);
-        let mut pages: Vec<_> = (0..4).map(claim).collect();
+        let mut pages = Vec::new();
+        for offset in 0..4 {
+            pages.push(memory.claim(Some(Arc::clone(&metrics)), offset).await);
+        }
         metrics.needed.send_replace(Some(0));
         assert!(may(&mut pages[1], 50).await && may(&mut pages[2], 50).await);
         assert!(!may(&mut pages[3], 1).await && !may(&mut pages[1], 51).await);
@@ -172,9 +170,9 @@ mod tests {
     #[tokio::test]
     async fn what_is_given_back_wakes_who_waits() {
         let memory = Memory::new(100);
-        let mut first = memory.claim(None, 0);
-        let mut second = memory.claim(None, 0);
-        let mut third = memory.claim(None, 0);
+        let mut first = memory.claim(None, 0).await;
+        let mut second = memory.claim(None, 0).await;
+        let mut third = memory.claim(None, 0).await;
         first.grow(100).await;
         // Of the pages without a scan, one at a time may exceed what there is.
         assert!(may(&mut second, 10).await);
@@ -194,11 +192,12 @@ mod tests {
     async fn scans_do_not_wait_for_each_other_for_ever() {
         let memory = Memory::new(100);
         let metrics = [(); 2].map(|()| Arc::new(ScanMetrics::default()));
-        let [mut idle, mut other] = metrics.clone().map(|scan| memory.claim(Some(scan), 0));
+        let mut idle = memory.claim(Some(Arc::clone(&metrics[0])), 0).await;
+        let mut other = memory.claim(Some(Arc::clone(&metrics[1])), 0).await;
         idle.grow(100).await;
         idle.complete(100).await;
         metrics[1].needed.send_replace(Some(0));
-        let mut single = memory.claim(None, 0);
+        let mut single = memory.claim(None, 0).await;
         assert!(may(&mut other, 10).await && may(&mut single, 10).await);
     }
 }

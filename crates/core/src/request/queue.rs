@@ -1,10 +1,11 @@
 //! Lets calls through the gate one by one, in the order in which they came: the part that waits.
 
 use super::retry::Endurance;
-use crate::budget::{Budget, Take, lock};
+use crate::budget::{Budget, Take};
 use crate::clock::{self, Time};
 use crate::error::Result;
 use crate::gate::{Endpoint, Failures, Outage, Outcome, PriorityClass, Ticket, Turn};
+use crate::process::lock;
 use std::sync::{Arc, Mutex as StdMutex};
 use std::time::Duration;
 use tokio::sync::{Mutex, Notify};

@@ -36,8 +36,8 @@ pub(crate) struct Endurance<'a> {
     faults: u32,
     /// Tokens that were refused as soon as they were issued.
     new_refused: u32,
-    /// Whether the last attempt was refused, for its token or for the rate limit. The call has waited for its turn before; while
-    /// the service is down, pages line up again, so that single calls get to probe it, too.
+    /// Whether the attempt was refused, for its token or for the rate limit, until the next one begins. The call has waited
+    /// for its turn before; while the service is down, pages line up again, so that single calls get to probe it, too.
     pub(crate) is_refused: bool,
     /// Whether the error that comes next ends the call.
     pub(crate) is_over: bool,
@@ -156,10 +156,11 @@ impl<'a> Endurance<'a> {
     /// Whether the call goes on with another token after the service has refused one, `is_new` if it had never accepted it.
     /// Refusals use no attempts, unless something else has failed as well.
     pub(crate) fn goes_on_refused(&mut self, is_new: bool) -> bool {
-        self.is_refused = true;
         self.new_refused += u32::from(is_new);
         self.faults += u32::from(self.faults > 0);
-        self.new_refused < MOST_NEW_REFUSED && self.faults < self.config.max_attempts
+        self.is_refused =
+            self.new_refused < MOST_NEW_REFUSED && self.faults < self.config.max_attempts;
+        self.is_refused
     }
 
     /// Takes in a failed attempt. How long to back off before the next one, besides what the gate demands; the error when
@@ -172,6 +173,10 @@ impl<'a> Endurance<'a> {
     ) -> Result<Duration> {
         if self.is_over {
             return Err(error);
+        }
+        if self.is_refused {
+            // Another token is asked for at once.
+            return Ok(Duration::ZERO);
         }
         self.is_refused = error.kind() == ErrorKind::RateLimited;
         // What is not worth another attempt in any case is not the fault of a service that is down.
@@ -275,9 +280,16 @@ mod tests {
         assert_eq!(fails(&mut call, status(500)), None);
         // Tokens that are refused use no attempts, unless something else has failed as well.
         let mut call = attempts(false, 3);
-        assert!((0..10).all(|_| call.goes_on_refused(false)));
+        let refused = |call: &mut Endurance<'_>| {
+            let goes_on = call.goes_on_refused(false);
+            assert_eq!(fails(call, status(401)), Some(Duration::ZERO));
+            // The next attempt begins.
+            call.is_refused = false;
+            goes_on
+        };
+        assert!((0..10).all(|_| refused(&mut call)));
         assert_eq!(fails(&mut call, limited(1)), Some(Duration::ZERO));
-        assert!(call.goes_on_refused(false));
+        assert!(refused(&mut call));
         assert_eq!(fails(&mut call, limited(1)), None);
     }
 

@@ -23,7 +23,7 @@ const ROOM: usize = 16 * 1024;
 
 /// The HTTP client of one configuration.
 pub(crate) struct Transport {
-    http: reqwest::Client,
+    pub(super) http: reqwest::Client,
     attempt: Duration,
     /// The service as errors name it, with the proxy that all connections to it go through.
     host: String,
@@ -53,7 +53,7 @@ impl Transport {
     /// memory for a page.
     pub(crate) async fn send(
         &self,
-        request: reqwest::Request,
+        request: reqwest::RequestBuilder,
         mut permit: Permit,
         endurance: &mut Endurance<'_>,
         claim: Option<&mut Claim>,
@@ -61,28 +61,27 @@ impl Transport {
         let until = clock::now().saturating_add(self.attempt);
         let until = until.min(endurance.deadline);
         permit.outcome = Some(Outcome::Lost);
-        let executed = async {
-            let executed = self.http.execute(request).await;
-            if executed.as_ref().is_err_and(reqwest::Error::is_connect) {
-                permit.outcome = Some(Outcome::Unsent);
-            }
-            executed
+        let received = async {
+            let executed = async {
+                let executed = request.send().await;
+                if executed.as_ref().is_err_and(reqwest::Error::is_connect) {
+                    permit.outcome = Some(Outcome::Unsent);
+                }
+                executed
+            };
+            let mut response = self.within(until, executed).await?;
+            let status = response.status();
+            let headers = std::mem::take(response.headers_mut());
+            let limits = RateHeaders::read(&headers, SystemTime::now());
+            permit.report(clock::now(), Outcome::Answered(status.as_u16(), limits));
+            let body = self.body(response, until, endurance, claim).await?;
+            Ok(Response {
+                status,
+                headers,
+                body,
+            })
         };
-        let received = match self.within(until, executed).await {
-            Ok(mut response) => {
-                let (status, now) = (response.status(), SystemTime::now());
-                let headers = std::mem::take(response.headers_mut());
-                let limits = RateHeaders::read(&headers, now);
-                permit.report(clock::now(), Outcome::Answered(status.as_u16(), limits));
-                let body = self.body(response, until, endurance, claim).await;
-                body.map(|body| Response {
-                    status,
-                    headers,
-                    body,
-                })
-            }
-            Err(error) => Err(error),
-        };
+        let received: Result<Response> = received.await;
         // A call that has no time left has not waited long enough to know that the request failed.
         if let Err(error) = &received
             && error.kind() != ErrorKind::TooLarge
@@ -183,15 +182,19 @@ mod tests {
     use crate::settings::Builder;
     use std::net::TcpListener;
     use std::sync::{Arc, Mutex};
-    use tokio::sync::Notify;
+    use std::thread::ThreadId;
 
-    /// Takes its time, and notes what became of the requests.
-    #[derive(Default)]
-    struct Recorder(Arc<Mutex<Vec<&'static str>>>);
+    /// Notes what became of the requests.
+    struct Recorder {
+        told: Arc<Mutex<Vec<&'static str>>>,
+        /// The thread of the runtime.
+        runtime: ThreadId,
+    }
 
     impl Budget for Recorder {
         fn take(&self, now: Time, _class: PriorityClass, _endpoint: Endpoint) -> Take {
-            std::thread::sleep(Duration::from_millis(20));
+            // While the budget is asked, other tasks go on.
+            assert_ne!(std::thread::current().id(), self.runtime);
             let ticket = Ticket {
                 id: 1,
                 sent: now,
@@ -201,7 +204,7 @@ mod tests {
         }
 
         fn report(&self, _now: Time, _ticket: Ticket, outcome: Outcome) {
-            self.0.lock().unwrap().push(match outcome {
+            self.told.lock().unwrap().push(match outcome {
                 Outcome::Unsent => "unsent",
                 Outcome::Failed { sent: true } => "failed",
                 Outcome::Failed { sent: false } => "not connected",
@@ -222,31 +225,20 @@ mod tests {
         builder.idle_timeout(Duration::from_secs(2));
         builder.connect_timeout(Duration::from_secs(1));
         let config = builder.config().unwrap();
-        let recorder = Recorder::default();
-        let told = Arc::clone(&recorder.0);
-        let changed = Arc::new(Notify::new());
-        let queue = AdmissionQueue::new(Box::new(recorder), changed);
+        let told = Arc::default();
+        let recorder = Recorder {
+            told: Arc::clone(&told),
+            runtime: std::thread::current().id(),
+        };
+        let queue = AdmissionQueue::new(Box::new(recorder), Arc::default());
         let mut endurance = Endurance::new(&config, false, clock::now());
-        let mut ticks = 0;
-        let passes = queue.pass(PriorityClass::Single, Endpoint::Api, &mut endurance);
-        let ticking = async {
-            loop {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-                ticks += 1;
-            }
-        };
-        let permit = tokio::select! {
-            biased;
-            permit = passes => permit.unwrap(),
-            () = ticking => unreachable!(),
-        };
-        assert!(ticks > 0, "while the budget is asked, other tasks go on");
+        let permit = queue.pass(PriorityClass::Single, Endpoint::Api, &mut endurance);
+        let permit = permit.await.unwrap();
         endurance.deadline = clock::now() + left;
-        let request = reqwest::Request::new(http::Method::GET, base_url.parse().unwrap());
         let transport = Transport::new(&config).unwrap();
+        let request = transport.http.get(base_url);
         let sent = transport.send(request, permit, &mut endurance, None);
-        let sent = sent.await;
-        assert!(sent.is_err());
+        assert!(sent.await.is_err());
         told.lock().unwrap().clone()
     }
 

@@ -89,13 +89,9 @@ mod tests {
 
     #[test]
     fn only_what_the_spec_does_not_know_is_counted() {
-        let operation = Resource::Contacts.shape().operation;
         let shape = ListShape {
-            name: "things",
-            operation,
-            record_key: None,
-            max_limit: None,
             fields: FIELDS,
+            ..*Resource::Contacts.shape()
         };
         let mut receipt = Receipt::default();
         let records = [

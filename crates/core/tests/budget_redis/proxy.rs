@@ -1,12 +1,12 @@
-//! A way to a server that takes time, can be stalled, and can be led to another server.
+//! A way to a server that takes time, can be stalled, can be led to another server, and may begin with TLS.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::sleep;
+use tokio_rustls::TlsAcceptor;
 
 /// The way.
 #[derive(Clone)]
@@ -21,6 +21,11 @@ pub(crate) struct Proxy {
 impl Proxy {
     /// To the server at this port, which is so far away.
     pub(crate) async fn to(target: u16, one_way: Duration) -> Self {
+        Proxy::with(target, one_way, None).await
+    }
+
+    /// The same, which takes connections with TLS, where that is given.
+    pub(crate) async fn with(target: u16, one_way: Duration, tls: Option<TlsAcceptor>) -> Self {
         // Any address of this machine, so that it has names that no certificate is for.
         let listener = TcpListener::bind(("0.0.0.0", 0)).await.unwrap();
         let proxy = Proxy {
@@ -32,7 +37,16 @@ impl Proxy {
         let way = proxy.clone();
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                tokio::spawn(way.clone().lead(socket));
+                socket.set_nodelay(true).unwrap();
+                let (way, tls) = (way.clone(), tls.clone());
+                tokio::spawn(async move {
+                    let Some(tls) = tls else {
+                        return way.lead(socket).await;
+                    };
+                    if let Ok(socket) = tls.accept(socket).await {
+                        way.lead(socket).await;
+                    }
+                });
             }
         });
         proxy
@@ -48,21 +62,19 @@ impl Proxy {
         self.state.send_modify(|state| state.0 = port);
     }
 
-    /// All that was sent over it.
+    /// All that was sent over it, without TLS where it takes that.
     pub(crate) fn heard(&self) -> Vec<u8> {
         self.heard.lock().unwrap().clone()
     }
 
-    async fn lead(self, near: TcpStream) {
+    async fn lead(self, near: impl AsyncRead + AsyncWrite) {
         let mut state = self.state.subscribe();
         let target = state.borrow().0;
         let Ok(far) = TcpStream::connect(("127.0.0.1", target)).await else {
             return;
         };
-        for stream in [&near, &far] {
-            stream.set_nodelay(true).unwrap();
-        }
-        let ((from_near, to_near), (from_far, to_far)) = (near.into_split(), far.into_split());
+        far.set_nodelay(true).unwrap();
+        let ((from_near, to_near), (from_far, to_far)) = (split(near), split(far));
         tokio::select! {
             () = self.carry(from_near, to_far) => {}
             () = self.carry(from_far, to_near) => {}
@@ -71,7 +83,7 @@ impl Proxy {
     }
 
     /// Carries what comes until one of the ends is closed. On a connection, one message at a time is under way.
-    async fn carry(&self, mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
+    async fn carry(&self, mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin) {
         let mut state = self.state.subscribe();
         let mut bytes = [0; 4096];
         while let Ok(length @ 1..) = from.read(&mut bytes).await {
@@ -79,7 +91,7 @@ impl Proxy {
             self.heard.lock().unwrap().extend(bytes);
             sleep(self.one_way).await;
             let _ = state.wait_for(|(_, stalled)| !stalled).await;
-            if to.write_all(bytes).await.is_err() {
+            if to.write_all(bytes).await.is_err() || to.flush().await.is_err() {
                 return;
             }
         }

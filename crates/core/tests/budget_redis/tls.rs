@@ -9,7 +9,6 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
 const PASSWORD: &str = "CANARY-of-the-server";
@@ -21,8 +20,8 @@ fn file(name: &str) -> PathBuf {
     directory.join("tests/budget_redis/tls").join(name)
 }
 
-/// Takes TLS connections, and leads what comes over them to this port. The port that it takes them on.
-async fn terminator(target: u16) -> u16 {
+/// What takes TLS connections with the certificate of the server.
+fn acceptor() -> TlsAcceptor {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let versions =
         ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
@@ -30,22 +29,7 @@ async fn terminator(target: u16) -> u16 {
     let key = PrivateKeyDer::from_pem_file(file("server.key")).unwrap();
     let config = versions.unwrap().with_no_client_auth();
     let config = config.with_single_cert(vec![certificate], key).unwrap();
-    let acceptor = TlsAcceptor::from(Arc::new(config));
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-    let port = listener.local_addr().unwrap().port();
-    tokio::spawn(async move {
-        while let Ok((socket, _)) = listener.accept().await {
-            let acceptor = acceptor.clone();
-            tokio::spawn(async move {
-                let Ok(mut near) = acceptor.accept(socket).await else {
-                    return;
-                };
-                let mut far = TcpStream::connect(("127.0.0.1", target)).await.unwrap();
-                let _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;
-            });
-        }
-    });
-    port
+    TlsAcceptor::from(Arc::new(config))
 }
 
 fn holds_password(heard: &[u8]) -> bool {
@@ -70,8 +54,8 @@ async fn the_password_is_sent_once_the_certificate_is_trusted() {
             continue;
         }
         // What is heard on the network, and behind TLS, of one page for a process that trusts the certificates in the file.
-        let behind = Proxy::to(server.port, Duration::ZERO).await;
-        let before = Proxy::to(terminator(behind.port).await, Duration::ZERO).await;
+        let behind = Proxy::with(server.port, Duration::ZERO, Some(acceptor())).await;
+        let before = Proxy::to(behind.port, Duration::ZERO).await;
         let budget = format!("rediss://:{PASSWORD}@{host}:{}", before.port);
         let mut member = company.command(&budget, 0);
         member

@@ -155,22 +155,22 @@ async fn a_single_call_does_not_queue_behind_a_scan_that_waits() {
 async fn a_scan_keeps_its_time_limit_under_the_rate_limit() {
     const WAIT: &str =
         "x-ratelimit-limit: 40;w=1\r\nx-ratelimit-remaining: 0\r\nx-ratelimit-reset: 30\r\n";
+    // There is time for one such wait, and for each response as long as the half of it.
     let limited = stub::serve(stub::api(|_| {
-        (429, "x-ratelimit-reset: 0.2\r\n", String::new())
+        (429, "x-ratelimit-reset: 11\r\n", String::new())
     }));
     // The wait comes with the token.
     let slow = stub::serve(|request, socket| {
         assert!(request.asks_for_a_token());
         stub::reply(socket, 200, WAIT, stub::token("any-token", 3600.0));
     });
-    for (base_url, says) in [(limited, ""), (slow, "timeout is 1 s")] {
+    for (base_url, attempts, says) in [(limited, 2, ""), (slow, 0, "timeout is 20 s")] {
         let mut settings = stub::settings(&base_url);
-        settings.timeout(Duration::from_secs(1)).max_attempts(20);
+        settings.timeout(Duration::from_secs(20)).max_attempts(20);
         let client = settings.build().unwrap();
-        let began = Instant::now();
         let error = stub::count(&client).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::RateLimited);
+        assert_eq!(error.kind(), ErrorKind::RateLimited, "{error}");
         assert!(error.message().contains(says), "{error}");
-        assert!(began.elapsed() < Duration::from_secs(10), "{error}");
+        assert_eq!(error.attempts(), attempts, "{error}");
     }
 }

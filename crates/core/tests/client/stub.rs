@@ -133,14 +133,25 @@ pub(crate) const PERMISSIONS: &str = r#"{"roles":[],"permissions":[]}"#;
 
 /// A page of a list of `total` contacts.
 pub(crate) fn contacts(request: &Request, total: u64) -> String {
-    let offset = request.number("offset").unwrap_or(0);
-    let limit = request.number("limit").unwrap_or(20);
     let record = |id| format!(r#"{{"id":"{id}","firstName":"A","lastName":"B","email":"c@d.e"}}"#);
+    page(request, "contacts", total, 100, record)
+}
+
+/// A page, of `max` records at most, of a list of `total`.
+pub(crate) fn page(
+    request: &Request,
+    list: &str,
+    total: u64,
+    max: u64,
+    record: impl Fn(u64) -> String,
+) -> String {
+    let offset = request.number("offset").unwrap_or(0);
+    let limit = request.number("limit").unwrap_or(20).min(max);
     let records: Vec<String> = (offset..total.min(offset + limit)).map(record).collect();
     let count = records.len() as u64;
     let more = offset + count < total;
     format!(
-        r#"{{"success":true,"contacts":[{}],"pagination":{{"total":{total},"limit":{count},"offset":{offset},"hasMore":{more}}}}}"#,
+        r#"{{"success":true,"{list}":[{}],"pagination":{{"total":{total},"limit":{count},"offset":{offset},"hasMore":{more}}}}}"#,
         records.join(",")
     )
 }

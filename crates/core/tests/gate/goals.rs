@@ -11,14 +11,12 @@ use crate::simulation::{Findings, LIMIT, Others, Plan, Quirk, Scenario, mean, se
 const SEEDS: u64 = 6;
 /// What each may get less, or more, than its fair share.
 const UNFAIR: f64 = 0.03;
-/// Where a test sets no bound on refusals, or one of its own.
-const ANY_PART: f64 = 1.0;
 
-/// The round trip in milliseconds, and the goals of one and of many from 10 s to 40 s, as shares of the limit. Like all goals
-/// by policy, they are in the order of `Policy::ALL`.
+/// The round trip in milliseconds, and the goals of one and of many from 10 s to 40 s, of one as well from 20 s to 60 s, as
+/// shares of the limit. Like all goals by policy, they are in the order of `Policy::ALL`.
 const SETTLED: [(u64, [f64; 7]); 2] = [
-    (20, [0.97, 0.94, 0.94, 0.9, 0.995, 0.995, 0.995]),
-    (100, [0.96, 0.88, 0.88, 0.84, 0.99, 0.99, 0.99]),
+    (20, [0.97, 0.95, 0.94, 0.91, 0.995, 0.995, 0.995]),
+    (100, [0.96, 0.89, 0.89, 0.86, 0.995, 0.995, 0.995]),
 ];
 
 /// The policies with their goals, near.
@@ -81,14 +79,16 @@ fn goals_cold() {
 }
 
 /// The table that mechanisms are weighed by: five policies, one process and four, near and far, alone and beside others that
-/// spend ten requests a second. Nobody may be refused more than now and then, and nobody be left with less than this.
+/// spend ten requests a second. Alone, nobody near is refused; beside others, fewer than one request in a thousand. Nobody may
+/// be left with less than this.
 #[test]
 fn goals_of_the_first_minute() {
-    for (others, round_trip, goals) in [
-        (Others::None, 20, [96.8, 95.0, 94.8, 91.0, 99.3]),
-        (Others::None, 100, [96.4, 90.0, 89.5, 86.0, 99.0]),
-        (Others::Steady(10.0), 20, [69.0, 70.0, 65.0, 57.5, 75.5]),
-        (Others::Steady(10.0), 100, [70.0, 69.5, 62.0, 53.5, 75.5]),
+    let steady = Others::Steady(10.0);
+    for (others, round_trip, max_refused, goals) in [
+        (Others::None, 20, 0.0, [96.8, 95.0, 94.8, 91.0, 99.3]),
+        (Others::None, 100, 0.0001, [96.4, 90.0, 89.5, 86.0, 99.0]),
+        (steady, 20, 0.0008, [69.0, 70.0, 65.0, 57.5, 75.5]),
+        (steady, 100, 0.0008, [70.0, 69.5, 62.0, 53.5, 75.5]),
     ] {
         for (policy, goal) in Policy::ALL.into_iter().zip(goals) {
             for processes in [1, 4] {
@@ -97,24 +97,8 @@ fn goals_of_the_first_minute() {
                 let runs = scenario.runs(12);
                 let row = format!("{others:?}, {round_trip} ms, {processes} processes, {policy}");
                 let share = share(&runs, 0, 60);
-                reach(&row, &runs, share, goal / 100.0, ANY_PART);
+                reach(&row, &runs, share, goal / 100.0, max_refused);
             }
-        }
-    }
-}
-
-#[test]
-fn goals_settled_alone() {
-    for (round_trip, goals) in [
-        (20, [0.97, 0.95, 0.94, 0.91, 0.995, 0.995]),
-        (100, [0.96, 0.89, 0.89, 0.86, 0.995, 0.995]),
-    ] {
-        for (policy, goal) in Policy::ALL.into_iter().zip(goals) {
-            let mut scenario = Scenario::new(policy, round_trip, 1);
-            scenario.until = secs(60);
-            let runs = scenario.runs(SEEDS);
-            let row = format!("from 20 s to 60 s, {policy}, {round_trip} ms");
-            reach(&row, &runs, share(&runs, 20, 60), goal, 0.0);
         }
     }
 }
@@ -130,14 +114,20 @@ fn goals_of_one_member_and_of_many() {
     ] {
         for (round_trip, goals) in SETTLED.into_iter().take(round_trips) {
             for (policy, goal) in Policy::ALL.into_iter().zip(goals) {
-                let runs = Scenario::new(policy, round_trip, members).runs(SEEDS);
+                let mut scenario = Scenario::new(policy, round_trip, members);
+                scenario.until = secs(if members == 1 { 60 } else { 40 });
+                let runs = scenario.runs(SEEDS);
                 let row = format!("{members} members, {policy}, {round_trip} ms");
-                reach(&row, &runs, share(&runs, 10, 40), goal, ANY_PART);
+                // To many, a far server whose windows open with a request may refuse one of some ten thousand.
+                let is_far = (policy, round_trip) == (Policy::FirstRequestWindow, 100);
+                let max_refused = if is_far && members > 1 { 0.00015 } else { 0.0 };
+                reach(&row, &runs, share(&runs, 10, 40), goal, max_refused);
                 be_fair(&row, &runs, members, (10, 40), unfair);
                 ask_seldom(&row, &runs, max_asks);
-                // A far server whose windows open with a request may refuse one in ten thousand.
-                let max = u64::from((policy, round_trip) == (Policy::FirstRequestWindow, 100));
-                assert!(runs.iter().all(|run| run.refused <= max), "{row}");
+                if members == 1 {
+                    let row = format!("from 20 s to 60 s, {row}");
+                    reach(&row, &runs, share(&runs, 20, 60), goal, 0.0);
+                }
                 if (members, round_trip) == (10, 20) {
                     let (row, goal) = (format!("first 10 s, {row}"), goal - 0.06);
                     reach(&row, &runs, share(&runs, 0, 10), goal, 0.0);
@@ -214,7 +204,7 @@ fn goals_where_no_counts_are_shown() {
         scenario.others_during.1 = secs(8);
         let row = format!("once others are gone, {quirk:?}");
         let runs = scenario.runs(SEEDS);
-        reach(&row, &runs, share(&runs, 40, 60), 0.9, ANY_PART);
+        reach(&row, &runs, share(&runs, 40, 60), 0.9, 0.0025);
     }
 }
 
@@ -227,7 +217,7 @@ fn a_part_of_the_limit_is_kept_to_and_the_rest_is_used() {
         }
         let runs = scenario.runs(2);
         let row = format!("with small shares, {policy}");
-        reach(&row, &runs, share(&runs, 10, 40), goal, ANY_PART);
+        reach(&row, &runs, share(&runs, 10, 40), goal, 0.0);
         let expected = [3.6..=4.0, 3.6..=4.0, 0.85..=1.0, 11.0..=20.0];
         for (member, expected) in expected.into_iter().enumerate() {
             let rate = mean(&runs, |run| run.rate_of(member, 10, 40));
@@ -356,42 +346,36 @@ fn single_calls_do_not_starve_scans_for_ever() {
     }
 }
 
+/// One that was stopped continues with responses that are ten seconds old; what they ask for binds all from then on.
 #[test]
-fn one_of_ten_is_killed_every_five_seconds() {
-    for (policy, goal) in settled() {
-        let mut scenario = Scenario::new(policy, 20, 10);
-        scenario.killed_every = Some(secs(5));
-        let runs = scenario.runs(2);
-        let (row, goal) = (format!("one killed every 5 s, {policy}"), goal - 0.01);
-        reach(&row, &runs, share(&runs, 10, 40), goal, 0.0);
-    }
-}
-
-/// It continues with responses that are ten seconds old; what they ask for binds all from then on.
-#[test]
-fn one_of_ten_is_stopped_for_ten_seconds() {
-    for (policy, goal) in settled() {
-        let mut scenario = Scenario::new(policy, 20, 10);
-        scenario.stopped = Some((9, secs(15), secs(25)));
-        let runs = scenario.runs(2);
-        let row = format!("one stopped for 10 s, {policy}");
-        reach(&row, &runs, share(&runs, 10, 40), goal, 0.0);
-        be_fair(&row, &runs, 9, (10, 40), UNFAIR);
-        ask_seldom(&row, &runs, 6.0);
-        let after = mean(&runs, |run| run.rate_of(9, 26, 40));
-        assert!(after > 3.3, "{policy}: {after} a second when it goes on");
-    }
-}
-
-#[test]
-fn members_that_end_leave_what_they_had_to_the_others() {
-    for (policy, goal) in settled() {
-        let mut scenario = Scenario::new(policy, 20, 10);
-        for plan in &mut scenario.members[1..] {
-            plan.during.1 = secs(20);
+fn ten_members_use_the_budget_when_some_are_killed_or_stopped_or_end() {
+    let never = Duration::MAX;
+    for (what, from, end, killed_every, stopped) in [
+        ("one killed every 5 s", 10, never, Some(secs(5)), None),
+        (
+            "one stopped",
+            10,
+            never,
+            None,
+            Some((9, secs(15), secs(25))),
+        ),
+        ("nine have ended", 21, secs(20), None, None),
+    ] {
+        for (policy, goal) in settled() {
+            let mut scenario = Scenario::new(policy, 20, 10);
+            (scenario.killed_every, scenario.stopped) = (killed_every, stopped);
+            for plan in &mut scenario.members[1..] {
+                plan.during.1 = end;
+            }
+            let runs = scenario.runs(2);
+            let row = format!("{what}, {policy}");
+            reach(&row, &runs, share(&runs, from, 40), goal, 0.0);
+            if stopped.is_some() {
+                be_fair(&row, &runs, 9, (10, 40), UNFAIR);
+                ask_seldom(&row, &runs, 6.0);
+                let after = mean(&runs, |run| run.rate_of(9, 26, 40));
+                assert!(after > 3.3, "{row}: {after} a second when it goes on");
+            }
         }
-        let (row, goal) = (format!("nine have ended, {policy}"), goal - 0.02);
-        let runs = scenario.runs(2);
-        reach(&row, &runs, share(&runs, 21, 40), goal, ANY_PART);
     }
 }

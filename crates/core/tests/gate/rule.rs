@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use talentdata_core::gate::{
-    Endpoint, GateSettings, Outcome, PriorityClass, RateHeaders, Requester, SharedGate, Ticket,
-    Turn,
+    Endpoint, Outcome, PriorityClass, RateHeaders, Requester, SharedGate, Ticket, Turn,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -44,13 +43,11 @@ impl Client {
     const ID: u64 = 1;
 
     fn new() -> Self {
-        Self::with(|_| ())
+        Self::with(40, true)
     }
 
-    fn with(change: impl FnOnce(&mut GateSettings)) -> Self {
-        let mut settings = GateSettings::default();
-        change(&mut settings);
-        let gate = SharedGate::new(settings, Duration::ZERO);
+    fn with(limit: u32, paced: bool) -> Self {
+        let gate = SharedGate::new(limit, paced, Duration::ZERO);
         let (now, share) = (SECOND, 1.0);
         Self { gate, now, share }
     }
@@ -218,6 +215,10 @@ fn four_requests_probe_and_a_loss_makes_room() {
     assert_eq!(tickets.len(), 4);
     client.complete(tickets[0], &Outcome::Lost);
     assert!(client.may_send());
+    // A member that has left does not come back by the outcome of a request.
+    client.gate.leave(client.now, Client::ID);
+    client.complete(tickets[1], &Outcome::Lost);
+    assert_eq!(client.gate.members(client.now), []);
 }
 
 #[test]
@@ -253,7 +254,7 @@ fn a_request_without_a_connection_gives_its_turn_back() {
 
 #[test]
 fn without_pacing_only_the_rule_is_kept() {
-    let mut client = Client::with(|settings| settings.paced = false);
+    let mut client = Client::with(40, false);
     let tickets: Vec<_> = (0..1000).map(|_| client.send()).collect();
     assert_eq!(client.now, SECOND);
     for ticket in tickets {
@@ -319,7 +320,7 @@ fn a_member_that_asks_after_a_silence_has_lost_nothing() {
 
 #[test]
 fn where_no_counts_are_shown_the_pace_stays_below_the_limit() {
-    let mut client = Client::with(|settings| settings.limit = 3);
+    let mut client = Client::with(3, true);
     while client.now < 60 * SECOND {
         let ticket = client.send();
         client.now += 20 * MS;
@@ -337,7 +338,7 @@ proptest! {
         share in prop::num::f64::ANY,
         steps in prop::collection::vec((0..5_u8, 0..100_u32, 0..50_u64, 0..5_000_u32), 1..300),
     ) {
-        let mut client = Client::with(|settings| settings.limit = limit);
+        let mut client = Client::with(limit, true);
         client.share = share;
         let (mut sent, mut open) = (Vec::new(), Vec::new());
         for (step, wait, remaining, reset) in steps {

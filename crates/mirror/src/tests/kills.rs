@@ -32,7 +32,7 @@ fn child() {
         false
     };
     staging.connection.progress_handler(20, Some(kill)).unwrap();
-    let receipt = receipt(second().len(), Proof::Counted);
+    let receipt = receipt(second().len(), COUNTED);
     staging.commit(receipt, SystemTime::now()).unwrap();
 }
 
@@ -61,7 +61,7 @@ fn a_killed_sync_leaves_the_one_before_or_this_one() {
             committed += usize::from(!first);
             assert!(trial.mirror().verify().unwrap().matches);
             // The next sync needs no repair.
-            let next = trial.sync(&second(), Proof::Counted);
+            let next = trial.sync(&second(), COUNTED);
             assert_eq!(next.generation, if first { 2 } else { 3 });
             assert_eq!(trial.current(), second());
             rounds += 1;

@@ -52,7 +52,7 @@ fn one_sync_writes_at_a_time_and_what_a_failed_one_has_begun_is_gone_again() {
     assert!(refused(&trial.path).contains("another sync is writing"));
     claim.abandon();
     assert!(!trial.path.exists());
-    trial.sync(&contacts(0..3), Proof::Counted);
+    trial.sync(&contacts(0..3), COUNTED);
     Claim::acquire(&trial.path).unwrap().abandon();
     assert_eq!(trial.current().len(), 3);
     // What somebody has planted under the name of the lock is neither followed nor waited for.
@@ -99,7 +99,7 @@ fn a_file_that_another_program_holds_or_a_full_disk_leaves_the_mirror_as_it_was(
         let mut staging = Staging::begin(&claim, &trial.sync, &config("c")).unwrap();
         staging.take(&[], &records(&contacts(100..900))).unwrap();
         staging.connection.execute_batch(prepare).unwrap();
-        let failed = staging.commit(receipt(800, Proof::None), SystemTime::now());
+        let failed = staging.commit(receipt(800, None), SystemTime::now());
         at(&trial.path)(failed.err().unwrap()).message().to_owned()
     };
     let other = rusqlite::Connection::open(&trial.path).unwrap();
@@ -136,7 +136,7 @@ fn without_shared_memory_a_sync_is_refused_with_the_way_out() {
     let trial = Trial::of(0..30);
     let shared = trial.path.with_extension("db-shm");
     fs::create_dir(&shared).unwrap();
-    let failed = trial.sync_late(&[], &contacts(0..40), Proof::Counted);
+    let failed = trial.sync_late(&[], &contacts(0..40), COUNTED);
     let message = failed.err().unwrap().message().to_owned();
     assert!(message.contains("shared memory"), "{message}");
     fs::remove_dir(&shared).unwrap();
@@ -153,7 +153,7 @@ fn limited_child() {
     };
     let mut trial = Trial::new();
     trial.path = path.into();
-    let failed = trial.sync_late(&[], &contacts(0..5_000), Proof::None);
+    let failed = trial.sync_late(&[], &contacts(0..5_000), None);
     println!("<{}>", failed.err().unwrap().message());
 }
 
@@ -178,6 +178,6 @@ fn a_file_that_may_not_grow_leaves_the_mirror_as_it_was() {
         assert_eq!(trial.current(), contacts(0..300));
         assert!(trial.mirror().verify().unwrap().matches);
     }
-    let next = trial.sync(&contacts(0..5_000), Proof::Counted);
+    let next = trial.sync(&contacts(0..5_000), COUNTED);
     assert_eq!(next.generation, 2);
 }

@@ -10,14 +10,14 @@ fn each_change_is_reported_once_and_each_sync_can_be_read_again() {
     second[3] = contact(3, 1);
     second.insert(2, contact(77, 0));
     let changes = "insert c-77, update c-3, delete c-5";
-    assert_eq!(trial.step(&second, Proof::Counted), changes);
-    assert_eq!(trial.step(&second, Proof::Counted), "");
+    assert_eq!(trial.step(&second, COUNTED), changes);
+    assert_eq!(trial.step(&second, COUNTED), "");
     // A record that is there again after its delete is new.
     second.push(contact(5, 0));
-    assert_eq!(trial.step(&second, Proof::Counted), "insert c-5");
+    assert_eq!(trial.step(&second, COUNTED), "insert c-5");
     // Another spelling is a new version and no update.
     second[1] = "{\"score\":0.0, \"firstName\":\"\\u00410\",\"id\":\"c-1\"}".into();
-    assert_eq!(trial.step(&second, Proof::Counted), "");
+    assert_eq!(trial.step(&second, COUNTED), "");
     assert_eq!(trial.current(), second);
     assert_eq!(trial.as_of(1), contacts(0..20));
     assert_eq!(trial.changes(1).len(), 4);
@@ -35,7 +35,7 @@ fn a_list_in_another_order_reports_nothing_and_is_given_back_in_its_order() {
             _ => random.shuffle(&mut order),
         }
         let list = contacts(order.iter().copied());
-        assert_eq!(trial.step(&list, Proof::Counted), "");
+        assert_eq!(trial.step(&list, COUNTED), "");
     }
     assert!(trial.mirror().verify().unwrap().matches);
 }
@@ -44,14 +44,14 @@ fn a_list_in_another_order_reports_nothing_and_is_given_back_in_its_order() {
 fn a_joined_scan_deletes_what_a_second_one_in_a_row_lacks_too() {
     let trial = Trial::of(0..20);
     let fewer = contacts((0..20).filter(|id| ![4, 9].contains(id)));
-    let missing = trial.step(&fewer, Proof::Joined);
+    let missing = trial.step(&fewer, JOINED);
     assert_eq!(missing, "missing c-4, missing c-9");
     // They stay where they were; the sync itself has not seen them.
     assert_eq!(trial.current(), contacts(0..20));
     // One of them only had moved; another version of it is there.
     let mut moved = fewer;
     moved.push(contact(9, 1));
-    let changes = trial.step(&moved, Proof::Joined);
+    let changes = trial.step(&moved, JOINED);
     assert_eq!(changes, "reappeared c-9, delete c-4");
     assert_eq!(trial.current(), moved);
 }
@@ -60,11 +60,11 @@ fn a_joined_scan_deletes_what_a_second_one_in_a_row_lacks_too() {
 fn doubts_between_two_proofs_break_the_row_and_delete_nothing() {
     let trial = Trial::of(0..20);
     for (proof, changes) in [
-        (Proof::None, "missing c-19"),
-        (Proof::Joined, ""),
-        (Proof::None, ""),
-        (Proof::Joined, ""),
-        (Proof::Joined, "delete c-19"),
+        (None, "missing c-19"),
+        (JOINED, ""),
+        (None, ""),
+        (JOINED, ""),
+        (JOINED, "delete c-19"),
     ] {
         assert_eq!(trial.step(&contacts(0..19), proof), changes);
     }
@@ -73,15 +73,15 @@ fn doubts_between_two_proofs_break_the_row_and_delete_nothing() {
     let doubts = [false, true, false, true, false, false];
     assert!(lacking.eq(doubts));
     // One that counts deletes at once what was missing.
-    trial.step(&contacts(0..18), Proof::None);
-    assert_eq!(trial.step(&contacts(0..18), Proof::Counted), "delete c-18");
+    trial.step(&contacts(0..18), None);
+    assert_eq!(trial.step(&contacts(0..18), COUNTED), "delete c-18");
 }
 
 #[test]
 fn an_emptied_list_is_not_believed_until_the_caller_accepts_it() {
     let mut trial = Trial::of(0..3000);
     for _ in 0..3 {
-        let receipt = trial.sync(&[], Proof::Counted);
+        let receipt = trial.sync(&[], COUNTED);
         assert_eq!((receipt.changes.delete, receipt.missing), (0, 3000));
         let refused = receipt.require_proven().unwrap_err();
         assert_eq!(refused.kind().exit_code(), 31);
@@ -91,11 +91,11 @@ fn an_emptied_list_is_not_believed_until_the_caller_accepts_it() {
     }
     assert_eq!(trial.current().len(), 3000);
     // It was but a moment.
-    let back = trial.sync(&contacts(0..3000), Proof::Counted);
+    let back = trial.sync(&contacts(0..3000), COUNTED);
     assert_eq!((back.changes.reappeared, back.missing), (3000, 0));
     for (max, deletes) in [("20%", 0), ("2999", 0), ("100%", 3000)] {
         trial.sync.max_deletes = max.parse().unwrap();
-        let receipt = trial.sync(&[], Proof::Counted);
+        let receipt = trial.sync(&[], COUNTED);
         assert_eq!(receipt.changes.delete, deletes);
         assert_eq!(receipt.withheld.is_some(), deletes == 0);
     }
@@ -105,12 +105,12 @@ fn an_emptied_list_is_not_believed_until_the_caller_accepts_it() {
 #[test]
 fn a_half_loaded_list_withholds_deletes_even_if_confirmed() {
     let trial = Trial::of(0..100);
-    trial.sync(&contacts(0..70), Proof::Joined);
-    let receipt = trial.sync(&contacts(0..70), Proof::Joined);
+    trial.sync(&contacts(0..70), JOINED);
+    let receipt = trial.sync(&contacts(0..70), JOINED);
     let withheld = receipt.withheld.unwrap();
     assert_eq!((withheld.deletes, withheld.records), (30, 100));
     // Twenty of a hundred are believed.
-    let receipt = trial.sync(&contacts(0..80), Proof::Counted);
+    let receipt = trial.sync(&contacts(0..80), COUNTED);
     let counts = receipt.changes;
     assert_eq!((counts.delete, counts.reappeared), (20, 10));
 }
@@ -120,7 +120,7 @@ fn what_came_during_the_scan_is_not_missing_and_the_next_one_delivers_it() {
     let trial = Trial::of(0..20);
     let without = |id| contacts((0..20).filter(|one| *one != id));
     let sync = |late: &[String], texts: &[String]| {
-        let receipt = trial.sync_late(late, texts, Proof::Joined).unwrap();
+        let receipt = trial.sync_late(late, texts, JOINED).unwrap();
         trial.reported(&receipt)
     };
     let late = [contact(3, 1), contact(90, 0), contact(90, 0)];
@@ -147,14 +147,14 @@ fn two_records_with_one_id_leave_a_doubt() {
     let trial = Trial::of(0..20);
     let mut twice = contacts(0..18);
     twice.push("{\"id\":\"c-1\",\"other\":true}".into());
-    let receipt = trial.sync(&twice, Proof::Counted);
+    let receipt = trial.sync(&twice, COUNTED);
     assert_eq!(receipt.scan.completeness, Completeness::NotProven);
     assert_eq!((receipt.changes.delete, receipt.missing), (0, 2));
     // 6 and "6" are one record.
     let trial = Trial::new();
     let six = || "{\"id\":6}".to_owned();
-    trial.sync(&[six(), "{\"id\":\"6\"}".into()], Proof::Counted);
-    assert_eq!(trial.step(&[six()], Proof::Counted), "");
+    trial.sync(&[six(), "{\"id\":\"6\"}".into()], COUNTED);
+    assert_eq!(trial.step(&[six()], COUNTED), "");
     assert_eq!(trial.current(), [six()]);
 }
 
@@ -167,7 +167,7 @@ fn records_without_an_id_have_inserts_and_deletes() {
         (["a", "b", "c"], 1, 1),
         (["b", "b", "c"], 1, 1),
     ] {
-        let counts = trial.sync(&of(names), Proof::Counted).changes;
+        let counts = trial.sync(&of(names), COUNTED).changes;
         assert_eq!((counts.insert, counts.delete), (inserted, deleted));
         assert_eq!((counts.update, trial.current()), (0, of(names).to_vec()));
     }
@@ -179,10 +179,12 @@ fn what_is_older_goes_and_asking_for_it_is_an_error() {
     let day = |day: u64| Duration::from_secs(1_700_000_000 + day * 86_400);
     for number in 0..11 {
         trial.ended = Some(SystemTime::UNIX_EPOCH + day(number));
-        trial.sync.keep = (number == 10).then(|| Duration::from_secs(3 * 86_400));
+        // An age before all times, and one before those that can be written down, remove nothing.
+        let days = [u64::MAX / 86_400, 300_000_000_000, 3][number.saturating_sub(8) as usize];
+        trial.sync.keep = Some(Duration::from_secs(days * 86_400));
         let mut texts = contacts(0..20);
         texts[4] = contact(4, number % 10);
-        trial.sync(&texts, Proof::Counted);
+        trial.sync(&texts, COUNTED);
     }
     let (mirror, list) = (trial.mirror(), CONTACTS);
     // Sync 8 ended on day 7.
@@ -210,10 +212,10 @@ fn new_fields_become_columns_of_the_views() {
     let trial = Trial::new();
     let mut first = contacts(0..1_200);
     first.push("{\"id\":\"c-late\",\"late\":5}".into());
-    trial.sync(&first, Proof::Counted);
+    trial.sync(&first, COUNTED);
     let mut wider = first;
     wider[1] = "{\"id\":\"c-1\",\"nick's name\":\"x\",\"tags\":[1,2],\"Id\":9}".into();
-    trial.sync(&wider, Proof::Counted);
+    trial.sync(&wider, COUNTED);
     let column = "SELECT _key || \"nick's name\" || tags FROM contacts WHERE tags IS NOT NULL";
     assert_eq!(trial.ask::<String>(column), "c-1x[1,2]");
     let changes = "SELECT group_concat(_op || id, ' ') FROM contacts_changes WHERE _generation = 2";
@@ -233,7 +235,7 @@ fn new_fields_become_columns_of_the_views() {
 fn a_list_that_is_forgotten_leaves_no_trace() {
     let trial = Trial::new();
     let canary = "{\"id\":\"c-1\",\"email\":\"canary@example.com\"}";
-    trial.sync(&[canary.into()], Proof::Counted);
+    trial.sync(&[canary.into()], COUNTED);
     let has_canary = || {
         let bytes = std::fs::read(&trial.path).unwrap();
         bytes.windows(6).any(|window| window == b"canary")
@@ -248,7 +250,7 @@ fn a_list_that_is_forgotten_leaves_no_trace() {
         "{error}"
     );
     assert!(crate::forget(&trial.path, Resource::Pools).is_err());
-    assert_eq!(trial.sync(&contacts(0..2), Proof::Counted).generation, 1);
+    assert_eq!(trial.sync(&contacts(0..2), COUNTED).generation, 1);
 }
 
 #[test]

@@ -12,7 +12,6 @@ struct List {
 }
 
 /// What a scan shows.
-#[derive(Default)]
 struct Scan {
     late: Vec<String>,
     delivered: Vec<String>,
@@ -50,13 +49,14 @@ impl List {
     fn scan(&mut self) -> Scan {
         let before: HashMap<u64, u64> = self.records.iter().copied().collect();
         let mut scan = Scan {
+            late: Vec::new(),
             delivered: self.texts(),
-            ..Scan::default()
+            proof: COUNTED,
         };
         match self.random.u32(..10) {
             0..5 => {}
             5..8 => {
-                scan.proof = Proof::Joined;
+                scan.proof = JOINED;
                 scan.delivered.clear();
                 for _ in 0..self.random.usize(1..4) {
                     self.change();
@@ -81,7 +81,7 @@ impl List {
                 }
             }
             _ => {
-                scan.proof = Proof::None;
+                scan.proof = None;
                 let kept = self.random.f64();
                 scan.delivered.retain(|_| self.random.f64() < kept);
             }
@@ -136,11 +136,11 @@ fn run(seed: u64, syncs: u64) -> (usize, usize) {
         }
         // What is gone is deleted at once by a scan that counted, else by the second proven one.
         let scans = |key: &String, lacked: &HashMap<String, u32>| match scan.proof {
-            Proof::None => 0,
+            None => 0,
             _ => lacked.get(key).copied().unwrap_or(0) + 1,
         };
         for key in known.iter().filter(|key| !shown.contains(*key)) {
-            let is_early = scan.proof != Proof::Counted && scans(key, &lacked) < 2;
+            let is_early = scan.proof != COUNTED && scans(key, &lacked) < 2;
             assert!(
                 is_early || receipt.withheld.is_some(),
                 "seed {seed}, sync {number}: {key} is still there"

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::list::lists;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 fn record(list: &str, seed: u64, number: u64) -> String {
     let mut out = Vec::new();
@@ -69,23 +69,19 @@ fn records_hold_what_breaks_careless_clients() {
 
 #[test]
 fn what_refers_to_other_lists_is_found_there() {
-    for (list, member, other, label) in [
-        ("vacancies", "requiredSkills", "ja_skills", "name"),
-        ("ja_roles", "skills", "ja_skills", "name"),
-        ("ja_roles", "department", "ja_departments", "name"),
-        ("ja_departments", "parent", "ja_departments", "name"),
-        ("vacancies", "roleId", "ja_roles", ""),
-        ("ja_tasks", "roleId", "ja_roles", ""),
-        ("ja_departments", "headRoleId", "ja_roles", ""),
-        ("ja_tasks", "precededBy", "ja_tasks", ""),
-        ("taxonomy_skills", "broader", "taxonomy_skills", ""),
+    for (list, member, other, named) in [
+        ("vacancies", "requiredSkills", "ja_skills", true),
+        ("ja_roles", "skills", "ja_skills", true),
+        ("ja_roles", "department", "ja_departments", true),
+        ("ja_departments", "parent", "ja_departments", true),
+        ("vacancies", "roleId", "ja_roles", false),
+        ("ja_tasks", "roleId", "ja_roles", false),
+        ("ja_departments", "headRoleId", "ja_roles", false),
+        ("ja_tasks", "precededBy", "ja_tasks", false),
+        ("taxonomy_skills", "broader", "taxonomy_skills", false),
     ] {
-        let named = |record: &Value| format!("{} {}", record["id"], record["name"]);
-        let key = |record: &Value| match label {
-            "" => record["id"].to_string(),
-            _ => named(record),
-        };
-        let known: HashSet<String> = parsed(other).iter().map(key).collect();
+        let known = parsed(other).into_iter();
+        let known: HashMap<_, _> = known.map(|one| (one["id"].to_string(), one)).collect();
         let mut count = 0;
         for record in parsed(list) {
             let referring = match &record[member] {
@@ -94,11 +90,11 @@ fn what_refers_to_other_lists_is_found_there() {
                 one => std::slice::from_ref(one),
             };
             count += referring.len();
-            let key = |one: &Value| match label {
-                "" => one.to_string(),
-                _ => named(one),
-            };
-            let found = referring.iter().all(|one| known.contains(&key(one)));
+            let found = referring.iter().all(|one| {
+                let id = if named { &one["id"] } else { one };
+                let found = known.get(&id.to_string());
+                found.is_some_and(|it| !named || it["name"] == one["name"])
+            });
             assert!(found, "{list} {member}");
         }
         assert!(count > 40, "{list} {member}");

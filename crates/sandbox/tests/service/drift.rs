@@ -26,36 +26,6 @@ fn ids(page: &Value) -> Vec<String> {
     records.map(|record| record["id"].to_string()).collect()
 }
 
-fn reported(service: &Service, what: &str) -> Vec<String> {
-    let report = service.get("/__drift?list=contacts");
-    let ids = report[what].as_array().unwrap().iter();
-    ids.map(Value::to_string).collect()
-}
-
-#[test]
-fn a_list_changes_between_its_requests_and_reports_how() {
-    let drift = "every=2,inserts=20,deletes=15,seed=3";
-    let service = with(1000, |options| options.drift = Some(drift.parse().unwrap()));
-    let before = ids(&page(&service, 10_000, 0));
-    // Other lists keep their own count.
-    service.get("/v1/pools");
-    page(&service, 10, 500);
-    let body = page(&service, 10_000, 0);
-    let after = ids(&body);
-    assert!(body["pagination"]["total"] == 1005 && after.len() == 1005);
-    let [stayed, came, went] = ["stayed", "came", "went"].map(|what| reported(&service, what));
-    assert_eq!((came.len(), went.len()), (20, 15));
-    let kept = |ids: &[String]| -> Vec<String> {
-        let kept = ids.iter().filter(|id| stayed.contains(id));
-        kept.cloned().collect()
-    };
-    assert_eq!(kept(&before), stayed, "in their order before");
-    assert_eq!(kept(&after), stayed, "and after");
-    let after: BTreeSet<&String> = after.iter().collect();
-    let new = came.iter().filter(|id| !went.contains(id));
-    assert_eq!(after, stayed.iter().chain(new).collect());
-}
-
 #[test]
 fn a_still_list_can_be_changed_at_once() {
     let order = Order::Updated;
@@ -65,9 +35,6 @@ fn a_still_list_can_be_changed_at_once() {
     assert_eq!(change(r#"{"delete_first": 3}"#), 200);
     assert_eq!(change(r#"{"update": 1}"#), 200);
     let after = ids(&page(&service, 100, 0));
-    assert_eq!(reported(&service, "stayed"), after);
-    assert_eq!(reported(&service, "went"), &before[..3]);
-    assert_eq!(reported(&service, "moved"), &after[26..]);
     let kept = before[3..].iter().filter(|id| **id != after[26]);
     assert!(kept.eq(&after[..26]), "in their order before");
     service.change("contacts", Change::Shuffle).unwrap();
@@ -77,7 +44,6 @@ fn a_still_list_can_be_changed_at_once() {
         (contacts, r#"{"rename": 1}"#),
         (contacts, r#"{"insert": 18446744073709551615}"#),
         ("POST /__drift?list=x", r#""shuffle""#),
-        ("GET /__drift?list=x", ""),
         ("GET /__changes?list=x", ""),
         ("GET /__changes?list=pools&skip=a", ""),
     ] {
@@ -108,23 +74,37 @@ fn replayed(before: &Value, changes: &[Value]) -> BTreeMap<String, Value> {
 }
 
 #[test]
-fn the_log_leads_from_the_list_before_to_the_list_after() {
+fn a_list_changes_between_its_requests_and_the_log_leads_from_before_to_after() {
     for order in Order::ALL {
-        let drift = "every=1,inserts=3,deletes=2,updates=5,times=40,seed=8";
+        let drift = "every=2,inserts=3,deletes=2,updates=5,seed=8";
         let service = with(300, |options| {
             options.order = order;
             options.drift = Some(drift.parse().unwrap());
         });
         let before = page(&service, 10_000, 0);
-        for offset in 0..50 {
+        for offset in 0..79 {
             page(&service, 10, offset);
+            // Other lists keep their own count.
+            service.get("/v1/pools");
         }
-        let after = replayed(&page(&service, 10_000, 0), &[]);
+        let after = page(&service, 10_000, 0);
+        assert_eq!(after["pagination"]["total"], 340);
         let asked = |skip: usize| service.get(&format!("/__changes?list=contacts&skip={skip}"));
         let (all, last) = (asked(0), asked(399));
         let changes = all["changes"].as_array().unwrap();
         assert_eq!((changes.len(), &all["next"]), (400, &json!(400)), "{order}");
-        assert_eq!(replayed(&before, changes), after, "{order}");
+        let replay = replayed(&before, changes);
+        assert_eq!(replay, replayed(&after, &[]), "{order}");
+        if order == Order::Stable {
+            let [inserted, deleted] = ["insert", "delete"].map(|op| -> BTreeSet<String> {
+                let of = changes.iter().filter(|change| change["op"] == op);
+                of.map(|change| change["key"].to_string()).collect()
+            });
+            let (mut before, mut after) = (ids(&before), ids(&after));
+            before.retain(|id| !deleted.contains(id));
+            after.retain(|id| !inserted.contains(id));
+            assert_eq!(before, after, "the others keep their order");
+        }
         assert_eq!(last["changes"][0], changes[399]);
         let mut times = changes.iter().map(|one| one["at"].as_str().unwrap());
         assert!(times.clone().is_sorted());

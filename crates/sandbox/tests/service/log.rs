@@ -1,9 +1,8 @@
 //! The log of requests and counts, and who may use the endpoints of a test.
 
-use crate::{Reply, Service, faulty, hear, limited, request, table, text_of};
+use crate::{Reply, Service, faulty, hear, request, table, text_of};
 use serde_json::{Value, json};
 use std::io::Write as _;
-use std::time::Duration;
 
 fn requests(service: &Service) -> Vec<Value> {
     let body = service.get("/__requests");
@@ -58,32 +57,6 @@ fn no_secret_is_logged_wherever_it_stands() {
     assert!(!text.contains(secret) && !text.contains("real"), "{logged}");
     assert_eq!(logged[3]["query"], "limit=5&access_token=[redacted]");
     assert_eq!(logged[4]["headers"]["authorization"], "Bearer [redacted]");
-}
-
-#[test]
-fn the_endpoints_of_a_test_are_outside_of_limit_and_counts() {
-    let service = limited(|options| {
-        options.faults = true;
-        options.limit = 1;
-        options.window = Duration::from_secs(u64::MAX);
-    });
-    for _ in 0..3 {
-        service.set_rules(&json!([]));
-        assert!(requests(&service).is_empty());
-    }
-    assert_eq!(service.stats().requests, 0);
-    assert_eq!(service.version().status, 200);
-    assert_eq!(service.version().status, 429);
-    assert_eq!(service.ask("POST /v1/oauth/token", "").status, 429);
-    let status = service.ask("GET /__faults", "").status;
-    assert_eq!(status, 429, "no such endpoint");
-    let expected = json!({
-        "requests": 4,
-        "token_posts": 1,
-        "limited": 3,
-        "requests_by_path": {"/v1/version": 2, "/v1/oauth/token": 1, "other": 1},
-    });
-    assert_eq!(service.get("/__stats"), expected);
 }
 
 #[test]

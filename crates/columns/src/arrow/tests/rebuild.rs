@@ -8,7 +8,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
 use arrow_schema::{DataType, Field, FieldRef, TimeUnit};
-use chrono::{DateTime, FixedOffset, NaiveDate};
+use chrono::{FixedOffset, NaiveDateTime};
 use serde_json::value::RawValue;
 use talentdata_core::RawRecord;
 use talentdata_core::json::{self, decoded};
@@ -133,16 +133,16 @@ pub(crate) fn value(field: &Field, array: &ArrayRef, at: usize) -> String {
         DataType::Float64 => spelt_number(&native::<Float64Type>(array, at).to_string()),
         DataType::Boolean => array.as_boolean().value(at).to_string(),
         DataType::Date32 => {
-            let date = NaiveDate::from_epoch_days(native::<Date32Type>(array, at));
+            let date = array.as_primitive::<Date32Type>().value_as_date(at);
             spelt(&date.unwrap().to_string())
         }
         DataType::Timestamp(TimeUnit::Microsecond, _) => {
-            let micros = native::<TimestampMicrosecondType>(array, at);
-            spelt(&date_time(field, i128::from(micros) * 1000))
+            let instants = array.as_primitive::<TimestampMicrosecondType>();
+            spelt(&date_time(field, instants.value_as_datetime(at).unwrap()))
         }
         DataType::Timestamp(TimeUnit::Nanosecond, _) => {
-            let nanos = native::<TimestampNanosecondType>(array, at);
-            spelt(&date_time(field, nanos.into()))
+            let instants = array.as_primitive::<TimestampNanosecondType>();
+            spelt(&date_time(field, instants.value_as_datetime(at).unwrap()))
         }
         DataType::List(item) => {
             let items = array.as_list::<i32>().value(at);
@@ -170,16 +170,13 @@ pub(crate) fn value(field: &Field, array: &ArrayRef, at: usize) -> String {
     }
 }
 
-fn date_time(field: &Field, nanos: i128) -> String {
+fn date_time(field: &Field, utc: NaiveDateTime) -> String {
     let [offset, digits] =
         ["offset", "fraction"].map(|key| metadata(field, &format!("talentdata:{key}")).unwrap());
     let digits: usize = digits.parse().unwrap();
-    let ahead = offset.parse::<FixedOffset>();
-    let ahead = ahead.map_or(0, |ahead| ahead.local_minus_utc());
-    let second = i64::try_from(nanos.div_euclid(1_000_000_000)).unwrap() + i64::from(ahead);
-    let local = DateTime::from_timestamp(second, 0).unwrap();
-    let fraction = &format!("{:09}", nanos.rem_euclid(1_000_000_000))[..digits];
+    let ahead = offset.parse().unwrap_or(FixedOffset::east_opt(0).unwrap());
+    let local = (utc + ahead).format("%Y-%m-%dT%H:%M:%S");
+    let fraction = &utc.format("%9f").to_string()[..digits];
     let point = if digits > 0 { "." } else { "" };
-    let local = local.format("%Y-%m-%dT%H:%M:%S");
     format!("{local}{point}{fraction}{offset}")
 }

@@ -6,12 +6,15 @@ use crate::budget::Take;
 use crate::budget::sharing::Identity;
 use crate::clock::Time;
 use crate::gate::{
-    Endpoint, Failures, GateSettings, LastMinute, MemberStats, Outage, Outcome, Pauses,
-    PriorityClass, RateHeaders, Rules, Ticket, Turn, WINDOW, is_failure,
+    Endpoint, Failures, LastMinute, MemberStats, Outage, Outcome, Pauses, PriorityClass,
+    RateHeaders, Rules, Ticket, Turn, WINDOW, is_failure,
 };
+use crate::settings::REQUESTS_PER_SECOND;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+/// The limit, as rates are written.
+const LIMIT: f64 = REQUESTS_PER_SECOND as f64;
 /// A moment that has passed by this much is not used any more;
 const LATE: Duration = Duration::from_millis(25);
 /// where this happens again and again, by up to this much,
@@ -51,7 +54,8 @@ struct Unreachable {
 #[derive(Debug, Default)]
 pub(super) struct Member {
     identity: Identity,
-    settings: GateSettings,
+    /// The part of the limit that it may use, above 0 and at most 1.
+    share: f64,
     /// Whether it goes on while the server cannot be reached.
     shares: bool,
     seen: Seen,
@@ -88,13 +92,13 @@ pub(super) struct Member {
 
 impl Member {
     /// A member that has asked nothing yet.
-    pub(super) fn new(identity: Identity, settings: GateSettings, shares: bool) -> Self {
+    pub(super) fn new(identity: Identity, share: f64, shares: bool) -> Self {
         Member {
-            settings,
+            share,
             shares,
             late: LATE,
             members: 1,
-            rate: f64::from(settings.limit),
+            rate: LIMIT,
             random: fastrand::Rng::with_seed(identity.id),
             identity,
             ..Member::default()
@@ -170,8 +174,8 @@ impl Member {
 
     /// When the share of the limit that the settings allow lets the next request go.
     fn own_share_from(&self) -> Time {
-        let part = f64::from(self.settings.limit) * self.settings.share;
-        match self.settings.share < 1.0 && !self.last_sent.is_zero() {
+        let part = LIMIT * self.share;
+        match self.share < 1.0 && !self.last_sent.is_zero() {
             true => self.last_sent + WINDOW.div_f64(part),
             false => Time::ZERO,
         }
@@ -186,7 +190,7 @@ impl Member {
             Outcome::Answered(status, headers) => (*status, headers),
         };
         let Some(number) = sent else { return };
-        let limit = self.settings.limit;
+        let limit = REQUESTS_PER_SECOND;
         let (is_common, must_wait) = self.rules.response(now, ticket, status, headers, limit);
         let until = self.rules.until(Endpoint::Api);
         self.pauses.note(now, status, headers, until);
@@ -282,6 +286,7 @@ impl Member {
                 (1 + per_trip as u32).min(MAX_MOMENTS)
             }
         };
+        let believes = self.pauses.believed.saturating_sub(now).max(WINDOW);
         let knows = !self.granted.is_zero() && now < self.granted + KNOWN;
         let mut seen = std::mem::take(&mut self.seen);
         seen.ok = seen.ok.map(|at| now.as_secs_f64() - at);
@@ -293,13 +298,13 @@ impl Member {
         self.asked_class = class;
         Ask {
             member: format!("{:016x}", self.identity.id),
-            limit: f64::from(self.settings.limit),
+            limit: LIMIT,
             class: class as u8 + 1,
             moments,
             lead: (self.round_trip / 2 + TIMERS).as_secs_f64(),
             leaving: false,
             known: knows.then_some(f64::from(self.members) / self.rate),
-            believes: self.pauses.believed(now).max(WINDOW).as_secs_f64(),
+            believes: believes.as_secs_f64(),
             random: self.random.f64(),
             about: MemberStats {
                 waiting: waits.then(|| self.class.name().to_owned()),
@@ -353,7 +358,7 @@ impl Member {
     /// No reply has come, and none will, for this reason.
     pub(super) fn unanswered(&mut self, now: Time, reason: &str) {
         self.question = None;
-        let own = self.settings.share * f64::from(self.settings.limit);
+        let own = self.share * LIMIT;
         let rate = (self.rate / f64::from(self.members)).min(own);
         let interval = Duration::from_secs_f64(1.0 / rate.max(0.01));
         let first = (self.last_sent + interval).max(now);

@@ -11,14 +11,13 @@
 #[cfg(test)]
 mod tests;
 
-use super::Token;
-use super::token::Life;
-use crate::budget::{lock, sharing};
+use super::{Issued, Token};
+use crate::budget::sharing;
 use crate::clock;
 use crate::error::Result;
 use crate::host::{self, Locked, SharedFile};
+use crate::process::lock;
 use crate::settings::{Config, TokenCache};
-use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -36,53 +35,44 @@ const AHEAD: Duration = Duration::from_secs(1);
 const TRIES: u32 = 250;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What authenticates the content.
-type Key = [u8; blake3::KEY_LEN];
-
 /// The token that the processes share.
 pub(super) struct SharedToken {
     file: SharedFile,
-    key: Key,
+    /// What authenticates the content.
+    key: [u8; blake3::KEY_LEN],
     /// Why the file cannot be used; it is logged once.
     trouble: Mutex<Option<String>>,
-}
-
-/// A token as it is stored.
-#[derive(Serialize, Deserialize)]
-struct Stored {
-    secret: Secret,
-    life: Life,
 }
 
 impl SharedToken {
     /// The token that the client of these settings shares; none where they do not ask for it.
     pub(super) fn of(config: &Config) -> Option<Self> {
-        let secret = config.client_secret.as_ref()?;
-        if config.token_cache != TokenCache::Host || config.client_id.is_none() {
+        if config.token_cache != TokenCache::Host {
             return None;
         }
-        let run_of_host = host::run_of_host();
-        let [base_url, client_id] = sharing::service_and_client(config);
-        let key = key([&run_of_host, &base_url, &client_id, secret.expose()]);
-        let name = sharing::company(config, Some(&run_of_host));
-        let path = host::path(&format!("{PREFIX}{name}"));
-        Some(SharedToken::at(path, key))
+        let (_, secret) = config.require_credentials().ok()?;
+        let company = sharing::company(config, Some(&host::run_of_host()));
+        let path = host::path(&format!("{PREFIX}{company}"));
+        Some(SharedToken::at(path, &company, secret))
     }
 
-    fn at(path: PathBuf, key: Key) -> Self {
+    /// The token in this file of those clients of the company that know the secret.
+    fn at(path: PathBuf, company: &str, secret: &Secret) -> Self {
+        let mut key = blake3::Hasher::new_derive_key(PURPOSE);
+        sharing::absorb(&mut key, [company, secret.expose()]);
         SharedToken {
             file: SharedFile::new(path, TRIES, PAUSE),
-            key,
+            key: *key.finalize().as_bytes(),
             trouble: Mutex::default(),
         }
     }
 
     /// The token that the processes share, or the one that `fetch` obtains for all; `rejected` is one that the service no
     /// longer takes.
-    pub(super) async fn token<F: Future<Output = Result<Token>>>(
+    pub(super) async fn token(
         &self,
-        rejected: Option<&Token>,
-        fetch: impl FnOnce() -> F,
+        rejected: Option<&Issued>,
+        fetch: impl Future<Output = Result<Token>>,
     ) -> Result<Token> {
         if let Some(token) = self.find(rejected) {
             return Ok(token);
@@ -91,7 +81,7 @@ impl SharedToken {
             Ok(locked) => locked,
             Err(error) => {
                 self.tell(&error);
-                return fetch().await;
+                return fetch.await;
             }
         };
         // The process that had the lock before has perhaps just stored one.
@@ -100,15 +90,15 @@ impl SharedToken {
         }
         rejected.inspect(|refused| self.forget(refused));
         let begun = clock::now();
-        let token = fetch().await?;
+        let token = fetch.await?;
         // Another process has passed this one over, and has renewed the token meanwhile.
         if !locked.is_current()
             && let Some(newer) = self.find(rejected)
-            && newer.life.issued_at >= begun
+            && newer.issued.issued_at >= begun
         {
             return Ok(newer);
         }
-        match self.store(&mut locked, &token.secret, token.life) {
+        match self.store(&mut locked, &token.issued) {
             Ok(()) => *lock(&self.trouble) = None,
             Err(error) => self.tell(&error),
         }
@@ -116,7 +106,7 @@ impl SharedToken {
     }
 
     /// Takes a token that was refused out of the file.
-    pub(super) fn forget(&self, refused: &Token) {
+    pub(super) fn forget(&self, refused: &Issued) {
         self.file.remove(|content| {
             let stored = self.decode(content);
             stored.is_some_and(|stored| stored.secret == refused.secret)
@@ -135,22 +125,22 @@ impl SharedToken {
     }
 
     /// The token in the file, if it need not be renewed yet and is newer than the one that was refused.
-    fn find(&self, rejected: Option<&Token>) -> Option<Token> {
+    fn find(&self, rejected: Option<&Issued>) -> Option<Token> {
         let content = self.file.look().ok().flatten()?;
-        let Stored { secret, life } = self.decode(&content)?;
+        let found = self.decode(&content)?;
         let now = clock::now();
-        let is_newer = |old: &Token| secret != old.secret && life.issued_at > old.life.issued_at;
-        let is_fresh = life.issued_at <= now + AHEAD && now < life.renew_at;
+        let is_newer = |old: &Issued| found.secret != old.secret && found.issued_at > old.issued_at;
+        let is_fresh = found.issued_at <= now + AHEAD && now < found.renew_at;
         if !is_fresh || !rejected.is_none_or(is_newer) {
             return None;
         }
-        let mut token = Token::new(secret, life)?;
+        let mut token = Token::new(found)?;
         token.from_another = true;
         Some(token)
     }
 
     /// What the content says; none where it is damaged, or of other credentials.
-    fn decode(&self, content: &[u8]) -> Option<Stored> {
+    fn decode(&self, content: &[u8]) -> Option<Issued> {
         let (code, content) = content.split_first_chunk::<{ blake3::OUT_LEN }>()?;
         // Hashes are compared in constant time.
         let is_ours = blake3::keyed_hash(&self.key, content) == *code;
@@ -158,10 +148,9 @@ impl SharedToken {
     }
 
     /// Writes a token into the file; none of an older one is left there.
-    fn store(&self, locked: &mut Locked, secret: &Secret, life: Life) -> io::Result<()> {
-        let secret = secret.clone();
+    fn store(&self, locked: &mut Locked, issued: &Issued) -> io::Result<()> {
         // No error of it quotes the token.
-        let content = postcard::to_stdvec(&Stored { secret, life }).map_err(io::Error::other)?;
+        let content = postcard::to_stdvec(issued).map_err(io::Error::other)?;
         let code = blake3::keyed_hash(&self.key, &content);
         self.file.sweep();
         locked.discard();
@@ -173,11 +162,4 @@ impl SharedToken {
             tracing::warn!("the token cache of this host cannot be used: {error}");
         }
     }
-}
-
-/// The key of the clients that know all of these texts.
-fn key(texts: [&str; 4]) -> Key {
-    let mut hash = blake3::Hasher::new_derive_key(PURPOSE);
-    sharing::absorb(&mut hash, texts);
-    *hash.finalize().as_bytes()
 }

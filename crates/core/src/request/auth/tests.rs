@@ -1,6 +1,5 @@
 //! Tokens: how answers are read, and what a failed renewal means.
 
-use super::token::Life;
 use super::*;
 use crate::request::transport::Response;
 use http::StatusCode;
@@ -8,12 +7,13 @@ use talentdata_types::Secret;
 
 /// A token in the last part of its life, which is renewed.
 fn old_token() -> Token {
-    let life = Life {
+    let issued = Issued {
+        secret: Secret::new("old"),
         issued_at: Time::ZERO,
         renew_at: Time::ZERO,
         expires_at: clock::now() + Duration::from_secs(60),
     };
-    Token::new(Secret::new("old"), life).unwrap()
+    Token::new(issued).unwrap()
 }
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -48,7 +48,7 @@ async fn a_token_outlives_a_renewal_that_failed_for_all_who_ask() {
     // The one that tries to renew, one that waited for it, and one that comes after.
     for asked in [asked, asked, clock::now() + Duration::from_millis(1)] {
         let token = auth.token(asked, down()).await.unwrap();
-        assert_eq!(token.secret.expose(), "old");
+        assert_eq!(token.issued.secret.expose(), "old");
     }
     let state = auth.state.lock().await;
     // Then it is tried again, and has to be once the token has expired.
@@ -81,7 +81,8 @@ fn lifetimes_are_read_leniently_and_bounded() {
     ] {
         let body = format!(r#"{{"access_token":"any-token","expires_in":{expires}}}"#);
         let token = read_token(&Response::of_json(body), Time::ZERO).unwrap();
-        assert_eq!(token.life.expires_at.as_secs_f64(), seconds, "{expires}");
-        assert!(token.life.renew_at < token.life.expires_at, "{expires}");
+        let issued = token.issued;
+        assert_eq!(issued.expires_at.as_secs_f64(), seconds, "{expires}");
+        assert!(issued.renew_at < issued.expires_at, "{expires}");
     }
 }

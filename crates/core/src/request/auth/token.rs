@@ -4,7 +4,7 @@ use crate::clock::Time;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::from_json;
 use crate::request::transport::Response;
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,20 +14,19 @@ use talentdata_types::Secret;
 /// A token in use.
 #[derive(Debug)]
 pub(crate) struct Token {
-    pub(crate) secret: Secret,
-    pub(crate) header: HeaderValue,
-    pub(super) life: Life,
+    pub(crate) issued: Issued,
     /// Whether another client obtained it.
-    pub(crate) from_another: bool,
+    pub(super) from_another: bool,
     /// Whether it was fetched because the service had refused another.
     pub(super) after_refusal: bool,
     accepted: AtomicBool,
     refused: AtomicBool,
 }
 
-/// The times in the life of a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Life {
+/// A token as the service issued it.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Issued {
+    pub(crate) secret: Secret,
     pub(super) issued_at: Time,
     pub(super) renew_at: Time,
     pub(super) expires_at: Time,
@@ -35,17 +34,13 @@ pub(super) struct Life {
 
 impl Token {
     /// A token that nobody has used yet; none where it is too long or cannot be sent in a header.
-    pub(super) fn new(secret: Secret, life: Life) -> Option<Self> {
-        let text = secret.expose();
+    pub(super) fn new(issued: Issued) -> Option<Self> {
+        let text = issued.secret.expose();
         if text.len() > LONGEST_TOKEN || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return None;
         }
-        let mut header = HeaderValue::from_str(&format!("Bearer {}", secret.expose())).ok()?;
-        header.set_sensitive(true);
         Some(Token {
-            secret,
-            header,
-            life,
+            issued,
             from_another: false,
             after_refusal: false,
             accepted: AtomicBool::new(false),
@@ -138,13 +133,14 @@ pub(crate) fn read_token(response: &Response, now: Time) -> Result<Token> {
     let seconds = seconds.unwrap_or(USUAL_LIFETIME);
     let lifetime = Duration::from_secs_f64(seconds.clamp(LIFETIMES.0, LIFETIMES.1));
     let margin = MARGIN.min(lifetime / 10);
-    let life = Life {
+    let issued = Issued {
+        secret: Secret::new(fields.access_token),
         issued_at: now,
         renew_at: now + (lifetime - margin),
         expires_at: now + lifetime,
     };
     let message = "access_token is longer than 16 KiB or holds other than visible ASCII";
-    Token::new(Secret::new(fields.access_token), life).ok_or_else(|| wrong(message))
+    Token::new(issued).ok_or_else(|| wrong(message))
 }
 
 /// The token response, read leniently where services are known to differ.

@@ -25,6 +25,13 @@ impl Span {
             Span::Between(min, max) => random.u64(min..=max),
         }
     }
+
+    fn contains(self, number: u64) -> bool {
+        match self {
+            Span::One(only) => only == number,
+            Span::Between(min, max) => (min..=max).contains(&number),
+        }
+    }
 }
 
 /// A kind of service.
@@ -35,6 +42,8 @@ pub(super) struct Kind {
     changes: Vec<Change>,
     between_runs: Vec<Change>,
     answers: Answers,
+    /// Records that are in the list, and that some answers lack all the same.
+    lacks: Vec<Lack>,
     identities: Identities,
     /// Whether a record that has moved is not owed, because it gives itself away by nothing.
     excuses_moves: bool,
@@ -102,6 +111,14 @@ enum Answers {
         has_more: Option<bool>,
         is_empty: bool,
     },
+}
+
+/// These requests are answered from a copy that lacks these records, which are numbered from 0 and requests from 1.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Lack {
+    records: Span,
+    requests: Span,
 }
 
 /// What tells records from others.
@@ -264,6 +281,11 @@ impl<'a> Service<'a> {
     /// The list as this answer shows it.
     fn shown(&mut self, limit: usize) -> Vec<u64> {
         let mut shown = self.records.clone();
+        for lack in &self.kind.lacks {
+            if lack.requests.contains(self.requests) {
+                shown.retain(|record| !lack.records.contains(*record));
+            }
+        }
         let length = shown.len();
         match self.kind.answers {
             Answers::Ties(run) => {

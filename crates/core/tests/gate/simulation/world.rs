@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use http::HeaderMap;
-use talentdata_core::gate::{Endpoint, GateSettings, Outcome, RateHeaders, Requester, SharedGate};
-use talentdata_core::gate::{Ticket, Turn};
+use talentdata_core::gate::{Endpoint, Outcome, RateHeaders, Requester, SharedGate, Ticket, Turn};
 use talentdata_sandbox::limit::Decision;
 
 use super::network::Network;
@@ -31,19 +30,7 @@ const SUCCESSION: Duration = Duration::from_secs(1);
 /// Unanswered requests before the first response, and ever.
 const MAX_IN_FLIGHT: (usize, usize) = (4, 128);
 
-/// Of a member, or of a request by its number.
-enum Event {
-    Begin(usize),
-    Leave(usize),
-    Call(usize),
-    Wake(usize, u64),
-    Arrive(u64),
-    Answer(u64, Decision),
-    Receive(u64, Decision, HeaderMap),
-    GiveUp(u64),
-    Kill,
-    Other,
-}
+type Event = Box<dyn FnOnce(&mut World)>;
 
 /// How it is with a member; what it wants is in the scenario.
 #[derive(Default)]
@@ -60,11 +47,6 @@ struct Member {
     named: Duration,
 }
 
-struct Request {
-    member: usize,
-    ticket: Ticket,
-}
-
 pub(crate) struct World {
     scenario: Scenario,
     network: Network,
@@ -75,11 +57,11 @@ pub(crate) struct World {
     now: Duration,
     /// The latest time that the gate was given.
     latest: Duration,
-    /// By their time, and in the order in which they were caused.
-    events: BTreeMap<(Duration, u64), Event>,
+    /// By their time, and in the order in which they were caused; with the one, if any, without whom they do not happen.
+    events: BTreeMap<(Duration, u64), (Option<usize>, Event)>,
     sequence: u64,
     /// Those whose end is not reported yet.
-    requests: BTreeMap<u64, Request>,
+    requests: BTreeMap<u64, (usize, Ticket)>,
     /// Member and number of those that the gate expects a response to: a member that was killed has them for a while.
     in_flight: Vec<(usize, u64)>,
     answered: bool,
@@ -94,7 +76,7 @@ impl World {
         Self {
             network: Network::new(scenario.clone()),
             findings: Findings::default(),
-            gate: SharedGate::new(GateSettings::default(), Duration::ZERO),
+            gate: SharedGate::new(LIMIT, true, Duration::ZERO),
             members: Vec::new(),
             rewriting: Rng::with_seed(scenario.seed),
             now: Duration::ZERO,
@@ -115,19 +97,21 @@ impl World {
             self.add(plan);
         }
         if self.scenario.others != Others::None {
-            self.push(self.scenario.others_during.0, Event::Other);
+            self.push(self.scenario.others_during.0, None, World::other);
         }
         if let Some(every) = self.scenario.killed_every {
-            self.push(every, Event::Kill);
+            self.push(every, None, World::kill);
         }
-        while let Some(((at, _), event)) = self.events.pop_first() {
+        while let Some(((at, _), (of, event))) = self.events.pop_first() {
             if at > self.scenario.until {
                 break;
             }
             self.now = at;
-            match self.stopped_until(&event) {
-                Some(until) => self.push(until, event),
-                None => self.handle(event),
+            match self.scenario.stopped {
+                Some((stopped, from, until)) if of == Some(stopped) && from <= at && at < until => {
+                    self.push(until, of, event);
+                }
+                _ => event(&mut self),
             }
         }
         self.findings.mode = self.gate.mode();
@@ -138,8 +122,9 @@ impl World {
         assert!(holds, "broken: {rule}, in {:?}", self.scenario);
     }
 
-    fn push(&mut self, at: Duration, event: Event) {
+    fn push(&mut self, at: Duration, of: Option<usize>, event: impl FnOnce(&mut Self) + 'static) {
         self.sequence += 1;
+        let event = (of, Box::new(event) as Event);
         self.events.insert((at, self.sequence), event);
     }
 
@@ -148,39 +133,8 @@ impl World {
         self.members.push(Member::default());
         self.scenario.members.push(plan);
         self.findings.parts.push(Part::default());
-        self.push(plan.during.0, Event::Begin(index));
-        self.push(plan.during.1, Event::Leave(index));
-    }
-
-    fn handle(&mut self, event: Event) {
-        match event {
-            Event::Begin(member) => self.begin(member),
-            Event::Leave(member) => self.leave(member),
-            Event::Call(member) => self.call(member),
-            Event::Wake(member, number) if number == self.members[member].wake => self.pump(member),
-            Event::Wake(..) => {}
-            Event::Arrive(number) => self.arrive(number),
-            Event::Answer(number, decision) => self.answer(number, decision),
-            Event::Receive(number, decision, headers) => {
-                self.end(number, Some((decision, headers)))
-            }
-            Event::GiveUp(number) => self.end(number, None),
-            Event::Kill => self.kill(),
-            Event::Other => self.other(),
-        }
-    }
-
-    /// When the member of this event goes on, if it is stopped.
-    fn stopped_until(&self, event: &Event) -> Option<Duration> {
-        let (stopped, from, until) = self.scenario.stopped?;
-        let member = match event {
-            Event::Begin(member) | Event::Leave(member) | Event::Wake(member, _) => *member,
-            Event::Call(member) => *member,
-            Event::Receive(number, ..) | Event::GiveUp(number) => self.requests.get(number)?.member,
-            Event::Arrive(_) => SERVER,
-            Event::Answer(..) | Event::Kill | Event::Other => return None,
-        };
-        (member == stopped && from <= self.now && self.now < until).then_some(until)
+        self.push(plan.during.0, Some(index), move |world| world.begin(index));
+        self.push(plan.during.1, Some(index), move |world| world.leave(index));
     }
 
     fn begin(&mut self, member: usize) {
@@ -212,7 +166,7 @@ impl World {
         if let Work::Calls(rate) = self.scenario.members[member].work {
             let wait = -self.network.rng.f64().max(1e-9).ln() / rate;
             let at = self.now + Duration::from_secs_f64(wait);
-            self.push(at, Event::Call(member));
+            self.push(at, Some(member), move |world| world.call(member));
         }
     }
 
@@ -238,12 +192,12 @@ impl World {
             self.add(plan);
         }
         let every = self.scenario.killed_every.unwrap_or_default();
-        self.push(self.now + every, Event::Kill);
+        self.push(self.now + every, None, World::kill);
     }
 
     /// A member neither sends nor receives any more; whether it did before.
     fn silence(&mut self, member: usize) -> bool {
-        self.requests.retain(|_, request| request.member != member);
+        self.requests.retain(|_, (other, _)| *other != member);
         self.members[member].queue.clear();
         self.members[member].wake += 1;
         std::mem::take(&mut self.members[member].present)
@@ -327,7 +281,11 @@ impl World {
                     };
                     self.members[member].wake += 1;
                     let number = self.members[member].wake;
-                    self.push(again.max(self.now) + late, Event::Wake(member, number));
+                    self.push(again.max(self.now) + late, Some(member), move |world| {
+                        if number == world.members[member].wake {
+                            world.pump(member);
+                        }
+                    });
                     return;
                 }
             }
@@ -358,30 +316,30 @@ impl World {
         let part = &mut self.findings.parts[member];
         part.waits.push(self.now - since);
         part.most_overtaken = part.most_overtaken.max(overtaken);
-        self.requests.insert(sends, Request { member, ticket });
-        self.push(self.now + TIMEOUT, Event::GiveUp(sends));
+        self.requests.insert(sends, (member, ticket));
+        let give_up = move |world: &mut Self| world.end(sends, None);
+        self.push(self.now + TIMEOUT, Some(member), give_up);
         let at = self.now + self.network.one_way();
         if !self.network.vanishes(self.now) {
-            self.push(at, Event::Arrive(sends));
+            self.push(at, Some(SERVER), move |world| world.arrive(member, sends));
         }
     }
 
-    fn arrive(&mut self, number: u64) {
+    fn arrive(&mut self, member: usize, number: u64) {
         let (decision, took) = self.network.arrive(self.now);
-        self.push(self.now + took, Event::Answer(number, decision));
-    }
-
-    fn answer(&mut self, number: u64, decision: Decision) {
-        let headers = self.network.answer(self.now, decision);
-        let at = self.now + self.network.one_way();
-        if !self.network.vanishes(self.now) {
-            self.push(at, Event::Receive(number, decision, headers));
-        }
+        self.push(self.now + took, None, move |world| {
+            let headers = world.network.answer(world.now, decision);
+            let at = world.now + world.network.one_way();
+            if !world.network.vanishes(world.now) {
+                let receive = move |world: &mut Self| world.end(number, Some((decision, headers)));
+                world.push(at, Some(member), receive);
+            }
+        });
     }
 
     /// The member of a request reports its response, or that it gives it up; nothing where it has done either before.
     fn end(&mut self, number: u64, response: Option<(Decision, HeaderMap)>) {
-        let Some(Request { member, ticket }) = self.requests.remove(&number) else {
+        let Some((member, ticket)) = self.requests.remove(&number) else {
             return;
         };
         let now = self.clock(member);
@@ -415,7 +373,7 @@ impl World {
         if let Some((served, wait)) = self.network.other(self.now) {
             self.findings.others_asked += 1;
             self.findings.others_served += u64::from(served);
-            self.push(self.now + wait, Event::Other);
+            self.push(self.now + wait, None, World::other);
         }
     }
 }

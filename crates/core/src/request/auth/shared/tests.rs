@@ -13,42 +13,36 @@ const HOUR: Duration = Duration::from_secs(3600);
 
 /// A client with this secret.
 fn client(path: &Path, secret: &str) -> SharedToken {
-    let key = key(["run", "https://talent.example", "me", secret]);
-    SharedToken::at(path.to_owned(), key)
+    SharedToken::at(path.to_owned(), "a company", &Secret::new(secret))
 }
 
 /// A token that was issued now.
 fn issued(text: &str) -> Token {
     let now = clock::now();
-    Token::new(
-        Secret::new(text),
-        life(now, now + HOUR * 9 / 10, now + HOUR),
-    )
-    .unwrap()
-}
-
-fn life(issued_at: Duration, renew_at: Duration, expires_at: Duration) -> Life {
-    Life {
-        issued_at,
-        renew_at,
-        expires_at,
-    }
+    let issued = Issued {
+        secret: Secret::new(text),
+        issued_at: now,
+        renew_at: now + HOUR * 9 / 10,
+        expires_at: now + HOUR,
+    };
+    Token::new(issued).unwrap()
 }
 
 /// The token that a client gets, which is this one where it has to fetch it.
 async fn get(client: &SharedToken, rejected: Option<&Token>, text: &str) -> Token {
-    let fetched = client.token(rejected, async || Ok(issued(text)));
+    let rejected = rejected.map(|token| &token.issued);
+    let fetched = client.token(rejected, async { Ok(issued(text)) });
     fetched.await.unwrap()
 }
 
 fn text(token: &Token) -> &str {
-    token.secret.expose()
+    token.issued.secret.expose()
 }
 
 /// Stores a token as the process does that has the lock.
-fn store(client: &SharedToken, secret: &Secret, life: Life) {
+fn store(client: &SharedToken, issued: &Issued) {
     let mut locked = client.file.lock().unwrap();
-    client.store(&mut locked, secret, life).unwrap();
+    client.store(&mut locked, issued).unwrap();
 }
 
 /// The checksum of the file is right, and the content is not, or nothing is right any more.
@@ -102,7 +96,7 @@ async fn a_client_without_the_secret_gets_no_token_and_takes_it_from_nobody() {
     let right = client(&path, SECRET);
     get(&right, None, "first").await;
     let wrong = client(&path, "another secret");
-    let refused = async || Err(Error::new(ErrorKind::Auth, "refused"));
+    let refused = async { Err(Error::new(ErrorKind::Auth, "refused")) };
     assert!(wrong.token(None, refused).await.is_err());
     assert_eq!(text(&get(&right, None, "second").await), "first");
     // A new secret replaces what the one before has left.
@@ -128,9 +122,14 @@ async fn a_token_is_taken_until_it_is_to_be_renewed_and_not_before_its_time() {
         // Another run of the host has stored it, where that cannot be told.
         (now + HOUR, now + 2 * HOUR, now + 2 * HOUR, false),
     ] {
-        let life = life(issued_at, renew_at, expires_at);
-        store(&one, &Secret::new("stored"), life);
-        assert_eq!(one.find(None).is_some(), is_taken, "{life:?}");
+        let issued = Issued {
+            secret: Secret::new("stored"),
+            issued_at,
+            renew_at,
+            expires_at,
+        };
+        store(&one, &issued);
+        assert_eq!(one.find(None).is_some(), is_taken, "{issued:?}");
     }
 }
 
@@ -139,19 +138,19 @@ async fn a_refused_token_is_dropped_and_a_newer_one_is_taken() {
     let (_directory, SharedFile { path, .. }) = place();
     let (one, other) = (client(&path, SECRET), client(&path, SECRET));
     let first = get(&one, None, "first").await;
-    let down = async || Err(Error::new(ErrorKind::Server, "down"));
-    assert!(one.token(Some(&first), down).await.is_err());
+    let down = async { Err(Error::new(ErrorKind::Server, "down")) };
+    assert!(one.token(Some(&first.issued), down).await.is_err());
     assert!(other.find(None).is_none(), "nobody else is to find it");
     let second = get(&other, Some(&first), "second").await;
     assert_eq!(text(&second), "second");
     // A client that still has the first one takes the second, and does not put an older one above it.
     assert_eq!(text(&get(&one, Some(&first), "third").await), "second");
-    other.forget(&first);
+    other.forget(&first.issued);
     assert!(one.find(None).is_some(), "that is not the one in the file");
-    other.forget(&second);
+    other.forget(&second.issued);
     assert!(one.find(None).is_none());
-    store(&one, &first.secret, first.life);
-    assert!(one.find(Some(&second)).is_none(), "an older one");
+    store(&one, &first.issued);
+    assert!(one.find(Some(&second.issued)).is_none(), "an older one");
 }
 
 #[tokio::test]
@@ -165,13 +164,12 @@ async fn one_renews_and_those_who_wait_use_what_it_obtains() {
         tokio::time::sleep(10 * PAUSE).await;
         Ok(issued("first"))
     };
-    let [a, b, c, d, e] = clients.each_ref().map(|client| client.token(None, fetch));
+    let [a, b, c, d, e] = clients.each_ref().map(|client| client.token(None, fetch()));
     let (a, b, c, d, e) = tokio::join!(a, b, c, d, e);
     let tokens = [a, b, c, d, e].map(Result::unwrap);
     assert_eq!(fetched.get(), 1);
     for token in &tokens {
-        assert_eq!(token.header.to_str().unwrap(), "Bearer first");
-        assert!(token.header.is_sensitive() && token.life == tokens[0].life);
+        assert!(text(token) == "first" && token.issued == tokens[0].issued);
     }
     let own = tokens.iter().filter(|token| !token.from_another);
     assert_eq!(own.count(), 1);
@@ -185,7 +183,7 @@ async fn a_process_that_was_stopped_is_passed_over_and_puts_no_older_token_above
     let (_directory, SharedFile { path, .. }) = place();
     let (stopped, mut other) = (client(&path, SECRET), client(&path, SECRET));
     other.file.max_tries = 3;
-    let fetch = async || {
+    let fetch = async {
         let old = issued("old");
         let newer = get(&other, None, "newer").await;
         assert_eq!(text(&newer), "newer");
