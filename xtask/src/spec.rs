@@ -22,7 +22,6 @@ use crate::view::view;
 use api::Api;
 use cursor::{LIST_GONE, SERVER};
 use minijinja::{Value, context};
-pub(crate) use shape::reachable;
 use std::path::{Path, PathBuf};
 use types::Types;
 
@@ -107,7 +106,7 @@ pub(crate) fn interface(document: &Document) -> Api {
     let mut types = Types::new(document);
     operations::read(&mut types);
     let (mut api, answered) = (types.api, types.answered);
-    shape::mark_answered(&mut api, answered);
+    shape::mark(&mut api, answered);
     shape::leave_out(&mut api, document);
     let servers = document.value["servers"].as_array().into_iter().flatten();
     for url in servers.filter_map(|one| one["url"].as_str()) {
