@@ -15,7 +15,6 @@ pub(crate) use cursor::{Document, pointer};
 
 use crate::c;
 use crate::error_kind::ErrorKind;
-use crate::names;
 use crate::names::registry::Registry;
 use crate::settings::{self, SETTINGS};
 use crate::view::view;
@@ -80,8 +79,6 @@ impl Spec {
         let errors = ErrorKind::ALL.map(|kind| {
             context! {
                 name => kind.name(), summary => kind.summary(), retryable => kind.is_retryable(),
-                cpp => format!("{}_error", names::snake(kind.name())),
-                constant => names::constant(kind.name()),
             }
         });
         let settings: Vec<Value> = SETTINGS.iter().map(settings::view).collect();
