@@ -31,6 +31,7 @@ pub(crate) fn render(path: &str, template: &str, data: Value) -> Result<String, 
     environment.add_filter("q", |text: String| {
         text.replace('\\', "\\\\").replace('"', "\\\"")
     });
+    environment.add_filter("constant", |text: String| names::constant(&text));
     environment.add_filter("sentence", |text: String| names::sentence(&text));
     environment.add_filter("snake", |text: String| names::snake(&text));
     environment.add_filter("wrap", |text: String, width: usize| wrap(&text, width));
