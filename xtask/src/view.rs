@@ -78,3 +78,8 @@ impl View<'_> {
         model.filter(|one| self.exposed.contains(&one.name))
     }
 }
+
+/// What is said of what need not be given.
+fn unless(required: bool) -> &'static str {
+    if required { "" } else { ", optional" }
+}

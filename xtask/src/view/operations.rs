@@ -1,6 +1,6 @@
 //! Operations and lists, with their parameters and bodies, in every language.
 
-use super::View;
+use super::{View, unless};
 use crate::languages::{annotation, borrowed, cpp_body, cpp_number, rust, table};
 use crate::names::registry::{Surface, Surface::*};
 use crate::names::{self, ARGUMENT, COMMAND, CPP_METHOD, PYTHON_METHOD, RUST_METHOD, sentence};
@@ -210,11 +210,6 @@ impl View<'_> {
         };
         (value, if model.is_some() { fields } else { vec![whole] })
     }
-}
-
-/// What is said of what need not be given.
-fn unless(required: bool) -> &'static str {
-    if required { "" } else { ", optional" }
 }
 
 /// The parameters that an operation cannot do without.
