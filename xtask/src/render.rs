@@ -26,12 +26,12 @@ pub(crate) fn render(path: &str, template: &str, data: Value) -> Result<String, 
     environment.set_trim_blocks(true);
     environment.set_lstrip_blocks(true);
     environment.set_keep_trailing_newline(true);
-    environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
     environment.set_undefined_behavior(minijinja::UndefinedBehavior::SemiStrict);
     environment.add_filter("lit", |text: String| format!("{text:?}"));
     environment.add_filter("q", |text: String| {
         text.replace('\\', "\\\\").replace('"', "\\\"")
     });
+    environment.add_filter("constant", |text: String| names::constant(&text));
     environment.add_filter("sentence", |text: String| names::sentence(&text));
     environment.add_filter("snake", |text: String| names::snake(&text));
     environment.add_filter("wrap", |text: String, width: usize| wrap(&text, width));

@@ -17,24 +17,10 @@ use table::{Kind, PROFILE, Scope, Setting};
 /// A setting.
 pub(crate) fn view(one: &Setting) -> Value {
     let name = one.name;
-    let camel = name.to_upper_camel_case();
     let shown = format!("{:?}", one.kind);
-    // What the setter of Rust takes unless that is a text, what the configuration keeps, and the type of Python.
-    let (rust, rust_kept, python) = match one.kind {
-        Kind::BaseUrl => (None, "BaseUrl", "str"),
-        Kind::Text => (None, "Option<String>", "str"),
-        Kind::Secret => (None, "Option<Secret>", "str"),
-        Kind::Proxy => (None, "Proxy", "str"),
-        Kind::Budget => (None, "BudgetStore", "str"),
-        Kind::Choice(_) => (None, &*camel, "Literal"),
-        Kind::Duration(_) => (Some("Duration"), "Duration", "float"),
-        Kind::Integer(_) => (Some("u32"), "u32", "int"),
-        Kind::Number(_) => (Some("f64"), "f64", "float"),
-        Kind::Boolean(_) => (Some("bool"), "bool", "bool"),
-    };
-    let python = match one.kind {
-        Kind::Choice(names) => format!("{python}[\"{}\"]", names.join("\", \"")),
-        _ => python.to_owned(),
+    let choices = match one.kind {
+        Kind::Choice(names) => names,
+        _ => &[],
     };
     // What it is, its default, and what else a user needs to know.
     let default = one.default();
@@ -53,8 +39,8 @@ pub(crate) fn view(one: &Setting) -> Value {
         false => one.default(),
     };
     context! {
-        name, description, rust, rust_kept, python, python_doc, selects_profile,
-        camel => &camel, kind => shown.split('(').next(), what => one.what,
+        name, description, choices, python_doc, selects_profile,
+        camel => name.to_upper_camel_case(), kind => shown.split('(').next(), what => one.what,
         variable => one.variable(), flag => one.flag(), values => one.values(),
         default => default.unwrap_or_default(), of_calls => one.scope() == Scope::Calls,
     }

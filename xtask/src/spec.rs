@@ -15,14 +15,12 @@ pub(crate) use cursor::{Document, pointer};
 
 use crate::c;
 use crate::error_kind::ErrorKind;
-use crate::names;
 use crate::names::registry::Registry;
 use crate::settings::{self, SETTINGS};
 use crate::view::view;
 use api::Api;
 use cursor::{LIST_GONE, SERVER};
 use minijinja::{Value, context};
-pub(crate) use shape::reachable;
 use std::path::{Path, PathBuf};
 use types::Types;
 
@@ -81,8 +79,6 @@ impl Spec {
         let errors = ErrorKind::ALL.map(|kind| {
             context! {
                 name => kind.name(), summary => kind.summary(), retryable => kind.is_retryable(),
-                cpp => format!("{}_error", names::snake(kind.name())),
-                constant => names::constant(kind.name()),
             }
         });
         let settings: Vec<Value> = SETTINGS.iter().map(settings::view).collect();
@@ -107,7 +103,7 @@ pub(crate) fn interface(document: &Document) -> Api {
     let mut types = Types::new(document);
     operations::read(&mut types);
     let (mut api, answered) = (types.api, types.answered);
-    shape::mark_answered(&mut api, answered);
+    shape::mark(&mut api, answered);
     shape::leave_out(&mut api, document);
     let servers = document.value["servers"].as_array().into_iter().flatten();
     for url in servers.filter_map(|one| one["url"].as_str()) {

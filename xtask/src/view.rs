@@ -7,8 +7,8 @@ mod operations;
 
 use crate::names;
 use crate::names::registry::{Registry, Thing};
+use crate::spec::Document;
 use crate::spec::api::{Api, Model, Type};
-use crate::spec::{Document, reachable};
 use minijinja::{Value, context};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -16,10 +16,6 @@ use std::collections::BTreeSet;
 struct View<'a> {
     api: &'a Api,
     document: &'a Document,
-    /// What the bodies of requests are, and all that these hold.
-    sent: BTreeSet<String>,
-    /// What C functions give, and all that it holds.
-    given: BTreeSet<String>,
     /// What C sees: records, and what calls give with all they hold, except for secrets, which never leave the core, and for
     /// pages.
     exposed: BTreeSet<String>,
@@ -33,24 +29,13 @@ pub(crate) fn view(api: &Api, document: &Document) -> (Value, Registry) {
     let models = api.models.iter().map(|model| &model.name);
     let types = models.chain(api.enums.iter().map(|known| &known.name));
     let own = |name: &str| ["", "_json", "_free"].map(|own| names::c_type(name) + own);
-    let calls = || api.operations.iter().filter(|one| one.is_call());
-    let bodies = calls().filter_map(|one| Some(one.body.as_ref()?.kind.named()?.to_owned()));
-    // Pages have a handle of their own, and a function that gives their pagination.
-    let responses = calls().filter_map(|one| api.model_of(one.response.as_ref()?));
-    let responses = responses
-        .filter(|one| !one.is_page())
-        .map(|one| one.name.clone());
-    let given = reachable(api, responses.chain(["Pagination".to_owned()]).collect());
-    let exposed =
-        |one: &&Model| one.has_class() && (api.is_record(&one.name) || given.contains(&one.name));
+    let exposed = |one: &&Model| one.has_class() && (one.given || api.is_record(&one.name));
     let exposed = api.models.iter().filter(exposed);
     let view = View {
         api,
         document,
-        sent: reachable(api, bodies.collect()),
         exposed: exposed.map(|one| one.name.clone()).collect(),
         types: types.flat_map(|name| own(name)).collect(),
-        given,
         names: RefCell::default(),
     };
     let operations = api.operations.iter().map(|one| view.operation(one));
@@ -92,4 +77,9 @@ impl View<'_> {
         let model = self.api.model_of(kind?);
         model.filter(|one| self.exposed.contains(&one.name))
     }
+}
+
+/// What is said of what need not be given.
+fn unless(required: bool) -> &'static str {
+    if required { "" } else { ", optional" }
 }

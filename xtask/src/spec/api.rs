@@ -112,13 +112,17 @@ pub(crate) struct List {
 }
 
 /// An object with documented fields.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(crate) struct Model {
     pub(crate) name: String,
     pub(crate) description: String,
     pub(crate) fields: Vec<Field>,
     /// Whether it occurs in responses, where unknown fields are kept.
     pub(crate) answered: bool,
+    /// Whether calls send it, or what holds it.
+    pub(crate) sent: bool,
+    /// Whether C functions give it, or what holds it.
+    pub(crate) given: bool,
     /// Where it stands in the spec, as a JSON pointer.
     pub(crate) place: String,
 }

@@ -83,12 +83,12 @@ impl Document {
             unread.entry(one.key()).or_default().push(one.at);
         }
         for (key, places) in &unread {
-            let shown = places[..places.len().min(SHOWN)].join(" ");
-            let more = match places.len().saturating_sub(SHOWN) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
+            let (shown, others) = places.split_at(places.len().min(SHOWN));
+            text += &format!("  {key} ({}): {}", places.len(), shown.join(" "));
+            text += &match others.len() {
+                0 => "\n".to_owned(),
+                more => format!(" and {more} more\n"),
             };
-            text += &format!("  {key} ({}): {shown}{more}\n", places.len());
         }
         text
     }
@@ -214,8 +214,7 @@ impl<'a> Cursor<'a> {
         if steps.all(|one| one.has("$ref")) {
             let reason = format!("there is nothing at {reference}");
             let way = "add it to /components, or correct the reference";
-            self.document
-                .refuse(&format!("{}/$ref", self.at), &reason, way);
+            self.peek("$ref")?.refuse(&reason, way);
             return None;
         }
         first

@@ -227,10 +227,9 @@ fn referred<'a>(schema: &Cursor<'a>) -> Option<Cursor<'a>> {
     let target = schema.target()?;
     let is_component = target.at.starts_with("/components/") && target.at.matches('/').count() < 4;
     if is_component && !target.at.starts_with(COMPONENTS) {
-        let place = format!("{}/$ref", schema.at);
         let reason = format!("\"#{}\" is not a schema of this document", target.at);
         let way = "refer to #/components/schemas/NAME";
-        schema.document.refuse(&place, &reason, way);
+        schema.peek("$ref")?.refuse(&reason, way);
         return None;
     }
     Some(target)

@@ -9,23 +9,32 @@ use std::collections::BTreeSet;
 /// The request for a token, which the client writes out by hand.
 const REQUEST: &str = "TokenRequest: clientId: text, clientSecret: secret text";
 
-/// Marks what the responses hold, directly or through others; there null counts as absent.
-pub(super) fn mark_answered(api: &mut Api, roots: BTreeSet<String>) {
-    let seen = reachable(api, roots);
-    for model in api.models.iter_mut().filter(|one| seen.contains(&one.name)) {
-        model.answered = true;
-        for field in &mut model.fields {
+/// Marks what responses, requests and C functions hold, directly or through others; in responses null counts as absent.
+pub(super) fn mark(api: &mut Api, answered: BTreeSet<String>) {
+    let calls = || api.operations.iter().filter(|one| one.is_call());
+    let sent = calls().filter_map(|one| one.body.as_ref()?.kind.named());
+    // Pages have a handle of their own, and a function that gives their pagination.
+    let given = calls().filter_map(|one| api.model_of(one.response.as_ref()?));
+    let given = given.filter(|one| !one.is_page()).map(|one| &*one.name);
+    let sent = sent.map(str::to_owned).collect();
+    let given = given.chain(["Pagination"]).map(str::to_owned).collect();
+    let [answered, sent, given] = [answered, sent, given].map(|roots| reachable(api, roots));
+    for model in &mut api.models {
+        model.answered = answered.contains(&model.name);
+        model.sent = sent.contains(&model.name);
+        model.given = given.contains(&model.name);
+        for field in model.fields.iter_mut().filter(|_| model.answered) {
             field.required &= !matches!(field.kind, Type::Nullable(_));
             field.kind = field.kind.present().clone();
         }
     }
     for known in &mut api.enums {
-        known.answered = seen.contains(&known.name);
+        known.answered = answered.contains(&known.name);
     }
 }
 
 /// These models and enums, and all that they hold.
-pub(crate) fn reachable(api: &Api, mut seen: BTreeSet<String>) -> BTreeSet<String> {
+fn reachable(api: &Api, mut seen: BTreeSet<String>) -> BTreeSet<String> {
     let held = |one: &Field| [one.kind.named().map(str::to_owned), one.keys.clone()];
     // A model stands before those that hold it.
     for model in api.models.iter().rev() {
@@ -38,11 +47,8 @@ pub(crate) fn reachable(api: &Api, mut seen: BTreeSet<String>) -> BTreeSet<Strin
 
 /// Leaves out fields that no language can name and nobody has to send: they are delivered like what the document does not show.
 pub(super) fn leave_out(api: &mut Api, document: &Document) {
-    let bodies = api.operations.iter().filter_map(|one| one.body.as_ref());
-    let bodies = bodies.filter_map(|body| body.kind.named());
-    let sent = reachable(api, bodies.map(str::to_owned).collect());
     for model in &mut api.models {
-        let sent = sent.contains(&model.name) && !model.answered;
+        let sent = model.sent && !model.answered;
         // Where these differ, so do the names in every language.
         let mut taken = BTreeSet::new();
         let mut fields = std::mem::take(&mut model.fields);

@@ -172,8 +172,8 @@ impl<'a> Types<'a> {
             name: name.to_owned(),
             description: described(schema.own.clone()),
             fields,
-            answered: false,
             place: schema.at.clone(),
+            ..Model::default()
         });
         Type::Model(name.to_owned())
     }

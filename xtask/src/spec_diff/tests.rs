@@ -94,13 +94,13 @@ fn versions_are_counted_from_the_last_release_by_the_gravest_change() {
 
 #[test]
 fn it_is_printed_for_people_and_for_programs() {
-    let change = |text: &str, levels: &[(Surface, Level)]| Change {
-        text: text.to_owned(),
-        levels: levels.iter().copied().collect(),
-    };
+    let change = |text: &str, levels| Change::new(text.to_owned(), levels);
     let changes = [
-        change("field A.b is gone", &[(Surface::Rust, Level::Breaking)]),
-        change("query parameter q of x is new; not generated", &[]),
+        change(
+            "field A.b is gone",
+            [(Surface::Rust, Level::Breaking)].into(),
+        ),
+        change("query parameter q of x is new", [].into()),
     ];
     let wanted = "\
 breaking: field A.b is gone

@@ -1,6 +1,6 @@
 //! Models and enums in every language, and what reads each field.
 
-use super::View;
+use super::{View, unless};
 use crate::languages::{cpp_body, cpp_sent, read_by_c, read_by_cpp, read_by_python, table};
 use crate::models::known_name;
 use crate::names::registry::{Surface::*, Thing};
@@ -26,8 +26,8 @@ impl View<'_> {
         // A literal of a structure of requests names every field.
         let literal = if model.answered { of } else { &all };
         own.facts(&[Rust], "in Rust", name, literal);
-        let (sent, body) = (self.sent.contains(name), cpp_body(api, name));
-        if sent {
+        let body = cpp_body(api, name);
+        if model.sent {
             if body != names::cpp_class(name) {
                 own.claim("in C++", &body);
             }
@@ -58,7 +58,7 @@ impl View<'_> {
             .iter()
             .map(|field| self.field(model, field, &key));
         context! {
-            fields => fields.collect::<Vec<_>>(), exposed, is_record, freed, sent, body, c,
+            fields => fields.collect::<Vec<_>>(), exposed, is_record, freed, body, c,
             has_class => model.has_class(), cpp => names::cpp_class(name),
             ..Value::from_serialize(model)
         }
@@ -69,9 +69,8 @@ impl View<'_> {
         let key = format!("field {name}.{wire}");
         let own = self.thing(&key, wire, &model.place_of(wire), LEAVE_FIELD);
         own.check(wire);
-        let shown = field.to_string();
-        let (_, shown) = shown.split_once(": ").unwrap_or_default();
-        own.describe(shown, &field.description, Some(whole));
+        let shown = field.kind.to_string() + unless(field.required);
+        own.describe(&shown, &field.description, Some(whole));
         let scope = format!("in the Rust struct {name}");
         let is_optional = match &field.kind {
             Type::Nullable(_) => true,
@@ -92,7 +91,7 @@ impl View<'_> {
         let cpp = names::cpp_member(name, wire, "");
         let is_given = field.required && !matches!(field.kind, Type::Nullable(_));
         let cpp_sent = optional(cpp_sent(api, field.kind.present()), is_given);
-        if self.sent.contains(name) {
+        if model.sent {
             let scope = format!("in the C++ struct {}", cpp_body(api, name));
             own.declare(Cpp, &scope, &cpp, &cpp_sent);
             let argument = names::name(wire, ARGUMENT);
@@ -100,7 +99,7 @@ impl View<'_> {
             own.facts(&[C, Python, CommandLine], "sent", &argument, &kind);
         }
         // Secrets never leave the core.
-        if field.kind == Type::Secret && self.given.contains(name) {
+        if field.kind == Type::Secret && model.given {
             own.refuse("a secret is not given to C".to_owned());
         }
         let given = match self.exposed.contains(name) {
