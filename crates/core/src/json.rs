@@ -183,14 +183,18 @@ fn without_value(error: &serde_json::Error) -> String {
     match said.and_then(|said| said.rsplit_once(", expected ")) {
         Some((found, expected)) => {
             let found = found.split(['`', '"']).next().unwrap_or_default();
-            let found = found.replace("map", "object").replace("sequence", "array");
             // What a type is called in Rust says nothing to anybody else.
+            let found = match found.trim() {
+                "map" => "object",
+                "sequence" => "array",
+                words => words,
+            };
             let expected = match expected {
                 "i64" | "u64" => "a 64-bit integer",
                 ours if ours.starts_with("struct ") => "an object",
                 words => words,
             };
-            format!("found {}, expected {expected}", found.trim())
+            format!("found {found}, expected {expected}")
         }
         None => "the value does not have the expected form".to_owned(),
     }
