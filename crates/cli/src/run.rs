@@ -248,7 +248,9 @@ fn say_failures(all: &[Work], outcomes: &[Result<Done, Error>], resumable: bool,
             1 => String::new(),
             _ => format!("{lists}: "),
         };
-        let shows_hint = resumable && index + 1 == failures.len();
+        // What cannot be resumed says by itself how to begin again.
+        let says_how = error.message().contains("to begin again");
+        let shows_hint = resumable && !says_how && index + 1 == failures.len();
         let hint = shows_hint.then_some("to continue, run the same command with --resume");
         say(error, &place, hint, verbose);
     }

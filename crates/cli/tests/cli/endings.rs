@@ -93,6 +93,16 @@ fn so_does_a_failure_and_its_receipt_and_the_file_are_not_those_of_an_older_run(
         let (completeness, resource, records) = receipt_of(&receipt);
         assert_eq!((completeness, resource), ("unfinished", "contacts"));
         assert!(records > 100, "{receipt}");
+        // What was changed is not continued, and nobody is told to.
+        if lists == "contacts" {
+            let ids = trial.path("one.part/ids");
+            let kept = fs::read(&ids).unwrap();
+            fs::write(&ids, vec![0; kept.len()]).unwrap();
+            let refused = trial.run(&format!("{export} --resume"));
+            let said = refused.error(code(ErrorKind::Io), "to begin again");
+            assert!(!said.contains("to continue"), "{said}");
+            fs::write(ids, kept).unwrap();
+        }
         trial.heal();
         trial.run(&format!("{export} --resume")).quiet();
     }
