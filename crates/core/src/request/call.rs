@@ -67,7 +67,8 @@ impl Client {
                     Err(error) => error,
                 };
                 let (reason, status) = (error.kind().name(), error.status());
-                let wait = endurance.failed(clock::now(), error, self.0.queue.failures())?;
+                let now = clock::now();
+                let wait = endurance.failed(now, error, self.0.queue.failed(now))?;
                 let wait_s = wait.as_secs_f64();
                 tracing::debug!(operation, reason, status, wait_s, "retrying");
                 if !wait.is_zero() {

@@ -4,7 +4,7 @@ use super::retry::Endurance;
 use crate::budget::{Budget, Take};
 use crate::clock::{self, Time};
 use crate::error::Result;
-use crate::gate::{Endpoint, Failures, Outage, Outcome, PriorityClass, Ticket, Turn};
+use crate::gate::{Endpoint, Failures, LastMinute, Outage, Outcome, PriorityClass, Ticket, Turn};
 use crate::process::lock;
 use std::sync::{Arc, Mutex as StdMutex};
 use std::time::Duration;
@@ -24,8 +24,9 @@ pub(crate) struct AdmissionQueue {
     scans: Mutex<()>,
     /// Held by the calls in the queue that are no pages of scans: the page at its head goes like them.
     singles: Arc<()>,
-    /// What this client's own requests tell about the service; the gate knows about the requests of others, too.
-    outage: StdMutex<Outage>,
+    /// What this client's own requests tell about the service, and those that have failed; the gate knows about the requests
+    /// of others, too.
+    outage: StdMutex<(Outage, LastMinute)>,
     /// Notified whenever the budget may have changed its mind.
     changed: Arc<Notify>,
 }
@@ -123,9 +124,12 @@ impl AdmissionQueue {
         }
     }
 
-    /// The failures of this client's requests since its last success, where there are any.
-    pub(crate) fn failures(&self) -> Option<Failures> {
-        lock(&self.outage).failures()
+    /// A request of this client has failed: the failures since its last success, where it is one of them, and how many requests
+    /// have failed within a minute.
+    pub(crate) fn failed(&self, now: Time) -> (Option<Failures>, u32) {
+        let (outage, failed) = &mut *lock(&self.outage);
+        failed.send(now);
+        (outage.failures(), failed.sent(now))
     }
 }
 
@@ -141,8 +145,9 @@ impl Permit {
     /// Tells the budget what became of the request so far.
     pub(crate) fn report(&mut self, now: Time, outcome: Outcome) {
         self.outcome = None;
-        lock(&self.queue.outage).complete(now, self.ticket, &outcome);
-        self.queue.budget.report(now, self.ticket, outcome);
+        let ticket = self.ticket;
+        lock(&self.queue.outage).0.complete(now, ticket, &outcome);
+        self.queue.budget.report(now, ticket, outcome);
         self.queue.changed.notify_one();
     }
 }

@@ -34,6 +34,8 @@ pub(crate) struct Endurance<'a> {
     pub(crate) token_requests: u32,
     /// Failures that count against `max_attempts`.
     faults: u32,
+    /// Failures that were no part of an outage.
+    failed: u32,
     /// Tokens that were refused as soon as they were issued.
     new_refused: u32,
     /// Whether the attempt was refused, for its token or for the rate limit, until the next one begins. The call has waited
@@ -58,6 +60,7 @@ impl<'a> Endurance<'a> {
             attempts: 0,
             token_requests: 0,
             faults: 0,
+            failed: 0,
             new_refused: 0,
             is_refused: false,
             is_over: false,
@@ -164,12 +167,12 @@ impl<'a> Endurance<'a> {
     }
 
     /// Takes in a failed attempt. How long to back off before the next one, besides what the gate demands; the error when
-    /// there shall be none. `failures` are those of all recent requests.
+    /// there shall be none. `failures` are those of all recent requests, of which `recent` have failed within a minute.
     pub(crate) fn failed(
         &mut self,
         now: Time,
         error: Error,
-        failures: Option<Failures>,
+        (failures, recent): (Option<Failures>, u32),
     ) -> Result<Duration> {
         if self.is_over {
             return Err(error);
@@ -184,12 +187,15 @@ impl<'a> Endurance<'a> {
         let outage = failures.filter(|failures| failures.is_outage() && is_fault);
         let max_attempts = error.max_attempts().min(self.config.max_attempts);
         let told = error.retry_after().unwrap_or_default();
-        self.faults += u32::from(!self.is_scan || outage.is_none());
+        self.failed += u32::from(is_fault && outage.is_none());
+        // A page is given up for what it alone fails by; where others fail as well, it has until its deadline.
+        let flaps = is_fault && recent > self.failed;
+        self.faults += u32::from(!self.is_scan || !flaps && outage.is_none());
         let wait = match outage.is_some() || self.is_refused {
             // The gate knows when.
             true => Duration::ZERO,
             false => {
-                let doublings = self.faults.saturating_sub(1);
+                let doublings = self.failed.saturating_sub(1);
                 back_off(FAULT_BASE, doublings, LONGEST, now).max(told)
             }
         };
@@ -266,7 +272,7 @@ mod tests {
 
     /// Fails once more, without others.
     fn fails(call: &mut Endurance<'_>, error: Error) -> Option<Duration> {
-        call.failed(Time::ZERO, error, None).ok()
+        call.failed(Time::ZERO, error, (None, 0)).ok()
     }
 
     #[test]
@@ -291,6 +297,19 @@ mod tests {
         assert_eq!(fails(&mut call, limited(1)), Some(Duration::ZERO));
         assert!(refused(&mut call));
         assert_eq!(fails(&mut call, limited(1)), None);
+    }
+
+    #[test]
+    fn a_page_is_given_up_for_what_it_alone_fails_by() {
+        // How many other requests have failed in the last minute; how often it is sent.
+        for (is_scan, others, sent) in [(true, 0, 4), (true, 1, 100), (false, 1, 4)] {
+            let mut call = attempts(is_scan, 4);
+            let mut goes_on = |own: &u32| {
+                let failures = (None, own + others);
+                call.failed(Time::ZERO, status(500), failures).is_ok()
+            };
+            assert_eq!((1..100).take_while(|own| goes_on(own)).count() + 1, sent);
+        }
     }
 
     #[test]
@@ -334,16 +353,20 @@ mod tests {
         let down = |count| Some(Failures { count, since });
         let mut scan = attempts(true, 1);
         for second in 5..65 {
-            let wait = scan.failed(second * SECOND, status(503), down(second));
+            let wait = scan.failed(second * SECOND, status(503), (down(second), 0));
             assert_eq!(wait.unwrap(), Duration::ZERO, "{second}");
         }
-        let over = scan.failed(65 * SECOND, status(503), down(70));
+        let over = scan.failed(65 * SECOND, status(503), (down(70), 0));
         let wanted = "the service failed; no request has succeeded for 60.0 s, 70 have failed in a row (max_outage is 60 s)";
         assert_eq!(scan.describe(over.unwrap_err()).message(), wanted);
         // Where others succeed, it is this request that fails, and a single call is not that patient.
-        assert!(scan.failed(6 * SECOND, status(502), None).is_err());
+        assert!(scan.failed(6 * SECOND, status(502), (None, 0)).is_err());
         let mut single = attempts(false, 1);
-        assert!(single.failed(6 * SECOND, status(502), down(4)).is_err());
+        assert!(
+            single
+                .failed(6 * SECOND, status(502), (down(4), 0))
+                .is_err()
+        );
     }
 
     /// Each probe is eight seconds after the one before, and either the call's own or that of another.
@@ -367,7 +390,8 @@ mod tests {
                 now += 8 * SECOND;
                 count += 1;
                 if probe < own {
-                    let failed = call.failed(now, status(500), Some(Failures { count, since }));
+                    let failures = (Some(Failures { count, since }), 0);
+                    let failed = call.failed(now, status(500), failures);
                     assert!(failed.is_ok(), "{own}");
                 }
             }

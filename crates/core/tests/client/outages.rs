@@ -2,6 +2,7 @@
 
 use crate::{start, stub};
 use serde_json::json;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use talentdata_core::ErrorKind;
 use talentdata_core::settings::Builder;
@@ -85,6 +86,23 @@ async fn scans_wait_for_a_service_that_is_down_however_it_is_down() {
         });
     }
     outages.join_all().await;
+}
+
+#[tokio::test]
+async fn a_scan_goes_on_while_one_request_in_three_fails() {
+    let (page, others) = (AtomicU64::new(0), AtomicU64::new(0));
+    let base_url = stub::serve(stub::api(move |request| {
+        let fails = match request.number("offset").unwrap() {
+            1000..1100 => page.fetch_add(1, Relaxed) < 10,
+            _ => others.fetch_add(1, Relaxed) % 3 == 1,
+        };
+        match fails {
+            true => (500, "", String::new()),
+            false => (200, "", stub::contacts(request, TOTAL)),
+        }
+    }));
+    let client = stub::settings(&base_url).build().unwrap();
+    assert_eq!(stub::count(&client).await.unwrap(), TOTAL);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
