@@ -67,12 +67,8 @@ pub(crate) const VALUE: Kept = &["Self Other"];
 pub(crate) const COMMAND: Kept = &[COMMANDS];
 
 /// The name of a thing in a place, by all three rules.
-pub(crate) fn name(words: &str, kept: Kept) -> String {
-    free(snake(words), kept)
-}
-
-/// Rule 3.
-fn free(mut name: String, kept: &[&str]) -> String {
+pub(crate) fn name(words: &str, kept: &[&str]) -> String {
+    let mut name = snake(words);
     while is_kept(&name, kept) {
         name.push('_');
     }
@@ -87,7 +83,7 @@ fn is_kept(name: &str, kept: &[&str]) -> bool {
 /// The type of a schema: its words, and `Model` behind what our own code keeps for itself.
 pub(crate) fn model(schema: &str) -> String {
     let name = camel(schema);
-    let class = cpp_class(&name);
+    let class = snake(&name);
     let kept = is_kept(&name, &[TYPES, PYTHON_PACKAGE])
         || is_kept(&class, &[CPP, CPP_NAMESPACE])
         || is_error(&class);
@@ -113,14 +109,14 @@ pub(crate) fn constant(variant: &str) -> String {
 
 /// The C function that calls an operation.
 pub(crate) fn c_call(name: &str) -> String {
-    format!("talentdata_client_{}", free(snake(name), &[C_CLIENT]))
+    format!("talentdata_client_{}", self::name(name, &[C_CLIENT]))
 }
 
 /// The flag of a parameter, or of a field of a body, on the command line.
 pub(crate) fn flag(wire: &str) -> String {
     let mut kept = vec![FLAGS];
     kept.extend(SETTINGS.iter().map(|setting| setting.name));
-    free(snake(wire), &kept).replace('_', "-")
+    name(wire, &kept).replace('_', "-")
 }
 
 /// The type of a model or an enum in C, which the names of its functions begin with.
@@ -128,20 +124,15 @@ pub(crate) fn c_type(of: &str) -> String {
     format!("talentdata_{}", snake(of))
 }
 
-/// The class of a model in C++; it is refused where that is a keyword.
-pub(crate) fn cpp_class(model: &str) -> String {
-    snake(model)
-}
-
 /// The member of a C++ class that reads a field, or what the suffix says of it.
 pub(crate) fn cpp_member(model: &str, wire: &str, suffix: &str) -> String {
-    let name = format!("{}{suffix}", snake(wire));
-    free(name, &[CPP, CPP_MEMBERS, &cpp_class(model)])
+    let words = format!("{}{suffix}", snake(wire));
+    name(&words, &[CPP, CPP_MEMBERS, &snake(model)])
 }
 
 /// The tag of a list in C++.
 pub(crate) fn cpp_list(list: &str) -> String {
-    let name = free(list.to_owned(), &[CPP, CPP_NAMESPACE]);
+    let name = name(list, &[CPP, CPP_NAMESPACE]);
     if is_error(&name) { name + "_" } else { name }
 }
 

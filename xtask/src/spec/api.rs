@@ -123,6 +123,8 @@ pub(crate) struct Model {
     pub(crate) sent: bool,
     /// Whether C functions give it, or what holds it.
     pub(crate) given: bool,
+    /// Whether a list has records of it.
+    pub(crate) is_record: bool,
     /// Where it stands in the spec, as a JSON pointer.
     pub(crate) place: String,
 }
@@ -171,10 +173,11 @@ impl Api {
         }
     }
 
-    /// Whether a list has records of this model.
-    pub(crate) fn is_record(&self, model: &str) -> bool {
-        self.lists()
-            .any(|(_, list)| list.model.as_deref() == Some(model))
+    /// The model that C sees of a type.
+    pub(crate) fn exposed(&self, kind: &Type) -> Option<&Model> {
+        let is_it = |one: &&Model| matches!(kind, Type::Model(name) if *name == one.name);
+        let model = self.models.iter().find(is_it);
+        model.filter(|one| one.is_exposed())
     }
 
     /// The values of an open enum.
@@ -261,6 +264,11 @@ impl Model {
     pub(crate) fn has_class(&self) -> bool {
         let holds_secret = self.fields.iter().any(|field| field.kind == Type::Secret);
         self.answered && !self.is_page() && !holds_secret
+    }
+
+    /// Whether C sees it: records, and what calls give with all they hold, except for secrets and for pages.
+    pub(crate) fn is_exposed(&self) -> bool {
+        self.has_class() && (self.given || self.is_record)
     }
 }
 

@@ -84,9 +84,9 @@ impl View<'_> {
             call.claim("in C++", &cpp_options);
         }
         let arguments = [parameters.clone(), fields.unwrap_or_default()].concat();
-        let exposed = self.exposed(response);
-        let cpp_class = exposed.map_or("record".to_owned(), |one| names::cpp_class(&one.name));
-        let model = exposed.filter(|one| !self.api.is_record(&one.name));
+        let exposed = response.and_then(|kind| self.api.exposed(kind));
+        let cpp_class = exposed.map_or("record".to_owned(), |one| names::snake(&one.name));
+        let model = exposed.filter(|one| !one.is_record);
         let c_response = names::c_type(model.map_or("record", |one| &one.name));
         let class = response.and_then(|kind| self.api.model_of(kind));
         let class = class.filter(|one| one.has_class()).map(|one| &one.name);
@@ -141,11 +141,11 @@ impl View<'_> {
         let shown = if needed.is_empty() { "none" } else { &needed };
         part("required parameters", shown).facts(&Surface::ALL, "", "", &needed);
         let model = list.model.as_ref().and_then(|model| api.model(model));
-        let class = model.filter(|one| self.exposed.contains(&one.name));
+        let class = model.filter(|one| one.is_exposed());
         context! {
             name, variant, record, cpp, python, max, rust_with, c, key => list.key, model => list.model,
             rust => rust_name, class => names::camel(name),
-            cpp_record => class.map_or("record".to_owned(), |one| names::cpp_class(&one.name)),
+            cpp_record => class.map_or("record".to_owned(), |one| names::snake(&one.name)),
             ..of.clone()
         }
     }
