@@ -85,8 +85,7 @@ pub(crate) fn model(schema: &str) -> String {
     let name = camel(schema);
     let class = snake(&name);
     let kept = is_kept(&name, &[TYPES, PYTHON_PACKAGE])
-        || is_kept(&class, &[CPP, CPP_NAMESPACE])
-        || is_error(&class);
+        || is_kept(&class, &[CPP, CPP_NAMESPACE, &cpp_errors()]);
     if kept { name + "Model" } else { name }
 }
 
@@ -132,14 +131,13 @@ pub(crate) fn cpp_member(model: &str, wire: &str, suffix: &str) -> String {
 
 /// The tag of a list in C++.
 pub(crate) fn cpp_list(list: &str) -> String {
-    let name = name(list, &[CPP, CPP_NAMESPACE]);
-    if is_error(&name) { name + "_" } else { name }
+    name(list, &[CPP, CPP_NAMESPACE, &cpp_errors()])
 }
 
-/// Whether a class of C++ stands for a kind of error.
-fn is_error(class: &str) -> bool {
-    let kinds = &mut ErrorKind::ALL.iter();
-    kinds.any(|kind| class == snake(kind.name()) + "_error")
+/// The classes of C++ that stand for kinds of error.
+fn cpp_errors() -> String {
+    let classes = ErrorKind::ALL.map(|kind| snake(kind.name()) + "_error");
+    classes.join(" ")
 }
 
 /// Whether a text has letters to be named by, and none that ends the texts it is written in.

@@ -36,7 +36,7 @@ pub(crate) struct Operation {
     pub(crate) idempotent: bool,
     /// Why no language can call it.
     pub(crate) obstacle: Option<String>,
-    /// In lower case.
+    /// In upper case.
     pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) group: String,
@@ -216,13 +216,12 @@ impl Operation {
 
     /// Where it stands in the spec.
     pub(crate) fn place(&self) -> String {
-        super::pointer(&["paths", &self.path, &self.method])
+        super::pointer(&["paths", &self.path, &self.method.to_lowercase()])
     }
 
     /// How people refer to it: `GET /v1/contacts (listContacts)`.
     pub(crate) fn title(&self) -> String {
-        let method = self.method.to_uppercase();
-        format!("{method} {} ({})", self.path, self.id)
+        format!("{} {} ({})", self.method, self.path, self.id)
     }
 }
 

@@ -26,8 +26,8 @@ impl View<'_> {
         let key = format!("operation {id}");
         let own = self.thing(&key, id, &at, RENAME_OPERATION);
         let constant = names::constant(&names::snake(id));
-        let method = operation.method.to_uppercase();
-        let repeatable = !["POST", "PATCH"].contains(&method.as_str());
+        let method = operation.method.as_str();
+        let repeatable = !["POST", "PATCH"].contains(&method);
         let repeated = match (operation.idempotent, repeatable) {
             (true, false) => ", idempotent",
             (false, true) => ", not idempotent",
@@ -88,10 +88,9 @@ impl View<'_> {
         let cpp_class = exposed.map_or("record".to_owned(), |one| names::snake(&one.name));
         let model = exposed.filter(|one| !one.is_record);
         let c_response = names::c_type(model.map_or("record", |one| &one.name));
-        let class = response.and_then(|kind| self.api.model_of(kind));
-        let class = class.filter(|one| one.has_class()).map(|one| &one.name);
+        let class = exposed.map(|one| &one.name);
         context! {
-            constant, method, required, optional, parameters, body, arguments, options, c, cpp, python, command,
+            constant, required, optional, parameters, body, arguments, options, c, cpp, python, command,
             c_response, cpp_options, class, rust => rust_name, name => names::snake(name),
             answers => response.is_some(), gives => response.map_or("()".to_owned(), |of| rust(of, "types::")),
             variant => operation.method.to_upper_camel_case(), sentence => sentence(summary),
