@@ -338,7 +338,4 @@ def main():
         RESULTS.write_text(text)
 
 
-try:
-    main()
-except Failure as error:
-    sys.exit(str(error))
+main()

@@ -34,7 +34,6 @@ Usage: cargo xtask VERB
                      asks for; each is a file or a git revision, NEW is spec/openapi.json where left out;
                      exits with 0, or with 3 where something breaks
   dist c --prefix P  build the C library and install it, with headers, CMake and pkg-config files
-  tidy               check the rules of the house that a formatter cannot
   test               everything CI runs: format, lints, drift, tidy, all tests
   test rust          one part of it (parts: format generate tidy deny clippy rust c python)
   test c-sanitized   the C tests with an instrumented library, which takes long to build
@@ -70,7 +69,7 @@ fn main() -> ExitCode {
             Ok(ExitCode::SUCCESS)
         }
         ["bench", rest @ ..] => tool("tests/bench/bench.py", rest),
-        [verb @ ("dist" | "docs" | "test" | "tidy"), rest @ ..] => {
+        [verb @ ("dist" | "docs" | "test"), rest @ ..] => {
             tool(&format!("xtask/tools/{verb}.py"), rest)
         }
         _ => Err(format!("unknown verb: {}\n\n{USAGE}", words.join(" "))),

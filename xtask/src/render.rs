@@ -26,7 +26,6 @@ pub(crate) fn render(path: &str, template: &str, data: Value) -> Result<String, 
     environment.set_trim_blocks(true);
     environment.set_lstrip_blocks(true);
     environment.set_keep_trailing_newline(true);
-    environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
     environment.set_undefined_behavior(minijinja::UndefinedBehavior::SemiStrict);
     environment.add_filter("lit", |text: String| format!("{text:?}"));
     environment.add_filter("q", |text: String| {

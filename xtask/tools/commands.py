@@ -21,8 +21,8 @@ PYTHON_TESTS = PYTHON_PROJECT / "tests/requirements.txt"
 SERVERS = {"TALENTDATA_VALKEY_SERVER": "valkey-server", "TALENTDATA_REDIS_SERVER": "redis-server"}
 
 
-class Failure(Exception):
-    """Why a tool cannot go on, as a sentence."""
+class Failure(SystemExit):
+    """Why a tool cannot go on, as a sentence, with which it ends."""
 
 
 def succeed(*command, **options):
@@ -40,14 +40,6 @@ def succeed(*command, **options):
 def output(*command, **options):
     """What a command writes."""
     return succeed(*command, stdout=subprocess.PIPE, text=True, **options)
-
-
-def tool(main):
-    """Runs the main function of a tool."""
-    try:
-        main(*sys.argv[1:])
-    except Failure as failure:
-        sys.exit(str(failure))
 
 
 def metadata():

@@ -1,5 +1,6 @@
 """`cargo xtask dist`: the C library with all that a program needs to find and use it, or the Python packages."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import zipfile
 from os import environ
 from pathlib import Path
 
-from commands import PYTHON_PROJECT, PYTHON_TESTS, ROOT, VERSION, Failure, build, environment, only, pip, succeed, target, tool, wheel, within
+from commands import PYTHON_PROJECT, PYTHON_TESTS, ROOT, VERSION, Failure, build, environment, only, pip, succeed, target, wheel, within
 
 #: The number of the library's interface.
 SONAME = f"libtalentdata.so.{(ROOT / 'crates/ffi-c/abi').read_text().strip()}"
@@ -53,9 +54,7 @@ def install(made, prefix):
     files = {file: file.relative_to(LAYOUT).parent for file in LAYOUT.rglob("*") if file.is_file()}
     files.update({ROOT / name: "share/doc/talentdata" for name in ("LICENSE-MIT", "LICENSE-APACHE")})
     for file, place in files.items():
-        text = file.read_text()
-        for mark, value in marks.items():
-            text = text.replace(f"@{mark}@", value)
+        text = re.sub("@([A-Z_]+)@", lambda mark: marks[mark[1]], file.read_text())
         (prefix / place).mkdir(parents=True, exist_ok=True)
         (prefix / place / file.name.removesuffix(".in")).write_text(text)
     print(f"installed libtalentdata {VERSION} into {prefix}", flush=True)
@@ -125,4 +124,4 @@ def main(package, *arguments):
 
 
 if __name__ == "__main__":
-    tool(main)
+    main(*sys.argv[1:])

@@ -1,8 +1,9 @@
 """`cargo xtask docs`: the manual as a site with a search, made by mkdocs-material into target/docs, as docs/mkdocs.yml says."""
 
 import shutil
+import sys
 
-from commands import ROOT, environment, output, succeed, target, tool, within
+from commands import ROOT, environment, output, succeed, target, within
 
 
 def main():
@@ -19,4 +20,4 @@ def main():
     print(site / "index.html")
 
 
-tool(main)
+main(*sys.argv[1:])

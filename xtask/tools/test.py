@@ -1,11 +1,12 @@
 """`cargo xtask test`: everything CI runs, part by part; the first part that fails, fails it all."""
 
 import os
+import sys
 import time
 
 import test_c
 import tidy
-from commands import CARGO, PYTHON_PROJECT, PYTHON_TESTS, ROOT, Failure, environment, install, servers, succeed, target, tool, wheel, within
+from commands import CARGO, PYTHON_PROJECT, PYTHON_TESTS, ROOT, Failure, environment, install, servers, succeed, target, wheel, within
 
 #: Uses the package without any other: nothing may be required.
 BARE = """
@@ -96,4 +97,4 @@ def main(only=None):
         print(f"== {name} passed in {time.monotonic() - started:.0f} s", flush=True)
 
 
-tool(main)
+main(*sys.argv[1:])

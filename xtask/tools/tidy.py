@@ -1,8 +1,8 @@
-"""`cargo xtask tidy`: rules of the house that neither formatter nor linter knows."""
+"""`cargo xtask test tidy`: rules of the house that neither formatter nor linter knows."""
 
 import re
 
-from commands import ROOT, Failure, metadata, output, tool
+from commands import ROOT, Failure, metadata, output
 
 #: Which package may depend on which: the architecture. A new edge needs an argument in ARCHITECTURE.md.
 EDGES = {
@@ -49,7 +49,3 @@ def main():
     found = list(wrong())
     if found:
         raise Failure("\n  " + "\n  ".join(found))
-
-
-if __name__ == "__main__":
-    tool(main)

@@ -148,15 +148,6 @@ void ask_version(const talentdata_client *client) {
   talentdata_record_free(version);
 }
 
-talentdata_client *client_with(const char *setting, const char *value) {
-  talentdata_config *config = talentdata_config_new();
-  talentdata_client *client;
-  OK(talentdata_config_set(config, T(setting), T(value)));
-  OK(talentdata_client_new(config, &client));
-  talentdata_config_free(config);
-  return client;
-}
-
 talentdata_options *options_with(const char *first, ...) {
   talentdata_options *options = talentdata_options_new(NULL);
   va_list rest;
@@ -176,6 +167,9 @@ int silent_service(talentdata_client **client) {
   CHECK(bind(listener, (struct sockaddr *)&address, length) == 0 && listen(listener, 64) == 0);
   getsockname(listener, (struct sockaddr *)&address, &length);
   snprintf(url, sizeof url, "http://127.0.0.1:%d", ntohs(address.sin_port));
-  *client = client_with("base_url", url);
+  talentdata_config *config = talentdata_config_new();
+  OK(talentdata_config_set(config, T("base_url"), T(url)));
+  OK(talentdata_client_new(config, client));
+  talentdata_config_free(config);
   return listener;
 }

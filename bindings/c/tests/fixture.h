@@ -53,7 +53,6 @@ int says(talentdata_record *record, const char *words);
 int64_t rows(struct ArrowArrayStream *stream);
 unsigned long contacts(void);
 void ask_version(const talentdata_client *client);
-talentdata_client *client_with(const char *setting, const char *value);
 /* Options with names and values, up to a NULL. */
 talentdata_options *options_with(const char *first, ...);
 

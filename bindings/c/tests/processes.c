@@ -118,18 +118,8 @@ static void a_descriptor_after_a_fork(void) {
   close(listener);
 }
 
-/* Nobody else shares the budget. */
-static void make_a_runtime_directory(void) {
-  const char *parent = getenv("XDG_RUNTIME_DIR");
-  char directory[4096];
-  snprintf(directory, sizeof directory, "%s/fork-XXXXXX", parent ? parent : "/tmp");
-  CHECK(mkdtemp(directory) != NULL);
-  CHECK(setenv("XDG_RUNTIME_DIR", directory, 1) == 0);
-}
-
 int main(void) {
   talentdata_client *client;
-  make_a_runtime_directory();
   OK(talentdata_client_from_environment(&client));
   after_a_fork(client, 1);
   a_job_after_a_fork(client);

@@ -153,11 +153,11 @@ RULES = [
 
 
 def served(*command: str) -> None:
-    """A program runs with a sandbox of its own, which answers some requests as RULES says."""
+    """A program runs with a sandbox of its own, which answers some requests as RULES says, and with a budget of its own."""
     records = [f"--records=contacts={CONTACTS}", "--records=ja_departments=19"]
     with Sandbox(os.environ["TALENTDATA"], "--faults", "--policy=unlimited", *records) as service:
         service.ask("/__faults", {"rules": RULES})
-        done = subprocess.run(command, env=service.variables)
+        done = subprocess.run(command, env={**service.variables, "XDG_RUNTIME_DIR": os.getcwd()})
     sys.exit(done.returncode)
 
 

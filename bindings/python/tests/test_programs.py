@@ -113,7 +113,7 @@ print(len(ids), len(set(ids)), scan.receipt.records, scan.receipt.completeness, 
 
 # Ctrl-C is heard in a child that another thread forked.
 INTERRUPTED_CHILD = """
-import pyarrow
+import pandas, pyarrow  # pyarrow imports pandas for its first table, where a signal may be lost
 client.version()
 def fork():
     child = os.fork()

@@ -1,6 +1,6 @@
 //! Scans, exports and schemas for callers without an async runtime.
 
-use crate::arrow::{Columns, RecordBatch, SchemaRef, TableOptions, TableSchema};
+use crate::arrow::{BatchReader, Columns, RecordBatch, TableOptions, TableSchema};
 use crate::export::Export;
 use crate::session::{Hints, Session, Use};
 use std::pin::pin;
@@ -61,9 +61,6 @@ pub struct Scan {
     /// Whether an iterator has ended behind an error.
     failed: bool,
 }
-
-/// The record batches of a list, in order; an `Iterator` of `Result<RecordBatch>` that ends behind an error.
-pub struct BatchScan(Scan);
 
 impl Scan {
     /// Every record of a list, as the service sent it. Requests begin with the first record that is waited for.
@@ -137,22 +134,29 @@ impl Scan {
         }
     }
 
-    /// The list as record batches of 8,192 rows; of fewer where they are large. From then on only they are read.
+    /// The list as record batches of 8,192 rows; of fewer where they are large. Waits for the first pages, which decide
+    /// the schema. From then on only the batches are read.
     ///
     /// # Errors
-    /// `InvalidArgument` when it is read already; `Cancelled` when stopped; `Closed` in a forked child.
-    pub fn batches(&self) -> Result<BatchScan> {
+    /// `InvalidArgument` when it is read already; else as [`Session::schema`].
+    pub fn batches(
+        &self,
+    ) -> Result<BatchReader<impl FnMut() -> Result<Option<RecordBatch>> + Send + use<>>> {
         let usage = self.session.stream();
         self.session.claim(usage)?;
-        Ok(BatchScan(Scan {
+        let schema = self.wait(|client| self.session.schema(client, usage))?;
+        let scan = Scan {
             session: Arc::clone(&self.session),
             engine: Arc::clone(&self.engine),
             usage,
             failed: false,
-        }))
+        };
+        let next = move || scan.wait(|client| scan.session.next_rows(client, usage));
+        Ok(BatchReader::new(schema, next))
     }
 
-    /// What has been done so far; final once the scan has ended. `records` counts those that the caller was given.
+    /// What has been done so far; final once the scan has ended. `records` counts the records, or the rows of batches, that
+    /// the caller was given.
     pub fn receipt(&self) -> Receipt {
         self.session.receipt()
     }
@@ -166,47 +170,12 @@ impl Scan {
     }
 }
 
-impl BatchScan {
-    /// The schema of all batches; waits for the first pages.
-    ///
-    /// # Errors
-    /// As [`Session::schema`].
-    pub fn schema(&self) -> Result<SchemaRef> {
-        let Scan { session, usage, .. } = &self.0;
-        self.0.wait(|client| session.schema(client, *usage))
-    }
-
-    /// The next batch, waited for; none at the end of the list.
-    ///
-    /// # Errors
-    /// As [`Session::next_rows`].
-    pub fn next_batch(&self) -> Result<Option<RecordBatch>> {
-        let Scan { session, usage, .. } = &self.0;
-        self.0.wait(|client| session.next_rows(client, *usage))
-    }
-
-    /// What has been done so far; final once the scan has ended. `records` counts the rows that the caller was given.
-    pub fn receipt(&self) -> Receipt {
-        self.0.receipt()
-    }
-}
-
 impl Iterator for Scan {
     type Item = Result<RawRecord>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = (!self.failed).then(|| self.next_record().transpose())?;
         self.failed = matches!(next, Some(Err(_)));
-        next
-    }
-}
-
-impl Iterator for BatchScan {
-    type Item = Result<RecordBatch>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let next = (!self.0.failed).then(|| self.next_batch().transpose())?;
-        self.0.failed = matches!(next, Some(Err(_)));
         next
     }
 }

@@ -62,7 +62,7 @@ const LOOK: Duration = Duration::from_millis(250);
 /// Members whose turn is not the next ask again a little early, in parts of the time they may expect to wait: they are
 /// notified of the exact time when they are next.
 const EARLY: f64 = 0.8;
-/// What was learned is forgotten when nothing was sent for this long, and a member when it has not asked.
+/// A member is forgotten when it was not seen for this long, and what was learned when no member was.
 const FORGOTTEN: Duration = Duration::from_secs(60);
 /// No host has been up for as many seconds.
 const FURTHEST: f64 = 1e9;
@@ -166,7 +166,7 @@ pub struct SharedGate {
 }
 
 impl SharedGate {
-    /// A gate that has seen nothing yet, for so many requests per second, and `paced` to keep to them.
+    /// A gate that has seen nothing yet. It keeps to this limit where it is paced.
     pub fn new(limit: u32, paced: bool, now: Duration) -> Self {
         Self {
             limit,

@@ -183,9 +183,13 @@ fn without_value(error: &serde_json::Error) -> String {
     match said.and_then(|said| said.rsplit_once(", expected ")) {
         Some((found, expected)) => {
             let found = found.split(['`', '"']).next().unwrap_or_default();
-            // What a type of ours is called says nothing to anybody else.
-            let is_ours = expected.starts_with("struct ");
-            let expected = if is_ours { "an object" } else { expected };
+            let found = found.replace("map", "object").replace("sequence", "array");
+            // What a type is called in Rust says nothing to anybody else.
+            let expected = match expected {
+                "i64" | "u64" => "a 64-bit integer",
+                ours if ours.starts_with("struct ") => "an object",
+                words => words,
+            };
             format!("found {}, expected {expected}", found.trim())
         }
         None => "the value does not have the expected form".to_owned(),
@@ -247,47 +251,33 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named_and_no_value_is_shown() {
-        const CONTACT: fn(&str) -> Result<()> =
-            |text| from_json::<Contact>(text, "contacts[3]").map(drop);
-        const NUMBER: fn(&str) -> Result<()> = |text| from_json::<u64>(text, "total").map(drop);
-        const STRING: &str = "total: found string, expected u64";
-        const FOREIGN: &str = "the value does not have the expected form";
-        for (read, text, message) in [
-            (
-                CONTACT,
-                r#"{"id":"1","firstName":7,"lastName":"b","email":"c"}"#,
-                "contacts[3].firstName: found integer, expected a string",
-            ),
-            (
-                CONTACT,
-                r#"{"id":"1"}"#,
-                "contacts[3]: missing field `firstName`",
-            ),
-            (
-                CONTACT,
-                r#"{"id":{"CANARY":1},"email":"CANARY"}"#,
-                "contacts[3].id: found map, expected a string",
-            ),
-            (
-                CONTACT,
-                "7",
-                "contacts[3]: found integer, expected an object",
-            ),
-            // A value may imitate the message.
-            (NUMBER, r#""x, expected CANARY""#, STRING),
-            (NUMBER, r#""CANARY at line 9""#, STRING),
-            (NUMBER, r#""CANARY at line 1 column 9""#, STRING),
-            (NUMBER, r#""CANARY: x`, expected `CANARY""#, STRING),
-            (NUMBER, r#""\", expected CANARY""#, STRING),
-            // Of words that are not known, none is shown.
-            (fits::<One>, r#""a: CANARY, expected CANARY""#, FOREIGN),
-            (fits::<IpAddr>, r#""a: CANARY, expected CANARY""#, FOREIGN),
-        ] {
-            let error = read(text).unwrap_err();
+        fn refuses<T: DeserializeOwned>(text: &str, message: &str) {
+            let error = from_json::<T>(text, "contacts[3]").err().unwrap();
+            let message = format!("contacts[3]{message}");
             assert_eq!(
                 (error.kind(), error.message()),
-                (ErrorKind::Schema, message)
+                (ErrorKind::Schema, &*message)
             );
         }
+        let wrong_name = r#"{"id":"1","firstName":7,"lastName":"b","email":"c"}"#;
+        let wrong_id = r#"{"id":{"CANARY":1},"email":"CANARY"}"#;
+        refuses::<Contact>(wrong_name, ".firstName: found integer, expected a string");
+        refuses::<Contact>(wrong_id, ".id: found object, expected a string");
+        refuses::<Contact>(r#"{"id":"1"}"#, ": missing field `firstName`");
+        refuses::<Contact>("7", ": found integer, expected an object");
+        // A value may imitate the message.
+        for text in [
+            r#""x, expected CANARY""#,
+            r#""CANARY at line 9""#,
+            r#""CANARY at line 1 column 9""#,
+            r#""CANARY: x`, expected `CANARY""#,
+            r#""\", expected CANARY""#,
+        ] {
+            refuses::<u64>(text, ": found string, expected a 64-bit integer");
+        }
+        // Of words that are not known, none is shown.
+        let foreign = r#""a: CANARY, expected CANARY""#;
+        refuses::<One>(foreign, ": the value does not have the expected form");
+        refuses::<IpAddr>(foreign, ": the value does not have the expected form");
     }
 }

@@ -4,6 +4,7 @@ use crate::boundary::{get, guard, guard_or, invalid, lent, shared, slot, stream}
 use crate::descriptor::SelfPipe;
 use crate::error::Error;
 use crate::record::Record;
+use arrow_array::RecordBatchReader;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -261,11 +262,8 @@ impl Scan {
     fn stream(&self) -> Result<FFI_ArrowArrayStream> {
         let _in_use = self.enter()?;
         let failure = self.failure.clone();
-        let (batches, schema) = failure.or_read(|| {
-            let batches = self.scan.batches()?;
-            let schema = batches.schema()?;
-            Ok((batches, schema))
-        })?;
+        let mut batches = failure.or_read(|| self.scan.batches())?;
+        let schema = batches.schema();
         let next = move || failure.or_read(|| batches.next_batch());
         Ok(stream(schema, next))
     }

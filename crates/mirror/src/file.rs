@@ -90,7 +90,9 @@ fn io_error(path: &Path, what: &str) -> Error {
 /// `Io` for anything else, which is not touched.
 fn is_mirror(path: &Path) -> Result<bool> {
     let why = match std::fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && path.file_name().is_some() => {
+            return Ok(false);
+        }
         Ok(found) if !found.is_file() => {
             " is a directory or a device; a mirror is one file: give a path such as mirror.db"
                 .into()
@@ -121,6 +123,7 @@ fn is_mirror(path: &Path) -> Result<bool> {
 /// Opens a file only to look at it: without locks, and without files beside it. Reading it otherwise would, when it is
 /// closed, take away the locks that this process has on it.
 fn immutable(path: &Path) -> rusqlite::Result<Connection> {
+    let path = named(path);
     let bytes = path.as_os_str().as_encoded_bytes().iter();
     let escaped: String = bytes.map(|byte| format!("%{byte:02x}")).collect();
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
@@ -154,8 +157,9 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
         Ok(connection)
     });
     let opened = opened.or_else(|error| match error.sqlite_error_code() {
-        // In a directory that cannot be written there is no room for shared memory, which nobody needs there.
-        Some(ErrorCode::CannotOpen) if !has_log() => immutable(path),
+        // In a directory that cannot be written there is no room for shared memory, which nobody needs there. SQLite
+        // reports it in another way where the file cannot be written either.
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly) if !has_log() => immutable(path),
         _ => Err(error),
     });
     opened.map_err(|error| at(path)(error.into()))

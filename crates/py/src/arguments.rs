@@ -64,11 +64,14 @@ impl<'py> Options<'py> {
     pub(crate) fn parsed<T: FromStr<Err: ToString>>(&self, name: &str) -> Result<Option<T>> {
         let text = self.get::<String>(name)?;
         let parsed = text.map(|text| text.parse::<T>()).transpose();
-        parsed.map_err(|wrong| match wrong.to_string() {
-            // The core may name the argument by itself.
-            said if said.starts_with(name) => invalid(said),
-            said => invalid(format!("{name}: {said}")),
-        })
+        // An error of the core has its kind at the end, as the one that is made of it here has.
+        parsed.map_err(
+            |wrong| match wrong.to_string().trim_end_matches(" (InvalidArgument)") {
+                // The core may name the argument by itself.
+                said if said.starts_with(name) => invalid(said),
+                said => invalid(format!("{name}: {said}")),
+            },
+        )
     }
 
     /// Reads an option into a place that has its default.

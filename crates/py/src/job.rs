@@ -34,13 +34,6 @@ enum Work {
     Sync(Sync),
 }
 
-/// An age: a `timedelta`, or a text such as `90d`.
-#[derive(FromPyObject)]
-enum Age {
-    Duration(Duration),
-    Text(String),
-}
-
 #[pymethods]
 impl RawJob {
     /// An export of a list to a file, or a sync into a mirror; all of it is checked, and nothing is sent.
@@ -62,11 +55,11 @@ impl RawJob {
             };
             given.set(&mut sync.confirm, "confirm")?;
             given.set_parsed(&mut sync.max_deletes, "max_deletes")?;
-            sync.keep = match given.get("keep")? {
-                Some(Age::Text(text)) => Some(age(&text)?),
-                Some(Age::Duration(duration)) => Some(duration),
-                None => None,
-            };
+            // A `timedelta`, or a text such as `90d`.
+            if let Some(keep) = given.get::<Bound<'_, PyAny>>("keep")? {
+                let duration = keep.extract::<Duration>();
+                sync.keep = Some(duration.or_else(|_| age(&keep.to_string()))?);
+            }
             sync.check()?;
             Work::Sync(sync)
         } else {

@@ -1,6 +1,6 @@
 //! Models and enums in every language, and what reads each field.
 
-use super::View;
+use super::{View, unless};
 use crate::languages::{cpp_body, cpp_sent, read_by_c, read_by_cpp, read_by_python, table};
 use crate::models::known_name;
 use crate::names::registry::{Surface::*, Thing};
@@ -69,9 +69,8 @@ impl View<'_> {
         let key = format!("field {name}.{wire}");
         let own = self.thing(&key, wire, &model.place_of(wire), LEAVE_FIELD);
         own.check(wire);
-        let shown = field.to_string();
-        let (_, shown) = shown.split_once(": ").unwrap_or_default();
-        own.describe(shown, &field.description, Some(whole));
+        let shown = field.kind.to_string() + unless(field.required);
+        own.describe(&shown, &field.description, Some(whole));
         let scope = format!("in the Rust struct {name}");
         let is_optional = match &field.kind {
             Type::Nullable(_) => true,

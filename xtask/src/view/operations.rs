@@ -1,6 +1,6 @@
 //! Operations and lists, with their parameters and bodies, in every language.
 
-use super::View;
+use super::{View, unless};
 use crate::languages::{annotation, borrowed, cpp_body, cpp_number, rust, table};
 use crate::names::registry::{Surface, Surface::*};
 use crate::names::{self, ARGUMENT, COMMAND, CPP_METHOD, PYTHON_METHOD, RUST_METHOD, sentence};
@@ -17,12 +17,7 @@ const RENAME_OPERATION: &str = "change the operationId; it is never sent";
 
 impl View<'_> {
     pub(super) fn operation(&self, operation: &Operation) -> Value {
-        let (id, at, path, name) = (
-            &operation.id,
-            operation.place(),
-            &operation.path,
-            &operation.name,
-        );
+        let (id, name, at) = (&operation.id, &operation.name, operation.place());
         let key = format!("operation {id}");
         let own = self.thing(&key, id, &at, RENAME_OPERATION);
         let constant = names::constant(&names::snake(id));
@@ -35,7 +30,7 @@ impl View<'_> {
         };
         let deprecated = ["", ", deprecated"][usize::from(operation.deprecated)];
         let token = operation.token.words();
-        let shown = format!("{method} {path}, {token}{deprecated}{repeated}");
+        let shown = format!("{method} {}, {token}{deprecated}{repeated}", operation.path);
         let (group, summary) = (&operation.group, &operation.summary);
         let prose = format!("{group} {summary} {}", operation.description);
         own.describe(&shown, &prose, None);
@@ -214,11 +209,6 @@ impl View<'_> {
         };
         (value, if model.is_some() { fields } else { vec![whole] })
     }
-}
-
-/// What is said of what need not be given.
-fn unless(required: bool) -> &'static str {
-    if required { "" } else { ", optional" }
 }
 
 /// The parameters that an operation cannot do without.

@@ -60,6 +60,11 @@ fn a_mirror_reports_what_has_changed_and_gives_back_what_was() {
     alone("changes contacts --from m.db").error(2, "does not have contacts");
     let folder = trial.run("sync pools --to .");
     folder.error(32, "a mirror is one file");
+    // Names that SQLite takes for something else than files.
+    for name in [":memory:", "file:x?mode=memory"] {
+        trial.run(&format!("sync pools --to {name}")).quiet();
+        alone(&format!("verify {name}")).json();
+    }
 }
 
 #[test]

@@ -8,10 +8,13 @@ pub(crate) use rustix::process::Signal;
 use rustix::process::{Pid, kill_process};
 use serde_json::{Value, json};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
+pub(crate) use stub::names;
 use talentdata_core::ErrorKind;
 use talentdata_sandbox::limit::Policy;
 use talentdata_sandbox::{Options, Sandbox};
@@ -123,23 +126,13 @@ impl Trial {
 
     /// A pipe in the directory that is held open and never read.
     pub(crate) fn stalled_pipe(&self, name: &str) -> fs::File {
-        let made = Command::new("mkfifo").arg(self.path(name)).status();
-        assert!(made.unwrap().success());
+        stub::make_pipe(&self.path(name));
         let both = fs::File::options()
             .read(true)
             .write(true)
             .open(self.path(name));
         both.unwrap()
     }
-}
-
-pub(crate) fn names(directory: &Path) -> Vec<String> {
-    let entries = fs::read_dir(directory).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
 }
 
 /// Waits for something that happens while the child runs.
@@ -215,6 +208,13 @@ pub(crate) fn code(kind: ErrorKind) -> i32 {
 
 /// The requests that the sandbox has seen.
 pub(crate) fn requests(sandbox: &Sandbox) -> Vec<Value> {
-    let seen: Value = serde_json::from_str(&stub::get(sandbox.base_url(), "/__requests")).unwrap();
+    let host = sandbox.base_url().trim_start_matches("http://");
+    let mut socket = TcpStream::connect(host).unwrap();
+    let head = format!("GET /__requests HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+    socket.write_all(head.as_bytes()).unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    let seen: Value = serde_json::from_str(body).unwrap();
     seen["requests"].as_array().unwrap().clone()
 }

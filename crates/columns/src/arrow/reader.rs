@@ -20,17 +20,26 @@ impl<F: FnMut() -> Result<Option<RecordBatch>>> BatchReader<F> {
             failed: None,
         }
     }
+
+    /// The next batch; none at the end.
+    ///
+    /// # Errors
+    /// The first one, from then on at every call.
+    pub fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        let next = match &self.failed {
+            Some(error) => Err(error.clone()),
+            None => Error::catch("a stream", &mut self.next),
+        };
+        self.failed = next.as_ref().err().cloned();
+        next
+    }
 }
 
 impl<F: FnMut() -> Result<Option<RecordBatch>>> Iterator for BatchReader<F> {
     type Item = std::result::Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = match &self.failed {
-            Some(error) => Err(error.clone()),
-            None => Error::catch("a stream", &mut self.next),
-        };
-        self.failed = next.as_ref().err().cloned();
+        let next = self.next_batch();
         next.map_err(|error| ArrowError::ExternalError(Box::new(error)))
             .transpose()
     }

@@ -135,15 +135,6 @@ static void keep(const char *path) {
     }
 }
 
-/* Drops what was noted of something older that had the same inode. */
-static void forget(const char *kind, const char *path) {
-    char name[PATH_MAX];
-    struct stat status;
-    if (lstat(path, &status) == 0 && *note_of(kind, status.st_ino, name) != '\0') {
-        REAL(unlink)(name);
-    }
-}
-
 int fsync(int file) {
     char path[PATH_MAX];
     if (event("fsync", path_of(file, path)) != 0) {
@@ -162,11 +153,7 @@ int open64(const char *path, int flags, ...) {
     if ((flags & O_CREAT) != 0 && event("open", path) != 0) {
         return -1;
     }
-    int file = REAL(open64)(path, flags, mode);
-    if (file >= 0 && (flags & O_EXCL) != 0) {
-        forget("file-", path);
-    }
-    return file;
+    return REAL(open64)(path, flags, mode);
 }
 
 ssize_t write(int file, const void *bytes, size_t length) {
@@ -203,9 +190,13 @@ int rmdir(const char *path) {
 }
 
 int mkdir(const char *path, mode_t mode) {
+    char name[PATH_MAX];
+    struct stat status;
     int result = event("mkdir", path) != 0 ? -1 : REAL(mkdir)(path, mode);
-    if (result == 0) {
-        forget("names-", path);
+    /* What was noted of an older directory with the same inode is not of this one. */
+    if (result == 0 && lstat(path, &status) == 0 &&
+        *note_of("names-", status.st_ino, name) != '\0') {
+        REAL(unlink)(name);
     }
     return result;
 }

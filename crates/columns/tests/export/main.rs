@@ -24,6 +24,7 @@ use service::Service;
 use std::fmt::Debug;
 use std::fs;
 use std::path::{Path, PathBuf};
+use stub::{make_pipe, names};
 use talentdata_columns::arrow::TableOptions;
 use talentdata_columns::export::{Export, Format, Target};
 use talentdata_core::scan::{Receipt, ScanOptions};
@@ -90,21 +91,6 @@ fn fails<T: Debug>(outcome: Result<T>, kind: ErrorKind, words: &str) {
         .split('|')
         .find(|word| !error.message().contains(word));
     assert_eq!(missing, None, "{error}");
-}
-
-/// The names in a directory.
-fn names(directory: &Path) -> Vec<String> {
-    let mut names: Vec<String> = fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
-}
-
-fn make_pipe(path: &Path) {
-    let made = std::process::Command::new("mkfifo").arg(path).status();
-    assert!(made.unwrap().success());
 }
 
 /// The work directory of an export, or a file in it.

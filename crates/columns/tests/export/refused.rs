@@ -114,10 +114,7 @@ impl Place {
             println!("{} {name:?}: {what}", export.format);
             self.plant(what, name);
             self.refuses_foreign(service, export, name).await;
-            let removed = match fs::symlink_metadata(name).unwrap().is_dir() {
-                true => fs::remove_dir_all(name),
-                false => fs::remove_file(name),
-            };
+            let removed = fs::remove_file(name).or_else(|_| fs::remove_dir_all(name));
             removed.unwrap();
             assert_eq!(fs::read_to_string(&self.victim).unwrap(), "precious");
         }

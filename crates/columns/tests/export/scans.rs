@@ -2,11 +2,10 @@
 
 use super::Service;
 use super::service::settings;
+use arrow_array::RecordBatchReader;
 use arrow_array::cast::AsArray;
 use std::collections::BTreeMap;
-use std::future::poll_fn;
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+use std::future::{poll_fn, ready};
 use talentdata_columns::arrow::{BatchScan, Columns, Kind, TableOptions, TableSchema, Unit};
 use talentdata_columns::blocking::Scan;
 use talentdata_core::scan::Completeness;
@@ -16,11 +15,6 @@ use tokio::runtime::Builder;
 
 fn batches<T>(scan: talentdata_core::Scan<T>, rows: usize) -> BatchScan {
     BatchScan::new(scan, TableOptions::default(), rows)
-}
-
-/// What comes of a wait that is given up at once.
-fn asked_once<T>(wait: impl Future<Output = T>) -> Poll<T> {
-    pin!(wait).poll(&mut Context::from_waker(Waker::noop()))
 }
 
 /// The service writes some doubles with 17 digits, also within structs; of contacts, only what appears late is in `_extra`.
@@ -83,9 +77,10 @@ async fn the_receipt_counts_what_was_given_and_a_wait_that_is_given_up_loses_not
     assert_eq!(batches.receipt().records, 30);
     let mut given = 30;
     loop {
-        let next = match asked_once(batches.next()) {
-            Poll::Ready(next) => next,
-            Poll::Pending => batches.next().await,
+        let next = tokio::select! {
+            biased;
+            next = batches.next() => next,
+            () = ready(()) => batches.next().await,
         };
         let Some(batch) = next else { break };
         given += batch.unwrap().num_rows() as u64;
@@ -117,9 +112,10 @@ fn blocking_scan(client: &blocking::Client) -> Result<Scan> {
 #[test]
 fn a_thread_without_a_runtime_gets_batches_too() {
     let (_service, client) = start_blocking();
-    let mut scan = blocking_scan(&client).unwrap().batches().unwrap();
-    assert!(scan.schema().unwrap().fields().len() > 5);
-    let rows = scan.by_ref().map(|batch| batch.unwrap().num_rows());
+    let scan = blocking_scan(&client).unwrap();
+    let batches = scan.batches().unwrap();
+    assert!(batches.schema().fields().len() > 5);
+    let rows = batches.map(|batch| batch.unwrap().num_rows());
     assert!(rows.eq([250]));
     assert_eq!(scan.receipt().records, 250);
 }

@@ -33,7 +33,7 @@ pub(super) type Edge = Range<f64>;
 pub(super) struct Windows {
     /// Between which counts the remaining ones rose last; none before they have jumped.
     pub(super) last: Option<Edge>,
-    /// What the edges so far have in common, and how many they are.
+    /// What the latest edges have in common, and how many these are.
     common: Option<(Edge, u32)>,
     pub(super) alignment: Option<Alignment>,
     barred_until: f64,
@@ -86,7 +86,7 @@ impl Windows {
     }
 }
 
-/// What an edge has in common with the older ones, of which there are so many, if they are whole windows apart.
+/// What an edge has in common with older ones, and how many they are with it; none where they are not whole windows apart.
 fn agreed(newer: &Edge, (older, agreeing): (Edge, u32)) -> Option<(Edge, u32)> {
     let windows = (newer.start - older.start).round();
     let both = newer.start.max(older.start + windows)..newer.end.min(older.end + windows);

@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::sync::Barrier;
 
 /// What is done to the file at a path.
-pub(crate) type Harm = fn(&Path);
+type Harm = fn(&Path);
 
 /// A directory for a file, and the file in it.
 pub(crate) fn place() -> (tempfile::TempDir, SharedFile) {
@@ -22,7 +22,7 @@ pub(crate) fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-pub(crate) fn open(path: &Path) -> File {
+fn open(path: &Path) -> File {
     let mut options = OpenOptions::new();
     options.read(true).write(true).open(path).unwrap()
 }

@@ -1,16 +1,22 @@
 //! What becomes of members when the server forgets, stalls, dies, or is replaced, and when members are killed or stopped:
 //! those that are left go on, without being refused, and say for how long they were on their own. How much of the budget they
-//! use meanwhile, also when only some are cut off, or the clock of the server is set, is tested on virtual time
-//! (`budget/redis/simulation.rs`).
+//! use meanwhile is tested on virtual time (`budget/redis/simulation.rs`).
 
 use crate::members::Company;
 use crate::proxy::Proxy;
-use crate::server::Server;
+use crate::server::{PROGRAMS, Server};
 use rustix::process::{Pid, Signal, kill_process};
-use std::process::Child;
-use std::time::Duration;
+use std::ffi::c_long;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::{Duration, SystemTime};
+use talentdata_sandbox::limit::Policy;
 
 const SCANS: usize = 4;
+/// The part of the requests that may be refused where members do not know of each other for a while: on virtual time it
+/// must be half of that.
+const RARELY: f64 = 0.04;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn members_go_on_whatever_happens_to_the_server() {
@@ -41,6 +47,64 @@ async fn members_go_on_whatever_happens_to_the_server() {
         assert_eq!(report.budget["members"], SCANS);
     }
     replica.wait_until(r#"redis.call("DBSIZE") > 0"#);
+}
+
+/// Three of ten members are cut off, and go on with their parts, while the others are not disturbed.
+#[tokio::test(flavor = "multi_thread")]
+async fn members_that_are_cut_off_go_on_with_their_part() {
+    let server = Server::valkey();
+    let proxy = Proxy::to(server.port, Duration::ZERO).await;
+    let [direct, through] =
+        [server.port, proxy.port].map(|port| format!("redis://127.0.0.1:{port}"));
+    let mut company = Company::of(Policy::ClockWindow);
+    company.join(7, &direct, 12);
+    company.join(3, &through, 12);
+    company.phase(3).await;
+    proxy.stall(true);
+    company.phase(9).await;
+    proxy.stall(false);
+    for report in &company.reports_of(12, RARELY)[7..] {
+        let lost = report.seconds_unreachable();
+        assert!(lost > 5.0, "{lost} s, of which it takes some to notice it");
+    }
+}
+
+/// Compiles the library that a server with another clock is started with.
+fn compile(library: &Path) {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/budget_redis/clock.c");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o"]);
+    let compiled = compiler.arg(library).arg(source).status().unwrap();
+    assert!(compiled.success());
+}
+
+/// It is set forwards and back: no request is refused, and everybody goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn members_go_on_when_the_clock_of_the_server_is_set() {
+    let directory = tempfile::tempdir().unwrap();
+    let [library, path] = ["clock.so", "ahead"].map(|name| directory.path().join(name));
+    compile(&library);
+    std::fs::write(&path, c_long::to_ne_bytes(0)).unwrap();
+    let ahead = std::fs::File::options().write(true).open(&path).unwrap();
+    let server = Server::start(PROGRAMS[0], |command| {
+        command
+            .env("LD_PRELOAD", &library)
+            .env("CLOCK_AHEAD", &path);
+    });
+    let budget = format!("redis://127.0.0.1:{}", server.port);
+    let mut company = Company::new();
+    company.join(SCANS, &budget, 4);
+    for (phase, seconds) in [(1, 10), (2, -10)] {
+        company.phase(phase).await;
+        ahead.write_at(&c_long::to_ne_bytes(seconds), 0).unwrap();
+        // A server tells the time from a clock that it reads only now and then.
+        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
+        let set = now + seconds as f64;
+        server.wait_until(&format!(r#"math.abs(redis.call("TIME")[1] - {set}) < 5"#));
+    }
+    for report in company.reports(4) {
+        assert_eq!(report.budget["members"], SCANS);
+    }
 }
 
 /// Sends a signal to a member.

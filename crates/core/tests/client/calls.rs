@@ -147,9 +147,7 @@ async fn which_calls_are_sent_again_and_how_often() {
             assert!(attempts.is_none_or(|attempts| attempts == sent), "{index}");
         });
     }
-    while let Some(ended) = calls.join_next().await {
-        ended.unwrap();
-    }
+    calls.join_all().await;
 }
 
 /// The gate alone decides when, and nothing may make the next request of a refused call come sooner than before.
@@ -241,12 +239,9 @@ async fn pages_that_wait_for_their_turn_are_not_out_of_time() {
 
 /// A thousand calls at once.
 fn a_thousand(client: &Client) -> JoinSet<Result<(), Error>> {
-    let mut calls = JoinSet::new();
-    for _ in 0..1000 {
-        let client = client.clone();
-        calls.spawn(async move { client.permissions().await.map(drop) });
-    }
-    calls
+    let clients = std::iter::repeat_n(client.clone(), 1000);
+    let call = |client: Client| async move { client.permissions().await.map(drop) };
+    clients.map(call).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -260,9 +255,8 @@ async fn a_thousand_concurrent_first_calls_ask_for_one_token_and_share_its_refus
     assert_eq!(sandbox.stats().token_posts, 1);
     drop(calls);
     let client = settings.client_secret("wrong-secret").build().unwrap();
-    let mut calls = a_thousand(&client);
-    while let Some(outcome) = calls.join_next().await {
-        assert_eq!(outcome.unwrap().unwrap_err().kind(), ErrorKind::Auth);
+    for outcome in a_thousand(&client).join_all().await {
+        assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Auth);
     }
     assert_eq!(sandbox.stats().token_posts, 2);
 }

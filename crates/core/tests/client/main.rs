@@ -10,6 +10,7 @@ mod memory;
 mod network;
 mod outages;
 mod secrets;
+#[allow(dead_code, reason = "shared with the tests of other crates")]
 mod stub;
 
 use talentdata_core::settings::Builder;

@@ -1,10 +1,11 @@
-//! What the tests share: a service made of one function, for what the sandbox does not do; the sandbox's own endpoints; and
-//! tests that run again in a process of their own.
+//! What the tests share: a service made of one function, for what the sandbox does not do; tests that run again in a process
+//! of their own; and what is in a directory.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use talentdata_core::settings::Builder;
@@ -89,10 +90,8 @@ fn converse(mut socket: TcpStream, answer: &impl Fn(&Request, &mut TcpStream)) {
 
 fn read(reader: &mut impl BufRead) -> Option<Request> {
     let mut line = String::new();
-    reader
-        .read_line(&mut line)
-        .ok()
-        .filter(|length| *length > 0)?;
+    reader.read_line(&mut line).ok()?;
+    // None where the connection has ended.
     let path = line.split(' ').nth(1)?.to_owned();
     let mut token = String::new();
     let mut length = 0;
@@ -117,10 +116,8 @@ fn read(reader: &mut impl BufRead) -> Option<Request> {
 pub(crate) fn reply(socket: &mut TcpStream, status: u16, headers: &str, body: impl AsRef<[u8]>) {
     let body = body.as_ref();
     let length = body.len();
-    let mut response =
-        format!("HTTP/1.1 {status} x\r\n{headers}content-length: {length}\r\n\r\n").into_bytes();
-    response.extend_from_slice(body);
-    let _ = socket.write_all(&response);
+    let head = format!("HTTP/1.1 {status} x\r\n{headers}content-length: {length}\r\n\r\n");
+    let _ = socket.write_all(&[head.as_bytes(), body].concat());
 }
 
 /// The response of a token endpoint.
@@ -177,19 +174,6 @@ pub(crate) async fn count(client: &Client) -> Result<u64, Error> {
     Ok(records)
 }
 
-/// What a sandbox tells of itself.
-pub(crate) fn get(base_url: &str, path: &str) -> String {
-    let host = base_url.trim_start_matches("http://");
-    let mut socket = TcpStream::connect(host).unwrap();
-    let head = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
-    socket.write_all(head.as_bytes()).unwrap();
-    let mut answer = String::new();
-    socket.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 2"), "{answer}");
-    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-    body.to_owned()
-}
-
 /// The outcome of a test of this program that runs again in a process of its own, with these variables.
 pub(crate) fn child<T: DeserializeOwned>(test: &str, environment: &[(&str, &str)]) -> T {
     let mut child = Command::new(std::env::current_exe().unwrap());
@@ -212,4 +196,18 @@ pub(crate) fn tell(outcome: &impl Serialize) -> ! {
     // The name of the test may stand in the line before.
     println!("\n{OUTCOME}{}", serde_json::to_string(outcome).unwrap());
     std::process::exit(0);
+}
+
+/// The names in a directory, in order.
+pub(crate) fn names(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+pub(crate) fn make_pipe(path: &Path) {
+    let made = Command::new("mkfifo").arg(path).status();
+    assert!(made.unwrap().success());
 }

@@ -8,7 +8,7 @@ use fastrand::Rng;
 use talentdata_core::gate::PriorityClass;
 use talentdata_sandbox::limit::{Policy, ResetRounding};
 
-use crate::simulation::{Findings, LIMIT, Others, Plan, Quirk, SERVER, Scenario, Work, mean, secs};
+use crate::simulation::{Findings, LIMIT, Others, Plan, Quirk, SERVER, Scenario, mean, secs};
 
 /// A member with a turn like all others is passed by each of them about once; two more turns for timers that were late.
 const PASSED_BY_EACH: u64 = 3;
@@ -45,9 +45,8 @@ fn span(rng: &mut Rng, latest: f64, longest: f64) -> (Duration, Duration) {
 
 fn anyone(rng: &mut Rng) -> Plan {
     use PriorityClass::{Background, Scan, Single};
-    let works = [Work::Scan, Work::Scan, Work::Calls(0.5), Work::Calls(20.0)];
     Plan {
-        work: pick(rng, &works),
+        calls: pick(rng, &[None, None, Some(0.5), Some(20.0)]),
         class: pick(rng, &[Single, Scan, Background]),
         share: pick(rng, &[1.0, 1.0, 0.5, 0.01]),
         during: span(rng, 4.0, 20.0),
@@ -100,13 +99,10 @@ fn hard_rules_hold_whatever_happens() {
 /// A server that is used up at the moment of the stop says so ten seconds later; all wait.
 #[test]
 fn a_late_response_is_obeyed_by_all() {
-    for seed in 0..30 {
-        let mut scenario = Scenario::new(Policy::SlidingLog, 100, 3);
-        (scenario.seed, scenario.limit) = (seed, (6, secs(1)));
-        scenario.until = secs(20);
-        scenario.stopped = Some((1, secs(1), secs(11)));
-        scenario.run();
-    }
+    let mut scenario = Scenario::new(Policy::SlidingLog, 100, 3);
+    (scenario.limit, scenario.until) = ((6, secs(1)), secs(20));
+    scenario.stopped = Some((1, secs(1), secs(11)));
+    scenario.runs(30);
 }
 
 #[test]
@@ -159,11 +155,9 @@ fn the_state_of_ten_members_is_small() {
 #[test]
 fn however_many_members_there_are_few_requests_go_into_an_outage() {
     for members in [1, 10, 50] {
-        for seed in 0..10 {
-            let mut scenario = Scenario::new(Policy::ClockWindow, 20, members);
-            (scenario.quirk, scenario.until) = (Quirk::Down, secs(20));
-            scenario.seed = seed;
-            let sends = scenario.run().sends;
+        let mut scenario = Scenario::new(Policy::ClockWindow, 20, members);
+        (scenario.quirk, scenario.until) = (Quirk::Down, secs(20));
+        for Findings { sends, .. } in scenario.runs(10) {
             assert!((5..=12).contains(&sends), "{members}: {sends}");
         }
     }

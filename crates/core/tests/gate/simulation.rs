@@ -32,19 +32,11 @@ pub(crate) enum Others {
     Bursty,
 }
 
-/// What a member wants from the service.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Work {
-    /// As many pages as it can get.
-    Scan,
-    /// So many calls a second, at random.
-    Calls(f64),
-}
-
 /// One member.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
-    pub(crate) work: Work,
+    /// So many calls a second, at random; otherwise as many pages as it can get.
+    pub(crate) calls: Option<f64>,
     pub(crate) class: PriorityClass,
     pub(crate) share: f64,
     /// When it begins, and when it takes its leave.
@@ -53,7 +45,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     pub(crate) const SCAN: Self = Self {
-        work: Work::Scan,
+        calls: None,
         class: PriorityClass::Scan,
         share: 1.0,
         during: (Duration::ZERO, Duration::MAX),
@@ -62,7 +54,7 @@ impl Plan {
     /// Calls that somebody waits for.
     pub(crate) fn calls(rate: f64) -> Self {
         Self {
-            work: Work::Calls(rate),
+            calls: Some(rate),
             class: PriorityClass::Single,
             ..Self::SCAN
         }
@@ -180,12 +172,6 @@ impl Findings {
         rates.sum::<f64>() / f64::from(LIMIT)
     }
 
-    /// The same until the first member had so many pages.
-    pub(crate) fn share_of_first(&self, pages: usize) -> f64 {
-        let last = self.parts[0].served[pages - 1];
-        pages as f64 / last.as_secs_f64() / f64::from(LIMIT)
-    }
-
     /// What was served to whom, in requests per second.
     pub(crate) fn rate_of(&self, member: usize, from: u64, to: u64) -> f64 {
         let span = secs(from)..secs(to);
@@ -193,12 +179,11 @@ impl Findings {
         served.filter(|at| span.contains(at)).count() as f64 / (to - from) as f64
     }
 
-    /// The least and the most that the first `members` were served, in parts of their mean.
-    pub(crate) fn fairness(&self, members: usize, from: u64, to: u64) -> (f64, f64) {
+    /// What each of the first `members` was served, in parts of their mean.
+    pub(crate) fn fairness(&self, members: usize, from: u64, to: u64) -> Vec<f64> {
         let rates = (0..members).map(|member| self.rate_of(member, from, to));
         let mean = rates.clone().sum::<f64>() / members as f64;
-        let least = rates.clone().fold(f64::INFINITY, f64::min);
-        (least / mean, rates.fold(0.0, f64::max) / mean)
+        rates.map(|rate| rate / mean).collect()
     }
 }
 

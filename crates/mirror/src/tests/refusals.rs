@@ -41,6 +41,7 @@ fn a_directory_and_files_of_something_else_are_left_as_they_are() {
         assert_eq!(fs::read(path(name)).ok(), before);
     }
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 5);
+    assert!(refused(Path::new("")).contains("give the path of a mirror"));
     let nowhere = Mirror::open(path("nowhere")).unwrap_err();
     assert!(nowhere.message().contains("is not a mirror"), "{nowhere}");
 }
@@ -122,6 +123,8 @@ fn a_mirror_in_a_directory_that_cannot_be_written_can_be_read() {
     let mode = |mode| fs::set_permissions(directory, fs::Permissions::from_mode(mode)).unwrap();
     mode(0o500);
     let read = trial.current();
+    fs::set_permissions(&trial.path, fs::Permissions::from_mode(0o400)).unwrap();
+    assert_eq!(trial.current(), read);
     let claim = Claim::acquire(&trial.path).err();
     mode(0o700);
     assert_eq!(read, contacts(0..3));

@@ -13,7 +13,7 @@ use talentdata_core::gate::{Endpoint, Outcome, RateHeaders, Requester, SharedGat
 use talentdata_sandbox::limit::Decision;
 
 use super::network::Network;
-use super::{Findings, LIMIT, Others, Part, Plan, SERVER, Scenario, WINDOW, Work};
+use super::{Findings, LIMIT, Others, Part, Plan, SERVER, Scenario, WINDOW};
 
 /// A request is given up after this long.
 const TIMEOUT: Duration = Duration::from_secs(3);
@@ -139,9 +139,9 @@ impl World {
 
     fn begin(&mut self, member: usize) {
         self.members[member].present = true;
-        match self.scenario.members[member].work {
-            Work::Scan => self.want(member),
-            Work::Calls(_) => self.next_call(member),
+        match self.scenario.members[member].calls {
+            None => self.want(member),
+            Some(_) => self.next_call(member),
         }
     }
 
@@ -163,7 +163,7 @@ impl World {
     }
 
     fn next_call(&mut self, member: usize) {
-        if let Work::Calls(rate) = self.scenario.members[member].work {
+        if let Some(rate) = self.scenario.members[member].calls {
             let wait = -self.network.rng.f64().max(1e-9).ln() / rate;
             let at = self.now + Duration::from_secs_f64(wait);
             self.push(at, Some(member), move |world| world.call(member));
@@ -183,7 +183,7 @@ impl World {
     fn kill(&mut self) {
         let mut scans: Vec<usize> = (0..self.members.len()).collect();
         scans.retain(|member| {
-            self.members[*member].present && self.scenario.members[*member].work == Work::Scan
+            self.members[*member].present && self.scenario.members[*member].calls.is_none()
         });
         if let Some(victim) = self.network.rng.choice(scans) {
             self.silence(victim);
@@ -310,7 +310,7 @@ impl World {
         let overtaken = sends - 1 - waiting.sends_before;
         waiting.sends_before = sends;
         let since = waiting.queue.pop_front().unwrap_or(self.now);
-        if self.scenario.members[member].work == Work::Scan {
+        if self.scenario.members[member].calls.is_none() {
             waiting.queue.push_back(self.now);
         }
         let part = &mut self.findings.parts[member];
