@@ -75,8 +75,3 @@ impl View<'_> {
         own
     }
 }
-
-/// What is said of what need not be given.
-fn unless(required: bool) -> &'static str {
-    if required { "" } else { ", optional" }
-}

@@ -356,9 +356,14 @@ impl Display for Type {
 
 impl Display for Field {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
-        let presence = if self.required { "" } else { ", optional" };
+        let presence = unless(self.required);
         write!(formatter, "{}: {}{presence}", self.wire, self.kind)
     }
+}
+
+/// What is said of what need not be given.
+pub(crate) fn unless(required: bool) -> &'static str {
+    if required { "" } else { ", optional" }
 }
 
 /// What these say, parted by commas.

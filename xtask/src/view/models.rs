@@ -1,11 +1,11 @@
 //! Models and enums in every language, and what reads each field.
 
-use super::{View, unless};
+use super::View;
 use crate::languages::{cpp_body, cpp_sent, read_by_c, read_by_cpp, read_by_python, table};
 use crate::models::known_name;
 use crate::names::registry::{Surface::*, Thing};
 use crate::names::{self, ARGUMENT, PYTHON_FIELD, RUST_FIELD};
-use crate::spec::api::{Enum, Field, Model, Type, joined};
+use crate::spec::api::{Enum, Field, Model, Type, joined, unless};
 use crate::spec::pointer;
 use minijinja::{Value, context, value::merge_maps};
 

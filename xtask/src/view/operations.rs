@@ -1,10 +1,10 @@
 //! Operations and lists, with their parameters and bodies, in every language.
 
-use super::{View, unless};
+use super::View;
 use crate::languages::{annotation, borrowed, cpp_body, cpp_number, rust, table};
 use crate::names::registry::{Surface, Surface::*};
 use crate::names::{self, ARGUMENT, COMMAND, CPP_METHOD, PYTHON_METHOD, RUST_METHOD, sentence};
-use crate::spec::api::{Api, Body, List, Model, Operation, Parameter, Type, joined};
+use crate::spec::api::{Api, Body, List, Model, Operation, Parameter, Type, joined, unless};
 use heck::ToUpperCamelCase;
 use minijinja::{Value, context};
 use std::collections::BTreeSet;
