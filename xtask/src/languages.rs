@@ -2,7 +2,6 @@
 
 use crate::names;
 use crate::spec::api::{Api, Type};
-use std::collections::BTreeSet;
 
 /// A text, a number or a truth value in each language.
 struct Scalar {
@@ -106,13 +105,11 @@ pub(crate) fn read_by_python(
     }
 }
 
-/// How C reads a field, and the type of its value, or of each of its elements; `exposed` are the models that it has types for.
-pub(crate) fn read_by_c(of: &Type, exposed: &BTreeSet<String>) -> (&'static str, String) {
-    let own = |of: &Type| match of {
-        Type::Model(name) if exposed.contains(name) => {
-            Some(format!("const {} *", names::c_type(name)))
-        }
-        _ => None,
+/// How C reads a field, and the type of its value, or of each of its elements.
+pub(crate) fn read_by_c(of: &Type, api: &Api) -> (&'static str, String) {
+    let own = |of: &Type| {
+        let model = api.exposed(of)?;
+        Some(format!("const {} *", names::c_type(&model.name)))
     };
     let plain = |read, kind: &str| (read, kind.to_owned());
     match of {
@@ -131,16 +128,16 @@ pub(crate) fn read_by_c(of: &Type, exposed: &BTreeSet<String>) -> (&'static str,
 }
 
 /// What C++ makes of a value. Without a type of its own it is a record, and so are integers that an int64_t cannot hold.
-pub(crate) fn read_by_cpp(of: &Type, exposed: &BTreeSet<String>) -> String {
+pub(crate) fn read_by_cpp(of: &Type, api: &Api) -> String {
     let held = |of: &Type| match of {
         // Only the enums of fields have a type.
         Type::Enum(_) => "std::string".to_owned(),
-        of => read_by_cpp(of, exposed),
+        of => read_by_cpp(of, api),
     };
     match of {
         Type::Enum(name) => names::c_type(name),
-        Type::Model(name) if exposed.contains(name) => {
-            format!("talentdata::{}", names::cpp_class(name))
+        Type::Model(name) if api.exposed(of).is_some() => {
+            format!("talentdata::{}", names::snake(name))
         }
         Type::Array(of) => format!("std::vector<{}>", held(of)),
         Type::Map(of) => format!("std::map<std::string, {}>", held(of)),
@@ -171,7 +168,7 @@ pub(crate) fn cpp_sent(api: &Api, of: &Type) -> String {
 
 /// The struct of a request body in C++; the class of a response has the plain name.
 pub(crate) fn cpp_body(api: &Api, model: &str) -> String {
-    let class = names::cpp_class(model);
+    let class = names::snake(model);
     match api.model(model).is_some_and(|one| one.answered) {
         true => format!("{class}_body"),
         false => class,

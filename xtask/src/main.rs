@@ -107,8 +107,6 @@ fn undisturbed(command: &mut Command) -> &mut Command {
 
 /// The directory that holds the workspace.
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .nth(1)
-        .map_or_else(PathBuf::new, Path::to_path_buf)
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.parent().unwrap_or(own).to_owned()
 }

@@ -67,12 +67,8 @@ pub(crate) const VALUE: Kept = &["Self Other"];
 pub(crate) const COMMAND: Kept = &[COMMANDS];
 
 /// The name of a thing in a place, by all three rules.
-pub(crate) fn name(words: &str, kept: Kept) -> String {
-    free(snake(words), kept)
-}
-
-/// Rule 3.
-fn free(mut name: String, kept: &[&str]) -> String {
+pub(crate) fn name(words: &str, kept: &[&str]) -> String {
+    let mut name = snake(words);
     while is_kept(&name, kept) {
         name.push('_');
     }
@@ -87,10 +83,9 @@ fn is_kept(name: &str, kept: &[&str]) -> bool {
 /// The type of a schema: its words, and `Model` behind what our own code keeps for itself.
 pub(crate) fn model(schema: &str) -> String {
     let name = camel(schema);
-    let class = cpp_class(&name);
+    let class = snake(&name);
     let kept = is_kept(&name, &[TYPES, PYTHON_PACKAGE])
-        || is_kept(&class, &[CPP, CPP_NAMESPACE])
-        || is_error(&class);
+        || is_kept(&class, &[CPP, CPP_NAMESPACE, &cpp_errors()]);
     if kept { name + "Model" } else { name }
 }
 
@@ -113,14 +108,14 @@ pub(crate) fn constant(variant: &str) -> String {
 
 /// The C function that calls an operation.
 pub(crate) fn c_call(name: &str) -> String {
-    format!("talentdata_client_{}", free(snake(name), &[C_CLIENT]))
+    format!("talentdata_client_{}", self::name(name, &[C_CLIENT]))
 }
 
 /// The flag of a parameter, or of a field of a body, on the command line.
 pub(crate) fn flag(wire: &str) -> String {
     let mut kept = vec![FLAGS];
     kept.extend(SETTINGS.iter().map(|setting| setting.name));
-    free(snake(wire), &kept).replace('_', "-")
+    name(wire, &kept).replace('_', "-")
 }
 
 /// The type of a model or an enum in C, which the names of its functions begin with.
@@ -128,27 +123,21 @@ pub(crate) fn c_type(of: &str) -> String {
     format!("talentdata_{}", snake(of))
 }
 
-/// The class of a model in C++; it is refused where that is a keyword.
-pub(crate) fn cpp_class(model: &str) -> String {
-    snake(model)
-}
-
 /// The member of a C++ class that reads a field, or what the suffix says of it.
 pub(crate) fn cpp_member(model: &str, wire: &str, suffix: &str) -> String {
-    let name = format!("{}{suffix}", snake(wire));
-    free(name, &[CPP, CPP_MEMBERS, &cpp_class(model)])
+    let words = format!("{}{suffix}", snake(wire));
+    name(&words, &[CPP, CPP_MEMBERS, &snake(model)])
 }
 
 /// The tag of a list in C++.
 pub(crate) fn cpp_list(list: &str) -> String {
-    let name = free(list.to_owned(), &[CPP, CPP_NAMESPACE]);
-    if is_error(&name) { name + "_" } else { name }
+    name(list, &[CPP, CPP_NAMESPACE, &cpp_errors()])
 }
 
-/// Whether a class of C++ stands for a kind of error.
-fn is_error(class: &str) -> bool {
-    let kinds = &mut ErrorKind::ALL.iter();
-    kinds.any(|kind| class == snake(kind.name()) + "_error")
+/// The classes of C++ that stand for kinds of error.
+fn cpp_errors() -> String {
+    let classes = ErrorKind::ALL.map(|kind| snake(kind.name()) + "_error");
+    classes.join(" ")
 }
 
 /// Whether a text has letters to be named by, and none that ends the texts it is written in.

@@ -33,7 +33,7 @@ const OUTPUTS: [(&str, Make); 23] = [
     ("bindings/c/include/talentdata/errors.hpp", template),
     ("bindings/c/include/talentdata/service.hpp", template),
     ("bindings/c/symbols.txt", c::symbols),
-    ("docs/settings.md", |spec, path| render(path, "settings.md", spec.data())),
+    ("docs/settings.md", |spec, path| render(path, "settings.md", spec.data.clone())),
 ];
 
 /// Writes every file whose text differs, and says what is not generated.

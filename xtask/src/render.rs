@@ -7,7 +7,7 @@ use minijinja::{Environment, Value, path_loader};
 /// A file by the template of its name; Rust is formatted.
 pub(crate) fn template(spec: &Spec, path: &str) -> Result<String, String> {
     let name = path.rsplit('/').next().unwrap_or_default();
-    let text = render(path, &format!("{name}.j2"), spec.data())?;
+    let text = render(path, &format!("{name}.j2"), spec.data.clone())?;
     if !path.ends_with(".rs") {
         return Ok(text);
     }

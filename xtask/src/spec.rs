@@ -14,13 +14,11 @@ mod types;
 pub(crate) use cursor::{Document, pointer};
 
 use crate::c;
-use crate::error_kind::ErrorKind;
 use crate::names::registry::Registry;
-use crate::settings::{self, SETTINGS};
 use crate::view::view;
 use api::Api;
 use cursor::{LIST_GONE, SERVER};
-use minijinja::{Value, context};
+use minijinja::Value;
 use std::path::{Path, PathBuf};
 use types::Types;
 
@@ -36,7 +34,7 @@ pub(crate) struct Spec {
     /// What the spec says.
     pub(crate) api: Api,
     /// The same for templates.
-    view: Value,
+    pub(crate) data: Value,
     /// Every name in what is generated.
     pub(crate) names: Registry,
     /// What is not generated, for the person who generates; empty where everything is.
@@ -61,28 +59,17 @@ impl Spec {
         let value = document::read(text).map_err(|reason| format!("{label}: {reason}"))?;
         let document = Document::new(value);
         let api = interface(&document);
-        let (view, names) = examined(&api, &document, &c::lists(root)?);
+        let (data, names) = examined(&api, &document, &c::lists(root)?);
         document.refusals(label)?;
         let summary = document.summary(label);
         Ok(Spec {
             root: root.to_owned(),
             document,
             api,
-            view,
+            data,
             names,
             summary,
         })
-    }
-
-    /// What templates are filled with.
-    pub(crate) fn data(&self) -> Value {
-        let errors = ErrorKind::ALL.map(|kind| {
-            context! {
-                name => kind.name(), summary => kind.summary(), retryable => kind.is_retryable(),
-            }
-        });
-        let settings: Vec<Value> = SETTINGS.iter().map(settings::view).collect();
-        context! { settings, errors => errors.to_vec(), ..self.view.clone() }
     }
 }
 

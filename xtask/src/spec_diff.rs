@@ -169,11 +169,13 @@ fn change(key: &str, before: &Subjects, after: &Subjects) -> Option<Change> {
     let (old, new) = (before.get(key), after.get(key));
     let (was, now) = (old.unwrap_or(&nothing), new.unwrap_or(&nothing));
     let demand = |signature: &str| signature.parse::<u64>().ok();
+    // Both are numbers.
+    let is_less = |now: &str, was: &str| demand(now).is_some_and(|now| demand(was) > Some(now));
     let mut levels: BTreeMap<Surface, Level> = BTreeMap::new();
     for name in was.declared.keys().chain(now.declared.keys()) {
         let level = match (was.declared.get(name), now.declared.get(name)) {
             (Some(was), Some(now)) if was == now => continue,
-            (Some(was), Some(now)) if demand(now) < demand(was) => Level::Additive,
+            (Some(was), Some(now)) if is_less(now, was) => Level::Additive,
             (Some(_), _) => Level::Breaking,
             (None, _) => Level::Additive,
         };

@@ -1,14 +1,16 @@
-//! What the templates are filled with: the interface, with every name in the case of each language.
+//! What the templates are filled with: the interface, with every name in the case of each language; settings and errors.
 //!
 //! Whatever is named here is registered at once, with what users of the name rest on.
 
 mod models;
 mod operations;
 
+use crate::error_kind::ErrorKind;
 use crate::names;
 use crate::names::registry::{Registry, Thing};
+use crate::settings::{self, SETTINGS};
 use crate::spec::Document;
-use crate::spec::api::{Api, Model, Type};
+use crate::spec::api::Api;
 use minijinja::{Value, context};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -16,9 +18,6 @@ use std::collections::BTreeSet;
 struct View<'a> {
     api: &'a Api,
     document: &'a Document,
-    /// What C sees: records, and what calls give with all they hold, except for secrets, which never leave the core, and for
-    /// pages.
-    exposed: BTreeSet<String>,
     /// The names in C of all models and enums, and of what each has of its own.
     types: BTreeSet<String>,
     names: RefCell<Registry>,
@@ -29,12 +28,9 @@ pub(crate) fn view(api: &Api, document: &Document) -> (Value, Registry) {
     let models = api.models.iter().map(|model| &model.name);
     let types = models.chain(api.enums.iter().map(|known| &known.name));
     let own = |name: &str| ["", "_json", "_free"].map(|own| names::c_type(name) + own);
-    let exposed = |one: &&Model| one.has_class() && (one.given || api.is_record(&one.name));
-    let exposed = api.models.iter().filter(exposed);
     let view = View {
         api,
         document,
-        exposed: exposed.map(|one| one.name.clone()).collect(),
         types: types.flat_map(|name| own(name)).collect(),
         names: RefCell::default(),
     };
@@ -47,7 +43,14 @@ pub(crate) fn view(api: &Api, document: &Document) -> (Value, Registry) {
     let enums: Vec<Value> = api.enums.iter().map(|one| view.enumeration(one)).collect();
     let is_call = |value: &&Value| value.get_attr("callable").is_ok_and(|one| one.is_true());
     let calls: Vec<Value> = operations.iter().filter(is_call).cloned().collect();
-    let data = context! { calls, operations, lists, enums, models };
+    let settings: Vec<Value> = SETTINGS.iter().map(settings::view).collect();
+    let errors = ErrorKind::ALL.map(|kind| {
+        context! {
+            name => kind.name(), summary => kind.summary(), retryable => kind.is_retryable(),
+        }
+    });
+    let errors = errors.to_vec();
+    let data = context! { calls, operations, lists, enums, models, settings, errors };
     (data, view.names.into_inner())
 }
 
@@ -71,15 +74,4 @@ impl View<'_> {
         own.describe(shown, "", Some(whole));
         own
     }
-
-    /// The model that C sees of a type.
-    fn exposed(&self, kind: Option<&Type>) -> Option<&Model> {
-        let model = self.api.model_of(kind?);
-        model.filter(|one| self.exposed.contains(&one.name))
-    }
-}
-
-/// What is said of what need not be given.
-fn unless(required: bool) -> &'static str {
-    if required { "" } else { ", optional" }
 }

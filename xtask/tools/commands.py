@@ -113,15 +113,12 @@ def servers():
     return {variable: str(found[name]) for variable, name in SERVERS.items()}
 
 
-class Process:
+class Process(subprocess.Popen):
     """A child that ends with its owner."""
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.child.kill()
-        self.child.communicate()
+    def __exit__(self, *caught):
+        self.kill()
+        super().__exit__(*caught)
 
 
 class Sandbox(Process):
@@ -129,8 +126,8 @@ class Sandbox(Process):
 
     def __init__(self, program, *arguments, variables=os.environ):
         command = [program, "sandbox", "--until-stdin-closes", *arguments]
-        self.child = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        line = self.child.stdout.readline()
+        super().__init__([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        line = self.stdout.readline()
         if not line:
             raise Failure(f"the sandbox with {arguments} did not start")
         ready = json.loads(line)
@@ -154,7 +151,7 @@ class Valkey(Process):
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         options = ["--bind", "127.0.0.1", "--save", "", "--protected-mode", "no", "--port", str(port)]
-        self.child = subprocess.Popen([str(program), *options], stdout=subprocess.DEVNULL)
+        super().__init__([str(program), *options], stdout=subprocess.DEVNULL)
         self.url = f"redis://127.0.0.1:{port}"
         for _ in range(200):
             with socket.socket() as probe:

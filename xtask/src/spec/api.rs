@@ -36,7 +36,7 @@ pub(crate) struct Operation {
     pub(crate) idempotent: bool,
     /// Why no language can call it.
     pub(crate) obstacle: Option<String>,
-    /// In lower case.
+    /// In upper case.
     pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) group: String,
@@ -123,6 +123,8 @@ pub(crate) struct Model {
     pub(crate) sent: bool,
     /// Whether C functions give it, or what holds it.
     pub(crate) given: bool,
+    /// Whether a list has records of it.
+    pub(crate) is_record: bool,
     /// Where it stands in the spec, as a JSON pointer.
     pub(crate) place: String,
 }
@@ -171,10 +173,11 @@ impl Api {
         }
     }
 
-    /// Whether a list has records of this model.
-    pub(crate) fn is_record(&self, model: &str) -> bool {
-        self.lists()
-            .any(|(_, list)| list.model.as_deref() == Some(model))
+    /// The model that C sees of a type.
+    pub(crate) fn exposed(&self, kind: &Type) -> Option<&Model> {
+        let is_it = |one: &&Model| matches!(kind, Type::Model(name) if *name == one.name);
+        let model = self.models.iter().find(is_it);
+        model.filter(|one| one.is_exposed())
     }
 
     /// The values of an open enum.
@@ -213,13 +216,12 @@ impl Operation {
 
     /// Where it stands in the spec.
     pub(crate) fn place(&self) -> String {
-        super::pointer(&["paths", &self.path, &self.method])
+        super::pointer(&["paths", &self.path, &self.method.to_lowercase()])
     }
 
     /// How people refer to it: `GET /v1/contacts (listContacts)`.
     pub(crate) fn title(&self) -> String {
-        let method = self.method.to_uppercase();
-        format!("{method} {} ({})", self.path, self.id)
+        format!("{} {} ({})", self.method, self.path, self.id)
     }
 }
 
@@ -261,6 +263,11 @@ impl Model {
     pub(crate) fn has_class(&self) -> bool {
         let holds_secret = self.fields.iter().any(|field| field.kind == Type::Secret);
         self.answered && !self.is_page() && !holds_secret
+    }
+
+    /// Whether C sees it: records, and what calls give with all they hold, except for secrets and for pages.
+    pub(crate) fn is_exposed(&self) -> bool {
+        self.has_class() && (self.given || self.is_record)
     }
 }
 
@@ -349,9 +356,14 @@ impl Display for Type {
 
 impl Display for Field {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
-        let presence = if self.required { "" } else { ", optional" };
+        let presence = unless(self.required);
         write!(formatter, "{}: {}{presence}", self.wire, self.kind)
     }
+}
+
+/// What is said of what need not be given.
+pub(crate) fn unless(required: bool) -> &'static str {
+    if required { "" } else { ", optional" }
 }
 
 /// What these say, parted by commas.

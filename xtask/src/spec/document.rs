@@ -1,7 +1,7 @@
 //! Reads the text of a spec, JSON or YAML, and refuses what is no OpenAPI 3 document.
 
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// The largest file that is read; the largest public descriptions have about a third of it.
 const MAX_BYTES: usize = 32 << 20;
@@ -56,14 +56,11 @@ fn value(node: &Yaml, depth: usize) -> Result<Value, String> {
             Scalar::FloatingPoint(number) => Value::from(number.into_inner()),
             Scalar::String(text) => Value::String(text.to_string()),
         },
-        Yaml::Sequence(items) => Value::Array(items.iter().map(value).collect::<Result<_, _>>()?),
+        Yaml::Sequence(items) => items.iter().map(value).collect::<Result<_, _>>()?,
         Yaml::Mapping(pairs) => {
-            let mut map = Map::new();
-            for (key, child) in pairs {
-                // Status codes are numbers in YAML.
-                map.insert(text(&value(key)?), value(child)?);
-            }
-            Value::Object(map)
+            // Status codes are numbers in YAML.
+            let member = |(key, child)| Ok((text(&value(key)?), value(child)?));
+            pairs.iter().map(member).collect::<Result<_, String>>()?
         }
         Yaml::Tagged(_, inner) => value(inner)?,
         Yaml::Representation(text, ..) => Value::String(text.to_string()),

@@ -46,8 +46,8 @@ fn of_objects(kind: &Type) -> bool {
 /// Why an operation is not a list that this client can read; empty where it is one.
 fn reasons(api: &Api, operation: &Operation, page: Option<&Model>) -> Vec<String> {
     let mut out = Vec::new();
-    if operation.method != "get" {
-        let method = operation.method.to_uppercase();
+    let method = operation.method.as_str();
+    if method != "GET" {
         out.push(format!("lists are read with GET, not {method}"));
     }
     if operation.path.contains('{') {
@@ -96,8 +96,8 @@ fn resembles_list(api: &Api, operation: &Operation, page: Option<&Model>) -> boo
     let mut given = fields.map(|field| &field.kind).chain(&operation.response);
     let gives = given.any(|kind| of_objects(kind) || is_page(kind));
     match operation.method.as_str() {
-        "get" => pages || gives,
-        "post" => pages && gives || page.is_some_and(Model::is_page),
+        "GET" => pages || gives,
+        "POST" => pages && gives || page.is_some_and(Model::is_page),
         _ => false,
     }
 }

@@ -130,7 +130,7 @@ fn operation<'a>(
         body: request,
         response,
         list: None,
-        method: method.to_owned(),
+        method: method.to_uppercase(),
         path: path.to_owned(),
         name,
         id,

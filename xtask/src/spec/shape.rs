@@ -18,11 +18,14 @@ pub(super) fn mark(api: &mut Api, answered: BTreeSet<String>) {
     let given = given.filter(|one| !one.is_page()).map(|one| &*one.name);
     let sent = sent.map(str::to_owned).collect();
     let given = given.chain(["Pagination"]).map(str::to_owned).collect();
+    let records = api.lists().filter_map(|(_, list)| list.model.clone());
+    let records: BTreeSet<String> = records.collect();
     let [answered, sent, given] = [answered, sent, given].map(|roots| reachable(api, roots));
     for model in &mut api.models {
         model.answered = answered.contains(&model.name);
         model.sent = sent.contains(&model.name);
         model.given = given.contains(&model.name);
+        model.is_record = records.contains(&model.name);
         for field in model.fields.iter_mut().filter(|_| model.answered) {
             field.required &= !matches!(field.kind, Type::Nullable(_));
             field.kind = field.kind.present().clone();

@@ -1,11 +1,11 @@
 //! Models and enums in every language, and what reads each field.
 
-use super::{View, unless};
+use super::View;
 use crate::languages::{cpp_body, cpp_sent, read_by_c, read_by_cpp, read_by_python, table};
 use crate::models::known_name;
 use crate::names::registry::{Surface::*, Thing};
 use crate::names::{self, ARGUMENT, PYTHON_FIELD, RUST_FIELD};
-use crate::spec::api::{Enum, Field, Model, Type, joined};
+use crate::spec::api::{Enum, Field, Model, Type, joined, unless};
 use crate::spec::pointer;
 use minijinja::{Value, context, value::merge_maps};
 
@@ -28,7 +28,7 @@ impl View<'_> {
         own.facts(&[Rust], "in Rust", name, literal);
         let body = cpp_body(api, name);
         if model.sent {
-            if body != names::cpp_class(name) {
+            if body != names::snake(name) {
                 own.claim("in C++", &body);
             }
             own.facts(&[Cpp], "in C++", &body, &all);
@@ -39,13 +39,13 @@ impl View<'_> {
         if model.has_class() {
             own.facts(&[Python], "in Python", name, "");
         }
-        let (exposed, is_record) = (self.exposed.contains(name), api.is_record(name));
+        let exposed = model.is_exposed();
         let mut calls = api.operations.iter().filter(|one| one.is_call());
         let freed = calls.any(|one| one.response.as_ref().and_then(Type::named) == Some(name));
         let c = names::c_type(name);
         if exposed {
-            own.facts(&[C, Cpp], "model", name, &is_record.to_string());
-            match is_record {
+            own.facts(&[C, Cpp], "model", name, &model.is_record.to_string());
+            match model.is_record {
                 true => own.facts(&[CommandLine], "columns", "", ""),
                 false => own.claim("in C", &format!("{c}_json")),
             }
@@ -58,8 +58,8 @@ impl View<'_> {
             .iter()
             .map(|field| self.field(model, field, &key));
         context! {
-            fields => fields.collect::<Vec<_>>(), exposed, is_record, freed, body, c,
-            has_class => model.has_class(), cpp => names::cpp_class(name),
+            fields => fields.collect::<Vec<_>>(), exposed, freed, body, c,
+            has_class => model.has_class(), cpp => names::snake(name),
             ..Value::from_serialize(model)
         }
     }
@@ -102,7 +102,7 @@ impl View<'_> {
         if field.kind == Type::Secret && model.given {
             own.refuse("a secret is not given to C".to_owned());
         }
-        let given = match self.exposed.contains(name) {
+        let given = match model.is_exposed() {
             true => self.exposed_field(&own, model, field),
             false => context! {},
         };
@@ -116,15 +116,15 @@ impl View<'_> {
     /// What C and C++ read a field with.
     fn exposed_field(&self, own: &Thing, model: &Model, field: &Field) -> Value {
         let (name, wire) = (&model.name, &field.wire);
-        let is_record = self.api.is_record(name);
+        let is_record = model.is_record;
         let (read, c_kind) = match &field.kind {
             // Records are taken apart like any JSON.
             Type::Array(_) | Type::Map(_) | Type::Model(_) if is_record => {
                 ("value", "const talentdata_record *".to_owned())
             }
-            of => read_by_c(of, &self.exposed),
+            of => read_by_c(of, self.api),
         };
-        let kind = optional(read_by_cpp(&field.kind, &self.exposed), field.required);
+        let kind = optional(read_by_cpp(&field.kind, self.api), field.required);
         let required = field.required || !matches!(read, "integer" | "number" | "boolean");
         let described = format!("{c_kind} {required}");
         let text = kind.replace(&c_kind, "std::string");
@@ -144,7 +144,7 @@ impl View<'_> {
             own.declare(C, "in C", &function, &described);
             c.push(function);
         }
-        let class = format!("in the C++ class {}", names::cpp_class(name));
+        let class = format!("in the C++ class {}", names::snake(name));
         let mut values = Vec::new();
         let members = [("", kind), ("_text", text)].into_iter();
         for (suffix, kind) in members.take(1 + usize::from(read == "enum")) {
@@ -173,8 +173,7 @@ impl View<'_> {
         own.claim("in Rust", &known_name(known));
         let is_field = |one: &Field| matches!(&one.kind, Type::Enum(of) if of == name);
         let mut models = self.api.models.iter();
-        let in_c =
-            models.any(|one| self.exposed.contains(&one.name) && one.fields.iter().any(is_field));
+        let in_c = models.any(|one| one.is_exposed() && one.fields.iter().any(is_field));
         let mut surfaces = vec![Rust];
         surfaces.extend([C, Cpp].iter().filter(|_| in_c));
         surfaces.extend(known.answered.then_some(Python));
@@ -202,7 +201,7 @@ impl View<'_> {
 fn named_schema(own: &Thing, name: &str) {
     own.check(name);
     own.claim("in Rust", name);
-    own.claim("in C++", &names::cpp_class(name));
+    own.claim("in C++", &names::snake(name));
     own.claim("in C", &names::c_type(name));
 }
 

@@ -1,10 +1,10 @@
 //! Operations and lists, with their parameters and bodies, in every language.
 
-use super::{View, unless};
+use super::View;
 use crate::languages::{annotation, borrowed, cpp_body, cpp_number, rust, table};
 use crate::names::registry::{Surface, Surface::*};
 use crate::names::{self, ARGUMENT, COMMAND, CPP_METHOD, PYTHON_METHOD, RUST_METHOD, sentence};
-use crate::spec::api::{Api, Body, List, Model, Operation, Parameter, Type, joined};
+use crate::spec::api::{Api, Body, List, Model, Operation, Parameter, Type, joined, unless};
 use heck::ToUpperCamelCase;
 use minijinja::{Value, context};
 use std::collections::BTreeSet;
@@ -21,8 +21,8 @@ impl View<'_> {
         let key = format!("operation {id}");
         let own = self.thing(&key, id, &at, RENAME_OPERATION);
         let constant = names::constant(&names::snake(id));
-        let method = operation.method.to_uppercase();
-        let repeatable = !["POST", "PATCH"].contains(&method.as_str());
+        let method = operation.method.as_str();
+        let repeatable = !["POST", "PATCH"].contains(&method);
         let repeated = match (operation.idempotent, repeatable) {
             (true, false) => ", idempotent",
             (false, true) => ", not idempotent",
@@ -79,14 +79,13 @@ impl View<'_> {
             call.claim("in C++", &cpp_options);
         }
         let arguments = [parameters.clone(), fields.unwrap_or_default()].concat();
-        let exposed = self.exposed(response);
-        let cpp_class = exposed.map_or("record".to_owned(), |one| names::cpp_class(&one.name));
-        let model = exposed.filter(|one| !self.api.is_record(&one.name));
+        let exposed = response.and_then(|kind| self.api.exposed(kind));
+        let cpp_class = exposed.map_or("record".to_owned(), |one| names::snake(&one.name));
+        let model = exposed.filter(|one| !one.is_record);
         let c_response = names::c_type(model.map_or("record", |one| &one.name));
-        let class = response.and_then(|kind| self.api.model_of(kind));
-        let class = class.filter(|one| one.has_class()).map(|one| &one.name);
+        let class = exposed.map(|one| &one.name);
         context! {
-            constant, method, required, optional, parameters, body, arguments, options, c, cpp, python, command,
+            constant, required, optional, parameters, body, arguments, options, c, cpp, python, command,
             c_response, cpp_options, class, rust => rust_name, name => names::snake(name),
             answers => response.is_some(), gives => response.map_or("()".to_owned(), |of| rust(of, "types::")),
             variant => operation.method.to_upper_camel_case(), sentence => sentence(summary),
@@ -136,11 +135,11 @@ impl View<'_> {
         let shown = if needed.is_empty() { "none" } else { &needed };
         part("required parameters", shown).facts(&Surface::ALL, "", "", &needed);
         let model = list.model.as_ref().and_then(|model| api.model(model));
-        let class = model.filter(|one| self.exposed.contains(&one.name));
+        let class = model.filter(|one| one.is_exposed());
         context! {
             name, variant, record, cpp, python, max, rust_with, c, key => list.key, model => list.model,
             rust => rust_name, class => names::camel(name),
-            cpp_record => class.map_or("record".to_owned(), |one| names::cpp_class(&one.name)),
+            cpp_record => class.map_or("record".to_owned(), |one| names::snake(&one.name)),
             ..of.clone()
         }
     }
