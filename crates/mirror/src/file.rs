@@ -90,9 +90,10 @@ fn io_error(path: &Path, what: &str) -> Error {
 /// `Io` for anything else, which is not touched.
 fn is_mirror(path: &Path) -> Result<bool> {
     let why = match std::fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound && path.file_name().is_some() => {
-            return Ok(false);
+        Err(_) if path.as_os_str().is_empty() => {
+            "an empty path names no file; give the path of a mirror, such as mirror.db".into()
         }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Ok(found) if !found.is_file() => {
             " is a directory or a device; a mirror is one file: give a path such as mirror.db"
                 .into()

@@ -41,7 +41,8 @@ fn a_directory_and_files_of_something_else_are_left_as_they_are() {
         assert_eq!(fs::read(path(name)).ok(), before);
     }
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 5);
-    assert!(refused(Path::new("")).contains("give the path of a mirror"));
+    let nameless = refused(Path::new(""));
+    assert!(nameless.contains("give the path of a mirror"), "{nameless}");
     let nowhere = Mirror::open(path("nowhere")).unwrap_err();
     assert!(nowhere.message().contains("is not a mirror"), "{nowhere}");
 }
