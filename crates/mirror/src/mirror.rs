@@ -270,12 +270,8 @@ impl Rows {
             let what = format!("the rows of {list} are not those that its syncs have written");
             return Err(damaged(what).into());
         }
-        let page = (!texts.is_empty()).then(|| RawRecord::parse_all(&texts));
-        let page = page.transpose().map_err(|error| match error.kind() {
-            ErrorKind::Decode => damaged(error.message()).into(),
-            _ => Fault::from(error),
-        })?;
-        self.page = page.map(Vec::into_iter);
+        let page = RawRecord::parse_all(&texts).map_err(|error| damaged(error.message()))?;
+        self.page = (!page.is_empty()).then(|| page.into_iter());
         Ok(())
     }
 }
