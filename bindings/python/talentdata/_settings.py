@@ -57,7 +57,8 @@ class ConfiguredClient(BaseClient):
                 response, in seconds; 60 s by default.
             connect_timeout: The time limit for connecting, in seconds; 5 s by default.
             idle_timeout: The time limit for a pause within a response, in seconds; 20 s by default.
-            max_attempts: The maximum number of times that a request is sent; 4 by default.
+            max_attempts: The maximum number of times that a request is sent; 4 by default. A page of a scan may be
+                sent more often while other requests fail as well: see max_outage and timeout.
             max_wait: The longest wait that the service may request, in seconds; 60 s by default. If it requests a
                 longer one, the call fails with the error kind RateLimited.
             max_outage: How long a scan goes on while the service is down, measured from the last request that

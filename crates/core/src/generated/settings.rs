@@ -103,7 +103,7 @@ impl Builder {
     pub fn idle_timeout(&mut self, value: Duration) -> &mut Self {
         self.set("idle_timeout", value.as_secs_f64())
     }
-    /// Sets the maximum number of times that a request is sent; 4 by default.
+    /// Sets the maximum number of times that a request is sent; 4 by default. A page of a scan may be sent more often while other requests fail as well: see max_outage and timeout.
     pub fn max_attempts(&mut self, value: u32) -> &mut Self {
         self.set("max_attempts", value)
     }

@@ -132,7 +132,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "max_attempts",
         kind: Integer(bounds(1.0, 20.0, 4.0)),
         what: "the maximum number of times that a request is sent",
-        note: "",
+        note: "A page of a scan may be sent more often while other requests fail as well: see max_outage and timeout.",
     },
     Setting {
         name: "max_wait",
