@@ -16,7 +16,7 @@ pub(crate) struct Evidence {
     /// The total of the first response.
     total: Option<u64>,
     /// Whether another response had another total.
-    total_changed: bool,
+    pub(super) total_changed: bool,
     /// By how much the total rose or fell from one response to the next, where that was much.
     steps: BTreeSet<i64>,
     /// Records delivered.

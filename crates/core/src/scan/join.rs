@@ -188,6 +188,17 @@ impl Joiner {
         reading && straight && offset.saturating_add(self.overlap()) < total
     }
 
+    /// Whether the end was read once, of a list that stands still: all that is owed has been read, and the beginning
+    /// can be read while the end is read again.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.phase == Phase::Reading && self.ends == 1 && !self.evidence.total_changed
+    }
+
+    /// Whether the beginning is all that is left to read.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.phase == Phase::Closing
+    }
+
     fn overlap(&self) -> u64 {
         match self.bare {
             Some(_) => 0,

@@ -164,7 +164,7 @@ pub enum Completeness {
     /// The scan has not come to its end.
     #[default]
     Unfinished,
-    /// It was, given what [`Receipt::basis`] says.
+    /// It was, given what `basis` says.
     Proven,
     /// The end was reached, but there are doubts.
     NotProven,

@@ -71,6 +71,10 @@ impl<P> Sequence<P> {
                 .joiner
                 .may_bring(offset, u64::MAX)
                 .then(|| offset.saturating_add(self.joiner.stride()));
+            if self.joiner.is_at_end() {
+                let beginning = self.entry(0, false);
+                self.queue.push_back(beginning);
+            }
         }
         // Only the first page says how many records there are, so it is read alone.
         if self.queue.len() < self.ahead
@@ -136,10 +140,14 @@ impl<P> Sequence<P> {
             if !matches!(verdict, Verdict::Deliver(_)) {
                 self.ahead = (self.ahead / 2).max(1);
             }
+            if !self.joiner.is_closing() {
+                // The beginning was asked for too early: the end was none.
+                self.queue.retain(|entry| entry.offset > 0);
+            }
             match verdict {
                 Verdict::Deliver(delivery) => {
                     if delivery.alone {
-                        self.queue.clear();
+                        self.queue.retain(|entry| entry.offset == 0);
                     } else if entry.planned && !again {
                         self.ahead = (self.ahead + 1).min(self.most_ahead);
                     }
