@@ -6,7 +6,8 @@ import time
 
 import test_c
 import tidy
-from commands import CARGO, PYTHON_PROJECT, PYTHON_TESTS, ROOT, Failure, environment, install, servers, succeed, target, wheel, within
+from commands import CARGO, PYTHON_PROJECT, PYTHON_TESTS, ROOT, Failure, environment, install, succeed, target, wheel, within
+from test_services import servers
 
 #: Uses the package without any other: nothing may be required.
 BARE = """
@@ -34,38 +35,29 @@ def deny():
 def rust():
     # Many tests wait for most of their time, so there are two for each processor.
     threads = os.environ.get("RUST_TEST_THREADS", str(2 * (os.cpu_count() or 1)))
-    cargo("test", "--workspace", "--locked", RUST_TEST_THREADS=threads, **servers())
+    # Cargo builds a dependency once for each set of its features: xtask alone has those that it was built with to run this.
+    for packages in (["--workspace", "--exclude", "xtask"], ["--package", "xtask"]):
+        cargo("test", "--locked", *packages, RUST_TEST_THREADS=threads, **servers())
 
 
-def with_wheel():
-    """A virtual environment with the packages of the tests and the wheel; both."""
-    directory = target() / "python"
-    programs = environment(directory / "tests", PYTHON_TESTS)
+def pytest(directory, *options):
+    """Tests of the wheel beside all packages it can work with; the wheel."""
+    programs = environment(target() / "python/tests", PYTHON_TESTS)
     # Cargo.toml of the crate says what the feature is for.
-    made = wheel(programs, directory / "wheel", "--profile", "dev", "--features", "tests")
+    made = wheel(programs, target() / "python/wheel", "--profile", "dev", "--features", "tests")
     install(programs, made)
-    return programs, made
+    # Not `python -m pytest`, which would put the sources before the installed package.
+    command = [programs / "pytest", "-q", *options]
+    succeed(*command, cwd=PYTHON_PROJECT / directory, env={**within(programs), **servers()})
+    return made
 
 
 def python():
-    """The tests of the wheel, installed beside nothing and beside all packages it can work with."""
-    programs, made = with_wheel()
+    # Many tests wait for most of their time.
+    made = pytest("tests", "-n", 2 * (os.cpu_count() or 1))
     bare = environment(target() / "python/bare")
     install(bare, made)
     succeed(bare / "python", "-c", BARE, env=within(bare))
-    # Not `python -m pytest`, which would put the sources before the installed package. Many tests wait for most of their time.
-    pytest = [programs / "pytest", "-q", "-n", 2 * (os.cpu_count() or 1)]
-    succeed(*pytest, cwd=PYTHON_PROJECT / "tests", env={**within(programs), **servers()})
-
-
-def spark():
-    """The tests of Apache Spark itself; without Java they fail, because nothing was tested."""
-    try:
-        succeed("java", "-version")
-    except Failure as failure:
-        raise Failure(f"Spark needs Java 17 or later, and nothing was tested: {failure}") from None
-    programs, _ = with_wheel()
-    succeed(programs / "pytest", "-q", cwd=PYTHON_PROJECT / "jvm", env=within(programs))
 
 
 #: Every part, cheapest first.
@@ -80,7 +72,7 @@ PARTS = {
     "python": python,
 }
 #: Parts that run only by their name, since they take long or need Java.
-EXTRA = {"c-sanitized": test_c.run_sanitized, "spark": spark}
+EXTRA = {"c-sanitized": test_c.run_sanitized, "spark": lambda: pytest("jvm")}
 
 
 def main(only=None):

@@ -9,12 +9,13 @@ import subprocess
 import time
 
 import dist
-from commands import ROOT, Failure, Sandbox, Valkey, build, environment, output, servers, succeed, target, within
+from commands import ROOT, Failure, build, environment, output, succeed, target, within
+from test_services import Sandbox, Valkey, servers
 
 #: The library and the command line are built with what the part `rust` has built for its tests: cargo builds a dependency
 #: once for each set of its features, and the features of one package alone are fewer. The examples are named since only
 #: with them those of the tests are on.
-BUILD = ["--workspace", "--lib", "--bins", "--examples"]
+BUILD = ["--workspace", "--exclude", "xtask", "--lib", "--bins", "--examples"]
 #: Contacts that the sandbox has, more than a scan has under way at once.
 CONTACTS = "3000"
 

@@ -45,10 +45,9 @@ fn what_a_spec_gains_is_called_from_every_language() {
         copy.join("crates/columns/examples/calls.rs"),
     )
     .unwrap();
-    let packages = "-p talentdata-cli -p talentdata-ffi-c -p talentdata-py -p talentdata-columns";
     cargo(
         &copy,
-        &format!("build --quiet {packages} --bins --lib --example calls"),
+        "build --quiet --workspace --exclude xtask --lib --bins --example calls",
     );
     let mut calls = Command::new("python3");
     calls.args(["-B", "-W", "error"]).arg(here.join("calls.py"));

@@ -16,7 +16,8 @@ shutil.copy(BUILT / "lib_talentdata_trial.so", "bindings/python/talentdata/_tale
 PROGRAM = BUILT / "talentdata_trial"
 
 import talentdata  # noqa: E402
-from commands import Sandbox, succeed  # noqa: E402
+from commands import succeed  # noqa: E402
+from test_services import Sandbox  # noqa: E402
 
 PLACE = {"name": "Utrecht", "within": {"name": "Europe"}}
 
