@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 BENCH = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(BENCH.parents[1] / "xtask/tools"))
-import commands  # noqa: E402
 import dist  # noqa: E402
-from commands import ROOT, Failure, Valkey, build, environment, install, succeed, target, wheel, within  # noqa: E402, F401
+import test_services  # noqa: E402
+from commands import ROOT, Failure, build, environment, install, succeed, target, wheel, within  # noqa: E402, F401
+from test_services import Valkey, servers  # noqa: E402, F401
 
 #: Longer than any program needs.
 LONGEST = 600.0
@@ -83,7 +84,7 @@ class Tools:
         generate = ["generate", "--overwrite", "--meta", "none", "--path", "spec/openapi.json"]
         place = ["--config", BENCH / "generator.yaml", "--output-path", self.scratch / "generated_client"]
         succeed(self.bin / "openapi-python-client", *generate, *place, cwd=ROOT, env=within(self.bin))
-        self.valkey = commands.servers()["TALENTDATA_VALKEY_SERVER"]
+        self.valkey = servers()["TALENTDATA_VALKEY_SERVER"]
         self.variables = {
             **os.environ,
             "NO_PROXY": "127.0.0.1",
@@ -104,7 +105,7 @@ class Tools:
         return [self.talentdata, "export", "contacts", "--paced", "false", "--format", form, "--out", out]
 
 
-class Sandbox(commands.Sandbox):
+class Sandbox(test_services.Sandbox):
     """The service, as a child process, and what it has seen."""
 
     def __init__(self, tools, *arguments, **options):

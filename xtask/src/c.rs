@@ -34,7 +34,7 @@ pub(crate) fn header(spec: &Spec, path: &str) -> Result<String, String> {
     config.include_guard = Some(format!("TALENTDATA_{}_H", name.to_uppercase()));
     let includes = includes.iter().map(|one| format!("talentdata/{one}.h"));
     config.includes = includes.collect();
-    config.after_includes = own("client").then(version);
+    config.after_includes = own("client").then(|| VERSION.to_owned());
     let builder = Builder::new().with_config(config);
     let sources = sources.iter().map(|source| crates.join(source));
     let builder = sources.fold(builder, |builder, source| builder.with_src(source));
@@ -47,17 +47,27 @@ pub(crate) fn header(spec: &Spec, path: &str) -> Result<String, String> {
 }
 
 /// The version of the header, whole and in its parts.
-fn version() -> String {
-    const VERSION: &str = env!("CARGO_PKG_VERSION");
-    let what =
-        "The version of this header; talentdata_library_version returns that of the library.";
-    let parts = ["MAJOR", "MINOR", "PATCH"]
-        .into_iter()
-        .zip(VERSION.split('.'));
-    let parts = parts.map(|(part, number)| format!("#define TALENTDATA_VERSION_{part} {number}\n"));
-    format!("\n/** {what} */\n#define TALENTDATA_VERSION \"{VERSION}\"\n")
-        + &parts.collect::<String>()
-}
+const VERSION: &str = concat!(
+    "\n/** The version of this header; talentdata_library_version returns that of the library. */",
+    concat!(
+        "\n#define TALENTDATA_VERSION \"",
+        env!("CARGO_PKG_VERSION"),
+        '"'
+    ),
+    concat!(
+        "\n#define TALENTDATA_VERSION_MAJOR ",
+        env!("CARGO_PKG_VERSION_MAJOR")
+    ),
+    concat!(
+        "\n#define TALENTDATA_VERSION_MINOR ",
+        env!("CARGO_PKG_VERSION_MINOR")
+    ),
+    concat!(
+        "\n#define TALENTDATA_VERSION_PATCH ",
+        env!("CARGO_PKG_VERSION_PATCH")
+    ),
+    "\n",
+);
 
 /// `bindings/c/symbols.txt`: the numbers that the headers declare, and the lists.
 pub(crate) fn symbols(spec: &Spec, path: &str) -> Result<String, String> {

@@ -42,7 +42,7 @@ pub(crate) fn write(root: &Path) -> Outcome {
     for (path, text) in differing(&spec)? {
         save(root, path, &text)?;
     }
-    print!("{}", spec.summary);
+    print!("{}", spec.document.summary());
     Ok(())
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn dry_run(root: &Path, file: &Path) -> Outcome {
     for (path, _) in differing(&spec)? {
         println!("would write {path}");
     }
-    print!("{}", spec.summary);
+    print!("{}", spec.document.summary());
     let (api, lists) = (&spec.api, spec.api.lists().count());
     let [operations, models, enums] = [api.operations.len(), api.models.len(), api.enums.len()];
     println!(

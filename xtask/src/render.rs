@@ -4,10 +4,15 @@ use crate::names;
 use crate::spec::Spec;
 use minijinja::{Environment, Value, path_loader};
 
-/// A file by the template of its name; Rust is formatted.
+/// A file by the template of its name.
 pub(crate) fn template(spec: &Spec, path: &str) -> Result<String, String> {
+    filled(path, spec.data.clone())
+}
+
+/// The same with other data; Rust is formatted.
+pub(crate) fn filled(path: &str, data: Value) -> Result<String, String> {
     let name = path.rsplit('/').next().unwrap_or_default();
-    let text = render(path, &format!("{name}.j2"), spec.data.clone())?;
+    let text = render(path, &format!("{name}.j2"), data)?;
     if !path.ends_with(".rs") {
         return Ok(text);
     }
@@ -17,7 +22,7 @@ pub(crate) fn template(spec: &Spec, path: &str) -> Result<String, String> {
         let line = code.lines().nth(at.saturating_sub(1)).unwrap_or_default();
         format!("{path}: {error} in {line:?}")
     })?;
-    Ok(print(title, &file))
+    Ok(format!("{title}\n\n{}", prettyplease::unparse(&file)))
 }
 
 /// Fills a template; `path` is that of the file it makes.
@@ -54,11 +59,6 @@ fn without_sections(text: &str) -> String {
         }
     }
     out
-}
-
-/// Formats a file; its title is the line that names its command.
-pub(crate) fn print(title: &str, file: &syn::File) -> String {
-    format!("{title}\n\n{}", prettyplease::unparse(file))
 }
 
 /// The lines of a text, at most `width` characters each where words allow it.

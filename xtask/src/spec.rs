@@ -37,8 +37,6 @@ pub(crate) struct Spec {
     pub(crate) data: Value,
     /// Every name in what is generated.
     pub(crate) names: Registry,
-    /// What is not generated, for the person who generates; empty where everything is.
-    pub(crate) summary: String,
 }
 
 impl Spec {
@@ -61,14 +59,12 @@ impl Spec {
         let api = interface(&document);
         let (data, names) = examined(&api, &document, &c::lists(root)?);
         document.refusals(label)?;
-        let summary = document.summary(label);
         Ok(Spec {
             root: root.to_owned(),
             document,
             api,
             data,
             names,
-            summary,
         })
     }
 }

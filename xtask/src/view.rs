@@ -41,8 +41,6 @@ pub(crate) fn view(api: &Api, document: &Document) -> (Value, Registry) {
     let lists: Vec<Value> = lists.collect();
     let models: Vec<Value> = api.models.iter().map(|one| view.model(one)).collect();
     let enums: Vec<Value> = api.enums.iter().map(|one| view.enumeration(one)).collect();
-    let is_call = |value: &&Value| value.get_attr("callable").is_ok_and(|one| one.is_true());
-    let calls: Vec<Value> = operations.iter().filter(is_call).cloned().collect();
     let settings: Vec<Value> = SETTINGS.iter().map(settings::view).collect();
     let errors = ErrorKind::ALL.map(|kind| {
         context! {
@@ -50,7 +48,7 @@ pub(crate) fn view(api: &Api, document: &Document) -> (Value, Registry) {
         }
     });
     let errors = errors.to_vec();
-    let data = context! { calls, operations, lists, enums, models, settings, errors };
+    let data = context! { operations, lists, enums, models, settings, errors };
     (data, view.names.into_inner())
 }
 

@@ -1,15 +1,12 @@
-"""What the tools of the project share: commands, cargo, virtual environments, the sandbox, and servers for budgets."""
+"""What the tools of the project share: commands, cargo, and virtual environments."""
 
 import json
 import os
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
-import time
-import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,8 +14,6 @@ CARGO = os.environ.get("CARGO", "cargo")
 VERSION = re.search(r'^version = "(.+)"', (ROOT / "Cargo.toml").read_text(), re.M)[1]
 PYTHON_PROJECT = ROOT / "bindings/python"
 PYTHON_TESTS = PYTHON_PROJECT / "tests/requirements.txt"
-#: The variables that tests read, and the programs that they name; wheels on PyPI hold them.
-SERVERS = {"TALENTDATA_VALKEY_SERVER": "valkey-server", "TALENTDATA_REDIS_SERVER": "redis-server"}
 
 
 class Failure(SystemExit):
@@ -104,58 +99,3 @@ def only(directory, pattern):
     if len(files) != 1:
         raise Failure(f"{directory} does not hold one {pattern}")
     return files[0]
-
-
-def servers():
-    """The variables for tests, with the paths of the servers, which are fetched where they are missing."""
-    packages = environment(target() / "servers", ROOT / "crates/core/tests/requirements.txt").parent / "lib"
-    found = {name: path for path in packages.rglob("*-server") if path.is_file() for name in [path.name]}
-    return {variable: str(found[name]) for variable, name in SERVERS.items()}
-
-
-class Process(subprocess.Popen):
-    """A child that ends with its owner."""
-
-    def __exit__(self, *caught):
-        self.kill()
-        super().__exit__(*caught)
-
-
-class Sandbox(Process):
-    """The service, as a child process; `variables` tell a client where it is, past any proxy."""
-
-    def __init__(self, program, *arguments, variables=os.environ):
-        command = [program, "sandbox", "--until-stdin-closes", *arguments]
-        super().__init__([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        line = self.stdout.readline()
-        if not line:
-            raise Failure(f"the sandbox with {arguments} did not start")
-        ready = json.loads(line)
-        self.base_url = ready["base_url"]
-        keys = {f"TALENTDATA_{key.upper()}": ready[key] for key in ("base_url", "client_id", "client_secret")}
-        self.variables = {**variables, **keys, "NO_PROXY": "127.0.0.1"}
-
-    def ask(self, path, body=None):
-        """The JSON at a path; a body is posted."""
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        request = urllib.request.Request(self.base_url + path, body and json.dumps(body).encode())
-        request.add_header("content-type", "application/json")
-        with opener.open(request, timeout=60) as answer:
-            return json.load(answer)
-
-
-class Valkey(Process):
-    """A server on a free port of this machine, on which hosts share a budget."""
-
-    def __init__(self, program):
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
-        options = ["--bind", "127.0.0.1", "--save", "", "--protected-mode", "no", "--port", str(port)]
-        super().__init__([str(program), *options], stdout=subprocess.DEVNULL)
-        self.url = f"redis://127.0.0.1:{port}"
-        for _ in range(200):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    return
-            time.sleep(0.05)
-        raise Failure(f"{program} takes no connections")

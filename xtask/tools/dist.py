@@ -94,15 +94,10 @@ def python():
     """Builds the wheel and the source package that are handed out, and looks into both."""
     directory = target() / "dist/python"
     programs = environment(target() / "python/tests", PYTHON_TESTS)
-    made = wheel(programs, directory, "--profile", "dist")
+    wheel(programs, directory, "--profile", "dist", "--compatibility", "pypi")
     succeed(programs / "maturin", "sdist", "--out", directory, cwd=PYTHON_PROJECT, env=within(programs))
-    sources = only(directory, "*.gz")
     # One wheel for every Python from 3.10 on this system.
-    start = f"talentdata-{VERSION}-cp310-abi3-"
-    if not made.name.startswith(start):
-        raise Failure(f"{made.name}: the tags are not cp310-abi3 of version {VERSION}")
-    if made.name.startswith(f"{start}linux"):
-        raise Failure(f"{made.name}: no package index takes a wheel of plain linux; it links what not every system has")
+    made, sources = only(directory, f"talentdata-{VERSION}-cp310-abi3-*.whl"), only(directory, "*.gz")
     held = {made: zipfile.ZipFile(made).namelist(), sources: tarfile.open(sources).getnames()}
     for (package, names), wanted in zip(held.items(), (WHEEL, SOURCES)):
         missing = [one for one in wanted.split() if not any(name.endswith(one) for name in names)]

@@ -15,7 +15,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[3]
 sys.path += [str(ROOT / "tests/cases"), str(ROOT / "xtask/tools")]
-from commands import Sandbox  # noqa: E402
+from test_services import Sandbox  # noqa: E402
 
 PREFIX = Path(os.environ["PREFIX"])
 CONTACTS = int(os.environ["CONTACTS"])

@@ -1,4 +1,4 @@
-"""The client for asyncio. `cargo xtask generate` makes the blocking one from this file."""
+"""The client for asyncio. `cargo xtask generate` makes the blocking classes."""
 
 from __future__ import annotations
 

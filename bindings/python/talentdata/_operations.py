@@ -181,17 +181,3 @@ class AsyncOperations(ConfiguredClient):
             talentdata.InvalidArgumentError: An argument cannot be sent; it is named.
         """
         return VersionCheckResponse(await self._call("checkVersion", None, body_text({"clientVersion": client_version, "endpoints": endpoints}, {})) or "{}")
-
-
-#: The names of all lists, in the document's order.
-NAMES: tuple[str, ...] = (
-    "contacts",
-    "vacancies",
-    "pools",
-    "ja_skills",
-    "ja_roles",
-    "ja_tasks",
-    "ja_departments",
-    "taxonomy_skills",
-    "taxonomy_roles",
-)

@@ -7,30 +7,14 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._client import Client
-from ._errors import InvalidArgumentError
 from ._json import need
 from ._list import Resource, Scan
-from ._operations import NAMES
 from ._record import require_proven
 from ._talentdata import Record
 
 if TYPE_CHECKING:
     import polars
     import pyarrow
-
-
-def named(client: Client, name: str) -> Resource[Record]:
-    """A list of a client by its name."""
-    resource: Resource[Record] = getattr(client, checked(name))
-    return resource
-
-
-def checked(name: str | None) -> str:
-    """The name of a list, which may be in the spelling of the command line."""
-    found = (name or "").replace("-", "_")
-    if found not in NAMES:
-        raise InvalidArgumentError(f"resource: no list is named {name!r}; the lists are {', '.join(NAMES)}")
-    return found
 
 
 def arrow_schema(resource: Resource[Any], columns: Literal["typed", "json"]) -> pyarrow.Schema:
@@ -74,14 +58,13 @@ def scan_polars(
     """
     pl, arrow = need("polars", "scan_polars()"), need("pyarrow", "scan_polars()")
     plugins = need("polars.io.plugins", "scan_polars()")
-    resource = checked(resource)
 
     def connected() -> Any:
         return nullcontext(client) if client is not None else Client()
 
     if schema is None:
         with connected() as connection:
-            schema = arrow_schema(named(connection, resource), columns)
+            schema = arrow_schema(Resource(connection, resource, Record), columns)
     given = arrow.schema([field for field in schema if field.name != "_extra"], schema.metadata)
 
     def read(
@@ -95,7 +78,7 @@ def scan_polars(
         if n_rows == 0:
             return
         with connected() as connection:
-            scan = named(connection, resource).list(
+            scan = Resource(connection, resource, Record).list(
                 page_size=page_size, schema=given, on_new_field="freeze", limit=n_rows, progress=False
             )
             # A scan that was told to stop early proves nothing, and need not.

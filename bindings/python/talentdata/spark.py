@@ -23,8 +23,10 @@ from pyspark.sql.types import StructType
 
 from ._client import Client
 from ._errors import InvalidArgumentError
-from ._polars import arrow_schema, batches, checked, named
+from ._list import Resource
+from ._polars import arrow_schema, batches
 from ._results import Receipt
+from ._talentdata import Record
 
 __all__ = ["DataSource", "receipts"]
 
@@ -51,7 +53,7 @@ class DataSource(_DataSource):
     def schema(self) -> StructType:
         options = _Options(self.options)
         with options.client() as client:
-            found = arrow_schema(named(client, options.resource), options.columns)
+            found = arrow_schema(Resource(client, options.resource, Record), options.columns)
         return from_arrow_schema(_for_spark(found))
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -66,7 +68,7 @@ class _Options:
         unknown = [name for name in options if name not in _OPTIONS and name != "path"]
         if unknown:
             raise InvalidArgumentError(f"{unknown[0]}: there is no such option; the options are {', '.join(_OPTIONS)}")
-        self.resource = checked(options.get("resource") or options.get("path"))
+        self.resource = options.get("resource") or options.get("path") or ""
         self.page_size = _number("page_size", options["page_size"]) if "page_size" in options else None
         self.columns: Any = options.get("columns", "typed")
         self.unproven: Any = options.get("unproven", "fail")
@@ -93,7 +95,7 @@ class _Reader(DataSourceReader):
         columns = self._columns
         given = _for_core(columns)
         with options.client() as client:
-            scan = named(client, options.resource).list(
+            scan = Resource(client, options.resource, Record).list(
                 page_size=options.page_size, schema=given, on_new_field="freeze", progress=False
             )
             for batch in batches(scan, options.unproven):

@@ -46,6 +46,11 @@ def commands(page):
     return [re.sub(r"\s+#.*", "", line) for line in lines if not line.startswith("talentdata sandbox ")]
 
 
+def test_the_example_of_the_readme_is_the_file_that_is_compiled():
+    [(path, shown)] = re.findall(r"<!-- example (.+?) -->\n```rust\n(.*?)```", PAGES[0].read_text(encoding="utf-8"), re.DOTALL)
+    assert (ROOT / path).read_text(encoding="utf-8") == shown
+
+
 @pytest.fixture
 def service(tmp_path, monkeypatch, environment):
     """A sandbox that the environment tells of, and a directory to work in."""

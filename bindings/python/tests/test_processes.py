@@ -8,8 +8,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from commands import Valkey
 from support import python, until
+from test_services import Valkey
 
 import talentdata
 

@@ -108,12 +108,7 @@ impl Thing<'_> {
 
     /// Refuses what has no letters or digits to be named by, or others than C takes.
     pub(crate) fn check(&self, written: &str) {
-        self.check_as(written, &snake(written));
-    }
-
-    /// The same for a name that is not made of all that is written.
-    pub(crate) fn check_as(&self, written: &str, name: &str) {
-        let reason = match name {
+        let reason = match snake(written).as_str() {
             "" => "has no letter or digit to be named by",
             name if !name.is_ascii() => "has letters that no name in C can have",
             _ if ends_texts(written) => "has a character that generated texts cannot hold",

@@ -323,15 +323,8 @@ impl Type {
 
     /// Whether a value of it is one text, number or truth value.
     pub(crate) fn is_scalar(&self) -> bool {
-        matches!(
-            self,
-            Type::Text
-                | Type::Integer
-                | Type::Unsigned
-                | Type::Number
-                | Type::Boolean
-                | Type::Enum(_)
-        )
+        use Type::{Boolean, Enum, Integer, Number, Text, Unsigned};
+        matches!(self, Text | Integer | Unsigned | Number | Boolean | Enum(_))
     }
 }
 

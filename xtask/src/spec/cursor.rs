@@ -72,8 +72,8 @@ impl Document {
     }
 
     /// What is not generated: the notes, and what was not read, by keyword.
-    pub(crate) fn summary(&self, file: &str) -> String {
-        let mut text = format!("Not generated from {file}:\n");
+    pub(crate) fn summary(&self) -> String {
+        let mut text = "Not generated:\n".to_owned();
         for (topic, notes) in self.notes.borrow().iter() {
             text += &format!("  {topic} ({}):\n", notes.len());
             text.extend(notes.iter().map(|note| format!("    {note}\n")));

@@ -187,7 +187,7 @@ impl View<'_> {
             own.describe("", "", Some(&key));
             own.claim("in C", &c);
             own.facts(&surfaces, "value", &variant, "");
-            context! { wire, python, c, discriminant }
+            context! { wire, variant, python, c, discriminant }
         });
         context! {
             in_c, values => values.collect::<Vec<_>>(),

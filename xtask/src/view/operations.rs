@@ -100,7 +100,7 @@ impl View<'_> {
         let (api, path, name) = (self.api, &operation.path, &list.name);
         let key = format!("list {name}");
         let own = self.thing(&key, path, &operation.place(), LEAVE_LIST);
-        own.check_as(path, name);
+        own.check(path.trim_start_matches("/v1/"));
         let variant = names::variant(name, names::LIST);
         let [rust_name, python] = [RUST_METHOD, PYTHON_METHOD].map(|kept| names::name(name, kept));
         let rust_with = names::name(&format!("{name}_with"), RUST_METHOD);
