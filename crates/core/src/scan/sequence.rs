@@ -188,3 +188,41 @@ impl<P> Sequence<P> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::IdentityKey;
+
+    #[test]
+    fn the_end_is_read_again_together_with_the_beginning() {
+        let key = IdentityKey::random();
+        let id = |record: u64| key.identify(&record.to_le_bytes(), true);
+        let mut sequence = Sequence::new(Joiner::default(), 4);
+        let (mut asked, mut is_end) = (Vec::new(), false);
+        while !is_end {
+            let at_once: Vec<_> = std::iter::from_fn(|| sequence.want()).collect();
+            asked.push(
+                at_once
+                    .iter()
+                    .map(|(_, offset)| *offset)
+                    .collect::<Vec<_>>(),
+            );
+            for (request, offset) in at_once {
+                let slice = Slice {
+                    offset,
+                    ids: (offset..15.min(offset + 10)).map(id).collect(),
+                    has_more: offset + 10 < 15,
+                    total: 15,
+                    sent: 0,
+                    arrived: 0,
+                };
+                sequence.arrive(request, Ok(((), slice)));
+            }
+            while let Some((_, delivery)) = sequence.join().unwrap() {
+                is_end = delivery.end;
+            }
+        }
+        assert_eq!(asked, [vec![0], vec![9], vec![14, 0]]);
+    }
+}

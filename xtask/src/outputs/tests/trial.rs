@@ -76,7 +76,7 @@ fn whatever_a_spec_may_say_compiles_in_every_language() {
         // Our own lints, too: what is generated has to pass them like the rest.
         cargo(
             &copy,
-            "clippy --quiet --workspace --lib --example contacts -- -D warnings",
+            "clippy --quiet --workspace --lib --example bench_floor -- -D warnings",
         );
         c_and_cpp(&copy);
         let package = copy.join("bindings/python");
