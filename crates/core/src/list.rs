@@ -69,10 +69,16 @@ impl<T> List<T> {
     /// One page: at most `limit` records (the service's default where none) after `offset` records.
     ///
     /// # Errors
-    /// `InvalidArgument` for a `limit` of 0 or above the list's maximum (section 8), and for parameters that cannot be
-    /// sent; those of the call; `Schema`, naming record and field, for a record that is not as documented.
+    /// `InvalidArgument` for a `limit` of 0 or above the list's maximum (section 8), for an `offset` above 2⁶³ - 1, and for
+    /// parameters that cannot be sent; those of the call; `Schema`, naming record and field, for a record that is not as
+    /// documented.
     pub async fn page(&self, limit: Option<u64>, offset: u64) -> Result<Page<T>> {
         check_limit(self.resource, "limit", limit)?;
+        // What the response says of it is read as a signed number.
+        if i64::try_from(offset).is_err() {
+            let message = format!("offset must be at most {} (got {offset})", i64::MAX);
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
         let key = self.resource.shape().record_key;
         let page = self
             .client

@@ -15,6 +15,7 @@ pub(super) const ABSENT: &str = "_absent";
 ///
 /// Its JSON form is what `talentdata schema` prints: the contents of a schema file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(expecting = "an object as `talentdata schema` prints it")]
 pub struct TableSchema {
     /// The version of the JSON form.
     #[serde(rename = "talentdata_schema")]
@@ -31,6 +32,7 @@ pub struct TableSchema {
 
 /// A column of a table, or a field of a struct.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(expecting = "an object that describes a column")]
 pub struct Column {
     /// The field's name on the wire, its escapes resolved.
     pub name: String,

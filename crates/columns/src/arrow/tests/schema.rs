@@ -89,6 +89,12 @@ fn what_is_no_schema_is_refused() {
             invalid,
             "not a schema",
         ),
+        (
+            b"[1]",
+            "contacts.parquet",
+            invalid,
+            "expected an object as `tal",
+        ),
         (b"{}", "contacts.parquet", invalid, "talentdata_schema"),
         (version.as_bytes(), "contacts.parquet", invalid, "version 2"),
         (b"", "", io, "cannot read"),
