@@ -14,9 +14,9 @@ use talentdata_sandbox::{Change, Drift, Logged, Operation, Options, Sandbox};
 use tokio::task::JoinSet;
 
 /// A kind of service, and what a scan of it may say besides the law that holds for all of them. The first row of
-/// `completeness.json` is what the others are unless they say otherwise, and these are: lists of which much can be proven, lest nothing ever is; those that were called proven while
-/// records were lost or repeated; those of more than 20,000 records, where a bounded memory of identities has done so;
-/// those that were read without end.
+/// `completeness.json` has what the others have unless they say otherwise. Those are: lists of which much can be proven, lest
+/// nothing ever is; those that were called proven while records were lost or repeated; those of more than 20,000 records,
+/// where a bounded memory of identities has done so; those that were read without end.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
