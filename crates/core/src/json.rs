@@ -267,6 +267,7 @@ mod tests {
         let wrong_id = r#"{"id":{"CANARY":1},"email":"CANARY"}"#;
         refuses::<Contact>(wrong_name, ".firstName: found integer, expected a string");
         refuses::<Contact>(wrong_id, ".id: found object, expected a string");
+        refuses::<Contact>(r#"{"id":1}"#, ".id: found integer, expected a string");
         refuses::<Contact>(r#"{"id":"1"}"#, ": missing field `firstName`");
         refuses::<Contact>("7", ": found integer, expected an object");
         // A value may imitate the message.

@@ -88,27 +88,25 @@ impl Visit for Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::{Arc, Mutex};
+    use std::sync::mpsc::{Sender, channel};
 
-    #[derive(Clone)]
-    struct Heard(Level, Arc<Mutex<Vec<(Level, String)>>>);
+    struct Heard(Sender<(Level, String)>);
 
     impl Listener for Heard {
         fn level(&self) -> Option<Level> {
-            Some(self.0)
+            Some(Level::DEBUG)
         }
 
         fn hear(&self, level: Level, message: &str) {
-            self.1.lock().unwrap().push((level, message.to_owned()));
+            self.0.send((level, message.to_owned())).unwrap();
         }
     }
 
     #[test]
     fn our_events_are_heard_with_their_fields_and_those_of_libraries_are_not() {
-        let heard = Heard(Level::DEBUG, Arc::default());
-        let listener = heard.clone();
+        let (sender, heard) = channel();
         let thread = std::thread::spawn(|| {
-            attach(listener);
+            attach(Heard(sender));
             let _span = tracing::info_span!("within").entered();
             tracing::debug!(operation = "getVersion", wait_s = 0.5, "sending again");
             tracing::trace!("too detailed");
@@ -116,6 +114,6 @@ mod tests {
         });
         thread.join().unwrap();
         let line = "sending again operation=getVersion wait_s=0.5".to_owned();
-        assert_eq!(*heard.1.lock().unwrap(), [(Level::DEBUG, line)]);
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), [(Level::DEBUG, line)]);
     }
 }

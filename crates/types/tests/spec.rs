@@ -81,14 +81,8 @@ fn no_schema_is_lost_or_changed_in_generation() {
     let generated: BTreeMap<&str, &Value> = generated.collect();
     let shared = written.keys().filter(|name| generated.contains_key(*name));
     let shared = &shared.copied().collect();
-    let schemas = written.clone();
-    let (theirs, ours) = (
-        Side { schemas, shared },
-        Side {
-            schemas: generated,
-            shared,
-        },
-    );
+    let side = |schemas| Side { schemas, shared };
+    let (theirs, ours) = (side(written.clone()), side(generated));
     for (name, schema) in written {
         let plain = theirs.plain(schema);
         let is_model = plain["fields"] != json!({});

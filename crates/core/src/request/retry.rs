@@ -248,18 +248,16 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn call(is_scan: bool, change: impl Fn(&mut Builder)) -> Endurance<'static> {
+    /// A call, or a page of a scan, with one setting that is not the usual one.
+    fn call(is_scan: bool, name: &str, value: u32) -> Endurance<'static> {
         let mut builder = Builder::default();
-        builder.base_url("https://talent.example");
-        change(&mut builder);
+        builder.base_url("https://talent.example").set(name, value);
         let config = Box::leak(Box::new(builder.config().unwrap()));
         Endurance::new(config, is_scan, Time::ZERO)
     }
 
     fn attempts(is_scan: bool, most: u32) -> Endurance<'static> {
-        call(is_scan, |builder| {
-            builder.max_attempts(most);
-        })
+        call(is_scan, "max_attempts", most)
     }
 
     fn status(status: u16) -> Error {
@@ -314,20 +312,15 @@ mod tests {
 
     #[test]
     fn a_told_wait_is_kept_by_whom_it_concerns_and_the_deadline_wins() {
-        let timeout = |is_scan, seconds| {
-            call(is_scan, |builder| {
-                builder.timeout(seconds * SECOND);
-            })
-        };
         for (error, wait) in [
             (limited(7), 0),
             (status(503).with_retry_after(Some(7 * SECOND)), 7),
         ] {
             let usual = fails(&mut attempts(false, 4), error.clone());
             assert_eq!(usual, Some(wait * SECOND));
-            assert_eq!(fails(&mut timeout(false, 7), error), None);
+            assert_eq!(fails(&mut call(false, "timeout", 7), error), None);
         }
-        let mut call = timeout(true, 8);
+        let mut call = call(true, "timeout", 8);
         let mut wait = |earliest: Time| {
             let again = SECOND * 4;
             let turn = Turn::Wait {

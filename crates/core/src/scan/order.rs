@@ -152,22 +152,17 @@ mod tests {
             let mut order = Order::default();
             let mut truth: Vec<u32> = Vec::new();
             for number in 0..20_000_u32 {
-                let behind = match (truth.len(), kind) {
+                let before = match (truth.len(), kind) {
                     (0..2, _) => None,
                     (_, 0) => Some(0),
-                    (length, 1) => Some(truth[length / 2]),
-                    (length, _) => Some(truth[random.usize(..length)]),
+                    (length, 1) => Some(length / 2),
+                    (length, _) => Some(random.usize(..length)),
                 };
                 let id = key.identify(&number.to_le_bytes(), true);
+                let behind = before.map(|index| truth[index]);
                 assert_eq!(order.insert(id, behind), number);
                 assert_eq!(order.find(id), Some(number));
-                let at = match (behind, kind) {
-                    (None, _) => truth.len(),
-                    (_, 0) => 1,
-                    (_, 1) => truth.len() / 2 + 1,
-                    (Some(behind), _) => truth.iter().position(|at| *at == behind).unwrap() + 1,
-                };
-                truth.insert(at, number);
+                truth.insert(before.map_or(truth.len(), |index| index + 1), number);
             }
             assert_eq!(places(&order), truth, "{kind}");
             assert_eq!(order.last, truth.last().copied());

@@ -21,7 +21,7 @@ fn directory(text: &str, mode: u32) -> tempfile::TempDir {
 }
 
 /// The settings with these values, these variables, and this line in the default section of the profile file; and with an
-/// address, unless that is what is given.
+/// address, unless that is what is given. Neither they nor the error show a secret.
 fn config(values: &[(&str, &str)], variables: &[(&str, &str)], line: &str) -> Result<Config> {
     let directory = directory(&format!("[default]\n{line}\n"), 0o600);
     let mut builder = Builder::default();
@@ -39,10 +39,11 @@ fn config(values: &[(&str, &str)], variables: &[(&str, &str)], line: &str) -> Re
         found
             .map(|(_, value)| (*value).to_owned())
             .or_else(|| (variable == "XDG_CONFIG_HOME").then(home))
-    })?;
-    let shown = format!("{builder:?}");
+    });
+    let config = found.and_then(|found| Config::read(&found));
+    let shown = format!("{builder:?} {config:?}");
     assert!(!shown.contains("CANARY"), "{shown}");
-    Config::read(&found)
+    config
 }
 
 /// All that a configuration holds.
@@ -117,7 +118,6 @@ fn a_wrong_value_ends_in_the_same_error_from_every_source() {
         for error in errors.into_iter().map(Result::unwrap_err) {
             assert_eq!(error.kind(), ErrorKind::Config);
             assert!(error.message().starts_with(&wanted), "{name}: {error}");
-            assert!(!format!("{error:?}").contains("CANARY"), "{name}");
         }
     }
 }
@@ -157,7 +157,6 @@ fn what_is_no_value_and_no_setting_is_said() {
     for (name, value, wanted) in rows.chain(texts) {
         let error = config(&[(name, value)], &[], "").unwrap_err();
         assert!(error.message().starts_with(wanted), "{error}");
-        assert!(!error.message().contains("CANARY"), "{error}");
     }
     let missing = Config::read(&Builder::default().found(|_| None).unwrap()).unwrap_err();
     let words = [
@@ -177,20 +176,10 @@ fn no_password_is_shown_with_the_settings() {
     let secret = ("client_secret", "CANARY-1234");
     let values = [secret, ("proxy", proxy)];
     let config = config(&values, &[], "").unwrap();
-    assert_eq!(
-        config.require_credentials().unwrap_err().kind(),
-        ErrorKind::Config
-    );
+    let missing = config.require_credentials().unwrap_err();
+    assert_eq!(missing.kind(), ErrorKind::Config);
     let shown = format!("{config:?}");
-    assert!(
-        shown.contains("proxy.example:3128") && !shown.contains("CANARY"),
-        "{shown}"
-    );
-    let row = SETTINGS
-        .iter()
-        .find(|row| row.name == "client_secret")
-        .unwrap();
-    assert_eq!(row.flag(), "client-secret-file");
+    assert!(shown.contains("proxy.example:3128"), "{shown}");
 }
 
 const PROFILES: &str = "[default]\nclient_id = \"me\"\nclient_secret = \"CANARY\"\n[other]\nbase_url = \"https://b.example\"\n";

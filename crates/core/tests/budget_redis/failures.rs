@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::c_long;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::Command;
 use std::time::{Duration, SystemTime};
 use talentdata_sandbox::limit::Policy;
 
@@ -107,12 +107,6 @@ async fn members_go_on_when_the_clock_of_the_server_is_set() {
     }
 }
 
-/// Sends a signal to a member.
-fn send(child: &Child, signal: Signal) {
-    let pid = Pid::from_raw(child.id().try_into().unwrap()).unwrap();
-    kill_process(pid, signal).unwrap();
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn members_go_on_whatever_happens_to_one_of_them() {
     let server = Server::valkey();
@@ -127,9 +121,10 @@ async fn members_go_on_whatever_happens_to_one_of_them() {
         company.join(1, &budget, 5);
     }
     company.phase(3).await;
-    send(&company.members[SCANS], Signal::STOP);
+    let stopped = Pid::from_child(&company.members[SCANS]);
+    kill_process(stopped, Signal::STOP).unwrap();
     company.phase(4).await;
-    send(&company.members[SCANS], Signal::CONT);
+    kill_process(stopped, Signal::CONT).unwrap();
     let reports = company.reports(5);
     for report in &reports {
         let goes_on = report.served.iter().any(|at| *at >= company.time_of(4));

@@ -5,11 +5,12 @@ use crate::start;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use talentdata_core::types::VersionCheckRequest;
 use talentdata_core::{Client, Error, drives_terminal};
 use talentdata_sandbox::Options;
+use tokio::task::JoinSet;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -202,30 +203,26 @@ fn compare_error(expected: &Value, error: &Error, secret: &str) {
     assert!(error.to_string().len() < 1000, "{error}");
 }
 
-fn every_case(path: &Path) {
-    let text = std::fs::read_to_string(path).unwrap();
+async fn every_case(path: PathBuf) {
+    let text = std::fs::read_to_string(&path).unwrap();
     let suite: Suite =
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let is_known = suite.schema_version == 1 && path.file_stem() == Some(suite.suite.as_ref());
     assert!(is_known, "{}: another version or name", path.display());
-    let runtime = tokio::runtime::Runtime::new().unwrap();
     for case in &suite.cases {
         println!("{}: {}", suite.suite, case.id);
-        runtime.block_on(run(case));
+        run(case).await;
     }
     println!("{}: {} cases", suite.suite, suite.cases.len());
 }
 
-#[test]
-fn every_suite() {
+#[tokio::test(flavor = "multi_thread")]
+async fn every_suite() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
     let entries = std::fs::read_dir(directory).unwrap();
     let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|one| one == "json"));
     assert!(!paths.is_empty());
-    std::thread::scope(|scope| {
-        for path in &paths {
-            scope.spawn(|| every_case(path));
-        }
-    });
+    let suites: JoinSet<()> = paths.into_iter().map(every_case).collect();
+    suites.join_all().await;
 }

@@ -9,7 +9,10 @@ use talentdata_core::gate::RateHeaders;
 /// The moment of all these responses: 2026-01-02 03:04:05 UTC.
 const NOW: u64 = 1_767_323_045;
 
-fn read(seconds: u64, headers: &[(&'static str, &[u8])]) -> RateHeaders {
+fn read<'a>(
+    seconds: u64,
+    headers: impl IntoIterator<Item = (&'static str, &'a [u8])>,
+) -> RateHeaders {
     let mut map = HeaderMap::new();
     for (name, value) in headers {
         let value = HeaderValue::from_bytes(value).expect("a header can hold it");
@@ -39,7 +42,7 @@ fn limits() {
         ("1e3", None, None),
         ("\u{ff14}\u{ff10}", None, None),
     ] {
-        let read = read(NOW, &[("x-ratelimit-limit", text.as_bytes())]);
+        let read = read(NOW, [("x-ratelimit-limit", text.as_bytes())]);
         let window = window.map(Duration::from_secs);
         assert_eq!((read.limit, read.window), (limit, window), "{text:?}");
     }
@@ -60,11 +63,8 @@ fn remaining_counts() {
         (&[], None),
     ];
     for (lines, remaining) in cases {
-        let lines: Vec<_> = lines
-            .iter()
-            .map(|line| ("x-ratelimit-remaining", *line))
-            .collect();
-        assert_eq!(read(NOW, &lines).remaining, remaining, "{lines:?}");
+        let headers = lines.iter().map(|line| ("x-ratelimit-remaining", *line));
+        assert_eq!(read(NOW, headers).remaining, remaining, "{lines:?}");
     }
 }
 
@@ -101,14 +101,14 @@ fn waits() {
     ] {
         let wait = seconds.map(Duration::from_secs_f64);
         let bytes = text.as_bytes();
-        let read = read(NOW, &[("x-ratelimit-reset", bytes), ("retry-after", bytes)]);
+        let read = read(NOW, [("x-ratelimit-reset", bytes), ("retry-after", bytes)]);
         assert_eq!((read.reset, read.retry_after), (wait, wait), "{text:?}");
         assert_eq!(read.reset_is_integer, is_integer, "{text:?}");
     }
     // A moment is measured by the clock of the server.
     let moment: &[u8] = b"Fri, 02 Jan 2026 05:00:10 GMT";
     let date: &[u8] = b"Fri, 02 Jan 2026 05:00:00 GMT";
-    let wait = read(NOW, &[("retry-after", moment), ("date", date)]).retry_after;
+    let wait = read(NOW, [("retry-after", moment), ("date", date)]).retry_after;
     assert_eq!(wait, Some(Duration::from_secs(10)));
 }
 
@@ -120,7 +120,7 @@ proptest! {
     ) {
         let names = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "retry-after", "date"];
         let headers = values.iter().map(|(value, name)| (names[*name], value.as_bytes()));
-        let read = read(seconds, &headers.collect::<Vec<_>>());
+        let read = read(seconds, headers);
         let longest = Duration::from_secs(86_400);
         prop_assert!(read.reset.is_none_or(|reset| reset <= longest));
         prop_assert!(read.retry_after.is_none_or(|wait| wait <= longest));

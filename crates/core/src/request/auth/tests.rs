@@ -5,13 +5,13 @@ use crate::request::transport::Response;
 use http::StatusCode;
 use talentdata_types::Secret;
 
-/// A token in the last part of its life, which is renewed.
-fn old_token() -> Token {
+/// A token that was issued, is to be renewed, and expires at these times.
+pub(super) fn token(text: &str, [issued_at, renew_at, expires_at]: [Time; 3]) -> Token {
     let issued = Issued {
-        secret: Secret::new("old"),
-        issued_at: Time::ZERO,
-        renew_at: Time::ZERO,
-        expires_at: clock::now() + Duration::from_secs(60),
+        secret: Secret::new(text),
+        issued_at,
+        renew_at,
+        expires_at,
     };
     Token::new(issued).unwrap()
 }
@@ -43,7 +43,9 @@ fn a_failure_is_the_outcome_of_those_who_wait_and_is_soon_too_old() {
 async fn a_token_outlives_a_renewal_that_failed_for_all_who_ask() {
     let auth = Auth::default();
     let asked = clock::now();
-    auth.token(asked, async { Ok(old_token()) }).await.unwrap();
+    // In the last part of its life, when it is renewed.
+    let old = token("old", [Time::ZERO, Time::ZERO, asked + 60 * SECOND]);
+    auth.token(asked, async { Ok(old) }).await.unwrap();
     let down = async || Err(Error::new(ErrorKind::Server, "down"));
     // The one that tries to renew, one that waited for it, and one that comes after.
     for asked in [asked, asked, clock::now() + Duration::from_millis(1)] {

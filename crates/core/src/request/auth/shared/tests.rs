@@ -5,6 +5,7 @@
 use super::*;
 use crate::error::{Error, ErrorKind};
 use crate::host::tests::{open, place, set_mode};
+use crate::request::auth::tests::token;
 use std::cell::Cell;
 use std::path::Path;
 
@@ -19,13 +20,7 @@ fn client(path: &Path, secret: &str) -> SharedToken {
 /// A token that was issued now.
 fn issued(text: &str) -> Token {
     let now = clock::now();
-    let issued = Issued {
-        secret: Secret::new(text),
-        issued_at: now,
-        renew_at: now + HOUR * 9 / 10,
-        expires_at: now + HOUR,
-    };
-    Token::new(issued).unwrap()
+    token(text, [now, now + HOUR * 9 / 10, now + HOUR])
 }
 
 /// The token that a client gets, which is this one where it has to fetch it.
@@ -107,19 +102,14 @@ async fn a_token_is_taken_until_it_is_to_be_renewed_and_not_before_its_time() {
     let one = client(&path, SECRET);
     let now = clock::now();
     let second = Duration::from_secs(1);
-    for (issued_at, renew_at, expires_at, is_taken) in [
-        (now - second, now + HOUR, now + HOUR, true),
-        (now - 2 * second, now - second, now + HOUR, false),
-        (now - 2 * second, now - second, now - second, false),
+    for (times, is_taken) in [
+        ([now - second, now + HOUR, now + HOUR], true),
+        ([now - 2 * second, now - second, now + HOUR], false),
+        ([now - 2 * second, now - second, now - second], false),
         // Another run of the host has stored it, where that cannot be told.
-        (now + HOUR, now + 2 * HOUR, now + 2 * HOUR, false),
+        ([now + HOUR, now + 2 * HOUR, now + 2 * HOUR], false),
     ] {
-        let issued = Issued {
-            secret: Secret::new("stored"),
-            issued_at,
-            renew_at,
-            expires_at,
-        };
+        let issued = token("stored", times).issued;
         store(&one, &issued);
         assert_eq!(one.find(None).is_some(), is_taken, "{issued:?}");
     }
