@@ -65,13 +65,6 @@ std::string told(const talentdata::error &error) {
          to_json(numbers).substr(1);
 }
 
-/// What else an error holds is looked through for secrets, as the log is.
-void say_the_rest(const talentdata::error &error) {
-  for (const auto &text : {error.operation(), error.request_id(), error.body()}) {
-    if (text) std::fprintf(stderr, "%.*s\n", static_cast<int>(text->size()), text->c_str());
-  }
-}
-
 }  // namespace
 
 int main(int count, char **arguments) {
@@ -90,7 +83,10 @@ int main(int count, char **arguments) {
     said = perform(client, verb);
   } catch (const talentdata::error &error) {
     said = told(error);
-    say_the_rest(error);
+    // What else it holds is looked through for secrets, as the log is.
+    for (const auto &text : {error.operation(), error.request_id(), error.body()}) {
+      if (text) std::fprintf(stderr, "%.*s\n", static_cast<int>(text->size()), text->c_str());
+    }
   }
   std::puts(said.c_str());
 }

@@ -51,11 +51,7 @@ def read_duckdb(path: Path) -> pyarrow.Table:
     return duckdb.sql(f"select * from read_json('{path}', {options})").to_arrow_table()
 
 
-def read_polars(path: Path) -> pyarrow.Table:
-    return polars.read_ndjson(path, infer_schema_length=None).to_arrow()
-
-
-READERS = {"duckdb": read_duckdb, "polars": read_polars}
+READERS = {"duckdb": read_duckdb, "polars": lambda path: polars.read_ndjson(path, infer_schema_length=None).to_arrow()}
 
 
 def kind(type_: pyarrow.DataType) -> str:

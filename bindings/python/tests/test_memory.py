@@ -2,13 +2,10 @@
 
 import asyncio
 import gc
-import socket
 import weakref
 
 import pytest
 from support import SERVICE, python, until
-
-import talentdata
 
 CODE = SERVICE + """
 import gc
@@ -78,20 +75,15 @@ def test_a_record_that_is_kept_keeps_no_page():
     assert count == 600 and more < 100 * size / 3
 
 
-def test_an_event_loop_that_is_never_run_again_is_collected():
-    with socket.create_server(("127.0.0.1", 0)) as service:
-        client = talentdata.AsyncClient(base_url=f"http://127.0.0.1:{service.getsockname()[1]}")
+def test_an_event_loop_that_is_never_run_again_is_collected(sandbox, async_client):
+    async def call():
+        return async_client._call("getVersion", None, None)
 
-        async def call():
-            return client._call("getVersion", None, None)
-
-        loop = asyncio.new_event_loop()
-        future = loop.run_until_complete(call())
-        connection, _ = service.accept()
-        connection.recv(8192)
-        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
-        until(lambda: loop._ready)
-        connection.close()
+    # The response comes when the loop does not run any more.
+    sandbox.set_faults({"reply": {"delay_ms": 500}})
+    loop = asyncio.new_event_loop()
+    future = loop.run_until_complete(call())
+    until(lambda: loop._ready)
     gone = weakref.ref(future)
     # As `close` does, which would also forget the response.
     loop._selector.close(), loop._ssock.close(), loop._csock.close()

@@ -122,13 +122,3 @@ fn is_secret(argument: &OsString) -> bool {
     let text = argument.to_string_lossy();
     text == "--client-secret" || text.starts_with("--client-secret=")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_grammar_contradicts_itself_nowhere() {
-        grammar().debug_assert();
-    }
-}

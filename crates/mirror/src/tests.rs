@@ -2,6 +2,8 @@
 
 mod damage;
 mod drift;
+#[path = "../../columns/tests/export/fails.rs"]
+mod fails;
 mod kills;
 mod refusals;
 mod rules;
@@ -10,6 +12,7 @@ mod simulation;
 use crate::commit::Staging;
 use crate::file::{Claim, at};
 use crate::{At, Mirror, Sync, SyncReceipt};
+use fails::fails;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -18,7 +21,7 @@ use std::process::Command;
 use std::time::SystemTime;
 use talentdata_core::scan::{Basis, Completeness, Doubt, Receipt};
 use talentdata_core::types::Resource;
-use talentdata_core::{Arguments, Client, Config, RawRecord, Result};
+use talentdata_core::{Arguments, Client, Config, ErrorKind, RawRecord, Result};
 
 const CONTACTS: Resource = Resource::Contacts;
 

@@ -172,7 +172,7 @@ pub(crate) fn with_body(success: &Success, body: Vec<u8>) -> Answer {
 mod tests {
     use super::*;
     use crate::cases::table;
-    use crate::spec::{Operation, Spec};
+    use crate::spec::Spec;
     use ::http::{HeaderMap, HeaderName, HeaderValue, Method};
     use bytes::Bytes;
 
@@ -257,22 +257,19 @@ mod tests {
         }
     }
 
-    /// A document of schemas, and one operation whose response is as given.
-    fn operation(status: u16, kind: Option<&str>, schema: &Value) -> (Schemas, Operation) {
+    /// A document with one operation, `POST /v1/pools/{id}`, whose response is as given.
+    fn responding(status: u16, kind: Option<&str>, schema: &Value) -> Spec {
         let content = kind.map_or(json!({}), |kind| json!({kind: {"schema": schema}}));
         let responses = json!({status.to_string(): {"content": content}});
         let mut document: Value = table("pools");
         document["paths"]["/v1/pools/{id}"]["post"]["responses"] = responses;
-        let mut spec = Spec::read(document);
-        (spec.schemas, spec.operations.remove(0))
+        Spec::read(document)
     }
 
-    fn found<'a>(operation: &'a Operation, id: &str) -> Found<'a> {
-        let parameters = vec![("id", id.to_owned())];
-        Found {
-            operation,
-            parameters,
-        }
+    /// The answer to a request for the pool with this id.
+    fn answer(spec: &Spec, id: &str, body: Option<&Value>, seed: u64) -> Answer {
+        let path = format!("/v1/pools/{id}");
+        made(&spec.schemas, &spec.find(&path)[0], &path, body, seed)
     }
 
     const JSON: Option<&str> = Some("application/json");
@@ -280,11 +277,8 @@ mod tests {
     #[test]
     fn a_response_repeats_what_it_documents_of_the_request() {
         let hal = "application/hal+json";
-        let (schemas, pool) = operation(201, Some(hal), &json!({"$ref": "#/Pool"}));
-        let answer = |id: &str, body: Option<&Value>, seed| {
-            let path = format!("/v1/pools/{id}");
-            made(&schemas, &found(&pool, id), &path, body, seed)
-        };
+        let spec = responding(201, Some(hal), &json!({"$ref": "#/Pool"}));
+        let answer = |id, body, seed| answer(&spec, id, body, seed);
         let body = json!({"name": "north", "size": "large", "other": 1});
         let repeated = answer("7", Some(&body), 5);
         assert_eq!(repeated.status().as_u16(), 201);
@@ -301,15 +295,14 @@ mod tests {
         assert_ne!(answer("a", None, 1).body(), answer("b", None, 1).body());
 
         let numbered = json!({"properties": {"id": {"type": "integer"}}});
-        let (schemas, numbered) = operation(200, JSON, &numbered);
+        let spec = responding(200, JSON, &numbered);
         for (text, same) in [("12345678901234567", true), ("x", false)] {
-            let value = json_of(&made(&schemas, &found(&numbered, text), "/", None, 0));
+            let value = json_of(&self::answer(&spec, text, None, 0));
             let id = value["id"].as_number().unwrap().as_str();
             assert!(value["id"].is_i64() && (id == text) == same, "{value}");
         }
         for (status, kind) in [(204, None), (202, None), (204, JSON)] {
-            let (schemas, nothing) = operation(status, kind, &json!(true));
-            let answer = made(&schemas, &found(&nothing, "7"), "/", None, 0);
+            let answer = self::answer(&responding(status, kind, &json!(true)), "7", None, 0);
             assert!(answer.status() == status && answer.body().is_empty());
             assert!(!answer.headers().contains_key("content-type"));
         }
@@ -320,8 +313,7 @@ mod tests {
         let pools = json!({"type": "array", "items": {"$ref": "#/Pool"}});
         let page = json!({"required": ["pools", "pagination"],
             "properties": {"pools": pools, "pagination": {"$ref": "#/Pagination"}}});
-        let (schemas, search) = operation(200, JSON, &page);
-        let mut value = json_of(&made(&schemas, &found(&search, "7"), "/", None, 0));
+        let mut value = json_of(&answer(&responding(200, JSON, &page), "7", None, 0));
         assert_eq!(value["pools"].as_array().unwrap().len(), 2);
         assert!(value["pagination"]["pages"].take().is_i64());
         let expected =
@@ -333,9 +325,10 @@ mod tests {
     fn a_record_is_answered_as_it_is_or_under_its_name() {
         let record = json!({"id": "7", "name": "north", "note": "kept"});
         for (schema, expected) in table::<Vec<(Value, Value)>>("answered") {
-            let (schemas, one) = operation(200, JSON, &schema);
-            let value = under_its_name(&schemas, &one.success, record.clone());
-            let answer = fitted(&schemas, &one.success, value, 0);
+            let spec = responding(200, JSON, &schema);
+            let success = &spec.operations[0].success;
+            let value = under_its_name(&spec.schemas, success, record.clone());
+            let answer = fitted(&spec.schemas, success, value, 0);
             assert_eq!(json_of(&answer), expected, "{schema}");
         }
     }

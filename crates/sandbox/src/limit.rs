@@ -203,10 +203,6 @@ mod tests {
         Limiter::new(policy, 40, Duration::from_secs(1), ResetRounding::Up)
     }
 
-    fn millis(ms: u64) -> Duration {
-        Duration::from_millis(ms)
-    }
-
     /// How many of 60 requests at one moment are admitted.
     fn burst(limiter: &mut Limiter, at: Duration) -> usize {
         (0..60).filter(|_| limiter.decide(at).admitted).count()
@@ -228,7 +224,7 @@ mod tests {
             for (wait, back) in [(800, soon), (1000, later)] {
                 let mut limiter = limiter(policy);
                 assert_eq!(burst(&mut limiter, START), at_once, "{policy}");
-                let now = START + millis(wait);
+                let now = START + Duration::from_millis(wait);
                 assert_eq!(burst(&mut limiter, now), back, "{policy} after {wait} ms");
             }
             let mut limiter = limiter(policy);
@@ -236,12 +232,12 @@ mod tests {
                 let left = if at_once > 40 { 40 } else { left };
                 assert_eq!(limiter.decide(START).remaining, left, "{policy}");
             }
-            let decision = limiter.decide(START + millis(100));
-            assert_eq!(decision.reset, millis(reset), "{policy}");
+            let decision = limiter.decide(START + Duration::from_millis(100));
+            assert_eq!(decision.reset, Duration::from_millis(reset), "{policy}");
             // Time that goes back gives nothing back, nor takes anything away.
             let (mut now, mut before) = (limiter.clone(), limiter);
-            let now = now.decide(START + millis(100));
-            let before = before.decide(START - millis(5_000));
+            let now = now.decide(START + Duration::from_millis(100));
+            let before = before.decide(START - Duration::from_millis(5_000));
             assert_eq!(before, now, "{policy}");
             assert_eq!(policy.to_string().parse(), Ok(policy));
             let zero = Limiter::new(policy, 0, Duration::ZERO, ResetRounding::Down);
@@ -288,7 +284,7 @@ mod tests {
         for policy in Policy::ALL {
             let mut limiter = limiter(policy);
             for step in 0..500 {
-                let decision = limiter.decide(START + millis(step * 17));
+                let decision = limiter.decide(START + Duration::from_millis(step * 17));
                 assert_eq!(limiter.headers(&decision)[2].1, "1", "{policy}");
             }
         }

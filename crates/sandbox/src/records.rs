@@ -316,25 +316,20 @@ mod tests {
     use super::*;
     use crate::cases::table;
     use crate::list::lists;
-    use serde_json::json;
     use std::collections::HashSet;
     use xxhash_rust::xxh3::xxh3_64;
-
-    fn records(list: &'static List, ids: Ids) -> Records {
-        let options = Options {
-            records: [(list.name.clone(), 400)].into(),
-            seed: 3,
-            ids,
-            ..Options::default()
-        };
-        Records::new(Spec::embedded(), list, &options).unwrap()
-    }
 
     #[test]
     fn records_are_told_apart_as_asked_for_and_found_by_their_ids() {
         let lists = lists().iter();
         for (list, kind) in lists.flat_map(|list| Ids::ALL.map(|kind| (list, kind))) {
-            let records = records(list, kind);
+            let options = Options {
+                records: [(list.name.clone(), 400)].into(),
+                seed: 3,
+                ids: kind,
+                ..Options::default()
+            };
+            let records = Records::new(Spec::embedded(), list, &options).unwrap();
             let texts = |read| -> Vec<Vec<u8>> {
                 let text = |number| {
                     let mut out = Vec::new();
@@ -404,16 +399,9 @@ mod tests {
 
     #[test]
     fn ids_differ_in_a_form_that_follows_the_document() {
-        for (schema, form) in [
-            (json!({"type": "string"}), IdForm::Hexadecimal),
-            (json!({"type": "string", "format": "uuid"}), IdForm::Uuid),
-            (json!({"type": "integer"}), IdForm::Integer(1)),
-            (json!({"type": "integer", "minimum": 7}), IdForm::Integer(7)),
-            (json!({"enum": ["a"]}), IdForm::Hexadecimal),
-            (json!({}), IdForm::Hexadecimal),
-        ] {
-            let allowed = IdForm::Hexadecimal.allowed(&Schemas::default(), &schema);
-            assert_eq!(allowed, form, "{schema}");
+        for (schema, expected) in table::<Vec<(Value, String)>>("ids") {
+            let form = IdForm::Hexadecimal.allowed(&Schemas::default(), &schema);
+            assert_eq!(format!("{form:?}"), expected, "{schema}");
             let numbers = [0, 1, 41, 1 << 40, u64::MAX - 9].into_iter();
             let ids = numbers.map(|number| read(|out| form.write(99, number, out)).to_string());
             assert_eq!(ids.collect::<HashSet<_>>().len(), 5, "{form:?}");

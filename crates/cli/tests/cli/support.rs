@@ -99,10 +99,6 @@ impl Trial {
         self.sandbox.set_faults(&script.to_string()).unwrap();
     }
 
-    pub(crate) fn heal(&self) {
-        self.sandbox.set_faults(r#"{"rules":[]}"#).unwrap();
-    }
-
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }

@@ -28,8 +28,8 @@ fn shown(mut command: Command, attach: fn(&mut Command, File) -> &mut Command) -
 #[test]
 fn progress_and_a_summary_are_shown_over_all_lists() {
     let trial = trial(&[("contacts", 1500), ("pools", 500)]);
-    let command = trial.command("export contacts pools --out lists");
-    let text = shown(command, |command, screen| command.stderr(screen));
+    let export = trial.command("export contacts pools --out lists");
+    let text = shown(export, Command::stderr);
     for word in [" left", "% of the budget", "/s,"] {
         assert!(text.contains(word), "{word}: {text}");
     }
@@ -39,8 +39,8 @@ fn progress_and_a_summary_are_shown_over_all_lists() {
             assert!(line.contains(word), "{line}");
         }
     }
-    let command = trial.command("sync contacts pools --to m.db");
-    let text = shown(command, |command, screen| command.stderr(screen));
+    let sync = trial.command("sync contacts pools --to m.db");
+    let text = shown(sync, Command::stderr);
     let summary = "contacts: sync 1: 1500 records, 1500 inserted";
     assert!(
         text.contains(summary) && text.contains("pools: sync 1: 500"),
@@ -56,8 +56,7 @@ fn text_of_the_service_cannot_drive_the_terminal() {
     });
     let reply = json!({"body": answer.to_string()});
     trial.fault(json!({"path": "/v1/version"}), reply);
-    let command = trial.command("version");
-    let text = shown(command, |command, screen| command.stdout(screen));
+    let text = shown(trial.command("version"), Command::stdout);
     let drives = ['\u{9b}', '\u{1b}', '\u{7}', '\u{7f}', '\u{202e}'];
     assert!(!text.contains(drives), "{text:?}");
     assert!(text.contains("é\\u009b31m \\u007f"), "{text:?}");

@@ -2,12 +2,15 @@
 
 mod check;
 mod columns;
+#[path = "../../tests/export/fails.rs"]
+mod fails;
 pub(crate) mod rebuild;
 mod scan;
 mod schema;
 pub(crate) mod tables;
 
 use super::{BatchBuilder, Columns, RecordBatch, TableSchema};
+pub(crate) use fails::fails;
 use std::sync::Arc;
 use talentdata_core::RawRecord;
 use talentdata_core::types::Resource;

@@ -2,6 +2,7 @@
 
 use super::{End, Hints, Session, Use};
 use crate::arrow::TableOptions;
+use crate::arrow::tests::fails;
 use talentdata_core::scan::Completeness;
 use talentdata_core::types::Resource;
 use talentdata_core::{ErrorKind, RawRecord, ScanOptions};
@@ -45,8 +46,7 @@ fn the_first_use_keeps_the_scan_and_the_receipt_counts_what_it_was_given() {
     for taken in 0..3 {
         is_at(&session, taken, Completeness::Unfinished);
         for other in [second, Use::Table, session.stream()] {
-            let error = session.claim(other).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            fails(session.claim(other), ErrorKind::InvalidArgument, "");
         }
         assert!(session.take(second).is_none() && session.take(first).is_some());
         session.claim(first).unwrap();
@@ -58,9 +58,8 @@ fn the_first_use_keeps_the_scan_and_the_receipt_counts_what_it_was_given() {
     closed.close();
     assert!(closed.take(first).is_none());
     for usage in [first, Use::Table, closed.stream()] {
-        let error = closed.claim(usage).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Cancelled);
-        assert!(error.message().contains("the scan was closed"), "{error}");
+        let words = "the scan was closed";
+        fails(closed.claim(usage), ErrorKind::Cancelled, words);
     }
     is_at(&closed, 1, Completeness::Unfinished);
 }
@@ -95,6 +94,5 @@ fn a_table_is_given_once_and_only_when_it_is_complete() {
     session.buffer().end = Some(End::Received);
     assert!(session.table().is_ok() && session.table().is_ok());
     session.give_table();
-    let error = session.table().unwrap_err();
-    assert!(error.message().contains("has ended"), "{error}");
+    fails(session.table(), ErrorKind::InvalidArgument, "has ended");
 }

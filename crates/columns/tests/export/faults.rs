@@ -6,7 +6,6 @@ use super::{PLAIN_AND_ENCODED, Service, export, names, run, run_pages, undisturb
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::fs;
-use std::process::Child;
 use std::time::Duration;
 use talentdata_columns::export::{Export, Format};
 
@@ -40,7 +39,16 @@ async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
         while killed < rounds || (resumed == 0 && killed < 10 * rounds) {
             resumed += usize::from(export.is_resumable(&service.client));
             let mut child = service.child(&disk.setting(""), &export);
-            wait_for_a_moment(&mut child, &service, pages);
+            // It is killed some requests later, fewer than there are pages, and somewhat after the last of them;
+            // sooner if it ends.
+            let requests = || service.sandbox.stats().requests;
+            let last = requests() + fastrand::u64(..pages);
+            while requests() < last && child.try_wait().unwrap().is_none() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            // Of all lengths alike, up to half a second.
+            let bits = fastrand::u32(8..19);
+            std::thread::sleep(Duration::from_micros(fastrand::u64(..1 << bits)));
             child.kill().unwrap();
             killed += usize::from(child.wait().unwrap().code().is_none());
             match fastrand::usize(..6) {
@@ -61,19 +69,6 @@ async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
         assert!(resumed > 0, "{format}");
         println!("{format}: {killed} kills, {resumed} resumed, {whole} whole before");
     }
-}
-
-/// Comes back some requests later, fewer than there are pages, and somewhat after the last of them;
-/// sooner if the child ends.
-fn wait_for_a_moment(child: &mut Child, service: &Service, pages: u64) {
-    let requests = || service.sandbox.stats().requests;
-    let last = requests() + fastrand::u64(..pages);
-    while requests() < last && child.try_wait().unwrap().is_none() {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    // Of all lengths alike, up to half a second.
-    let bits = fastrand::u32(8..19);
-    std::thread::sleep(Duration::from_micros(fastrand::u64(..1 << bits)));
 }
 
 /// A power failure before each call that changes a file, and another one while the export that follows

@@ -6,6 +6,7 @@
 mod continued;
 #[cfg(target_os = "linux")]
 mod disk;
+mod fails;
 #[cfg(target_os = "linux")]
 mod faults;
 #[cfg(target_os = "linux")]
@@ -20,8 +21,8 @@ mod service;
 mod stub;
 mod verified;
 
+use fails::fails;
 use service::Service;
-use std::fmt::Debug;
 use std::fs;
 use std::path::{Path, PathBuf};
 use stub::{make_pipe, names};
@@ -29,7 +30,7 @@ use talentdata_columns::arrow::TableOptions;
 use talentdata_columns::export::{Export, Format, Target};
 use talentdata_core::scan::{Receipt, ScanOptions};
 use talentdata_core::types::Resource;
-use talentdata_core::{Client, ErrorKind, Result};
+use talentdata_core::{Client, Result};
 use tempfile::TempDir;
 use tokio::sync::watch;
 
@@ -81,16 +82,6 @@ async fn undisturbed(client: &Client, format: Format) -> (Receipt, Vec<u8>) {
     let (_directory, path) = place();
     let receipt = run(&export(format, &path), client).await.unwrap();
     (receipt, fs::read(&path).unwrap())
-}
-
-/// It has failed with this kind, and says these words, which `|` separates.
-fn fails<T: Debug>(outcome: Result<T>, kind: ErrorKind, words: &str) {
-    let error = outcome.unwrap_err();
-    assert_eq!(error.kind(), kind, "{words}: {error}");
-    let missing = words
-        .split('|')
-        .find(|word| !error.message().contains(word));
-    assert_eq!(missing, None, "{error}");
 }
 
 /// The work directory of an export, or a file in it.

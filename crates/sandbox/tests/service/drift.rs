@@ -1,7 +1,7 @@
 //! Lists that change between page requests (section 8, pagination, rule 7), and services that sort badly, lag, repeat
 //! or tell nothing.
 
-use crate::{Service, start};
+use crate::{Service, start, table, text_of};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use talentdata_sandbox::{Change, Logged, Options, Order, Replicas, Total};
@@ -39,15 +39,9 @@ fn a_still_list_can_be_changed_at_once() {
     assert!(kept.eq(&after[..26]), "in their order before");
     service.change("contacts", Change::Shuffle).unwrap();
     assert_ne!(ids(&page(&service, 100, 0)), after);
-    let contacts = "POST /__drift?list=contacts";
-    for (line, body) in [
-        (contacts, r#"{"rename": 1}"#),
-        (contacts, r#"{"insert": 18446744073709551615}"#),
-        ("POST /__drift?list=x", r#""shuffle""#),
-        ("GET /__changes?list=x", ""),
-        ("GET /__changes?list=pools&skip=a", ""),
-    ] {
-        assert_eq!(service.ask(line, body).status, 400, "{line} {body}");
+    for (line, body) in table::<Vec<(String, Value)>>("changes") {
+        let body = text_of(&body);
+        assert_eq!(service.ask(&line, &body).status, 400, "{line} {body}");
     }
     service.change("x", Change::Shuffle).unwrap_err();
     service.changes("x", 0).unwrap_err();
