@@ -10,7 +10,7 @@ from ._client import Client
 from ._json import need
 from ._list import Resource, Scan
 from ._record import require_proven
-from ._talentdata import Record
+from ._talentdata import Record, list_name
 
 if TYPE_CHECKING:
     import polars
@@ -58,6 +58,7 @@ def scan_polars(
     """
     pl, arrow = need("polars", "scan_polars()"), need("pyarrow", "scan_polars()")
     plugins = need("polars.io.plugins", "scan_polars()")
+    resource = list_name(resource)
 
     def connected() -> Any:
         return nullcontext(client) if client is not None else Client()

@@ -26,7 +26,7 @@ from ._errors import InvalidArgumentError
 from ._list import Resource
 from ._polars import arrow_schema, batches
 from ._results import Receipt
-from ._talentdata import Record
+from ._talentdata import Record, list_name
 
 __all__ = ["DataSource", "receipts"]
 
@@ -68,7 +68,7 @@ class _Options:
         unknown = [name for name in options if name not in _OPTIONS and name != "path"]
         if unknown:
             raise InvalidArgumentError(f"{unknown[0]}: there is no such option; the options are {', '.join(_OPTIONS)}")
-        self.resource = options.get("resource") or options.get("path") or ""
+        self.resource = list_name(options.get("resource") or options.get("path") or "")
         self.page_size = _number("page_size", options["page_size"]) if "page_size" in options else None
         self.columns: Any = options.get("columns", "typed")
         self.unproven: Any = options.get("unproven", "fail")

@@ -46,6 +46,12 @@ mod _talentdata {
     #[pymodule_export]
     use crate::waiting::{end_work, note_main_thread};
 
+    /// The name of a list that is given in any spelling.
+    #[pyfunction]
+    fn list_name(text: &str) -> PyResult<&'static str> {
+        Ok(crate::arguments::resource(text)?.name())
+    }
+
     /// Runs the command line with these arguments, the first of which is its name; returns the exit code.
     #[pyfunction]
     fn run_command_line(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
