@@ -197,7 +197,7 @@ pub(super) fn copy(name: &str) -> PathBuf {
     replace(&manifest, version, &format!("{version}-{name}"));
     // They run for moments, and are built in a third of the time without debug information and optimisation.
     replace(&manifest, "debug = \"line-tables-only\"", "debug = false");
-    for package in ["core", "columns", "sandbox"] {
+    for package in ["core", "sandbox"] {
         let level = format!("[profile.dev.package.talentdata-{package}]\nopt-level = ");
         replace(&manifest, &format!("{level}1"), &format!("{level}0"));
     }
