@@ -28,7 +28,7 @@ const CATCH_UP: f64 = 0.97;
 /// that of a bucket is this much denser than the limit.
 const CATCH_UP_REFILL: f64 = 0.92;
 /// Windows that must agree before slots grow.
-const AGREEING: f64 = 4.0;
+const AGREEING: f64 = 3.0;
 /// The part of the room seen that is taken at a time.
 const GROWTH: f64 = 0.4;
 /// A response that shows no count is taken to leave so many; slots that were too many then are not tried again for this long.
