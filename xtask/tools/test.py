@@ -41,7 +41,7 @@ def rust():
 
 
 def pytest(directory, *options):
-    """Tests of the wheel beside all packages it can work with; the wheel."""
+    """Runs tests of the wheel, beside all packages that it can work with; returns the wheel."""
     programs = environment(target() / "python/tests", PYTHON_TESTS)
     # Cargo.toml of the crate says what the feature is for.
     made = wheel(programs, target() / "python/wheel", "--profile", "dev", "--features", "tests")

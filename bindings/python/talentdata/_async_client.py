@@ -1,4 +1,4 @@
-"""The client for asyncio. `cargo xtask generate` makes the blocking classes."""
+"""The client for asyncio. `cargo xtask generate` makes the blocking classes from this file."""
 
 from __future__ import annotations
 

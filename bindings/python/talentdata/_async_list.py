@@ -1,4 +1,4 @@
-"""A list of the service and its scans, for asyncio. `cargo xtask generate` makes the blocking classes."""
+"""A list of the service and its scans, for asyncio. `cargo xtask generate` makes the blocking classes from this file."""
 
 from __future__ import annotations
 

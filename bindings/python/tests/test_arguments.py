@@ -79,7 +79,7 @@ def test_options_of_a_sandbox(options, says):
         ("^keep: an age is a whole number with", lambda client: client.sync(["pools"], "a.db", keep=90)),
         ("found string, expected a sequence", lambda client: client.check_version("1.8.2", "taxonomy")),
         ("found integer, expected a string", lambda client: client.check_version(18, ["taxonomy"])),
-        ("no list is named .people.; the lists are contacts", lambda client: talentdata.scan_polars("people", client=client)),
+        ("^resource: no list is named .people.; the lists are contacts", lambda client: talentdata.scan_polars("people", client=client)),
         ("no list is named", lambda client: talentdata.spark.DataSource({"resource": "people"}).schema()),
         ("no such option", lambda client: talentdata.spark.DataSource({"resource": "pools", "part": 8}).schema()),
     ],

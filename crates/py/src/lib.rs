@@ -49,7 +49,9 @@ mod _talentdata {
     /// The name of a list that is given in any spelling.
     #[pyfunction]
     fn list_name(text: &str) -> PyResult<&'static str> {
-        Ok(crate::arguments::resource(text)?.name())
+        let found = text.parse::<talentdata_core::types::Resource>();
+        let found = found.map_err(|why| crate::errors::invalid(format!("resource: {why}")))?;
+        Ok(found.name())
     }
 
     /// Runs the command line with these arguments, the first of which is its name; returns the exit code.

@@ -141,7 +141,7 @@ impl<P> Sequence<P> {
                 self.ahead = (self.ahead / 2).max(1);
             }
             if !self.joiner.is_closing() {
-                // The beginning was asked for too early: the end was none.
+                // What looked like the end was none, so the beginning was requested too early.
                 self.queue.retain(|entry| entry.offset > 0);
             }
             match verdict {

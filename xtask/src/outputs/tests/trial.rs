@@ -48,7 +48,7 @@ static_assert(gives<std::optional<talentdata_contact_standing_value>>(&talentdat
 static_assert(std::string_view(talentdata::page_.name) == \"page\");
 ";
 
-/// Each compilation takes half a minute: a change that fits into none of so many is to be made elsewhere.
+/// Each is compiled in every language: a change that fits into none of so many is to be made elsewhere.
 const DOCUMENTS: usize = 2;
 
 #[test]
