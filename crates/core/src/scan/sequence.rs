@@ -147,6 +147,7 @@ impl<P> Sequence<P> {
             match verdict {
                 Verdict::Deliver(delivery) => {
                     if delivery.alone {
+                        // Only the beginning, which was requested together with the end.
                         self.queue.retain(|entry| entry.offset == 0);
                     } else if entry.planned && !again {
                         self.ahead = (self.ahead + 1).min(self.most_ahead);
@@ -194,26 +195,22 @@ mod tests {
     use super::*;
     use crate::record::IdentityKey;
 
-    #[test]
-    fn the_end_is_read_again_together_with_the_beginning() {
+    /// What is asked for at once in a list of 15 records, which has so many when its end is read again.
+    fn asked(later: u64) -> Vec<Vec<u64>> {
         let key = IdentityKey::random();
         let id = |record: u64| key.identify(&record.to_le_bytes(), true);
         let mut sequence = Sequence::new(Joiner::default(), 4);
         let (mut asked, mut is_end) = (Vec::new(), false);
         while !is_end {
             let at_once: Vec<_> = std::iter::from_fn(|| sequence.want()).collect();
-            asked.push(
-                at_once
-                    .iter()
-                    .map(|(_, offset)| *offset)
-                    .collect::<Vec<_>>(),
-            );
+            let total = if asked.len() < 2 { 15 } else { later };
+            asked.push(at_once.iter().map(|one| one.1).collect());
             for (request, offset) in at_once {
                 let slice = Slice {
                     offset,
-                    ids: (offset..15.min(offset + 10)).map(id).collect(),
-                    has_more: offset + 10 < 15,
-                    total: 15,
+                    ids: (offset..total.min(offset + 10)).map(id).collect(),
+                    has_more: offset + 10 < total,
+                    total,
                     sent: 0,
                     arrived: 0,
                 };
@@ -223,6 +220,15 @@ mod tests {
                 is_end = delivery.end;
             }
         }
-        assert_eq!(asked, [vec![0], vec![9], vec![14, 0]]);
+        asked
+    }
+
+    #[test]
+    fn the_end_is_read_again_together_with_the_beginning() {
+        assert_eq!(asked(15), [vec![0], vec![9], vec![14, 0]]);
+        // Where it was none, the beginning is of no use until the end is reached.
+        let further = [vec![23], vec![24], vec![0]];
+        let begun = [vec![0], vec![9], vec![14, 0]].into_iter();
+        assert_eq!(asked(25), begun.chain(further).collect::<Vec<_>>());
     }
 }
