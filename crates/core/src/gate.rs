@@ -234,11 +234,9 @@ impl SharedGate {
         if in_flight >= MAX_IN_FLIGHT || are_all_taken || is_stalled {
             return None;
         }
-        // Never more than the limit in any window of send times.
-        let mut sent = self.ledger.entries.iter().map(Entry::sent);
-        let oldest = sent.nth_back(self.pace.limit as usize - 1);
         let paced = self.pace.next(now.as_secs_f64(), &self.ledger);
-        let paced = paced.max(oldest.map_or(0.0, |sent| sent + 1.0));
+        // Never more than the limit in any window of send times.
+        let paced = paced.max(self.ledger.nth_last_sent(self.pace.limit as usize) + 1.0);
         Some(at.max(time(paced.min(self.ledger.last_sent() + LONGEST_GAP))))
     }
 

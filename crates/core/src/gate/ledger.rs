@@ -132,7 +132,13 @@ impl Ledger {
 
     /// When the newest request was sent.
     pub(super) fn last_sent(&self) -> f64 {
-        self.entries.back().map_or(f64::NEG_INFINITY, Entry::sent)
+        self.nth_last_sent(1)
+    }
+
+    /// When the newest request but `n - 1` was sent.
+    pub(super) fn nth_last_sent(&self, n: usize) -> f64 {
+        let nth = self.entries.iter().nth_back(n.saturating_sub(1));
+        nth.map_or(f64::NEG_INFINITY, Entry::sent)
     }
 
     /// How many requests were sent after `from` and not after `to`.

@@ -23,9 +23,11 @@ pub(super) const LEFT_ALONE: f64 = 1.0;
 const CAUTION: f64 = 1.0;
 /// With fewer slots nothing would be learned any more.
 const MIN: f64 = 2.0;
-/// The pace is this much denser than the slots allow, so that a late request does not cost its place;
-const CATCH_UP: f64 = 0.97;
-/// that of a bucket is this much denser than the limit.
+/// The pace is even over this part of a window, and no gap is shorter than this part of an even one: timers are late by a
+/// millisecond, which then costs nothing.
+const RUN: f64 = 0.3;
+const CLOSEST: f64 = 0.95;
+/// The pace of a bucket is this much denser than the limit.
 const CATCH_UP_REFILL: f64 = 0.92;
 /// Windows that must agree before slots grow.
 const AGREEING: f64 = 3.0;
@@ -127,7 +129,9 @@ impl Pace {
         if let Some(alignment) = &mut self.windows.alignment {
             return alignment.next(now, self.limit, ledger);
         }
-        let even = last + CATCH_UP / self.slots.max(1.0);
+        let gap = 1.0 / self.slots.max(1.0);
+        let run = (RUN * self.slots).ceil();
+        let even = (last + CLOSEST * gap).max(ledger.nth_last_sent(run as usize) + run * gap);
         even.max(self.slot_free(ledger)).max(self.clear_at(ledger))
     }
 

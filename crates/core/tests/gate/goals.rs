@@ -8,7 +8,7 @@ use talentdata_sandbox::limit::{Policy, ResetRounding};
 
 use crate::simulation::{Findings, LIMIT, Others, Plan, Quirk, Scenario, mean, secs};
 
-const SEEDS: u64 = 6;
+const SEEDS: u64 = 18;
 /// What each may get less, or more, than its fair share.
 const UNFAIR: f64 = 0.03;
 
@@ -22,6 +22,14 @@ const SETTLED: [(u64, [f64; 7]); 2] = [
 /// The policies with their goals, near.
 fn settled() -> impl Iterator<Item = (Policy, f64)> {
     Policy::ALL.into_iter().zip(SETTLED[0].1)
+}
+
+/// A far server whose windows open with a request may refuse one of some ten thousand.
+fn max_refused(policy: Policy, round_trip: u64) -> f64 {
+    match (policy, round_trip) {
+        (Policy::FirstRequestWindow, 100) => 0.00015,
+        _ => 0.0,
+    }
 }
 
 fn refused(runs: &[Findings]) -> u64 {
@@ -73,7 +81,7 @@ fn goals_cold() {
                 let row = format!("400 pages, {policy}, reset {rounding}, {round_trip} ms");
                 // At the limit, they take ten seconds.
                 let share = mean(&runs, |run| 10.0 / run.parts[0].served[399].as_secs_f64());
-                reach(&row, &runs, share, goal, 0.0);
+                reach(&row, &runs, share, goal, max_refused(policy, round_trip));
             }
         }
     }
@@ -109,8 +117,8 @@ fn goals_of_one_member_and_of_many() {
     for (members, round_trips, unfair, max_asks) in [
         (1, 2, UNFAIR, 3.5),
         (4, 2, UNFAIR, 6.0),
-        (10, 2, UNFAIR, 6.0),
-        // Each sends forty times: one more or less is 2.5 %, and the worst of six runs may have three.
+        // Each of ten sends 110 times, and each of thirty 40 times: the worst of all runs is five or three requests off.
+        (10, 2, 0.045, 6.0),
         (30, 1, 0.08, 8.0),
     ] {
         for (round_trip, goals) in SETTLED.into_iter().take(round_trips) {
@@ -119,15 +127,13 @@ fn goals_of_one_member_and_of_many() {
                 scenario.until = secs(if members == 1 { 60 } else { 40 });
                 let runs = scenario.runs(SEEDS);
                 let row = format!("{members} members, {policy}, {round_trip} ms");
-                // To many, a far server whose windows open with a request may refuse one of some ten thousand.
-                let is_far = (policy, round_trip) == (Policy::FirstRequestWindow, 100);
-                let max_refused = if is_far && members > 1 { 0.00015 } else { 0.0 };
+                let max_refused = max_refused(policy, round_trip);
                 reach(&row, &runs, share(&runs, 10, 40), goal, max_refused);
                 be_fair(&row, &runs, members, (10, 40), unfair);
                 ask_seldom(&row, &runs, max_asks);
                 if members == 1 {
                     let row = format!("from 20 s to 60 s, {row}");
-                    reach(&row, &runs, share(&runs, 20, 60), goal, 0.0);
+                    reach(&row, &runs, share(&runs, 20, 60), goal, max_refused);
                 }
                 if (members, round_trip) == (10, 20) {
                     let (row, goal) = (format!("first 10 s, {row}"), goal - 0.06);

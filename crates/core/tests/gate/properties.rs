@@ -262,7 +262,7 @@ fn lost_requests_cost_their_place_and_no_more() {
     for policy in Policy::ALL {
         let mut scenario = Scenario::new(policy, 20, 1);
         (scenario.loss, scenario.until) = (0.01, secs(30));
-        let runs = scenario.runs(20);
+        let runs = scenario.runs(120);
         assert!(runs.iter().all(|run| run.lost > 0));
         let share = mean(&runs, |run| run.share_between(0, 30));
         assert!(share > 0.85, "{policy}: {share}");
