@@ -237,7 +237,7 @@ impl SharedGate {
         let paced = self.pace.next(now.as_secs_f64(), &self.ledger);
         // Never more than the limit in any window of send times.
         let paced = paced.max(self.ledger.nth_last_sent(self.pace.limit as usize) + 1.0);
-        Some(at.max(time(paced.min(self.ledger.last_sent() + LONGEST_GAP))))
+        Some(at.max(time(paced.min(self.ledger.nth_last_sent(1) + LONGEST_GAP))))
     }
 
     /// When the share of a member lets it send: its part of the limit in any window, evenly.
@@ -287,8 +287,7 @@ impl SharedGate {
     fn answered(&mut self, now: Time, ticket: Ticket, status: u16, headers: &RateHeaders) {
         let limit = self.pace.limit as u32;
         let (is_common, must_wait) = self.rules.response(now, ticket, status, headers, limit);
-        let remaining = headers.remaining.filter(|_| is_common);
-        let remaining = remaining.map(|remaining| remaining as f64);
+        let remaining = headers.remaining.filter(|_| is_common).map(|it| it as f64);
         // What is left of a longer window says nothing about the pace.
         let is_long = headers.window.is_some_and(|window| window > WINDOW);
         let shown = remaining.filter(|_| !is_long);

@@ -130,12 +130,7 @@ impl Ledger {
         newest_first.filter_map(|entry| Some((entry, entry.remaining?)))
     }
 
-    /// When the newest request was sent.
-    pub(super) fn last_sent(&self) -> f64 {
-        self.nth_last_sent(1)
-    }
-
-    /// When the newest request but `n - 1` was sent.
+    /// When the last request but `n - 1` was sent.
     pub(super) fn nth_last_sent(&self, n: usize) -> f64 {
         let nth = self.entries.iter().nth_back(n.saturating_sub(1));
         nth.map_or(f64::NEG_INFINITY, Entry::sent)

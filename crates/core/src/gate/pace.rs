@@ -122,7 +122,7 @@ impl Pace {
 
     /// When the next request may go.
     pub(super) fn next(&mut self, now: f64, ledger: &Ledger) -> f64 {
-        let last = ledger.last_sent();
+        let last = ledger.nth_last_sent(1);
         if self.refills {
             return last + CATCH_UP_REFILL / self.limit;
         }

@@ -192,7 +192,7 @@ impl Alignment {
     pub(super) fn next(&mut self, now: f64, limit: f64, ledger: &Ledger) -> f64 {
         self.roll(now, limit, ledger);
         let begun = self.edge.end;
-        let last = ledger.last_sent();
+        let last = ledger.nth_last_sent(1);
         if last < begun {
             return begun; // one request a window goes whatever the others do, to see what is left
         }
