@@ -41,7 +41,14 @@ fn fields(columns: &TableSchema) -> String {
     for name in names.filter(|name| !name.contains('"')) {
         if taken.insert(name.to_lowercase()) {
             let path = format!("$.\"{name}\"").replace('\'', "''");
-            fields += &format!(", record.text ->> '{path}' AS \"{name}\"");
+            let value = format!("record.text ->> '{path}'");
+            // Half a surrogate pair, which only an escape can be, is no text: SQLite itself reads it as U+FFFD, but gives
+            // other programs bytes that they refuse.
+            let is_half = format!(
+                "record.text GLOB '*\\u[dD]*' AND {value} GLOB '*\u{fffd}*' \
+                 AND replace({value}, '\u{fffd}', '') GLOB '*\u{fffd}*'"
+            );
+            fields += &format!(", iif({is_half}, NULL, {value}) AS \"{name}\"");
         }
     }
     fields

@@ -107,9 +107,18 @@ fn what_is_not_json_in_utf8_is_refused_with_its_place() {
     }
     let mut bytes = whole.into_bytes();
     bytes[14] = 0xff;
-    let error = read(bytes).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Decode);
-    assert!(error.message().contains("not UTF-8 at byte 14"), "{error}");
+    let mut response = Response::of_json(bytes);
+    let gzip = http::HeaderValue::from_static("gzip");
+    for coding in [None, Some(gzip)] {
+        response
+            .headers
+            .extend(coding.map(|it| (http::header::CONTENT_ENCODING, it)));
+        let error = Page::read(&response, None, 0).unwrap_err();
+        let name = response.header("content-encoding").unwrap_or("none");
+        let said = format!("not UTF-8 at byte 14 (Content-Encoding: {name})");
+        assert_eq!(error.kind(), ErrorKind::Decode);
+        assert!(error.message().contains(&said), "{error}");
+    }
 }
 
 #[test]

@@ -82,7 +82,9 @@ impl Response {
             Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
             Err(error) => {
                 let place = error.valid_up_to();
-                return fail(&format!("the response is not UTF-8 at byte {place}"));
+                let coding = self.header("content-encoding").unwrap_or("none");
+                let said = format!("not UTF-8 at byte {place} (Content-Encoding: {coding})");
+                return fail(&format!("the response is {said}"));
             }
         };
         match text.trim_start().as_bytes().first() {
