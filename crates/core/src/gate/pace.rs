@@ -23,8 +23,8 @@ pub(super) const LEFT_ALONE: f64 = 1.0;
 const CAUTION: f64 = 1.0;
 /// With fewer slots nothing would be learned any more.
 const MIN: f64 = 2.0;
-/// The pace is even over this part of a window, and no gap is shorter than this part of an even one: timers are late by a
-/// millisecond, which then costs nothing.
+/// The pace is even over this part of a window, and no gap is shorter than this part of an even one, so that a timer which
+/// fires a millisecond late costs nothing.
 const RUN: f64 = 0.3;
 const CLOSEST: f64 = 0.95;
 /// The pace of a bucket is this much denser than the limit.
