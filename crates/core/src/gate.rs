@@ -254,11 +254,8 @@ impl SharedGate {
 
     fn send(&mut self, now: Time, endpoint: Endpoint, member: u64) -> Ticket {
         self.next_id = self.next_id.wrapping_add(1);
-        let ticket = Ticket {
-            id: self.next_id,
-            sent: now,
-            endpoint,
-        };
+        let (id, sent) = (self.next_id, now);
+        let ticket = Ticket { id, sent, endpoint };
         if self.paced {
             self.ledger.send(ticket, member);
             self.left = self.left.map(|left| left - 1.0);

@@ -130,7 +130,7 @@ impl Ledger {
         newest_first.filter_map(|entry| Some((entry, entry.remaining?)))
     }
 
-    /// When the last request but `n - 1` was sent.
+    /// When the `n`th last request was sent, of which the newest is the first.
     pub(super) fn nth_last_sent(&self, n: usize) -> f64 {
         let nth = self.entries.iter().nth_back(n.saturating_sub(1));
         nth.map_or(f64::NEG_INFINITY, Entry::sent)

@@ -137,8 +137,7 @@ impl Pace {
 
     /// When the oldest of as many requests as there are slots gives up its own.
     fn slot_free(&self, ledger: &Ledger) -> f64 {
-        let entries = ledger.entries.iter();
-        let mut counted_by: Vec<_> = entries.map(|entry| entry.counted_by).collect();
+        let mut counted_by: Vec<_> = ledger.entries.iter().map(|it| it.counted_by).collect();
         counted_by.sort_by(|one, other| other.total_cmp(one));
         let oldest = counted_by.get((self.slots.ceil() as usize).saturating_sub(1));
         oldest.map_or(0.0, |oldest| oldest + 1.0)

@@ -70,7 +70,7 @@ impl Windows {
             let agreed = older.and_then(|older| agreed(&edge, older));
             let (common, agreeing) = agreed.unwrap_or((edge.clone(), 1));
             if agreeing >= AGREEING && now >= self.barred_until {
-                self.alignment = Some(Alignment::new(&common, ledger.floor()));
+                self.alignment = Some(Alignment::new(&common, ledger));
             }
             self.common = Some((common, agreeing));
         }
@@ -101,6 +101,9 @@ const SURPRISE: f64 = 0.3;
 /// Windows for which the first request goes alone, and one less is sent: should windows open with a request after all,
 /// a first request that is faster than those before it falls into the window before, and is the only one to.
 const TRIAL: u32 = 3;
+/// There is one more, up to two, for each such part of a window that round trips vary by, from the least to the mean: a
+/// first request that is slower by chance betrays nothing.
+const HIDING: f64 = 0.02;
 /// So many times what round trips vary by, from the least to the mean, are left free at the end of a window.
 const LATE: f64 = 1.5;
 /// Requests are no closer than this part of an even pace, however little time is left.
@@ -118,6 +121,8 @@ const SPARE: f64 = 0.6;
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Alignment {
     trial: u32,
+    /// How late the edge is for caution.
+    late: f64,
     /// Each window of the trial is entered so much sooner than the one before, using up what the edge is late for
     /// caution. A window that opens with our request could follow only if that were slower by as much, each time.
     step: f64,
@@ -128,11 +133,13 @@ pub(super) struct Alignment {
 }
 
 impl Alignment {
-    fn new(edge: &Edge, least: f64) -> Self {
-        let caution = DRIFT + least * SURPRISE;
+    fn new(edge: &Edge, ledger: &Ledger) -> Self {
+        let caution = DRIFT + ledger.floor() * SURPRISE;
+        let trial = TRIAL + ((ledger.mean - ledger.floor()) / HIDING).min(2.0) as u32;
         Self {
-            trial: TRIAL,
-            step: caution.min(0.25) / f64::from(TRIAL - 1),
+            trial,
+            late: caution.min(0.25),
+            step: caution.min(0.25) / f64::from(trial - 1),
             edge: edge.start - DRIFT..edge.end + caution,
             others: 0.0,
         }
@@ -147,9 +154,8 @@ impl Alignment {
 
     /// The least count of this window.
     fn least(&self, ledger: &Ledger) -> Option<f64> {
-        self.own(ledger)
-            .filter_map(|entry| entry.remaining)
-            .reduce(f64::min)
+        let shown = self.own(ledger).filter_map(|entry| entry.remaining);
+        shown.reduce(f64::min)
     }
 
     /// Moves on to the window of `now`.
@@ -174,7 +180,7 @@ impl Alignment {
         match self.trial {
             0 => next,
             _ if self.least(ledger).is_none() => next,
-            1 => next + self.step * f64::from(TRIAL - 1),
+            1 => next + self.late,
             _ => next - self.step,
         }
     }
