@@ -21,7 +21,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 
 /// What the name of the file begins with. Processes of a version that writes another state have another file.
-const PREFIX: &str = "budget-10-";
+const PREFIX: &str = "budget-11-";
 /// A process that has the lock after so many tries, with such pauses, has been stopped.
 const TRIES: u32 = 1500;
 const PAUSE: Duration = Duration::from_micros(100);

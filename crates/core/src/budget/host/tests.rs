@@ -269,7 +269,7 @@ fn a_forged_outage_and_requests_of_nobody_are_forgotten() {
 /// own. Where this fails, raise the version in PREFIX (host.rs), here, and in docs/budget.md.
 #[test]
 fn the_state_has_the_shape_of_its_version() {
-    assert_eq!(super::PREFIX, "budget-10-");
+    assert_eq!(super::PREFIX, "budget-11-");
     let mut found = Vec::new();
     for bytes in states() {
         let state: SharedGate = postcard::from_bytes(&bytes).unwrap();
@@ -303,4 +303,4 @@ refusals_in_a_row:i refused_until:{ token:{ pace:{ limit:f slots:f last_overshoo
 high_since:n refills:f windows:{ last:n common:n alignment:n barred_until:f limit_named:{ left:n
 outage:{ failures:{ count:i since:{ steps:i last_success:{ ended:[ probe:n probe_at:{ turns:{
 0:{ process:i name:" seen:{ waits:{ class:" allowed:{ expected:{ last_sent:{ last_minute:{ 200:i 1:{ next_id:i
-used:{ high_since:f last:{ start:f end:f common:[ alignment:{ trial:i step:f edge:{ waits:n refills:t"#;
+used:{ high_since:f last:{ start:f end:f common:[ alignment:{ trial:i late:f step:f edge:{ waits:n refills:t"#;
