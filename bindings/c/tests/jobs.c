@@ -144,10 +144,19 @@ static void mirrored(talentdata_client *client) {
   OK(talentdata_mirror_syncs(mirror, pools, &record));
   CHECK(integer_at(record, "/1/generation") == 2);
   talentdata_record_free(record);
-  OK(talentdata_mirror_changes(mirror, pools, TALENTDATA_ABSENT, &changes));
-  OK(talentdata_mirror_records(mirror, pools, TALENTDATA_ABSENT, &current));
-  OK(talentdata_mirror_records(mirror, pools, T("1"), &earlier));
-  fixture_fails(talentdata_mirror_changes(mirror, TALENTDATA_LIST_CONTACTS, T("0"), fixture_slot(0)), INVALID,
+  OK(talentdata_mirror_changes(mirror, pools, TALENTDATA_ABSENT, &changes, &record));
+  talentdata_text bookmark;
+  OK(talentdata_record_text(record, T("bookmark"), &bookmark));
+  CHECK(bookmark.length > 20 && integer_at(record, "generation") == 2);
+  struct ArrowArrayStream none;
+  OK(talentdata_mirror_changes(mirror, pools, bookmark, &none, NULL));
+  CHECK(rows(&none) == 0);
+  talentdata_record_free(record);
+  OK(talentdata_mirror_records(mirror, pools, TALENTDATA_ABSENT, &current, NULL));
+  OK(talentdata_mirror_records(mirror, pools, T("1"), &earlier, &record));
+  CHECK(integer_at(record, "generation") == 1);
+  talentdata_record_free(record);
+  fixture_fails(talentdata_mirror_changes(mirror, TALENTDATA_LIST_CONTACTS, T("0"), fixture_slot(0), NULL), INVALID,
                 "does not have contacts", "a list that was not synced");
   fixture_fails(talentdata_mirror_open(T("nowhere"), fixture_slot(0)), TALENTDATA_ERROR_KIND_IO, "not a mirror", "no mirror");
   OK(talentdata_mirror_verify(mirror, &record));
@@ -174,7 +183,7 @@ static void lost(talentdata_client *client) {
   talentdata_record_free(record);
   talentdata_job_free(job);
   OK(talentdata_mirror_open(T("lost.db"), &mirror));
-  OK(talentdata_mirror_records(mirror, TALENTDATA_LIST_CONTACTS, TALENTDATA_ABSENT, &stream));
+  OK(talentdata_mirror_records(mirror, TALENTDATA_LIST_CONTACTS, TALENTDATA_ABSENT, &stream, NULL));
   CHECK(truncate("lost.db", 4096) == 0);
   for (int i = 0; i < 3; i++) {
     CHECK(stream.get_next(&stream, &batch) != 0 && strstr(stream.get_last_error(&stream), "lost.db"));

@@ -1,24 +1,26 @@
 //! `changes`, `forget` and `export --from`: what a mirror has, and taking lists out of it.
 
-use crate::lists::{one_of, resource};
-use crate::output::{Ending, reader_gone};
+use crate::lists::{dashed, one_of, resource};
+use crate::output::{Ending, reader_gone, remark};
 use crate::receipts;
 use std::path::{Path, PathBuf};
 use talentdata_columns::arrow::TableOptions;
 use talentdata_columns::export::{Export, Format, Target};
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind};
-use talentdata_mirror::{At, Mirror};
+use talentdata_mirror::{At, Mirror, MirrorReceipt, Rows};
 
 /// Shown below the help of `changes`.
 pub(crate) const CHANGES_EXAMPLES: &str = "\
 Each change has the sync that found it (generation), op (insert, update, delete, missing or reappeared), the record's
 key, when it was last seen and when the change was seen, and the record: for delete and missing the last one known.
-To keep a copy, write the record for insert, update and reappeared, remove it for delete, do nothing for missing, and
-remember the last generation. Doing so twice does no harm.
+To keep a copy, write the record for insert, update and reappeared, remove it for delete, and do nothing for missing.
+Doing so twice does no harm. The last line on standard error has the bookmark of the last sync, also where nothing has
+changed. The receipt has it too. Note it with the copy, and give it the next time.
 
 Examples:
-  talentdata changes contacts --from mirror.db --since 16
+  talentdata changes contacts --from mirror.db --receipt receipt.json --out changes.csv
+  talentdata changes contacts --from mirror.db --since 9c41d0-51d2a7-5f2a03b8c6e1:17
   talentdata changes contacts --from mirror.db --since 2026-11-20T06:00:00Z --out changes.parquet";
 
 /// Shown below the help of `forget`.
@@ -33,9 +35,9 @@ pub(crate) struct Changes {
     /// The file of the mirror
     #[arg(long, value_name = "FILE")]
     from: PathBuf,
-    /// The last sync that is known, by its number or as the last one that had ended by a time; what came after it is
-    /// written. By default everything is
-    #[arg(long, value_name = "N|TIME", default_value = "0")]
+    /// What came after this is written: the bookmark that was noted the last time, or a time, or the number of a sync
+    /// in a mirror that was never copied or restored. By default everything is
+    #[arg(long, value_name = "BOOKMARK|TIME|N", default_value = "0")]
     since: At,
     /// Output format; by default that of the file name extension, else jsonl
     #[arg(long, value_parser = one_of(Format::ALL))]
@@ -43,6 +45,9 @@ pub(crate) struct Changes {
     /// The file to write; - is standard output
     #[arg(long, value_name = "PATH", default_value = "-")]
     out: PathBuf,
+    /// Write a receipt to this file, as JSON: the bookmark, and what was written
+    #[arg(long, value_name = "PATH")]
+    receipt: Option<PathBuf>,
 }
 
 /// What to remove.
@@ -62,12 +67,22 @@ pub(crate) fn changes(verb: &Changes) -> Result<(), Ending> {
         true => Target::Stdout,
         false => Target::File(verb.out.clone()),
     };
-    let changes = Mirror::open(&verb.from)?.changes(verb.resource, &verb.since)?;
-    read(
-        changes.write(format, &target, TableOptions::default()),
+    let receipt = verb.receipt.as_deref();
+    if let Some(path) = receipt {
+        let used = [&verb.from, &verb.out];
+        receipts::check(path, |path| {
+            used.iter().any(|used| receipts::is_one_file(path, used))
+        })?;
+    }
+    let changes = Mirror::open(&verb.from)?.changes(verb.resource, &verb.since);
+    let done = write(
+        verb.resource,
+        changes,
+        format,
         &target,
-    )
-    .map(drop)
+        TableOptions::default(),
+    )?;
+    Ok(receipt.map_or(Ok(()), |path| receipts::write(path, &[done], true))?)
 }
 
 pub(crate) fn forget(verb: &Forget) -> Result<(), Ending> {
@@ -84,19 +99,32 @@ pub(crate) fn export(
     let mirror = Mirror::open(from)?;
     let mut done = Vec::new();
     for export in exports {
-        let table = export.table.clone();
-        let records = mirror.records(export.resource, at);
-        let written =
-            records.and_then(|records| records.write(export.format, &export.target, table));
-        done.push(read(written, &export.target)?);
+        let (resource, table) = (export.resource, export.table.clone());
+        let records = mirror.records(resource, at);
+        done.push(write(
+            resource,
+            records,
+            export.format,
+            &export.target,
+            table,
+        )?);
     }
     Ok(receipt.map_or(Ok(()), |path| receipts::write(path, &done, true))?)
 }
 
-/// A reader of standard output that went away is no error.
-fn read<T>(written: Result<T, Error>, target: &Target) -> Result<T, Ending> {
-    written.map_err(|error| match error.kind() {
+/// Writes rows of a list, and says where they end. A reader of standard output that went away is no error.
+fn write(
+    list: Resource,
+    rows: Result<Rows, Error>,
+    format: Format,
+    target: &Target,
+    table: TableOptions,
+) -> Result<MirrorReceipt, Ending> {
+    let written = rows.and_then(|rows| rows.write(format, target, table));
+    let receipt = written.map_err(|error| match error.kind() {
         ErrorKind::Io if *target == Target::Stdout && reader_gone() => Ending::ReaderGone,
         _ => error.into(),
-    })
+    })?;
+    remark(&format!("{}: bookmark {}", dashed(list), receipt.bookmark));
+    Ok(receipt)
 }

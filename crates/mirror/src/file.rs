@@ -9,13 +9,14 @@ use std::io;
 #[cfg(unix)]
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use talentdata_core::{Error, ErrorKind, Result};
 
 /// Tells mirrors from other SQLite files.
 const APPLICATION: i32 = 0x5444_6d72;
 /// The version of the tables below.
-const VERSION: i32 = 5;
+const VERSION: i32 = 6;
 /// How long a sync waits for another program to let go of the file, and a reader where it has to wait.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// File systems on other machines: NFS, SMB, CIFS, SMB2, AFS, Coda, Ceph, 9P, and FUSE, which may be any of them.
@@ -27,8 +28,10 @@ const REMOTE: &[u32] = &[
 /// The tables and their indexes. `record` has a row for each version of a record: the first sync that saw it, and the
 /// last one that did, which is null as long as it is the current one. `missing` is not null as long as a record is missing:
 /// whether the last scan that lacked it was proven; `last_seen` is when the scan began that delivered it last.
-pub(crate) const TABLES: [&str; 6] = [
-    "CREATE TABLE sync (list TEXT NOT NULL, number INTEGER NOT NULL, about TEXT NOT NULL, seal BLOB NOT NULL, \
+pub(crate) const TABLES: [&str; 8] = [
+    "CREATE TABLE mirror (id TEXT NOT NULL, about TEXT NOT NULL) STRICT",
+    "CREATE TABLE list (name TEXT PRIMARY KEY, epoch TEXT NOT NULL, last INTEGER NOT NULL, about TEXT NOT NULL) STRICT",
+    "CREATE TABLE sync (list TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, about TEXT NOT NULL, seal BLOB NOT NULL, \
      PRIMARY KEY (list, number)) STRICT, WITHOUT ROWID",
     "CREATE TABLE record (id INTEGER PRIMARY KEY, list TEXT NOT NULL, key TEXT NOT NULL, first INTEGER NOT NULL, \
      last INTEGER, missing INTEGER, last_seen TEXT, position INTEGER NOT NULL, text TEXT NOT NULL) STRICT",
@@ -39,6 +42,11 @@ pub(crate) const TABLES: [&str; 6] = [
      key TEXT NOT NULL, last_seen TEXT, seen TEXT NOT NULL, record INTEGER NOT NULL, \
      PRIMARY KEY (list, sync, seq)) STRICT, WITHOUT ROWID",
 ];
+
+/// A random id: of a mirror, of a list from its beginning on, or of a sync.
+pub(crate) fn new_id(connection: &Connection) -> rusqlite::Result<String> {
+    connection.query_row("SELECT lower(hex(randomblob(8)))", [], |row| row.get(0))
+}
 
 /// Why something could not be done with a mirror whose path is added later: an error of SQLite, or one that is complete.
 pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
@@ -170,7 +178,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
 pub(crate) struct Claim {
     pub(crate) path: PathBuf,
     /// A file beside the mirror. Locks on the mirror itself are SQLite's own.
-    lock: File,
+    pub(crate) lock: Arc<File>,
     /// Whether there was no mirror before.
     new: bool,
 }
@@ -183,7 +191,7 @@ impl Claim {
     pub(crate) fn acquire(path: &Path) -> Result<Self> {
         is_mirror(path)?;
         let mut options = File::options();
-        options.append(true).create(true);
+        options.read(true).write(true).create(true).truncate(false);
         // Neither a link nor a pipe that somebody has put there is followed or waited for.
         #[cfg(unix)]
         options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
@@ -198,6 +206,7 @@ impl Claim {
             io_error(path, &format!(": {why} ({error})"))
         })?;
         let (path, new) = (path.to_owned(), !is_mirror(path)?);
+        let lock = Arc::new(lock);
         Ok(Claim { path, lock, new })
     }
 
@@ -208,7 +217,7 @@ impl Claim {
         let version = "SELECT user_version FROM pragma_user_version";
         if connection.query_row(version, [], |row| row.get::<_, i32>(0))? != VERSION {
             connection.execute_batch(&format!(
-                "BEGIN; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; {}; COMMIT",
+                "BEGIN; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; {}; INSERT INTO mirror VALUES (lower(hex(randomblob(16))), '{{}}'); COMMIT",
                 TABLES.join(";")
             ))?;
         }
@@ -240,7 +249,7 @@ impl Drop for Claim {
     }
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()

@@ -9,8 +9,11 @@
 mod commit;
 mod digest;
 mod file;
+mod keep;
+mod mark;
 mod mirror;
 mod order;
+mod position;
 mod receipt;
 mod sync;
 #[cfg(test)]
@@ -18,7 +21,8 @@ mod tests;
 mod verify;
 mod views;
 
-pub use mirror::{At, Mirror, Rows, forget};
-pub use receipt::{ChangeCounts, MaxDeletes, SyncReceipt, Withheld};
+pub use mirror::{Mirror, Rows, forget};
+pub use position::{At, Bookmark};
+pub use receipt::{ChangeCounts, MaxDeletes, MirrorReceipt, Removed, SyncReceipt, Withheld};
 pub use sync::{Sync, age};
 pub use verify::Verification;

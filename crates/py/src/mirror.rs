@@ -7,7 +7,7 @@ use crate::scan::capsule;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use talentdata_columns::arrow::{BatchReader, RecordBatches, TableOptions};
 use talentdata_core::Result as CoreResult;
 use talentdata_core::types::Resource;
@@ -65,6 +65,7 @@ impl RawMirror {
             resource: parse(resource)?,
             changes: at(changes)?,
             as_of: at(as_of)?,
+            bookmark: OnceLock::new(),
             opened: Mutex::default(),
         };
         let opened = py.detach(|| rows.batches())?;
@@ -87,6 +88,8 @@ pub(crate) struct RawRows {
     resource: Resource,
     changes: Option<At>,
     as_of: Option<At>,
+    /// Of the last sync when these rows were asked for.
+    bookmark: OnceLock<String>,
     /// The first reading, which began when these rows were asked for: another sync may come before they are read.
     opened: Mutex<Option<RecordBatches>>,
 }
@@ -101,12 +104,19 @@ impl RawRows {
             Some(since) => self.mirror.changes(self.resource, since)?,
             None => self.mirror.records(self.resource, self.as_of.as_ref())?,
         };
+        self.bookmark.get_or_init(|| rows.bookmark().to_owned());
         rows.into_batches(ROWS, TableOptions::default())
     }
 }
 
 #[pymethods]
 impl RawRows {
+    /// The bookmark of the sync of the first reading.
+    #[getter]
+    fn bookmark(&self) -> &str {
+        self.bookmark.get().map_or("", String::as_str)
+    }
+
     /// The rows as they are read.
     fn stream<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyCapsule>> {
         let opened = self.lock().take();
