@@ -6,6 +6,8 @@ use crate::file::{Claim, Outcome, at, damaged};
 use crate::order::{NONE, place};
 use crate::receipt::{CHANGES, SyncReceipt, SyncRow, Withheld};
 use crate::sync::Sync;
+use crate::tables::{new_id, seal_list};
+use crate::upgrade::upgrade;
 use crate::views;
 use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::HashSet;
@@ -143,6 +145,7 @@ impl Staging {
             scan.doubts.push(Doubt::RepeatedId);
         }
         self.connection.execute_batch("BEGIN IMMEDIATE")?;
+        upgrade(&self.connection)?;
         let receipt = self.apply(scan, &utc(ended))?;
         if let Some(keep) = self.sync.keep {
             // Earlier times are older than any sync, and some of them cannot be written down.
@@ -180,8 +183,8 @@ impl Staging {
             UPDATE record INDEXED BY record_order SET last = {before}, missing = 0, last_seen = '{last_seen}'
                 WHERE list = '{list}' AND last IS NULL AND id NOT IN (SELECT record FROM late)
                 AND NOT EXISTS (SELECT 1 FROM staged WHERE staged.record = record.id);
-            INSERT INTO record (list, key, first, position, text)
-                SELECT '{list}', key, {number}, position, text FROM fresh ORDER BY place;
+            INSERT INTO record (list, key, first, position, text, plain)
+                SELECT '{list}', key, {number}, position, text, plain(text) FROM fresh ORDER BY place;
             INSERT INTO change
                 SELECT '{list}', {number}, row_number() OVER (ORDER BY place), op, new.key,
                     iif(op = 'update', '{last_seen}', fresh.last_seen), '{ended}', new.id
@@ -244,9 +247,14 @@ impl Staging {
             changes,
             of: self.of.clone(),
             columns,
+            id: new_id(connection)?,
         };
-        let insert = "INSERT INTO sync VALUES (?1, ?2, ?3, seal(?1, ?2, ?3))";
-        connection.execute(insert, params![list, number, serde_json::to_string(&row)?])?;
+        let insert = "INSERT INTO sync VALUES (?1, ?2, ?3, ?4, seal(?1, ?2, ?3, ?4))";
+        let about = serde_json::to_string(&row)?;
+        connection.execute(insert, params![list, number, row.id, about])?;
+        let insert = "INSERT INTO list VALUES (?1, ?2, ?3, '{}', x'') ON CONFLICT DO UPDATE SET last = max(last, ?3)";
+        connection.execute(insert, params![list, new_id(connection)?, number])?;
+        seal_list(connection, list)?;
         Ok(row.receipt)
     }
 

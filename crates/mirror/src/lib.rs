@@ -11,10 +11,13 @@ mod digest;
 mod file;
 mod mirror;
 mod order;
+mod plain;
 mod receipt;
 mod sync;
+mod tables;
 #[cfg(test)]
 mod tests;
+mod upgrade;
 mod verify;
 mod views;
 

@@ -5,8 +5,9 @@
 //! what was cut short never looks like an end.
 
 use crate::digest::Hash;
-use crate::file::{Claim, Fault, Outcome, at, damaged, open};
+use crate::file::{Claim, Outcome, at, damaged, open};
 use crate::receipt::{CHANGES, SyncReceipt, SyncRow};
+use crate::upgrade::upgrade;
 use crate::views;
 use chrono::DateTime;
 use rusqlite::{Connection, params};
@@ -165,8 +166,7 @@ impl Mirror {
     /// One state of the file, for rows of the last sync of a list, and the syncs of the list.
     fn snapshot(&self, resource: Resource) -> Result<(Rows, Vec<SyncRow>)> {
         let connection = open(&self.path)?;
-        let read = connection.execute_batch("BEGIN").map_err(Fault::from);
-        let read = read.and_then(|()| SyncRow::all(&connection, resource.name()));
+        let read = SyncRow::all(&connection, resource.name());
         let syncs = read.map_err(at(&self.path))?;
         let Some(last) = syncs.last().cloned() else {
             let path = self.path.display();
@@ -299,17 +299,19 @@ pub fn forget(path: &Path, resource: Resource) -> Result<()> {
     let (claim, list) = (Claim::acquire(path)?, resource.name());
     // What is forgotten is not to be found in the file.
     let sql = format!(
-        "PRAGMA secure_delete = ON; BEGIN IMMEDIATE;
-        DELETE FROM change WHERE list = '{list}';
+        "DELETE FROM change WHERE list = '{list}';
         DELETE FROM record WHERE list = '{list}';
         DELETE FROM sync WHERE list = '{list}';
         {}; COMMIT; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)",
         views::drop(list)
     );
-    let removed = claim
-        .open()
-        .and_then(|connection| connection.execute_batch(&sql));
-    removed.map_err(|error| at(path)(error.into()))
+    let remove = || {
+        let connection = claim.open()?;
+        connection.execute_batch("PRAGMA secure_delete = ON; BEGIN IMMEDIATE")?;
+        upgrade(&connection)?;
+        Ok(connection.execute_batch(&sql)?)
+    };
+    remove().map_err(at(path))
 }
 
 fn invalid(message: String) -> Error {

@@ -150,6 +150,9 @@ pub(crate) struct SyncRow {
     /// The service and the client, and how the list is read.
     pub(crate) of: [String; 2],
     pub(crate) columns: TableSchema,
+    /// The random id of the sync, which its row has beside the JSON.
+    #[serde(skip)]
+    pub(crate) id: String,
 }
 
 impl SyncRow {
@@ -168,7 +171,7 @@ impl SyncRow {
     /// # Errors
     /// That the file is damaged, where one of them was changed or is lacking.
     pub(crate) fn all(connection: &Connection, list: &str) -> Outcome<Vec<Self>> {
-        let sql = "SELECT number, seal = seal(list, number, about), about FROM sync WHERE list = ?1 ORDER BY number";
+        let sql = "SELECT number, seal = seal(list, number, id, about), about, id FROM sync WHERE list = ?1 ORDER BY number";
         let mut statement = connection.prepare(sql)?;
         let (mut rows, mut all) = (statement.query([list])?, Vec::<Self>::new());
         while let Some(row) = rows.next()? {
@@ -178,7 +181,10 @@ impl SyncRow {
                     format!("the row of sync {number} of {list}, or one before it, was changed");
                 return Err(damaged(what).into());
             }
-            all.push(serde_json::from_str(row.get_ref(2)?.as_str()?)?);
+            all.push(SyncRow {
+                id: row.get(3)?,
+                ..serde_json::from_str(row.get_ref(2)?.as_str()?)?
+            });
         }
         Ok(all)
     }

@@ -8,6 +8,8 @@ mod kills;
 mod refusals;
 mod rules;
 mod simulation;
+mod versions;
+mod views;
 
 use crate::commit::Staging;
 use crate::file::{Claim, at};
@@ -18,7 +20,7 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use talentdata_core::scan::{Basis, Completeness, Doubt, Receipt};
 use talentdata_core::types::Resource;
 use talentdata_core::{Arguments, Client, Config, ErrorKind, RawRecord, Result};
