@@ -8,7 +8,7 @@ use talentdata_columns::arrow::TableOptions;
 use talentdata_columns::export::{Export, Format, Target};
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind};
-use talentdata_mirror::{At, Mirror, MirrorReceipt, Rows};
+use talentdata_mirror::{At, Mirror, Rows, RowsReceipt};
 
 /// Shown below the help of `changes`.
 pub(crate) const CHANGES_EXAMPLES: &str = "\
@@ -119,7 +119,7 @@ fn write(
     format: Format,
     target: &Target,
     table: TableOptions,
-) -> Result<MirrorReceipt, Ending> {
+) -> Result<RowsReceipt, Ending> {
     let written = rows.and_then(|rows| rows.write(format, target, table));
     let receipt = written.map_err(|error| match error.kind() {
         ErrorKind::Io if *target == Target::Stdout && reader_gone() => Ending::ReaderGone,

@@ -2,13 +2,15 @@
 //! the mirror until the scan is complete; one transaction then commits the difference.
 
 use crate::digest::{Hash, key};
-use crate::file::{Claim, Outcome, at, damaged, new_id};
+use crate::file::{Claim, Outcome, at, damaged};
 use crate::keep::{micros, old};
 use crate::mark::{Marker, State};
 use crate::order::{NONE, place};
 use crate::position::Bookmark;
 use crate::receipt::{CHANGES, Removed, SyncReceipt, SyncRow, Withheld};
 use crate::sync::Sync;
+use crate::tables::{new_id, seal_list};
+use crate::upgrade::upgrade;
 use crate::views;
 use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::HashSet;
@@ -176,6 +178,7 @@ impl Staging {
         }
         let list = self.sync.resource.name();
         self.connection.execute_batch("BEGIN IMMEDIATE")?;
+        upgrade(&self.connection)?;
         let receipt = self.apply(scan, &utc(ended))?;
         self.marker.note(list, &self.state, Some(&self.id));
         self.connection.execute_batch("COMMIT")?;
@@ -220,8 +223,8 @@ impl Staging {
             UPDATE record INDEXED BY record_order SET last = {before}, missing = 0, last_seen = '{last_seen}'
                 WHERE list = '{list}' AND last IS NULL AND id NOT IN (SELECT record FROM late)
                 AND NOT EXISTS (SELECT 1 FROM staged WHERE staged.record = record.id);
-            INSERT INTO record (list, key, first, position, text)
-                SELECT '{list}', key, {number}, position, text FROM fresh ORDER BY place;
+            INSERT INTO record (list, key, first, position, text, plain)
+                SELECT '{list}', key, {number}, position, text, plain(text) FROM fresh ORDER BY place;
             INSERT INTO change
                 SELECT '{list}', {number}, row_number() OVER (ORDER BY place), op, new.key,
                     iif(op = 'update', {since}, iif(fresh.last_seen <= '{ended}', fresh.last_seen, NULL)), '{ended}', new.id
@@ -293,15 +296,17 @@ impl Staging {
             changes,
             of: self.of.clone(),
             columns,
+            id: self.id.clone(),
             begun: last.map_or(number, |last| last.begun),
             bookmark,
         };
-        let insert = "INSERT INTO sync (list, number, id, about, seal) VALUES (?1, ?2, ?3, ?4, seal(?1, ?2, ?4))";
+        let insert = "INSERT INTO sync VALUES (?1, ?2, ?3, ?4, seal(?1, ?2, ?3, ?4))";
         let about = serde_json::to_string(&row)?;
-        connection.execute(insert, params![list, number, self.id, about])?;
-        let insert = "INSERT INTO list (name, epoch, last, about) VALUES (?1, ?2, ?3, json_object('fork', ?4))
-            ON CONFLICT (name) DO UPDATE SET epoch = ?2, last = ?3, about = json_set(about, '$.fork', ?4)";
+        connection.execute(insert, params![list, number, row.id, about])?;
+        let insert = "INSERT INTO list VALUES (?1, ?2, ?3, json_object('fork', ?4), x'')
+            ON CONFLICT DO UPDATE SET epoch = ?2, last = ?3, about = json_set(about, '$.fork', ?4)";
         connection.execute(insert, params![list, epoch, number, fork])?;
+        seal_list(connection, list)?;
         Ok(row.receipt)
     }
 

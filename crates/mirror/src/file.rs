@@ -1,7 +1,8 @@
 //! The file of a mirror: begun, recognised or refused, and locked for one sync at a time.
 
 use crate::digest::register;
-use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
+use crate::tables::{BEFORE, TABLES, VERSION, new_id, read_as_current, version};
+use rusqlite::{Connection, DEFAULT_NAME, ErrorCode, FileControl, OpenFlags, ffi};
 #[cfg(unix)]
 use rustix::fs::OFlags;
 use std::fs::File;
@@ -15,8 +16,6 @@ use talentdata_core::{Error, ErrorKind, Result};
 
 /// Tells mirrors from other SQLite files.
 const APPLICATION: i32 = 0x5444_6d72;
-/// The version of the tables below.
-const VERSION: i32 = 6;
 /// How long a sync waits for another program to let go of the file, and a reader where it has to wait.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// File systems on other machines: NFS, SMB, CIFS, SMB2, AFS, Coda, Ceph, 9P, and FUSE, which may be any of them.
@@ -24,29 +23,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const REMOTE: &[u32] = &[
     0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0x73757245, 0xc36400, 0x1021997, 0x65735546,
 ];
-
-/// The tables and their indexes. `record` has a row for each version of a record: the first sync that saw it, and the
-/// last one that did, which is null as long as it is the current one. `missing` is not null as long as a record is missing:
-/// whether the last scan that lacked it was proven; `last_seen` is when the scan began that delivered it last.
-pub(crate) const TABLES: [&str; 8] = [
-    "CREATE TABLE mirror (id TEXT NOT NULL, about TEXT NOT NULL) STRICT",
-    "CREATE TABLE list (name TEXT PRIMARY KEY, epoch TEXT NOT NULL, last INTEGER NOT NULL, about TEXT NOT NULL) STRICT",
-    "CREATE TABLE sync (list TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, about TEXT NOT NULL, seal BLOB NOT NULL, \
-     PRIMARY KEY (list, number)) STRICT, WITHOUT ROWID",
-    "CREATE TABLE record (id INTEGER PRIMARY KEY, list TEXT NOT NULL, key TEXT NOT NULL, first INTEGER NOT NULL, \
-     last INTEGER, missing INTEGER, last_seen TEXT, position INTEGER NOT NULL, text TEXT NOT NULL) STRICT",
-    "CREATE UNIQUE INDEX record_key ON record (list, key) WHERE last IS NULL OR missing IS NOT NULL",
-    "CREATE INDEX record_order ON record (list, position)",
-    "CREATE INDEX record_missing ON record (list) WHERE missing IS NOT NULL",
-    "CREATE TABLE change (list TEXT NOT NULL, sync INTEGER NOT NULL, seq INTEGER NOT NULL, op TEXT NOT NULL, \
-     key TEXT NOT NULL, last_seen TEXT, seen TEXT NOT NULL, record INTEGER NOT NULL, \
-     PRIMARY KEY (list, sync, seq)) STRICT, WITHOUT ROWID",
-];
-
-/// A random id: of a mirror, of a list from its beginning on, or of a sync.
-pub(crate) fn new_id(connection: &Connection) -> rusqlite::Result<String> {
-    connection.query_row("SELECT lower(hex(randomblob(8)))", [], |row| row.get(0))
-}
 
 /// Why something could not be done with a mirror whose path is added later: an error of SQLite, or one that is complete.
 pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
@@ -113,7 +89,7 @@ fn is_mirror(path: &Path) -> Result<bool> {
                 Ok((number("application_id")?, number("user_version")?))
             });
             match head {
-                Ok((APPLICATION, VERSION)) => return Ok(true),
+                Ok((APPLICATION, BEFORE | VERSION)) => return Ok(true),
                 Ok((APPLICATION, other)) => format!(
                     " is a mirror of version {other}, and this program reads version {VERSION}; sync into a new file, or \
                      use the program that wrote it"
@@ -151,7 +127,7 @@ fn connect(path: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Result<Connect
     Ok(connection)
 }
 
-/// Opens a mirror to read it.
+/// Opens a mirror to read it, in a transaction that has begun.
 ///
 /// # Errors
 /// `Io`, naming the path, where there is none or it cannot be read.
@@ -162,14 +138,22 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
     }
     let has_log = || std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
     let opened = connect(named(path), OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|connection| {
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema")?;
         Ok(connection)
     });
     let opened = opened.or_else(|error| match error.sqlite_error_code() {
         // In a directory that cannot be written there is no room for shared memory, which nobody needs there. SQLite
         // reports it in another way where the file cannot be written either.
-        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly) if !has_log() => immutable(path),
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly) if !has_log() => {
+            let connection = immutable(path)?;
+            connection.execute_batch("BEGIN")?;
+            Ok(connection)
+        }
         _ => Err(error),
+    });
+    let opened = opened.and_then(|connection| {
+        read_as_current(&connection)?;
+        Ok(connection)
     });
     opened.map_err(|error| at(path)(error.into()))
 }
@@ -214,13 +198,15 @@ impl Claim {
     pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let connection = connect(named(&self.path), flags)?;
-        let version = "SELECT user_version FROM pragma_user_version";
-        if connection.query_row(version, [], |row| row.get::<_, i32>(0))? != VERSION {
+        if version(&connection)? == 0 {
             connection.execute_batch(&format!(
-                "BEGIN; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; {}; INSERT INTO mirror VALUES (lower(hex(randomblob(16))), '{{}}'); COMMIT",
-                TABLES.join(";")
+                "BEGIN; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; {}; \
+                 INSERT INTO mirror SELECT id, '{{}}', seal(id, '{{}}') FROM (SELECT '{}' AS id); COMMIT",
+                TABLES.join(";"),
+                new_id(&connection)?
             ))?;
         }
+        read_as_current(&connection)?;
         // Processes on different machines share no memory, which WAL needs.
         #[cfg(target_os = "linux")]
         let remote = rustix::fs::statfs(&self.path)
@@ -229,9 +215,32 @@ impl Claim {
         let remote = false;
         let mode = if remote { "DELETE" } else { "WAL" };
         connection.execute_batch(&format!(
-            "PRAGMA journal_mode = {mode}; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192; PRAGMA temp.cache_size = -8192"
+            "PRAGMA journal_mode = {mode}; PRAGMA journal_size_limit = 0; PRAGMA synchronous = FULL; \
+             PRAGMA cache_size = -8192; PRAGMA temp.cache_size = -8192"
         ))?;
+        // The files of the log stay, empty, for those who may read the mirror but not make files beside it.
+        connection.file_control(DEFAULT_NAME, FileControl::PersistWal(&mut 1))?;
+        self.share_log();
         Ok(connection)
+    }
+
+    /// Whoever may read the mirror may read its log.
+    fn share_log(&self) {
+        let permissions = std::fs::metadata(&self.path).map(|file| file.permissions());
+        for suffix in ["-wal", "-shm"] {
+            let path = beside(&self.path, suffix);
+            let is_other = |permissions| {
+                std::fs::metadata(&path).is_ok_and(|log| log.permissions() != permissions)
+            };
+            if let Some(permissions) = permissions
+                .as_ref()
+                .ok()
+                .filter(|known| is_other((*known).clone()))
+            {
+                // It is another user's file where this is refused, who has made it readable or not.
+                let _ = std::fs::set_permissions(&path, permissions.clone());
+            }
+        }
     }
 
     /// Removes a mirror that was begun by this sync, which has failed: before it, there was none.

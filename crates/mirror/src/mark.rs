@@ -28,7 +28,7 @@ pub(crate) struct State {
     pub(crate) fork: Option<i64>,
     /// Whether a sync has left a mark.
     #[serde(skip)]
-    is_marked: bool,
+    pub(crate) is_marked: bool,
 }
 
 impl State {

@@ -5,10 +5,11 @@
 //! what was cut short never looks like an end.
 
 use crate::digest::Hash;
-use crate::file::{Claim, Fault, Outcome, at, damaged, open};
+use crate::file::{Claim, Outcome, at, damaged, open};
 use crate::mark::{Marker, State};
 use crate::position::{At, History, invalid};
-use crate::receipt::{CHANGES, MirrorReceipt, SyncReceipt, SyncRow};
+use crate::receipt::{CHANGES, RowsReceipt, SyncReceipt, SyncRow};
+use crate::upgrade::upgrade;
 use crate::views;
 use rusqlite::{Connection, params};
 use std::path::{Path, PathBuf};
@@ -130,13 +131,14 @@ impl Mirror {
     /// One state of the file, for rows of the last sync of a list, and the syncs of the list.
     fn snapshot(&self, resource: Resource) -> Result<(Rows, History)> {
         let connection = open(&self.path)?;
-        let read = connection.execute_batch("BEGIN").map_err(Fault::from);
         let list = resource.name();
-        let read = read.and_then(|()| {
-            let state = State::read(&connection, list)?;
-            Ok((SyncRow::all(&connection, list)?, state))
-        });
-        let (syncs, state) = read.map_err(at(&self.path))?;
+        let read = || {
+            Ok((
+                SyncRow::all(&connection, list)?,
+                State::read(&connection, list)?,
+            ))
+        };
+        let (syncs, state) = read().map_err(at(&self.path))?;
         let Some(last) = syncs.last().cloned() else {
             let path = self.path.display();
             return Err(invalid(format!(
@@ -213,7 +215,7 @@ impl Rows {
         format: Format,
         target: &Target,
         mut table: TableOptions,
-    ) -> Result<MirrorReceipt> {
+    ) -> Result<RowsReceipt> {
         let resource = self.resource;
         let SyncReceipt {
             generation,
@@ -227,7 +229,7 @@ impl Rows {
         let written = write_records(resource, format, target, table, self)?;
         export.records = written.records;
         export.written = Some(written);
-        Ok(MirrorReceipt {
+        Ok(RowsReceipt {
             generation,
             bookmark,
             export,
@@ -286,8 +288,7 @@ pub fn forget(path: &Path, resource: Resource) -> Result<()> {
     let (claim, list) = (Claim::acquire(path)?, resource.name());
     // What is forgotten is not to be found in the file.
     let sql = format!(
-        "PRAGMA secure_delete = ON; BEGIN IMMEDIATE;
-        DELETE FROM change WHERE list = '{list}';
+        "DELETE FROM change WHERE list = '{list}';
         DELETE FROM record WHERE list = '{list}';
         DELETE FROM sync WHERE list = '{list}';
         {}; COMMIT; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)",
@@ -295,6 +296,8 @@ pub fn forget(path: &Path, resource: Resource) -> Result<()> {
     );
     let remove = || -> Outcome<()> {
         let connection = claim.open()?;
+        connection.execute_batch("PRAGMA secure_delete = ON; BEGIN IMMEDIATE")?;
+        upgrade(&connection)?;
         let fork = State::read(&connection, list)?.compared(path, list).fork;
         connection.execute_batch(&sql)?;
         let state = State {

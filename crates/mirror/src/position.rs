@@ -252,17 +252,16 @@ impl History {
 
     /// The last sync that had ended by a time, or the one that ended just then.
     fn by_time(&self, time: &str) -> Result<Option<&SyncRow>> {
-        let ended = |row: &SyncRow| row.receipt.ended.as_str();
-        let mut same = self.syncs.iter().filter(|row| ended(row) == time);
+        let mut same = self.syncs.iter().filter(|row| row.receipt.ended == time);
         if let (Some(row), None) = (same.next(), same.next()) {
             return Ok(Some(row));
         }
         let before = self
             .syncs
             .iter()
-            .take_while(|row| ended(row) <= time)
+            .take_while(|row| *row.receipt.ended <= *time)
             .last();
-        let latest = self.syncs.iter().rfind(|row| ended(row) <= time);
+        let latest = self.syncs.iter().rfind(|row| *row.receipt.ended <= *time);
         let [from, to] = [before, latest].map(|row| row.map(SyncRow::number));
         if from != to {
             let list = self.list;

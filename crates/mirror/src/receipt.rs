@@ -158,7 +158,7 @@ impl SyncReceipt {
 
 /// What was written of a mirror: the receipt of a file, and where it stands in the history of the list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct MirrorReceipt {
+pub struct RowsReceipt {
     /// The number of the sync as of which the records are, or up to which the changes go.
     pub generation: u64,
     /// The bookmark of this sync, to be noted with what was written: the changes after it are the next ones to load.
@@ -181,6 +181,9 @@ pub(crate) struct SyncRow {
     /// The service and the client, and how the list is read.
     pub(crate) of: [String; 2],
     pub(crate) columns: TableSchema,
+    /// The random id of the sync, which its row has beside the JSON.
+    #[serde(skip)]
+    pub(crate) id: String,
     /// The first sync of the list since it was begun, or forgotten and begun again.
     #[serde(default = "first")]
     pub(crate) begun: i64,
@@ -209,8 +212,8 @@ impl SyncRow {
     /// # Errors
     /// That the file is damaged, where one of them was changed or is lacking.
     pub(crate) fn all(connection: &Connection, list: &str) -> Outcome<Vec<Self>> {
-        let sql = "SELECT number, seal = seal(list, number, about), sync.about, mirror.id, epoch, sync.id \
-                   FROM sync JOIN list ON name = list JOIN mirror WHERE list = ?1 ORDER BY number";
+        let sql = "SELECT number, sync.seal = seal(sync.list, number, sync.id, sync.about), sync.about, mirror.id, epoch, sync.id
+            FROM sync JOIN list ON name = list JOIN mirror WHERE sync.list = ?1 ORDER BY number";
         let mut statement = connection.prepare(sql)?;
         let (mut rows, mut all) = (statement.query([list])?, Vec::<Self>::new());
         while let Some(row) = rows.next()? {
@@ -220,9 +223,12 @@ impl SyncRow {
                     format!("the row of sync {number} of {list}, or one before it, was changed");
                 return Err(damaged(what).into());
             }
-            let mut found: Self = serde_json::from_str(row.get_ref(2)?.as_str()?)?;
-            let [mirror, id] = [row.get_ref(3)?.as_str()?, row.get_ref(5)?.as_str()?];
-            found.bookmark = Bookmark::new([mirror, row.get_ref(4)?.as_str()?, id], number);
+            let [mirror, epoch]: [String; 2] = [row.get(3)?, row.get(4)?];
+            let mut found = SyncRow {
+                id: row.get(5)?,
+                ..serde_json::from_str(row.get_ref(2)?.as_str()?)?
+            };
+            found.bookmark = Bookmark::new([&mirror, &epoch, &found.id], number);
             found.receipt.bookmark = found.bookmark.to_string();
             all.push(found);
         }

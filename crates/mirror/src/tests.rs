@@ -9,6 +9,8 @@ mod refusals;
 mod rules;
 mod simulation;
 mod stories;
+mod versions;
+mod views;
 
 use crate::commit::Staging;
 use crate::file::{Claim, at};

@@ -322,24 +322,6 @@ fn new_fields_become_columns_of_the_views() {
 }
 
 #[test]
-fn half_a_surrogate_pair_is_null_in_a_view_and_the_rest_can_be_read() {
-    let trial = Trial::new();
-    let values = [
-        "\\ud83d",
-        "a\u{fffd}\\uDE00",
-        "\\ud83d\\ude00\u{fffd}",
-        "\\ud7ff",
-    ];
-    let of = |(number, value)| format!("{{\"id\":\"c-{number}\",\"value\":\"{value}\"}}");
-    let records: Vec<String> = values.iter().enumerate().map(of).collect();
-    trial.sync(&records, COUNTED);
-    let column = "SELECT group_concat(ifnull(value, 'null'), ' ') FROM contacts";
-    assert_eq!(trial.ask::<String>(column), "null null 😀\u{fffd} \u{d7ff}");
-    let raw = "SELECT group_concat(_record, ' ') FROM contacts";
-    assert_eq!(trial.ask::<String>(raw), records.join(" "));
-}
-
-#[test]
 fn a_list_that_is_forgotten_leaves_no_trace() {
     let trial = Trial::new();
     let canary = "{\"id\":\"c-1\",\"email\":\"canary@example.com\"}";
