@@ -4,7 +4,7 @@ use super::*;
 use std::fs;
 
 /// All that can be read of a mirror, or that something is wrong.
-pub(super) fn answers(mirror: &Mirror) -> Result<Vec<String>> {
+fn answers(mirror: &Mirror) -> Result<Vec<String>> {
     let list = CONTACTS;
     let batches = (mirror.records(list, None)?).into_batches(10, Default::default())?;
     let syncs = mirror.syncs(list)?;

@@ -1,6 +1,5 @@
 //! Files of earlier versions, which are kept in `versions/`, can be read, and the next sync makes them files of this version.
 
-use super::damage::answers;
 use super::*;
 use std::fs;
 
@@ -80,9 +79,8 @@ fn kept_files_of_every_version_are_read_and_left_as_they_are() {
         let trial = kept(version);
         let before = fs::read(&trial.path).unwrap();
         assert!(trial.mirror().verify().unwrap().matches, "{version}");
-        answers(&trial.mirror()).unwrap();
         let history = history(&trial);
-        assert_eq!(history.each_ref().map(Vec::len), [37, 39, 4, 5]);
+        assert_eq!(history.each_ref().map(Vec::len), [37, 38, 1, 5]);
         all.push(history.map(|texts| {
             texts
                 .join("\n")
@@ -97,12 +95,12 @@ fn kept_files_of_every_version_are_read_and_left_as_they_are() {
 #[test]
 fn a_damaged_file_of_an_older_version_is_not_believed() {
     for damage in [
-        "UPDATE sync SET about = replace(about, 'c-', 'd-') WHERE number = 6",
+        "UPDATE sync SET about = replace(about, '1', '2') WHERE number = 6",
         "UPDATE record SET text = replace(text, 'A0', 'A1') WHERE key = 'c-7'",
     ] {
         let trial = kept(5);
         let connection = rusqlite::Connection::open(&trial.path).unwrap();
-        assert_eq!(connection.execute(damage, []).unwrap() > 0, true);
+        assert!(connection.execute(damage, []).unwrap() > 0);
         drop(connection);
         assert!(!trial.mirror().verify().unwrap().matches, "{damage}");
         let sync = trial.sync_late(&[], &contacts(0..50), COUNTED);
@@ -131,7 +129,7 @@ fn the_next_sync_brings_an_older_file_up_to_date_and_loses_nothing() {
     let lists = "group_concat(name || last || length(epoch), ' ') FROM list";
     assert_eq!(identity(&trial, lists), "contacts716 pools116");
     let ids = "count(DISTINCT id) || min(length(id)) FROM (SELECT id FROM sync UNION ALL SELECT id FROM mirror)";
-    assert_eq!(identity(&trial, ids), "416");
+    assert_eq!(identity(&trial, ids), "516");
 }
 
 #[test]
