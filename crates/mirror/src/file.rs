@@ -5,7 +5,7 @@ use crate::tables::{BEFORE, TABLES, VERSION, new_id, read_as_current, version};
 use rusqlite::{Connection, DEFAULT_NAME, ErrorCode, FileControl, OpenFlags, ffi};
 #[cfg(unix)]
 use rustix::fs::OFlags;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
 #[cfg(unix)]
 use std::os::unix::fs::OpenOptionsExt;
@@ -174,12 +174,10 @@ impl Claim {
     /// `Io` while another sync has it, and where there is anything else.
     pub(crate) fn acquire(path: &Path) -> Result<Self> {
         is_mirror(path)?;
-        let mut options = File::options();
-        options.read(true).write(true).create(true).truncate(false);
-        // Neither a link nor a pipe that somebody has put there is followed or waited for.
-        #[cfg(unix)]
-        options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
-        let lock = options.open(beside(path, ".lock"));
+        let lock = open_lock(
+            path,
+            File::options().write(true).create(true).truncate(false),
+        );
         let lock = lock.and_then(|lock| Ok(lock.try_lock().map(|()| lock)?));
         let lock = lock.map_err(|error| {
             let why = if error.kind() == io::ErrorKind::WouldBlock {
@@ -258,7 +256,22 @@ impl Drop for Claim {
     }
 }
 
-pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+/// Opens the lock file beside a mirror.
+///
+/// # Errors
+/// Those of the system, and where it is no regular file.
+pub(crate) fn open_lock(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    // Neither a link nor a pipe that somebody has put there is followed or waited for.
+    #[cfg(unix)]
+    options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
+    let lock = options.read(true).open(beside(path, ".lock"))?;
+    if !lock.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    Ok(lock)
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()

@@ -12,16 +12,16 @@ pub(crate) fn micros(time: &str) -> i64 {
 ///
 /// The age of a sync is the time from its end to that of the newest one, added up step by step. A step is the time between
 /// two syncs that follow each other. A long one may be a pause or a wrong clock, so it counts for no more than a tenth of
-/// `keep`, or the usual step if that is longer; the newest, which no later one has confirmed, for no more than the usual step.
+/// `keep`, or the usual step (the median of those ahead) if that is longer; the newest, which no later one has confirmed, for no more than the usual step.
 /// A step back counts against it in the same way, so that a clock that is wrong and right again has added nothing.
 /// A sync is old only if all before it are; the newest one never is.
 pub(crate) fn old(ends: &[i64], keep: Duration) -> usize {
     let keep = i64::try_from(keep.as_micros()).unwrap_or(i64::MAX);
     let steps = ends.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
     let steps: Vec<i64> = steps.collect();
-    let mut sizes: Vec<i64> = steps.iter().map(|step| step.saturating_abs()).collect();
-    sizes.sort_unstable();
-    let usual = sizes.get(sizes.len().saturating_sub(1) / 2).copied();
+    let mut ahead: Vec<i64> = steps.iter().copied().filter(|step| *step > 0).collect();
+    ahead.sort_unstable();
+    let usual = ahead.get(ahead.len().saturating_sub(1) / 2).copied();
     let usual = usual.unwrap_or_default();
     let longest = usual.max(keep / 10);
     let (mut ages, mut age) = (Vec::with_capacity(steps.len()), 0_i64);

@@ -4,7 +4,7 @@
 //! sync is meant only up to the last one that both have. A mark that is lacking by mistake costs only the use of numbers
 //! above it, because bookmarks tell the syncs apart.
 
-use crate::file::{Claim, Outcome, beside};
+use crate::file::{Claim, Outcome, open_lock};
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -13,6 +13,9 @@ use std::io::{Read, Result, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
+
+/// A larger file has no marks, which take some hundred bytes for each list.
+const MAX_BYTES: u64 = 1 << 20;
 
 /// What a file has of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,7 +56,8 @@ impl State {
 
     /// As it is after a comparison with the mark that lies beside the file.
     pub(crate) fn compared(mut self, path: &Path, list: &str) -> Self {
-        let marks = File::open(beside(path, ".lock")).and_then(|file| Marks::read(&file));
+        let lock = open_lock(path, &mut File::options());
+        let marks = lock.and_then(|file| Marks::read(&file));
         let marks = marks.unwrap_or_default();
         self.fork = match marks.0.get(list) {
             Some(mark) => mark.fork(&self, path),
@@ -105,7 +109,7 @@ impl Marks {
     fn read(mut file: &File) -> Result<Self> {
         let mut text = String::new();
         file.rewind()?;
-        file.read_to_string(&mut text)?;
+        file.take(MAX_BYTES).read_to_string(&mut text)?;
         Ok(serde_json::from_str(&text).unwrap_or_default())
     }
 

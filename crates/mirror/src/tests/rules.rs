@@ -208,7 +208,7 @@ fn what_is_older_goes_and_asking_for_it_is_an_error() {
     assert_eq!(trial.changes(8).len(), 3);
     for since in [0, 7] {
         let early = mirror.changes(list, &At::Sync(since));
-        fails(early, ErrorKind::InvalidArgument, "from sync 8 on");
+        fails(early, ErrorKind::InvalidArgument, "only those after sync 8");
     }
     let missing = mirror.records(list, Some(&At::Sync(7)));
     fails(missing, ErrorKind::InvalidArgument, "as of sync 8");
@@ -273,7 +273,7 @@ fn a_time_that_the_clock_had_twice_leaves_out_no_change() {
         let found = mirror.records(CONTACTS, Some(&time(at))).unwrap();
         assert_eq!(found.count(), records, "{at}");
     }
-    for at in [105, 115, 130] {
+    for at in [105, 130] {
         let unclear = mirror.records(CONTACTS, Some(&time(at)));
         fails(unclear, ErrorKind::InvalidArgument, "as_of|the clock");
     }
