@@ -2,8 +2,11 @@
 
 import contextlib
 import datetime
+import json
+import os
 import pathlib
 import sqlite3
+import tempfile
 
 import pandas
 import polars
@@ -52,6 +55,39 @@ def test_syncs_changes_and_lists_as_they_were(sandbox, client, tmp_path):
     assert len(current) == 452 and set(current.columns) == {"id", "firstName", "lastName", "email"}
     assert set(zip(changes["_op"], changes["records"])) >= {("delete", 10), ("insert", 450)}
     assert list(history["deleted"]) == [0, 10]
+
+
+def read_as_nobody(path, query):
+    """What the SQLite of this Python reads as a user who owns nothing."""
+    ours, theirs = os.pipe()
+    if not (child := os.fork()):
+        try:
+            os.setgid(65534)
+            os.setuid(65534)
+            with contextlib.closing(sqlite3.connect(path)) as connection:
+                found = connection.execute(query).fetchall()
+        except Exception as error:
+            found = repr(error)
+        os.write(theirs, json.dumps(found).encode())
+        os._exit(0)
+    os.close(theirs)
+    with open(ours) as pipe:
+        found = json.load(pipe)
+    os.waitpid(child, 0)
+    return found
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="NOT RUN: only root can read as another user")
+def test_who_can_write_neither_file_nor_folder_reads_between_syncs(sandbox, client):
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        path, query = pathlib.Path(folder, "mirror.db"), "SELECT count(*), count(id), count(_record) FROM contacts"
+        for count in (450, 455):
+            client.sync(["contacts"], path)
+            assert read_as_nobody(path, query) == [[count] * 3]
+            assert talentdata.Mirror(path).verify() == []
+            assert read_as_nobody(path, query) == [[count] * 3]
+            sandbox.change("contacts", insert=5)
 
 
 def test_rows_are_those_of_the_moment_they_were_asked_for(sandbox, client, tmp_path):

@@ -1,7 +1,8 @@
 //! The text of a record for views, where SQLite's JSON functions do not read the record's own text as it is meant.
 //!
 //! They take the first of two members of one name. Before 3.45 they find a name only as it is spelled. They cut a string at
-//! U+0000, make bytes that are no text of half of a surrogate pair, and round integers beyond 64 bits.
+//! U+0000, make bytes that are no text of half of a surrogate pair, in 3.26 of a whole one as well, and round integers beyond
+//! 64 bits.
 
 use std::borrow::Cow;
 use talentdata_core::json;
@@ -21,7 +22,7 @@ pub(crate) fn plain(text: &str) -> Option<String> {
     let named = json::by_name(&members);
     let is_plain = named.len() == members.len()
         && members.iter().all(|(name, value)| {
-            matches!(spelled(name), Cow::Borrowed(_)) && !is_long(value) && !has_no_text(value)
+            matches!(spelled(name), Cow::Borrowed(_)) && !is_long(value) && !is_misread(value)
         });
     if is_plain {
         return None;
@@ -30,7 +31,7 @@ pub(crate) fn plain(text: &str) -> Option<String> {
     for (name, value) in named {
         let value = match value {
             long if is_long(long) => Cow::from(format!("\"{long}\"")),
-            cut if has_no_text(cut) => escaped(cut).into(),
+            cut if is_misread(cut) => escaped(cut).into(),
             other => other.into(),
         };
         plain.push(if plain.is_empty() { '{' } else { ',' });
@@ -70,30 +71,36 @@ fn is_long(value: &str) -> bool {
         && value.parse::<i64>().is_err()
 }
 
-/// Whether a raw value is a string that is no text, or that programs cut.
-fn has_no_text(value: &str) -> bool {
-    let is_suspect = value.starts_with('"') && value.contains("\\u");
-    is_suspect && json::decoded(value).is_none_or(|text| text.contains('\0'))
+/// Whether a raw value is a string with escapes that are no text, or that one SQLite or another does not read.
+fn is_misread(value: &str) -> bool {
+    let is_escaped = value.starts_with('"') && value.contains("\\u");
+    let is_wrong = |letter: char| letter == '\0' || letter > '\u{ffff}';
+    is_escaped && json::decoded(value).is_none_or(|text| text.contains(is_wrong))
 }
 
-/// A raw string whose escapes of U+0000 and of half of a surrogate pair are text.
+/// A raw string without escapes of surrogate pairs; those of U+0000 and of half of a pair are text.
 fn escaped(string: &str) -> String {
     let unit = |rest: &str| u16::from_str_radix(rest.strip_prefix("\\u")?.get(..4)?, 16).ok();
     let (mut escaped, mut rest) = (String::with_capacity(string.len() + 8), string);
     while let Some(at) = rest.find('\\') {
         let (before, found) = rest.split_at(at);
-        let low = found.get(6..).and_then(unit);
-        let (is_text, length) = match (unit(found), low) {
-            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => (true, 12),
-            (Some(0 | 0xd800..=0xdfff), _) => (false, 6),
-            (Some(_), _) => (true, 6),
-            (None, _) => (true, 2),
-        };
-        let (found, behind) = found.split_at(length.min(found.len()));
         escaped += before;
-        escaped += if is_text { "" } else { "\\" };
-        escaped += found;
-        rest = behind;
+        let pair = unit(found).zip(found.get(6..).and_then(unit));
+        let pair = pair.and_then(|(high, low)| String::from_utf16(&[high, low]).ok());
+        let length = match (unit(found), pair) {
+            (Some(0xd800..=0xdbff), Some(letter)) => {
+                escaped += &letter;
+                rest = &found[12..];
+                continue;
+            }
+            (Some(0 | 0xd800..=0xdfff), _) => {
+                escaped.push('\\');
+                6
+            }
+            _ => 2,
+        };
+        escaped += &found[..length];
+        rest = &found[length..];
     }
     escaped + rest
 }
@@ -105,8 +112,8 @@ mod tests {
     #[test]
     fn a_record_that_every_sqlite_reads_needs_no_other_text() {
         for text in [
-            r#"{"id":"c-1","a.b":1,"a[0]":"\u00e9 \ud83d\ude00 \"\\u0000","n":-9223372036854775808}"#,
-            r#"{"Größe":1.5e300,"x":{"a":1,"a":"\u0000"},"y":[12345678901234567890],"z":null}"#,
+            r#"{"id":"c-1","a.b":1,"a[0]":"\u00e9 \"\\u0000","n":-9223372036854775808}"#,
+            r#"{"Größe":1.5e300,"😀":"😀","x":{"a":1,"a":"\u0000"},"y":[12345678901234567890],"z":null}"#,
         ] {
             assert_eq!(plain(text), None, "{text}");
         }
@@ -121,7 +128,7 @@ mod tests {
             (r#"{"a":"\\\u0000\\u0000"}"#, r#"{"a":"\\\\u0000\\u0000"}"#),
             (
                 r#"{"a":"\ud83d\ud83d\ude00\uDE00"}"#,
-                r#"{"a":"\\ud83d\ud83d\ude00\\uDE00"}"#,
+                r#"{"a":"\\ud83d😀\\uDE00"}"#,
             ),
             (
                 r#"{"a":9223372036854775808}"#,
