@@ -88,7 +88,7 @@ fn tell(seed: u64, counts: &mut [Counts; 2]) {
         .collect();
     let mut copies: Vec<(Vec<u8>, Line)> = Vec::new();
     let (mut warehouse, mut next) = (Warehouse::default(), 8);
-    for _ in 0..40 {
+    for _ in 0..25 {
         let (trial, line, local) = &mut places[random.usize(..2)];
         match random.u32(..16) {
             0..6 => {
