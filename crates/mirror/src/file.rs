@@ -196,6 +196,8 @@ impl Claim {
     pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let connection = connect(named(&self.path), flags)?;
+        // The files of the log stay, empty, for those who may read the mirror but not make files beside it.
+        connection.file_control(DEFAULT_NAME, FileControl::PersistWal(&mut 1))?;
         if version(&connection)? == 0 {
             connection.execute_batch(&format!(
                 "BEGIN; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; {}; \
@@ -216,27 +218,19 @@ impl Claim {
             "PRAGMA journal_mode = {mode}; PRAGMA journal_size_limit = 0; PRAGMA synchronous = FULL; \
              PRAGMA cache_size = -8192; PRAGMA temp.cache_size = -8192"
         ))?;
-        // The files of the log stay, empty, for those who may read the mirror but not make files beside it.
-        connection.file_control(DEFAULT_NAME, FileControl::PersistWal(&mut 1))?;
         self.share_log();
         Ok(connection)
     }
 
-    /// Whoever may read the mirror may read its log.
+    /// Gives the files of the log the permissions of the mirror. Where another user owns them, they stay as they are.
     fn share_log(&self) {
-        let permissions = std::fs::metadata(&self.path).map(|file| file.permissions());
-        for suffix in ["-wal", "-shm"] {
-            let path = beside(&self.path, suffix);
-            let is_other = |permissions| {
-                std::fs::metadata(&path).is_ok_and(|log| log.permissions() != permissions)
-            };
-            if let Some(permissions) = permissions
-                .as_ref()
-                .ok()
-                .filter(|known| is_other((*known).clone()))
-            {
-                // It is another user's file where this is refused, who has made it readable or not.
-                let _ = std::fs::set_permissions(&path, permissions.clone());
+        let permissions = |path: &Path| std::fs::metadata(path).map(|file| file.permissions());
+        let Ok(wanted) = permissions(&self.path) else {
+            return;
+        };
+        for path in ["-wal", "-shm"].map(|suffix| beside(&self.path, suffix)) {
+            if permissions(&path).is_ok_and(|found| found != wanted) {
+                let _ = std::fs::set_permissions(&path, wanted.clone());
             }
         }
     }
