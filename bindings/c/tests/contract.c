@@ -18,6 +18,7 @@ static void wrong_arguments(talentdata_client *client) {
       {"limit", "-1", "limit: must be a number"},          {"columns", "text", "columns: "},
       {"schema", "[]", "schema: "},                        {"schema", "{}", "schema: "},
       {"on_new_field", "x", "on_new_field: "},             {"resume", "yes", "resume: must be true or false"},
+      {"restart", "yes", "restart: must be true or false"},
       {"confirm", "1", "confirm: must be true"},           {"max_deletes", "lots", "max_deletes: "},
       {"keep", "90", "keep: "},                            {"format", "csv", "there is no option \"format\"; scans and exports have page_size, limit"},
   };

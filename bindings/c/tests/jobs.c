@@ -112,6 +112,14 @@ static void cancelled_and_resumed(void) {
                 TALENTDATA_ERROR_KIND_CLOSED, "closed", "a job of a closed client");
   talentdata_client_free(client);
   OK(talentdata_client_from_environment(&client));
+  /* What is kept is not thrown away unasked. */
+  job = export(client, "ja_departments", "slow.jsonl", TALENTDATA_FORMAT_OF_PATH, NULL);
+  fixture_fails(talentdata_job_run(job, fixture_slot(0)), INVALID, "set the option restart", "an export over kept work");
+  talentdata_job_free(job);
+  talentdata_options *both = options_with("resume", "true", "restart", "true", NULL);
+  fixture_fails(talentdata_client_export(client, T("pools"), T("a.csv"), TALENTDATA_FORMAT_CSV, both, fixture_slot(0)), INVALID,
+                "resume, restart", "an export with both options");
+  talentdata_options_free(both);
   job = export(client, "ja_departments", "slow.jsonl", TALENTDATA_FORMAT_OF_PATH, options);
   /* It outlives the client. */
   talentdata_client_free(client);

@@ -1,27 +1,36 @@
 //! Scans, exports and schemas for callers without an async runtime.
 
 use crate::arrow::{BatchReader, Columns, RecordBatch, TableOptions, TableSchema};
-use crate::export::Export;
+use crate::export::{Export, KeptWork};
 use crate::session::{Hints, Session, Use};
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 use talentdata_core::blocking::{Client, Engine, Job};
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::Resource;
 use talentdata_core::{Arguments, Client as AsyncClient, RawRecord, Result, ScanOptions, Stop};
 
-/// An export that is ready to be run; nothing is sent or written yet. Stopped, it keeps what can be resumed.
+/// An export that is ready to be run; nothing is sent or written yet. Stopped, it keeps what can be resumed. A job that
+/// is run again after an error resumes the records that it has kept.
 ///
 /// # Errors
 /// `InvalidArgument` as [`Export::check`]; `Closed` when the client was closed.
 pub fn export(client: &Client, export: Export) -> Result<Job<Receipt>> {
     export.check()?;
     let begin = export.scan.receipt(export.resource);
+    let has_written = Arc::new(AtomicBool::new(false));
     Job::new(client, "export", &begin, move |client, stop, progress| {
-        let export = export.clone();
+        let (mut export, has_written) = (export.clone(), Arc::clone(&has_written));
+        if has_written.load(Ordering::Relaxed) {
+            export.kept = KeptWork::Resume;
+        }
         async move {
-            let note = |receipt: &Receipt| progress.note(receipt);
+            let note = |receipt: &Receipt| {
+                has_written.store(true, Ordering::Relaxed);
+                progress.note(receipt);
+            };
             let finished = export.run(&client, stop.stopped(), note).await?;
             progress.note(&finished);
             Ok(finished)

@@ -15,15 +15,17 @@
 //! written to directly, like standard output, and without a checkpoint.
 
 mod checkpoint;
+mod kept;
 mod output;
 mod unfinished;
 mod work;
 
 pub use crate::format::Format;
+pub use kept::{KeptWork, WaysOut, check_kept};
 
 use crate::arrow::TableOptions;
-use crate::paths::{place_of_file, would_meet};
-use checkpoint::key;
+use crate::paths::{part_of, place_of_file, would_meet};
+use kept::{Decision, decide};
 use output::Output;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -70,9 +72,8 @@ pub struct Export {
     pub scan: ScanOptions,
     /// How records become columns, in formats that have them.
     pub table: TableOptions,
-    /// Whether to continue from the checkpoint that an unfinished export has left. The export begins
-    /// again where there is none, and always when this is false. A snapshot leaves none.
-    pub resume: bool,
+    /// The choice about work that an unfinished export to the same path has kept. Streams keep none.
+    pub kept: KeptWork,
 }
 
 impl Export {
@@ -91,13 +92,20 @@ impl Export {
         matches!(&self.target, Target::File(target) if would_meet(target, path))
     }
 
-    /// Whether an interrupted export has left something that this one, with `resume`, would continue.
+    /// Returns whether an interrupted export has left work that this one would continue with [`KeptWork::Resume`], if the
+    /// work is not damaged.
     pub fn is_resumable(&self, client: &Client) -> bool {
-        let path = self.target.place().ok().flatten();
-        let found = path.and_then(|path| WorkDirectory::peek(&path));
-        found.is_some_and(|found| {
-            found.progress.is_some() && found.key == key(self, Some(client.config()))
-        })
+        let export = Export {
+            kept: KeptWork::Resume,
+            ..self.clone()
+        };
+        let Ok(Some(path)) = self.target.place() else {
+            return false;
+        };
+        let config = Some(client.config());
+        let decision = WorkDirectory::peek(&path)
+            .map(|found| decide(&export, config, found, &part_of(&path), &WaysOut::PLAIN));
+        matches!(decision, Ok(Decision::Continue(_)))
     }
 
     /// Reads the list and writes it, until the end or until `stop` completes.
@@ -109,9 +117,9 @@ impl Export {
     ///
     /// # Errors
     /// Those of the scan; `Io` with the path, also when another export is writing to it or the name
-    /// of a work file is taken; `InvalidArgument` when the checkpoint is of another export, such as
-    /// that of another client, with the setting that differs; `Cancelled` when stopped. The message
-    /// says what is left to resume from.
+    /// of a work file is taken; `InvalidArgument`, before anything is sent, when an unfinished export has kept work that
+    /// [`kept`](Self::kept) does not allow to discard; `Cancelled` when stopped. The message says what is left to resume
+    /// from.
     pub async fn run(
         &self,
         client: &Client,
@@ -144,7 +152,8 @@ impl Export {
 /// Writes records that are at hand as an export of their list writes them: all of them under the final name, or nothing.
 ///
 /// # Errors
-/// The first one among the records; `Io`, naming the file; `InvalidArgument` for a schema of another list.
+/// The first one among the records; `Io`, naming the file; `InvalidArgument` for a schema of another list, and when an
+/// unfinished export from the service has kept work for the file.
 pub fn write_records(
     resource: Resource,
     format: Format,
@@ -159,7 +168,7 @@ pub fn write_records(
             target: target.clone(),
             scan: ScanOptions::default(),
             table,
-            resume: false,
+            kept: KeptWork::Refuse,
         },
         None,
         Arc::default(),

@@ -18,6 +18,7 @@ pub struct Options {
     pub(crate) scan: ScanOptions,
     pub(crate) table: TableOptions,
     pub(crate) resume: bool,
+    pub(crate) restart: bool,
     pub(crate) confirm: bool,
     pub(crate) max_deletes: MaxDeletes,
     pub(crate) keep: Option<Duration>,
@@ -28,7 +29,8 @@ pub struct Options {
 
 /// Options of a scan, and of how an export reads its list.
 pub(crate) const OF_SCANS: &str = "page_size, limit, columns, schema, on_new_field";
-pub(crate) const OF_EXPORTS: &str = "page_size, limit, columns, schema, on_new_field, resume";
+pub(crate) const OF_EXPORTS: &str =
+    "page_size, limit, columns, schema, on_new_field, resume, restart";
 pub(crate) const OF_SYNCS: &str = "page_size, confirm, max_deletes, keep";
 
 /// Creates options.
@@ -49,8 +51,9 @@ pub extern "C" fn talentdata_options_new(from: Option<&Options>) -> Option<Box<O
 /// - of scans and exports: limit, how many records to deliver at most; columns, typed or json; schema, the columns of an
 ///   Arrow stream or a file, as talentdata_client_schema gives them; on_new_field, what to do with a field that the schema does
 ///   not have: keep, freeze or fail;
-/// - of exports: resume, whether to continue an interrupted export of the same list to the same file with the same options,
-///   or to begin where there is none; by default what an interrupted export has left is replaced;
+/// - of exports: resume, whether to continue an interrupted export of the same list to the same file; if its options
+///   differ or it is damaged, the export begins again, and the receipt says so; restart, whether to discard an interrupted
+///   export and begin again; by default the export is refused if an interrupted one has kept records; not both;
 /// - of syncs: confirm, whether to scan again at once if records are missing after the list changed during the scan;
 ///   max_deletes, the most deletes to believe, such as 500 or 25%; keep, how long changes and earlier versions are kept, such as
 ///   90d.
@@ -150,6 +153,7 @@ impl Options {
             "schema" => self.table.schema = Some(Arc::new(TableSchema::from_json(value)?)),
             "on_new_field" => self.table.on_new = value.parse()?,
             "resume" => self.resume = parsed(name, value, "true or false")?,
+            "restart" => self.restart = parsed(name, value, "true or false")?,
             "confirm" => self.confirm = parsed(name, value, "true or false")?,
             "max_deletes" => self.max_deletes = value.parse()?,
             "keep" => self.keep = Some(age(value)?),

@@ -1,6 +1,7 @@
 //! Takes the records of one export to a stream or an unfinished file.
 
-use super::unfinished::{OUTPUT, Unfinished};
+use super::unfinished::Unfinished;
+use super::work::OUTPUT;
 use super::{Export, Target};
 use crate::arrow::Checker;
 use crate::digest::RecordsDigest;
@@ -158,6 +159,8 @@ impl Output {
             None => receipt,
         };
         receipt.schema = self.checker.as_ref().map(Checker::differences);
+        let file = self.file.as_ref();
+        receipt.restarted = file.and_then(|file| file.checkpoint.restarted.clone());
         receipt
     }
 }

@@ -28,6 +28,10 @@ pub struct Receipt {
     pub doubts: Vec<Doubt>,
     /// How often the export was resumed; 0 when a single run has done it all.
     pub resumed: u64,
+    /// Why the export discarded the work of an earlier unfinished one, and how many records that had kept; null if it
+    /// discarded nothing.
+    #[serde(default)]
+    pub restarted: Option<String>,
     /// Records delivered.
     pub records: u64,
     /// Pages that were joined.
