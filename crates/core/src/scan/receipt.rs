@@ -28,8 +28,7 @@ pub struct Receipt {
     pub doubts: Vec<Doubt>,
     /// How often the export was resumed; 0 when a single run has done it all.
     pub resumed: u64,
-    /// Why the export discarded the work of an earlier unfinished one, and how many records that had kept; null if it
-    /// discarded nothing.
+    /// Why the export began again, with the number of kept records that it discarded; null if it did not.
     #[serde(default)]
     pub restarted: Option<String>,
     /// Records delivered.
