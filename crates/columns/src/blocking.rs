@@ -116,7 +116,10 @@ impl Scan {
         let (client, runtime) = self.engine.parts()?;
         let _entered = runtime.enter();
         // A waker stays registered when the future that brought it is gone.
-        pin!(self.session.fill(client, self.usage)).poll(&mut Context::from_waker(waker))
+        let filled = pin!(self.session.fill(client, self.usage));
+        let filled = filled.poll(&mut Context::from_waker(waker));
+        self.pass_on_warning()?;
+        filled
     }
 
     /// The next record, waited for; none at the end of the list.
@@ -135,7 +138,8 @@ impl Scan {
     }
 
     /// The list as record batches of 8,192 rows; of fewer where they are large. Waits for the first pages, which decide
-    /// the schema. From then on only the batches are read.
+    /// the schema. From then on only the batches are read. A list whose completeness is not proven ends with `Incomplete`,
+    /// unless [`ScanOptions::unproven`] says otherwise.
     ///
     /// # Errors
     /// `InvalidArgument` when it is read already; else as [`Session::schema`].
@@ -166,7 +170,18 @@ impl Scan {
         F: Future<Output = Result<T>>,
     {
         let (client, _) = self.engine.parts()?;
-        self.engine.wait(read(client))?
+        let read = self.engine.wait(read(client))?;
+        self.pass_on_warning()?;
+        read
+    }
+
+    /// Logs the warning of the session on a thread of the client, whose log it is.
+    fn pass_on_warning(&self) -> Result<()> {
+        if let Some(warning) = self.session.take_warning() {
+            let (_, runtime) = self.engine.parts()?;
+            drop(runtime.spawn(async move { tracing::warn!("{warning}") }));
+        }
+        Ok(())
     }
 }
 

@@ -22,6 +22,7 @@ mod work;
 pub use crate::format::Format;
 
 use crate::arrow::TableOptions;
+use crate::invalid;
 use crate::paths::{place_of_file, would_meet};
 use checkpoint::key;
 use output::Output;
@@ -79,8 +80,12 @@ impl Export {
     /// Whether these settings go together, before anything is sent or written.
     ///
     /// # Errors
-    /// `InvalidArgument` for parameters that the list does not take.
+    /// `InvalidArgument` for parameters that the list does not take, and for `unproven`.
     pub fn check(&self) -> Result<()> {
+        if self.scan.unproven.is_some() {
+            let message = "unproven: an export keeps all rows that came, and its receipt says whether completeness is proven; leave it out";
+            return Err(invalid(message));
+        }
         let operation = self.resource.shape().operation;
         self.scan.arguments.check(operation)
     }

@@ -13,6 +13,8 @@ const HINTS: Hints = Hints {
     share_or: "share() or ",
     resume_or: "resume() or ",
     keep_or: "keep() or ",
+    frame_or: "frame() or ",
+    unproven: "accept()",
 };
 
 /// A session that has received so many records, which are all.
