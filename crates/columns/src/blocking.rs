@@ -10,6 +10,7 @@ use talentdata_core::blocking::{Client, Engine, Job};
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::Resource;
 use talentdata_core::{Arguments, Client as AsyncClient, RawRecord, Result, ScanOptions, Stop};
+use tokio::task::JoinHandle;
 
 /// An export that is ready to be run; nothing is sent or written yet. Stopped, it keeps what can be resumed.
 ///
@@ -118,7 +119,7 @@ impl Scan {
         // A waker stays registered when the future that brought it is gone.
         let filled = pin!(self.session.fill(client, self.usage));
         let filled = filled.poll(&mut Context::from_waker(waker));
-        self.pass_on_warning()?;
+        drop(self.log_warning()?);
         filled
     }
 
@@ -171,17 +172,17 @@ impl Scan {
     {
         let (client, _) = self.engine.parts()?;
         let read = self.engine.wait(read(client))?;
-        self.pass_on_warning()?;
+        if let Some(logged) = self.log_warning()? {
+            let _ = self.engine.wait(logged)?;
+        }
         read
     }
 
-    /// Logs the warning of the session on a thread of the client, whose log it is.
-    fn pass_on_warning(&self) -> Result<()> {
-        if let Some(warning) = self.session.take_warning() {
-            let (_, runtime) = self.engine.parts()?;
-            drop(runtime.spawn(async move { tracing::warn!("{warning}") }));
-        }
-        Ok(())
+    /// Logs the warning of the session, if there is one, on a thread of the client, whose log it is.
+    fn log_warning(&self) -> Result<Option<JoinHandle<()>>> {
+        let (_, runtime) = self.engine.parts()?;
+        let warning = self.session.take_warning();
+        Ok(warning.map(|warning| runtime.spawn(async move { tracing::warn!("{warning}") })))
     }
 }
 
