@@ -23,7 +23,7 @@ FRAMES_TOO = r"call to_polars\(\), to_arrow\(\) or to_pandas\(\), which keep the
 #: Lists that cannot be proven: options of a sandbox.
 LISTS = {
     "without order": {"order": "random"},
-    "that moves": {"order": "updated-desc", "drift": {"updates": 20}},
+    "that moves": {"order": "anywhere", "drift": {"updates": 100}},
     "that repeats its first page": {"ignore_offset": True},
     "cut short": {"faults": True},
 }
