@@ -76,7 +76,7 @@ static void lists(const talentdata::client &client) {
   CHECK(by_name.records()[0].json() == pool.json());
 }
 
-// Of four taxonomy skills, the service sends two.
+// The service sends two taxonomy skills and a total of one.
 static void what_is_not_proven(const talentdata::client &client) {
   const auto read = [&](const talentdata::options &options) {
     auto scan = client.list(talentdata::taxonomy_skills, options);

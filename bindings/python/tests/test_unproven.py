@@ -34,9 +34,11 @@ def served(kind):
     """The contacts of a client of such a service."""
     with talentdata.Sandbox(records={"contacts": 300}, policy="unlimited", **LISTS[kind]) as sandbox:
         if kind == "cut short":
-            pagination = {"total": 300, "limit": 100, "offset": 198, "hasMore": False}
-            body = {"contacts": [], "pagination": pagination}
-            sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 3}, "reply": {"body": body}})
+            end = {"total": 300, "limit": 100, "hasMore": False}
+            first = {"contacts": [{"id": "1"}, {"id": "2"}], "pagination": {**end, "offset": 0}}
+            later = {"contacts": [{"id": "2"}], "pagination": {**end, "offset": 1}}
+            match = {"path": "/v1/contacts"}
+            sandbox.set_faults({"match": {**match, "nth": 1}, "reply": {"body": first}}, {"match": match, "reply": {"body": later}})
         with sandbox.client(paced=False) as client:
             yield client.contacts
 
@@ -75,6 +77,7 @@ def test_a_frame_comes_with_a_warning_and_a_stream_with_an_error(kind):
             frame = scan.to_polars()
         assert len(issued) == 1 and scan.receipt.completeness == "not_proven" and scan.receipt.doubts
         assert frame.height == scan.receipt.records > 0 and f"{frame.height} records came" in str(issued[0].message)
+    with served(kind) as contacts:
         scan = contacts.list()
         with pytest.raises(Exception, match=DOUBTS + FRAMES_TOO + ACCEPT):
             pyarrow.table(scan)
