@@ -157,9 +157,10 @@ impl RawScan {
         self.session.take_warning()
     }
 
-    /// Why records may be missing although the end of the list was reached.
+    /// The warning that completeness is not proven, whatever the option says.
     fn shortfall(&self) -> Option<String> {
-        self.session.receipt().shortfall()
+        let shortfall = self.session.receipt().shortfall();
+        shortfall.map(|why| format!("{why}; {}", HINTS.unproven))
     }
 
     /// Raises the error that has ended the scan, if there is one: a consumer of Arrow data raises one of its own.
