@@ -15,6 +15,7 @@ from ._page import Page
 from ._progress import follow, iterate_blocking, run_blocking, start
 from ._results import Plan, Receipt
 from ._talentdata import BaseClient, RawJob, RawScan, Record, Table
+from ._warning import warn
 
 if TYPE_CHECKING:
     import pandas
@@ -46,6 +47,7 @@ class Resource(Generic[R]):
         columns: Literal["typed", "json"] = "typed",
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
+        unproven: Literal["fail", "warn", "accept"] | None = None,
         progress: bool | None = None,
     ) -> Scan[R]:
         """All records, to iterate over or to turn into a data frame. Nothing is sent before that.
@@ -61,11 +63,16 @@ class Resource(Generic[R]):
             on_new_field: What to do with fields that the schema does not have: `"keep"` keeps them in `_extra` and
                 reports them in the receipt, `"freeze"` only keeps them in `_extra`, and `"fail"` raises a
                 `SchemaError` at the first one.
+            unproven: What happens at the end of the list if it is not proven that every record came: `"fail"` raises
+                an `IncompleteError`, `"warn"` issues an `IncompleteWarning`, and `"accept"` leaves it to the receipt.
+                By default, `to_arrow`, `to_polars` and `to_pandas` warn; an Arrow stream, which other libraries
+                read, fails; and iterating leaves it to the receipt. With a `limit` that is reached there is nothing
+                to prove.
             progress: Whether to show a progress bar, by tqdm; by default on a terminal and in a notebook, if tqdm is
                 installed.
         """
         options: dict[str, Any] = {"limit": limit, "page_size": page_size}
-        options |= {"columns": columns, "schema": schema, "on_new_field": on_new_field}
+        options |= {"columns": columns, "schema": schema, "on_new_field": on_new_field, "unproven": unproven}
         scan = RawScan(self._client, self._list, options)
         return Scan(scan, self._list[0], self._model, progress)
 
@@ -185,7 +192,7 @@ class Scan(Generic[R]):
         return self._collect(_frames.to_arrow())
 
     def to_polars(self) -> polars.DataFrame:
-        """All rows as a data frame of polars; needs the package polars. For the columns see `to_arrow`."""
+        """All rows as a data frame of polars; needs the package polars. See `to_arrow`."""
         return self._collect(_frames.to_polars())
 
     def to_pandas(
@@ -193,7 +200,7 @@ class Scan(Generic[R]):
     ) -> pandas.DataFrame:
         """All rows as a data frame of pandas; needs the packages pandas and pyarrow.
 
-        For the columns see `to_arrow`. Whole numbers and booleans have the types that allow empty cells
+        See `to_arrow`. Whole numbers and booleans have the types that allow empty cells
         (`Int64`, `boolean`), so that they stay exact. Lists are arrays of numpy and structs are dicts.
 
         Args:
@@ -208,6 +215,7 @@ class Scan(Generic[R]):
                 tell()
             tell()
         frame = convert(self._scan.table())
+        warn(self._scan.take_warning())
         # Not before: if the conversion is interrupted, the caller can call again.
         self._scan.give_table()
         return frame
@@ -217,6 +225,9 @@ class Scan(Generic[R]):
 
         One reader gets them, once. For a query that runs again, as DuckDB does for each result that it shows, and to
         continue after an interruption, use `to_arrow`.
+
+        If it is not proven that every record came, the stream ends with an error behind the last row. The argument
+        `unproven` of `list` makes it a warning, or silent.
         """
         if self._scan.is_awaited():
             raise InvalidArgumentError("a scan of an asynchronous client has no Arrow stream; its to_arrow()")

@@ -24,6 +24,7 @@ pub use crate::format::Format;
 pub use kept::{KeptWork, WaysOut, check_kept};
 
 use crate::arrow::TableOptions;
+use crate::invalid;
 use crate::paths::{part_of, place_of_file, would_meet};
 use kept::{Decision, decide};
 use output::Output;
@@ -80,8 +81,12 @@ impl Export {
     /// Whether these settings go together, before anything is sent or written.
     ///
     /// # Errors
-    /// `InvalidArgument` for parameters that the list does not take.
+    /// `InvalidArgument` for parameters that the list does not take, and for `unproven`.
     pub fn check(&self) -> Result<()> {
+        if self.scan.unproven.is_some() {
+            let message = "unproven: an export keeps all rows that came, and its receipt says whether completeness is proven; leave it out";
+            return Err(invalid(message));
+        }
         let operation = self.resource.shape().operation;
         self.scan.arguments.check(operation)
     }

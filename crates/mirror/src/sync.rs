@@ -65,6 +65,10 @@ impl Sync {
             let message = "limit, resume: a sync reads the whole list; leave them out";
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
+        if self.scan.unproven.is_some() {
+            let message = "unproven: a sync keeps all records that came, and its receipt says whether completeness is proven; leave it out";
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
         self.scan.arguments.check(self.resource.shape().operation)
     }
 

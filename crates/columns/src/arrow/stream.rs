@@ -10,7 +10,7 @@ use futures_core::Stream;
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use talentdata_core::scan::{Receipt, Scan};
+use talentdata_core::scan::{Receipt, Scan, Unproven};
 use talentdata_core::types::Resource;
 use talentdata_core::{RawRecord, Result};
 
@@ -100,17 +100,32 @@ impl Batches {
 /// All batches have the same schema: the one that was given, else one decided from the first
 /// [`TableSchema::SAMPLE`](super::TableSchema::SAMPLE) records, or fewer that are large. What was received before an error
 /// comes before it, in a batch that may be small.
+///
+/// A list whose completeness is not proven ends with the error `Incomplete`, unless
+/// [`ScanOptions::unproven`](talentdata_core::ScanOptions::unproven) says otherwise. The receipt stays at hand.
 pub struct BatchScan {
     scan: Scan,
     batches: Batches,
+    /// What the end does where completeness is not proven, until it was reached; none where somebody else decides.
+    unproven: Option<Unproven>,
 }
 
 impl BatchScan {
     /// The records of a scan that were not yet taken, in record batches of `rows` rows; of fewer where they are large.
     pub fn new<T>(scan: Scan<T>, table: TableOptions, rows: usize) -> Self {
+        let mut scan = scan.into_raw();
         BatchScan {
             batches: Batches::new(scan.resource(), &table, rows),
-            scan: scan.into_raw(),
+            unproven: Some(scan.take_unproven().unwrap_or(Unproven::Fail)),
+            scan,
+        }
+    }
+
+    /// The same for a caller who concludes by the receipt.
+    pub(crate) fn not_concluded(self) -> Self {
+        BatchScan {
+            unproven: None,
+            ..self
         }
     }
 
@@ -156,6 +171,15 @@ impl BatchScan {
         receipt
     }
 
+    /// Ends a list that has no more batches.
+    fn conclude(&mut self) -> Result<()> {
+        let warn = |warning| tracing::warn!("{warning}");
+        let end = self.unproven.take();
+        end.map_or(Ok(()), |unproven| {
+            unproven.conclude(&self.receipt(), Unproven::ADVICE, warn)
+        })
+    }
+
     async fn page(&mut self) {
         std::future::poll_fn(|context| self.poll_page(context)).await;
     }
@@ -174,7 +198,10 @@ impl Stream for BatchScan {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
             if let Poll::Ready(batch) = self.batches.next() {
-                return Poll::Ready(batch);
+                if matches!(batch, Some(Err(_))) {
+                    self.unproven = None;
+                }
+                return Poll::Ready(batch.or_else(|| self.conclude().err().map(Err)));
             }
             ready!(self.poll_page(context));
         }

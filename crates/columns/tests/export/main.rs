@@ -20,6 +20,7 @@ mod service;
 #[allow(dead_code, reason = "shared with the tests of the client")]
 #[path = "../../../core/tests/client/stub.rs"]
 mod stub;
+mod unproven;
 mod verified;
 
 use fails::fails;

@@ -309,17 +309,33 @@ impl Receipt {
         (self.basis, self.assumes) = (None, None);
     }
 
+    /// Why records may be missing although the end of the list was reached; none where it was not, or completeness is proven.
+    pub fn shortfall(&self) -> Option<String> {
+        let (list, records) = (&self.resource, self.records);
+        (self.completeness == Completeness::NotProven).then(|| {
+            format!(
+                "{list}: {records} records came, and it is not proven that they are all: {}",
+                self.reasons()
+            )
+        })
+    }
+
+    /// The doubts in words.
+    fn reasons(&self) -> String {
+        let reasons: Vec<&str> = self.doubts.iter().map(|doubt| doubt.reason()).collect();
+        reasons.join("; ")
+    }
+
     /// The receipt of a scan that is proven complete, or that delivered as many records as its limit asked for.
     ///
     /// # Errors
     /// `Incomplete`, which names the doubts, for any other.
     pub fn require_proven(self) -> Result<Receipt> {
-        let reasons: Vec<&str> = self.doubts.iter().map(|doubt| doubt.reason()).collect();
         let message = match self.completeness {
             Completeness::Proven | Completeness::Limited => return Ok(self),
             Completeness::Unfinished => "the scan has not reached the end of the list".to_owned(),
             Completeness::NotProven => {
-                format!("completeness is not proven: {}", reasons.join("; "))
+                format!("completeness is not proven: {}", self.reasons())
             }
         };
         Err(Error::new(ErrorKind::Incomplete, message))
