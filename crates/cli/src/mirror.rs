@@ -76,8 +76,11 @@ pub(crate) fn changes(verb: &Changes) -> Result<(), Ending> {
         false => Target::File(verb.out.clone()),
     };
     if let Some(path) = &verb.receipt {
-        let is_out = |path: &Path| matches!(&target, Target::File(out) if receipts::is_one_file(path, out));
-        receipts::check(path, |path| is_out(path) || receipts::is_one_file(path, &verb.from))?;
+        let is_out =
+            |path: &Path| matches!(&target, Target::File(out) if receipts::is_one_file(path, out));
+        receipts::check(path, |path| {
+            is_out(path) || receipts::is_one_file(path, &verb.from)
+        })?;
     }
     let schema = verb.schema.as_deref().map(TableSchema::from_file);
     let table = TableOptions {
@@ -86,7 +89,11 @@ pub(crate) fn changes(verb: &Changes) -> Result<(), Ending> {
         ..TableOptions::default()
     };
     let changes = Mirror::open(&verb.from)?.changes(verb.resource, &verb.since)?;
-    let done = read(changes.write(format, &target, table), verb.resource, &target)?;
+    let done = read(
+        changes.write(format, &target, table),
+        verb.resource,
+        &target,
+    )?;
     let path = verb.receipt.as_deref();
     Ok(path.map_or(Ok(()), |path| receipts::write(path, &[done], true))?)
 }
@@ -115,7 +122,11 @@ pub(crate) fn export(
 }
 
 /// Says how rows differed from their columns. A reader of standard output that went away is no error.
-fn read(written: Result<Receipt, Error>, list: Resource, target: &Target) -> Result<Receipt, Ending> {
+fn read(
+    written: Result<Receipt, Error>,
+    list: Resource,
+    target: &Target,
+) -> Result<Receipt, Ending> {
     let receipt = written.map_err(|error| match error.kind() {
         ErrorKind::Io if *target == Target::Stdout && reader_gone() => Ending::ReaderGone,
         _ => error.into(),

@@ -1,12 +1,13 @@
 //! Differences between records and their columns.
 
 use super::{infer, record};
-use crate::arrow::{Checker, Counts, OnNew, TableOptions};
+use crate::arrow::{Checker, Counts, OnNew, RecordBatch, RecordBatches, TableOptions, TableSchema};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use talentdata_core::RawRecord;
 use talentdata_core::scan::SchemaDifferences;
+use talentdata_core::types::Resource;
 
 /// An entry of `differences.json`.
 #[derive(Deserialize)]
@@ -70,6 +71,48 @@ fn differences_are_counted_with_an_example_or_are_an_error() {
             "{error:?}"
         );
     }
+}
+
+#[test]
+fn rows_of_inferred_columns_meet_another_type_by_the_same_policy() {
+    let most = TableSchema::SAMPLE;
+    let run = |on_new| {
+        let records = (0..=most).map(move |at| {
+            let value = if at == most { "\"a\"" } else { "1" };
+            Ok(record(format!("{{\"id\":{at},\"x\":[{value}]}}")))
+        });
+        let table = TableOptions {
+            on_new,
+            ..TableOptions::default()
+        };
+        let mut batches = RecordBatches::new(Resource::Contacts, &table, 5000, records).unwrap();
+        let read: Vec<_> = batches.by_ref().collect();
+        let rows = read
+            .iter()
+            .flatten()
+            .map(RecordBatch::num_rows)
+            .sum::<usize>();
+        (
+            rows,
+            batches.differences(),
+            read.into_iter().find_map(Result::err),
+        )
+    };
+    let (rows, differences, error) = run(OnNew::Keep);
+    assert!(error.is_none() && rows == most + 1);
+    let found = &differences.other_types["/x/*"];
+    assert_eq!((found.count, found.column.as_deref()), (1, Some("int64")));
+    assert_eq!(
+        (found.example.id.as_deref(), &*found.example.pointer),
+        (Some("1000"), "/x/0")
+    );
+    let words = "/x/* has the type int64, but string in 1 values, first in record 0 (id 1000)";
+    assert!(differences.summary().unwrap().ends_with(words));
+    let (rows, differences, error) = run(OnNew::Freeze);
+    assert!(error.is_none() && rows == most + 1 && differences == SchemaDifferences::default());
+    let (rows, _, error) = run(OnNew::Fail);
+    let told = "record 0 of the list (id 1000): /x/0: its type is string, and its column has the type int64; choose";
+    assert!(rows == most && error.unwrap().message().starts_with(told));
 }
 
 #[test]
