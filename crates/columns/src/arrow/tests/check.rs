@@ -79,7 +79,7 @@ fn rows_of_inferred_columns_meet_another_type_by_the_same_policy() {
     let run = |on_new| {
         let records = (0..=most).map(move |at| {
             let value = if at == most { "\"a\"" } else { "1" };
-            Ok(record(format!("{{\"id\":{at},\"x\":[{value}]}}")))
+            Ok(record(format!("{{\"id\":\"{at}\",\"x\":[{value}]}}")))
         });
         let table = TableOptions {
             on_new,
@@ -112,7 +112,8 @@ fn rows_of_inferred_columns_meet_another_type_by_the_same_policy() {
     assert!(error.is_none() && rows == most + 1 && differences == SchemaDifferences::default());
     let (rows, _, error) = run(OnNew::Fail);
     let told = "record 0 of the list (id 1000): /x/0: its type is string, and its column has the type int64; choose";
-    assert!(rows == most && error.unwrap().message().starts_with(told));
+    let error = error.unwrap();
+    assert!(rows == most && error.message().starts_with(told), "{rows}: {error}");
 }
 
 #[test]
