@@ -49,9 +49,9 @@ pub(crate) struct Verb {
     /// The columns: a file that `talentdata schema` has printed; for one list. The receipt lists any differences
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
-    /// What to do with fields that the schema does not have: keep them in the column _extra and report them,
-    /// keep them there silently, or fail
-    #[arg(long, value_name = "ACTION", value_parser = one_of(OnNew::ALL), requires = "schema")]
+    /// What to do with fields without a column, and with values that do not fit the type of theirs: keep them in the column
+    /// _extra and report them, keep them there silently (freeze), or fail. By default keep
+    #[arg(long, value_name = "ACTION", value_parser = one_of(OnNew::ALL))]
     on_new_field: Option<OnNew>,
     /// Read the list from this mirror, and not from the service
     #[arg(long, value_name = "FILE", conflicts_with_all = ["resume", "restart", "page_size"])]
@@ -109,6 +109,7 @@ impl Verb {
         let table = TableOptions {
             columns: self.columns.unwrap_or_default(),
             schema: schema.transpose()?.map(Arc::new),
+            known: None,
             on_new: self.on_new_field.unwrap_or_default(),
         };
         let kept = KeptWork::of_options(self.resume, self.restart)?;

@@ -2,7 +2,7 @@
 
 use crate::args::Common;
 use crate::lists::dashed;
-use crate::output::{Ending, reader_gone, remark, say};
+use crate::output::{Ending, reader_gone, remark, say, warn};
 use crate::progress::Progress;
 use crate::receipts;
 use crate::signals::Signals;
@@ -21,9 +21,6 @@ pub(crate) const WAYS_OUT: WaysOut = WaysOut {
     resume: "run the same command with --resume",
     restart: "with --restart",
 };
-
-/// So many fields are named in a warning.
-const SHOWN: usize = 5;
 
 /// What is run for one list.
 pub(crate) enum Work {
@@ -150,23 +147,13 @@ impl Work {
 }
 
 impl Done {
-    /// What the records have that their schema does not have, or the other way round.
+    /// How the records differed from their columns.
     fn differences(&self) -> Option<String> {
-        let differences = match self {
-            Done::Export(receipt) => receipt.schema.as_ref()?,
-            Done::Sync(_) => return None,
+        let receipt = match self {
+            Done::Export(receipt) => receipt,
+            Done::Sync(receipt) => &receipt.scan,
         };
-        let kinds = [
-            &differences.new_fields,
-            &differences.missing_fields,
-            &differences.other_types,
-        ];
-        let fields = kinds.into_iter().flat_map(|fields| fields.keys());
-        let names: Vec<&str> = fields.take(SHOWN).map(String::as_str).collect();
-        (!names.is_empty()).then(|| {
-            let names = names.join(", ");
-            format!("the records differ from the schema ({names}); the receipt says how")
-        })
+        receipt.schema.as_ref()?.summary()
     }
 }
 
@@ -235,7 +222,7 @@ impl Run<'_> {
                 remark(&work.summary(done));
             }
             for text in shortfall.into_iter().chain(done.differences()) {
-                remark(&format!("warning: {}: {text}", dashed(work.list())));
+                warn(work.list(), &text);
             }
         }
         // The embedded service ends with the run, so that what was read from it cannot be continued.

@@ -23,7 +23,7 @@ mod work;
 pub use crate::format::Format;
 pub use kept::{KeptWork, WaysOut, check_kept};
 
-use crate::arrow::TableOptions;
+use crate::arrow::{OnNew, TableOptions};
 use crate::invalid;
 use crate::paths::{part_of, place_of_file, would_meet};
 use kept::{Decision, decide};
@@ -33,7 +33,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use talentdata_core::run::Sink;
-use talentdata_core::scan::{Batch, Receipt, Resume, Written};
+use talentdata_core::scan::{Batch, Receipt, Resume, SchemaDifferences, Written};
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, RawRecord, Result, ScanOptions};
 use work::WorkDirectory;
@@ -81,10 +81,16 @@ impl Export {
     /// Whether these settings go together, before anything is sent or written.
     ///
     /// # Errors
-    /// `InvalidArgument` for parameters that the list does not take, and for `unproven`.
+    /// `InvalidArgument` for parameters that the list does not take, for `unproven`, and for a policy that JSON Lines cannot
+    /// keep.
     pub fn check(&self) -> Result<()> {
         if self.scan.unproven.is_some() {
             let message = "unproven: an export keeps all rows that came, and its receipt says whether completeness is proven; leave it out";
+            return Err(invalid(message));
+        }
+        let fails = self.table.on_new == OnNew::Fail;
+        if fails && self.format == Format::Jsonl && self.table.schema.is_none() {
+            let message = "on_new_field: JSON Lines has no columns to compare records with; give a schema, or choose another format";
             return Err(invalid(message));
         }
         let operation = self.resource.shape().operation;
@@ -155,6 +161,7 @@ impl Export {
 }
 
 /// Writes records that are at hand as an export of their list writes them: all of them under the final name, or nothing.
+/// Returns how they differed from their columns as well; none where they have none.
 ///
 /// # Errors
 /// The first one among the records; `Io`, naming the file; `InvalidArgument` for a schema of another list, and when an
@@ -165,24 +172,22 @@ pub fn write_records(
     target: &Target,
     table: TableOptions,
     records: impl Iterator<Item = Result<RawRecord>>,
-) -> Result<Written> {
-    let mut output = Output::open(
-        &Export {
-            resource,
-            format,
-            target: target.clone(),
-            scan: ScanOptions::default(),
-            table,
-            kept: KeptWork::Refuse,
-        },
-        None,
-        Arc::default(),
-    )?;
+) -> Result<(Written, Option<SchemaDifferences>)> {
+    let export = Export {
+        resource,
+        format,
+        target: target.clone(),
+        scan: ScanOptions::default(),
+        table,
+        kept: KeptWork::Refuse,
+    };
+    export.check()?;
+    let mut output = Output::open(&export, None, Arc::default())?;
     let write = || {
         for record in records {
             output.take(&Batch::of(vec![record?]))?;
         }
-        output.end()
+        Ok((output.end()?, output.differences()))
     };
     let written = write();
     written.map_err(|error| output.abandon(error))

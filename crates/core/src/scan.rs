@@ -1,5 +1,6 @@
 //! A scan: every record of a list, in order, page after page.
 
+mod differences;
 mod driver;
 mod evidence;
 mod join;
@@ -13,10 +14,9 @@ mod unknown_fields;
 mod unproven;
 
 pub use crate::clock::utc;
+pub use differences::{Difference, Example, SchemaDifferences};
 pub use position::{Batch, Resume, ScanState};
-pub use receipt::{
-    Basis, BudgetUse, Completeness, Difference, Doubt, Example, Receipt, SchemaDifferences, Written,
-};
+pub use receipt::{Basis, BudgetUse, Completeness, Doubt, Receipt, Written};
 pub use unproven::Unproven;
 
 use crate::arguments::Arguments;

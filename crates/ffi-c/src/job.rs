@@ -113,6 +113,7 @@ pub extern "C" fn talentdata_client_sync(
         let mut sync = MirrorSync::new(resource, file);
         sync.scan = options.scan;
         sync.confirm = options.confirm;
+        sync.on_new = options.table.on_new;
         sync.max_deletes = options.max_deletes;
         sync.keep = options.keep;
         let job = sync.job(&client.inner)?;

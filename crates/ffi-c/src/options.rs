@@ -31,7 +31,8 @@ pub struct Options {
 pub(crate) const OF_SCANS: &str = "page_size, limit, columns, schema, on_new_field, unproven";
 pub(crate) const OF_EXPORTS: &str =
     "page_size, limit, columns, schema, on_new_field, resume, restart";
-pub(crate) const OF_SYNCS: &str = "page_size, confirm, max_deletes, keep";
+pub(crate) const OF_SYNCS: &str = "page_size, on_new_field, confirm, max_deletes, keep";
+pub(crate) const OF_MIRRORS: &str = "columns, schema, on_new_field";
 
 /// Creates options.
 ///
@@ -48,9 +49,11 @@ pub extern "C" fn talentdata_options_new(from: Option<&Options>) -> Option<Box<O
 ///
 /// - of scans, and of how an export or a sync reads its list: page_size, records per page, by default as many as the
 ///   service allows;
-/// - of scans and exports: limit, how many records to deliver at most; columns, typed or json; schema, the columns of an
-///   Arrow stream or a file, as talentdata_client_schema gives them; on_new_field, what to do with a field that the schema does
-///   not have: keep, freeze or fail;
+/// - of scans and exports: limit, how many records to deliver at most;
+/// - of scans, exports and the streams of a mirror: columns, typed or json; schema, the columns of an Arrow stream or a file,
+///   as talentdata_client_schema gives them;
+/// - of these and of syncs: on_new_field, what to do with a field without a column, and with a value that does not fit the type
+///   of its column: keep it in _extra and report it (keep), keep it silently (freeze), or fail;
 /// - of scans: unproven, what happens at the end of a list if it is not proven that every record came: fail (the end is the
 ///   error INCOMPLETE), warn (a message to the log callback) or accept (the receipt alone says so); by default Arrow streams
 ///   fail, and records are accepted;
@@ -164,7 +167,8 @@ impl Options {
             _ => {
                 let why = format_args!(
                     "there is no option {name:?}; scans have {OF_SCANS}; exports have {OF_EXPORTS}; syncs have \
-                     {OF_SYNCS}; parameters of lists and operations are added with talentdata_options_add"
+                     {OF_SYNCS}; mirrors have {OF_MIRRORS}; parameters of lists and operations are added with \
+                     talentdata_options_add"
                 );
                 return Err(invalid("name", why));
             }

@@ -60,6 +60,7 @@ impl RawJob {
                 ..Sync::new(resource, path)
             };
             given.set(&mut sync.confirm, "confirm")?;
+            given.set_parsed(&mut sync.on_new, "on_new_field")?;
             given.set_parsed(&mut sync.max_deletes, "max_deletes")?;
             // A `timedelta`, or a text such as `90d`.
             if let Some(keep) = given.get::<Bound<'_, PyAny>>("keep")? {

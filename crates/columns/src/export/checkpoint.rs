@@ -86,6 +86,7 @@ pub(super) fn key(export: &Export, config: Option<&Config>) -> Value {
     let schema = table.schema.as_ref();
     let shape = export.resource.shape();
     let page_size = scan.page_size.or(shape.max_limit);
+    let has_columns = export.format != Format::Jsonl;
     let schema_hash = schema.map(|schema| blake3::hash(schema.to_json().as_bytes()));
     json!({
         "resource": export.resource.name(),
@@ -96,9 +97,9 @@ pub(super) fn key(export: &Export, config: Option<&Config>) -> Value {
         "client_id": config.and_then(Config::client_id),
         "base_url": config.map(|config| config.base_url().to_string()),
         "parameters": scan.arguments.recorded(shape.operation),
-        "columns": (export.format != Format::Jsonl).then_some(table.columns),
+        "columns": has_columns.then_some(table.columns),
         "schema": schema_hash.map(|hash| hash.to_string()),
-        "on_new_field": schema.map(|_| table.on_new),
+        "on_new_field": (has_columns || schema.is_some()).then_some(table.on_new),
     })
 }
 

@@ -35,7 +35,8 @@ impl<W: Write> CsvWriter<W> {
         Ok(writer)
     }
 
-    pub(super) fn write(&mut self, record: &RawRecord) -> Result<()> {
+    /// Writes a row; returns whether it needed `_extra`.
+    pub(super) fn write(&mut self, record: &RawRecord) -> Result<bool> {
         let (columns, row) = (&self.schema.fields, &mut self.row);
         let object = Object::new(columns, record.as_str());
         let rest = object.hold(columns, |at, value| {
@@ -44,8 +45,10 @@ impl<W: Write> CsvWriter<W> {
             row.text.push(b',');
             cell.is_some() == value.is_some()
         });
-        object.extra(&rest).iter().for_each(|extra| row.text(extra));
-        row.end(&mut self.output)
+        let extra = object.extra(&rest);
+        extra.iter().for_each(|extra| row.text(extra));
+        row.end(&mut self.output)?;
+        Ok(extra.is_some())
     }
 }
 
