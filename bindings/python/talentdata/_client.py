@@ -36,6 +36,7 @@ class Client(Operations):
         *,
         format: Literal["jsonl", "csv", "parquet", "arrow"] = "jsonl",
         resume: bool = False,
+        restart: bool = False,
         page_size: int | None = None,
         columns: Literal["typed", "json"] = "typed",
         schema: Mapping[str, str | os.PathLike[str] | pyarrow.Schema | Record] | None = None,
@@ -51,6 +52,8 @@ class Client(Operations):
             directory: The directory; it is made where there is none.
             format: The format of all files.
             resume: Whether to continue each file where it was interrupted.
+            restart: Whether to discard what interrupted exports have kept, and to begin again. If any of the files has
+                kept records, either `resume` or `restart` is needed; else nothing is sent for any list.
             page_size: Records per request; by default each list's maximum.
             columns: The types of columns.
             schema: The columns of each list, by its name.
@@ -65,10 +68,11 @@ class Client(Operations):
         os.makedirs(directory, exist_ok=True)
         jobs = []
         for name, parameters in names:
-            options: dict[str, Any] = {"format": format, "resume": resume, "page_size": page_size}
-            options |= {"columns": columns, "schema": schemas.get(name), "on_new_field": on_new_field}
+            options: dict[str, Any] = {"format": format, "resume": resume, "restart": restart}
+            options |= {"page_size": page_size, "columns": columns, "schema": schemas.get(name), "on_new_field": on_new_field}
             path = os.path.join(directory, f"{name}.{format}")
             jobs.append((name, RawJob(self, False, (name, parameters), path, options)))
+        RawJob.check_kept([job for _, job in jobs])
         return [Receipt(run_blocking(job, name, progress)) for name, job in jobs]
 
     def sync(

@@ -82,6 +82,7 @@ class Resource(Generic[R]):
         *,
         format: Literal["jsonl", "csv", "parquet", "arrow"] | None = None,
         resume: bool = False,
+        restart: bool = False,
         limit: int | None = None,
         page_size: int | None = None,
         columns: Literal["typed", "json"] = "typed",
@@ -100,8 +101,10 @@ class Resource(Generic[R]):
                 only their owner can read them.
             format: `"jsonl"` (a record per line, as the service sent it), `"csv"`, `"parquet"` or `"arrow"` (the IPC
                 file format). By default that of the file name extension; `"jsonl"` without one.
-            resume: Continue an interrupted export of this list to this file with the same options, or begin if there
-                is none; not for `"arrow"`. Without it, what an interrupted export has left is replaced.
+            resume: Continue an interrupted export of this list to this file, or begin if there is none. If its options
+                differ or it is damaged, the export begins again, and `receipt.restarted` says why.
+            restart: Discard what an interrupted export to this file has kept, and begin again. If an interrupted export
+                has kept records, either `resume` or `restart` is needed.
             limit: See `list`, like the following arguments. Columns are those of CSV, Parquet and Arrow files.
             page_size: See `list`.
             columns: See `list`.
@@ -112,11 +115,13 @@ class Resource(Generic[R]):
         Raises:
             talentdata.IoError: The file cannot be written, another export is writing to it, or a file that is not
                 ours has the name of the directory beside it.
-            talentdata.InvalidArgumentError: An argument is wrong, or the interrupted export had other options.
+            talentdata.InvalidArgumentError: An argument is wrong, or an interrupted export has kept records that neither
+                `resume` nor `restart` decides about. Nothing was sent.
             talentdata.Error: A page could not be fetched.
         """
-        options: dict[str, Any] = {"format": format, "resume": resume, "limit": limit, "page_size": page_size}
-        options |= {"columns": columns, "schema": schema, "on_new_field": on_new_field}
+        options: dict[str, Any] = {"format": format, "resume": resume, "restart": restart}
+        options |= {"limit": limit, "page_size": page_size, "columns": columns}
+        options |= {"schema": schema, "on_new_field": on_new_field}
         job = RawJob(self._client, False, self._list, path, options)
         return Receipt(run_blocking(job, self._list[0], progress))
 

@@ -79,7 +79,7 @@ class Receipt(ScanReceipt):
     """What a scan has done. Times are in seconds. Counts are of this scan alone; those of a resumed export cover all its runs, except for what a run did after its last checkpoint when it was killed."""
 
     __slots__ = ()
-    _documented = ("resource", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unknown_fields", "unknown_values", "schema", "written",)
+    _documented = ("resource", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "restarted", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unknown_fields", "unknown_values", "schema", "written",)
 
     resource: Field[str] = Field(
         "resource",
@@ -130,6 +130,12 @@ class Receipt(ScanReceipt):
         required=True,
     )
     """How often the export was resumed; 0 when a single run has done it all."""
+    restarted: Field[str | None] = Field(
+        "restarted",
+        "text",
+        "Why the export began again, with the number of kept records that it discarded; `None` if it did not.",
+    )
+    """Why the export began again, with the number of kept records that it discarded; `None` if it did not."""
     records: Field[int] = Field(
         "records",
         "integer",

@@ -138,7 +138,8 @@ pub extern "C" fn talentdata_client_sync(
 /// Errors: those of talentdata_scan_next; IO, with the path, when a file cannot be written, when another export or sync is
 /// writing to it, or when a file is in the way; SCHEMA for a new field, where the options say so; INVALID_ARGUMENT when an
 /// interrupted export has kept records that the options do not allow to discard, for a mirror of another service or client,
-/// and while another thread runs the job; CANCELLED after talentdata_job_cancel; CLOSED in a forked child for a job of the parent.
+/// and while another thread runs the job; CANCELLED after talentdata_job_cancel; CLOSED in a forked child for a job of the
+/// parent.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_job_run(
