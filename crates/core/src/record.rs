@@ -109,7 +109,15 @@ impl RawRecord {
     /// # Errors
     /// `Decode` where it is not JSON, `Schema` where it is not an object.
     pub fn parse(json: &str) -> Result<Self> {
-        let one = Self::parse_all(&[json])?.pop();
+        Self::parse_at(json, 0)
+    }
+
+    /// Reads one record, which stands at this offset of its list.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn parse_at(json: &str, offset: u64) -> Result<Self> {
+        let one = Self::parse_page(&[json], offset)?.pop();
         one.ok_or_else(|| Error::new(ErrorKind::Internal, "a record was lost"))
     }
 

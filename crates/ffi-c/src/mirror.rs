@@ -89,12 +89,7 @@ pub extern "C" fn talentdata_mirror_changes(
         let since = optional_text(&since, "since")?;
         let since = since.map_or(Ok(At::Sync(0)), str::parse)?;
         let resource = resource(&list)?;
-        batches(
-            resource,
-            options,
-            |mirror| mirror.changes(resource, &since),
-            &mirror.inner,
-        )
+        batches(resource, options, mirror.inner.changes(resource, &since)?)
     })
 }
 
@@ -123,12 +118,8 @@ pub extern "C" fn talentdata_mirror_records(
     get((mirror, "mirror"), (stream_out, "stream_out"), |mirror| {
         let resource = resource(&list)?;
         let at = optional_text(&at, "at")?.map(str::parse).transpose()?;
-        batches(
-            resource,
-            options,
-            |mirror| mirror.records(resource, at.as_ref()),
-            &mirror.inner,
-        )
+        let records = mirror.inner.records(resource, at.as_ref())?;
+        batches(resource, options, records)
     })
 }
 
@@ -178,11 +169,10 @@ pub extern "C" fn talentdata_mirror_free(mirror: Option<Box<Mirror>>) {
 fn batches(
     resource: Resource,
     options: Option<&Options>,
-    rows: impl FnOnce(&RustMirror) -> Result<Rows>,
-    mirror: &RustMirror,
+    rows: Rows,
 ) -> Result<FFI_ArrowArrayStream> {
     let operation = resource.shape().operation;
     let table = Options::given(options, operation, OF_MIRRORS, "a mirror")?.table;
-    let mut batches = rows(mirror)?.into_batches(ROWS, table)?;
+    let mut batches = rows.into_batches(ROWS, table)?;
     Ok(stream(batches.schema(), move || batches.next().transpose()))
 }

@@ -317,9 +317,8 @@ impl Staging {
         let mut rows = texts.query([])?;
         while let Some(row) = rows.next()? {
             let place = row.get::<_, i64>(0)?.unsigned_abs();
-            for record in RawRecord::parse_page(&[row.get_ref(1)?.as_str()?], place)? {
-                checker.check(&record)?;
-            }
+            let record = RawRecord::parse_at(row.get_ref(1)?.as_str()?, place)?;
+            checker.check(&record)?;
         }
         Ok(checker.differences())
     }

@@ -169,9 +169,9 @@ impl Unfinished {
         let data = files.data.path.clone();
         let records = files.data.kept().at("read", &data)?.split(SEPARATOR);
         files.output = Some(output.try_clone().at("open", &path)?);
-        let records = records.map(move |record| {
+        let records = records.enumerate().map(move |(offset, record)| {
             let record = record.at("read", &data)?;
-            RawRecord::parse(&String::from_utf8_lossy(&record))
+            RawRecord::parse_at(&String::from_utf8_lossy(&record), offset as u64)
         });
         Ok((output, records))
     }

@@ -113,7 +113,10 @@ fn rows_of_inferred_columns_meet_another_type_by_the_same_policy() {
     let (rows, _, error) = run(OnNew::Fail);
     let told = "record 0 of the list (id 1000): /x/0: its type is string, and its column has the type int64; choose";
     let error = error.unwrap();
-    assert!(rows == most && error.message().starts_with(told), "{rows}: {error}");
+    assert!(
+        rows == most && error.message().starts_with(told),
+        "{rows}: {error}"
+    );
 }
 
 #[test]
