@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
 use talentdata_columns::arrow::{Columns, OnNew, TableSchema};
-use talentdata_columns::export::{Export, Format};
+use talentdata_columns::export::{Export, Format, KeptWork};
 use talentdata_core::ErrorKind;
 use talentdata_core::scan::SchemaDifferences;
 use talentdata_core::types::Resource;
@@ -56,7 +56,7 @@ async fn columns_that_were_not_given_meet_later_fields_by_the_same_policy() {
     let resumed = run(&export, &service.client).await.unwrap();
     assert_eq!((resumed.resumed, resumed.records), (1, 9_000));
     for format in [Format::Parquet, Format::Csv, Format::Arrow] {
-        (export.format, export.resume) = (format, false);
+        (export.format, export.kept) = (format, KeptWork::Restart);
         export.table.on_new = OnNew::Keep;
         let differences = run(&export, &service.client).await.unwrap().schema.unwrap();
         let merged = &differences.new_fields["/mergedFrom"];
