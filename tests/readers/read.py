@@ -173,7 +173,7 @@ def main(directory):
                 # Polars panics with what is no Exception.
                 except BaseException as error:
                     found.append(f"{path.name}: {type(error).__name__}: {error}")
-            print(f"-- {package} {version(package)}: {len(paths)} files {pattern}, {len(found)} differences", *found[:3], sep="\n   ")
+            print(f"-- {package} {version(package)}: {len(paths)} files {pattern}, {len(found)} differences", *found[:3], sep="\n   ", flush=True)
             wrong += len(found) + (not paths)
     return wrong
 
