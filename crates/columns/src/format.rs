@@ -40,6 +40,9 @@ const GROUP_BYTES: usize = 128 * 1024 * 1024;
 /// The size of a Parquet page, in bytes before compression.
 const PAGE: usize = 32 * 1024;
 
+/// Names the writer of a Parquet file, in the words that the format asks for.
+const CREATED_BY: &str = concat!("talentdata version ", env!("CARGO_PKG_VERSION"));
+
 /// The format of an exported file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -263,7 +266,7 @@ impl Writer {
 /// The same for every file, so that a resumed export gives the same bytes.
 fn properties() -> WriterProperties {
     WriterProperties::builder()
-        .set_created_by("talentdata".into())
+        .set_created_by(CREATED_BY.into())
         .set_compression(Compression::SNAPPY)
         // Larger dictionaries hold values that hardly repeat, larger pages what could be on the disk already:
         // they make files and memory larger.

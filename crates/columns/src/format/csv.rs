@@ -9,8 +9,8 @@ use talentdata_core::{RawRecord, Result};
 
 /// Writes CSV with a header, lines ending in a line feed.
 ///
-/// An empty cell has no quotes and an empty text has, as PostgreSQL, DuckDB, Polars and PyArrow tell
-/// them apart. Numbers, dates and timestamps are the service's own text and nested values are its JSON, so
+/// An empty cell has no quotes and an empty text has, as PostgreSQL, Polars and PyArrow tell them apart, and DuckDB
+/// with `allow_quoted_nulls = false`. Numbers, dates and timestamps are the service's own text and nested values are its JSON, so
 /// that none of them needs to be in `_extra`.
 pub(super) struct CsvWriter<W: Write> {
     pub(super) output: W,
