@@ -57,10 +57,10 @@ class Resource(Generic[R]):
                 dates for the texts of RFC 3339; `"json"` has JSON text and strings.
             schema: The columns, so that they are the same in every run: a file that `talentdata schema` has
                 printed, what `schema()` returned, or a `pyarrow.Schema`. By default they are decided from the
-                first 1,000 records. `receipt.schema` lists any differences.
-            on_new_field: What to do with fields that the schema does not have: `"keep"` keeps them in `_extra` and
-                reports them in the receipt, `"freeze"` only keeps them in `_extra`, and `"fail"` raises a
-                `SchemaError` at the first one.
+                first 1,000 records. `receipt.schema` lists any differences from either.
+            on_new_field: What to do with fields without a column, and with values that do not fit the type of theirs:
+                `"keep"` keeps them in `_extra` and reports them in the receipt, `"freeze"` only keeps them in `_extra`,
+                and `"fail"` raises a `SchemaError` at the first one. Records that are iterated over have no columns.
             progress: Whether to show a progress bar, by tqdm; by default on a terminal and in a notebook, if tqdm is
                 installed.
         """

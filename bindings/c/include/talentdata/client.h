@@ -83,9 +83,11 @@ TALENTDATA_NODISCARD talentdata_options *talentdata_options_new(const talentdata
  *
  * - of scans, and of how an export or a sync reads its list: page_size, records per page, by default as many as the
  *   service allows;
- * - of scans and exports: limit, how many records to deliver at most; columns, typed or json; schema, the columns of an
- *   Arrow stream or a file, as talentdata_client_schema gives them; on_new_field, what to do with a field that the schema does
- *   not have: keep, freeze or fail;
+ * - of scans and exports: limit, how many records to deliver at most;
+ * - of scans, exports and the streams of a mirror: columns, typed or json; schema, the columns of an Arrow stream or a file,
+ *   as talentdata_client_schema gives them;
+ * - of these and of syncs: on_new_field, what to do with a field without a column, and with a value that does not fit the type
+ *   of its column: keep it in _extra and report it (keep), keep it silently (freeze), or fail;
  * - of exports: resume, whether to continue an interrupted export of the same list to the same file with the same options,
  *   or to begin where there is none; by default what an interrupted export has left is replaced;
  * - of syncs: confirm, whether to scan again at once if records are missing after the list changed during the scan;
