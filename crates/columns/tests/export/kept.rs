@@ -46,6 +46,9 @@ async fn refused(service: &Service, client: &Client, export: &Export, path: &Pat
     assert!(state() == before && !path.exists(), "{words}");
 }
 
+/// A change of one setting of an export.
+type Change = fn(&mut Export);
+
 #[tokio::test]
 async fn without_a_choice_an_export_over_kept_work_is_refused_with_both_ways_out() {
     let service = Service::start(1_500);
@@ -68,7 +71,7 @@ async fn a_refusal_says_what_differs() {
     let (_directory, path) = place();
     let first = stopped(&service, Format::Jsonl, &path).await;
     let (url, id) = (service.sandbox.base_url(), service.sandbox.client_id());
-    let cases: [(&str, fn(&mut Export)); 6] = [
+    let cases: [(&str, Change); 6] = [
         ("limit was none and is now 50", |export| {
             export.scan.limit = Some(50)
         }),
