@@ -1,11 +1,13 @@
 //! `changes`, `forget` and `export --from`: what a mirror has, and taking lists out of it.
 
 use crate::lists::{dashed, one_of, resource};
-use crate::output::{Ending, reader_gone, remark};
+use crate::output::{Ending, reader_gone, remark, warn};
 use crate::receipts;
 use std::path::{Path, PathBuf};
-use talentdata_columns::arrow::TableOptions;
+use std::sync::Arc;
+use talentdata_columns::arrow::{OnNew, TableOptions, TableSchema};
 use talentdata_columns::export::{Export, Format, Target};
+use talentdata_core::scan::SchemaDifferences;
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind};
 use talentdata_mirror::{At, Mirror, Rows, RowsReceipt};
@@ -21,7 +23,8 @@ changed. The receipt has it too. Note it with the copy, and give it the next tim
 Examples:
   talentdata changes contacts --from mirror.db --receipt receipt.json --out changes.csv
   talentdata changes contacts --from mirror.db --since 9c41d0-51d2a7-5f2a03b8c6e1:17
-  talentdata changes contacts --from mirror.db --since 2026-11-20T06:00:00Z --out changes.parquet";
+  talentdata changes contacts --from mirror.db --since 2026-11-20T06:00:00Z --out changes.parquet
+  talentdata changes contacts --from mirror.db --schema contacts.schema.json --out changes.parquet";
 
 /// Shown below the help of `forget`.
 pub(crate) const FORGET_EXAMPLES: &str = "Example:\n  talentdata forget contacts --from mirror.db";
@@ -45,7 +48,15 @@ pub(crate) struct Changes {
     /// The file to write; - is standard output
     #[arg(long, value_name = "PATH", default_value = "-")]
     out: PathBuf,
-    /// Write a receipt to this file, as JSON: the bookmark, and what was written
+    /// The columns of the records, in place of those of the mirror: a file that `talentdata schema` has printed
+    #[arg(long, value_name = "FILE")]
+    schema: Option<PathBuf>,
+    /// What to do with fields without a column, and with values that do not fit the type of theirs: keep them in the column
+    /// _extra and report them, keep them there silently (freeze), or fail. By default keep
+    #[arg(long, value_name = "ACTION", value_parser = one_of(OnNew::ALL))]
+    on_new_field: Option<OnNew>,
+    /// Write the receipt of the last sync, with its bookmark, what was written and how it differed from its columns, to this
+    /// file as JSON
     #[arg(long, value_name = "PATH")]
     receipt: Option<PathBuf>,
 }
@@ -67,22 +78,23 @@ pub(crate) fn changes(verb: &Changes) -> Result<(), Ending> {
         true => Target::Stdout,
         false => Target::File(verb.out.clone()),
     };
-    let receipt = verb.receipt.as_deref();
-    if let Some(path) = receipt {
-        let used = [&verb.from, &verb.out];
+    if let Some(path) = &verb.receipt {
+        let is_out =
+            |path: &Path| matches!(&target, Target::File(out) if receipts::is_one_file(path, out));
         receipts::check(path, |path| {
-            used.iter().any(|used| receipts::is_one_file(path, used))
+            is_out(path) || receipts::is_one_file(path, &verb.from)
         })?;
     }
+    let schema = verb.schema.as_deref().map(TableSchema::from_file);
+    let table = TableOptions {
+        schema: schema.transpose()?.map(Arc::new),
+        on_new: verb.on_new_field.unwrap_or_default(),
+        ..TableOptions::default()
+    };
     let changes = Mirror::open(&verb.from)?.changes(verb.resource, &verb.since);
-    let done = write(
-        verb.resource,
-        changes,
-        format,
-        &target,
-        TableOptions::default(),
-    )?;
-    Ok(receipt.map_or(Ok(()), |path| receipts::write(path, &[done], true))?)
+    let done = write(verb.resource, changes, format, &target, table)?;
+    let path = verb.receipt.as_deref();
+    Ok(path.map_or(Ok(()), |path| receipts::write(path, &[done], true))?)
 }
 
 pub(crate) fn forget(verb: &Forget) -> Result<(), Ending> {
@@ -125,6 +137,14 @@ fn write(
         ErrorKind::Io if *target == Target::Stdout && reader_gone() => Ending::ReaderGone,
         _ => error.into(),
     })?;
+    let differences = receipt
+        .export
+        .schema
+        .as_ref()
+        .and_then(SchemaDifferences::summary);
+    if let Some(text) = differences {
+        warn(list, &text);
+    }
     remark(&format!("{}: bookmark {}", dashed(list), receipt.bookmark));
     Ok(receipt)
 }

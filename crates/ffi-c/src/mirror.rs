@@ -3,12 +3,13 @@
 use crate::boundary::{get, guard, guard_or, lent, optional_text, path, slot, stream};
 use crate::client::resource;
 use crate::error::Error;
+use crate::options::{OF_MIRRORS, Options};
 use crate::record::Record;
 use crate::text::Text;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use std::mem::MaybeUninit;
-use talentdata_columns::arrow::TableOptions;
 use talentdata_core::Result;
+use talentdata_core::types::Resource;
 use talentdata_mirror::{At, Mirror as RustMirror, Rows, forget};
 
 /// Rows of a batch.
@@ -72,6 +73,7 @@ pub extern "C" fn talentdata_mirror_syncs(
 /// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
 /// @param since the bookmark that was noted, such as 9c41d0-51d2a7-5f2a03b8c6e1:17, a time as for
 /// talentdata_mirror_records, or the number of a sync in a mirror that was never copied or restored; absent for all changes
+/// @param options the options of the columns, or NULL for the columns of the mirror
 /// @param stream_out the stream; what was there before is overwritten
 /// @param sync_out NULL, or the sync up to which the changes go, a JSON object as talentdata_job_run gives it
 /// Ownership: the caller, or whatever receives the stream, calls its release function; it outlives the mirror. The caller
@@ -85,13 +87,16 @@ pub extern "C" fn talentdata_mirror_changes(
     mirror: Option<&Mirror>,
     list: Text,
     since: Text,
+    options: Option<&Options>,
     stream_out: Option<&mut MaybeUninit<FFI_ArrowArrayStream>>,
     sync_out: Option<&mut MaybeUninit<Box<Record>>>,
 ) -> Option<Box<Error>> {
     get((mirror, "mirror"), (stream_out, "stream_out"), |mirror| {
         let since = optional_text(&since, "since")?;
         let since = since.map_or(Ok(At::Sync(0)), str::parse)?;
-        batches(mirror.inner.changes(resource(&list)?, &since)?, sync_out)
+        let resource = resource(&list)?;
+        let changes = mirror.inner.changes(resource, &since)?;
+        batches(resource, options, changes, sync_out)
     })
 }
 
@@ -102,6 +107,7 @@ pub extern "C" fn talentdata_mirror_changes(
 /// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
 /// @param at the bookmark or the number of a sync, or a time such as 2026-11-20T06:00:00Z, of which the last sync that had
 /// ended by then counts; absent for the last sync
+/// @param options the options of the columns, or NULL for the columns of the mirror
 /// @param stream_out the stream; what was there before is overwritten
 /// @param sync_out NULL, or this sync, a JSON object as talentdata_job_run gives it, with the `bookmark` to be noted
 /// Ownership: the caller, or whatever receives the stream, calls its release function; it outlives the mirror. The caller
@@ -115,13 +121,15 @@ pub extern "C" fn talentdata_mirror_records(
     mirror: Option<&Mirror>,
     list: Text,
     at: Text,
+    options: Option<&Options>,
     stream_out: Option<&mut MaybeUninit<FFI_ArrowArrayStream>>,
     sync_out: Option<&mut MaybeUninit<Box<Record>>>,
 ) -> Option<Box<Error>> {
     get((mirror, "mirror"), (stream_out, "stream_out"), |mirror| {
         let resource = resource(&list)?;
         let at = optional_text(&at, "at")?.map(str::parse).transpose()?;
-        batches(mirror.inner.records(resource, at.as_ref())?, sync_out)
+        let records = mirror.inner.records(resource, at.as_ref())?;
+        batches(resource, options, records, sync_out)
     })
 }
 
@@ -170,11 +178,15 @@ pub extern "C" fn talentdata_mirror_free(mirror: Option<Box<Mirror>>) {
 
 /// The stream of rows; nothing can fail once the sync is written.
 fn batches(
+    resource: Resource,
+    options: Option<&Options>,
     rows: Rows,
     sync_out: Option<&mut MaybeUninit<Box<Record>>>,
 ) -> Result<FFI_ArrowArrayStream> {
+    let operation = resource.shape().operation;
+    let table = Options::given(options, operation, OF_MIRRORS, "a mirror")?.table;
     let sync = Record::of(rows.sync())?;
-    let mut batches = rows.into_batches(ROWS, TableOptions::default())?;
+    let mut batches = rows.into_batches(ROWS, table)?;
     if let Some(out) = sync_out {
         out.write(sync);
     }

@@ -9,6 +9,7 @@ mod refusals;
 mod rules;
 mod simulation;
 mod stories;
+mod types;
 mod versions;
 mod views;
 

@@ -48,6 +48,7 @@ talentdata_error *talentdata_mirror_syncs(const talentdata_mirror *mirror,
  * @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
  * @param since the bookmark that was noted, such as 9c41d0-51d2a7-5f2a03b8c6e1:17, a time as for
  * talentdata_mirror_records, or the number of a sync in a mirror that was never copied or restored; absent for all changes
+ * @param options the options of the columns, or NULL for the columns of the mirror
  * @param stream_out the stream; what was there before is overwritten
  * @param sync_out NULL, or the sync up to which the changes go, a JSON object as talentdata_job_run gives it
  * Ownership: the caller, or whatever receives the stream, calls its release function; it outlives the mirror. The caller
@@ -60,6 +61,7 @@ TALENTDATA_NODISCARD
 talentdata_error *talentdata_mirror_changes(const talentdata_mirror *mirror,
                                             talentdata_text list,
                                             talentdata_text since,
+                                            const talentdata_options *options,
                                             struct ArrowArrayStream *stream_out,
                                             talentdata_record **sync_out);
 
@@ -71,6 +73,7 @@ talentdata_error *talentdata_mirror_changes(const talentdata_mirror *mirror,
  * @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
  * @param at the bookmark or the number of a sync, or a time such as 2026-11-20T06:00:00Z, of which the last sync that had
  * ended by then counts; absent for the last sync
+ * @param options the options of the columns, or NULL for the columns of the mirror
  * @param stream_out the stream; what was there before is overwritten
  * @param sync_out NULL, or this sync, a JSON object as talentdata_job_run gives it, with the `bookmark` to be noted
  * Ownership: the caller, or whatever receives the stream, calls its release function; it outlives the mirror. The caller
@@ -83,6 +86,7 @@ TALENTDATA_NODISCARD
 talentdata_error *talentdata_mirror_records(const talentdata_mirror *mirror,
                                             talentdata_text list,
                                             talentdata_text at,
+                                            const talentdata_options *options,
                                             struct ArrowArrayStream *stream_out,
                                             talentdata_record **sync_out);
 
