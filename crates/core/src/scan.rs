@@ -3,6 +3,7 @@
 mod driver;
 mod evidence;
 mod join;
+mod offsets;
 mod order;
 mod position;
 mod receipt;

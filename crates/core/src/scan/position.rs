@@ -1,6 +1,7 @@
 //! What a scan hands out with its records, so that another one can go on from there.
 
 use super::evidence::Evidence;
+use super::offsets::Offsets;
 use super::receipt::Receipt;
 use super::unknown_fields;
 use crate::error::{Error, ErrorKind, Result};
@@ -70,6 +71,9 @@ pub struct ScanState {
     pub(super) key: IdentityKey,
     /// Offset of the last record of the page joined last.
     pub(super) edge: Option<u64>,
+    /// Which offsets the service honours.
+    #[serde(default)]
+    pub(super) offsets: Offsets,
     /// What the scan has seen so far.
     pub(super) evidence: Evidence,
 }
