@@ -3,7 +3,6 @@
 mod driver;
 mod evidence;
 mod join;
-mod offsets;
 mod order;
 mod position;
 mod receipt;

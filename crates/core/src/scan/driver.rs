@@ -1,8 +1,7 @@
 //! Fetches the pages that the sequence wants, and hands on what is new.
 
 use super::ScanOptions;
-use super::join::{Delivery, Joiner, Slice};
-use super::offsets::Wanted;
+use super::join::{Delivery, Joiner, Slice, Wanted};
 use super::position::{Batch, ScanState};
 use super::receipt::Receipt;
 use super::sequence::{AHEAD, AHEAD_UNPACED, Sequence, is_refusal};
@@ -118,7 +117,7 @@ impl Driver {
         }
     }
 
-    /// Whether nothing has been read yet, in pages of as many records as the scan is limited to.
+    /// Returns whether nothing has been read yet, and the page size is only the number of records wanted.
     fn page_size_is_limit(&self) -> bool {
         let ScanOptions {
             page_size, limit, ..
@@ -131,8 +130,10 @@ impl Driver {
         let (key, identity_key) = (self.records_key.clone(), self.identity_key);
         let metrics = Arc::clone(&self.metrics);
         let Wanted { offset, limit } = wanted;
-        let most = self.options.page_size.or(resource.shape().max_limit);
-        let limit = limit.map(|limit| limit.min(most.unwrap_or(limit))).or(most);
+        let most = resource.shape().max_limit;
+        // A service whose pages all have one size may have larger ones than may be asked for.
+        let limit = limit.map(|limit| limit.min(most.unwrap_or(limit)));
+        let limit = limit.or(self.options.page_size).or(most);
         let arguments = self.options.arguments.clone();
         self.underway.spawn(async move {
             let page = client

@@ -5,13 +5,17 @@
 //! the page as well. What stands before that record and is not known came during the scan. This holds for every
 //! page, whenever it was read, as long as the list keeps its order and records keep their identities.
 
+mod offsets;
+
+pub(super) use offsets::{Offsets, Wanted};
+
 use super::Doubt;
 use super::evidence::Evidence;
-use super::offsets::{OffsetTest, Offsets, Rereading};
 use super::order::Order;
 use super::position::{Entry, Resume};
 use crate::page::Page;
 use crate::record::{Identity, IdentityKey};
+use offsets::{OffsetTest, Rereading};
 use std::collections::{HashMap, HashSet};
 
 /// How often the end of the list has to be read.
@@ -20,9 +24,9 @@ const READS_OF_END: u32 = 2;
 /// during the scan is not owed.
 const MAX_READS_OF_END: u32 = 8;
 /// A page that cannot be is asked for so often again before it is believed.
-pub(super) const MAX_BLANKS: u32 = 4;
+const MAX_BLANKS: u32 = 4;
 /// So many pages in a row may lead nowhere.
-pub(super) const MAX_STUCK: u32 = 12;
+const MAX_STUCK: u32 = 12;
 /// So many pages may bring nothing new without being farther along the list than those before them.
 const MAX_IDLE: u64 = 60;
 /// A list whose records have all been replaced is begun again so often.
@@ -70,7 +74,7 @@ impl Slice {
         self.offset.saturating_add(self.ids.len() as u64)
     }
 
-    pub(super) fn is_blank(&self) -> bool {
+    fn is_blank(&self) -> bool {
         self.ids.is_empty() && (self.has_more || self.offset < self.total)
     }
 }
@@ -101,7 +105,7 @@ pub(crate) struct Delivery {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) enum Phase {
+enum Phase {
     /// The beginning is read again, after an interruption.
     Resuming,
     #[default]
@@ -116,22 +120,22 @@ pub(super) enum Phase {
 #[derive(Default)]
 pub(crate) struct Joiner {
     pub(crate) evidence: Evidence,
-    pub(super) order: Order,
-    pub(super) phase: Phase,
-    pub(super) offsets: Offsets,
-    pub(super) offset_test: OffsetTest,
-    pub(super) rereading: Rereading,
+    order: Order,
+    phase: Phase,
+    offsets: Offsets,
+    offset_test: OffsetTest,
+    rereading: Rereading,
     /// Offset of the last record of the page joined last, in `order` its frontier as it was then.
     pub(super) edge: Option<u64>,
     /// When the page that brought it had arrived.
     joined_at: u64,
     /// When a page had arrived whose records were placed between others.
     inserted_at: u64,
-    pub(super) frontier: Option<Identity>,
+    frontier: Option<Identity>,
     /// Records that a page shares with the one before it, beyond one.
     wider: u64,
     /// Records of a page as the service grants them.
-    pub(super) granted: u64,
+    granted: u64,
     /// Pages are delivered as they come, because they cannot be joined.
     bare: Option<Doubt>,
     /// How far it was stepped back, where nothing on a page was known; then forward from the beginning.
@@ -145,8 +149,8 @@ pub(crate) struct Joiner {
     /// In a row: reads of the end, pages that cannot be, pages that lead nowhere, pages without anything new.
     ends: u32,
     visits: u32,
-    pub(super) blanks: u32,
-    pub(super) stuck: u32,
+    blanks: u32,
+    stuck: u32,
     idle: u64,
     /// Pages asked for, those that were read ahead in vain as well.
     pub(super) requests: u64,
@@ -188,12 +192,12 @@ impl Joiner {
     }
 
     /// Offset of the last record of the page joined last.
-    pub(super) fn last_offset(&self) -> Option<u64> {
+    fn last_offset(&self) -> Option<u64> {
         self.edge.filter(|_| self.phase == Phase::Reading)
     }
 
     /// Whether pages do not overlap, because the service has no others.
-    pub(super) fn reads_apart(&self) -> bool {
+    fn reads_apart(&self) -> bool {
         matches!(self.offsets, Offsets::OfPage(_))
     }
 
@@ -221,7 +225,7 @@ impl Joiner {
         matches!(self.phase, Phase::Closing | Phase::Rereading)
     }
 
-    pub(super) fn overlap(&self) -> u64 {
+    fn overlap(&self) -> u64 {
         match self.bare {
             Some(_) => 0,
             None if self.reads_apart() => 0,
@@ -336,7 +340,7 @@ impl Joiner {
     }
 
     /// The records of a page that were delivered, by index and number.
-    pub(super) fn known(&self, page: &Slice) -> Vec<(usize, u32)> {
+    fn known(&self, page: &Slice) -> Vec<(usize, u32)> {
         let numbered = page.ids.iter().enumerate();
         numbered
             .filter_map(|(index, id)| Some((index, self.order.find(*id)?)))
@@ -386,7 +390,7 @@ impl Joiner {
     }
 
     /// Whether something unknown stands behind what is known.
-    pub(super) fn brings_new(&self, page: &Slice, known: &[(usize, u32)]) -> bool {
+    fn brings_new(&self, page: &Slice, known: &[(usize, u32)]) -> bool {
         let place = |(_, number): &&(usize, u32)| self.order.place(*number);
         let Some((last, _)) = known.iter().max_by_key(place) else {
             return false;
@@ -598,7 +602,7 @@ impl Joiner {
         }
     }
 
-    pub(super) fn conclude(&mut self, mut delivery: Delivery) -> Verdict {
+    fn conclude(&mut self, mut delivery: Delivery) -> Verdict {
         self.evidence.conclude();
         (delivery.alone, delivery.end) = (true, true);
         Verdict::Deliver(delivery)

@@ -1,7 +1,7 @@
 //! What a scan hands out with its records, so that another one can go on from there.
 
 use super::evidence::Evidence;
-use super::offsets::Offsets;
+use super::join::Offsets;
 use super::receipt::Receipt;
 use super::unknown_fields;
 use crate::error::{Error, ErrorKind, Result};
@@ -196,6 +196,14 @@ mod tests {
         assert_eq!(batch.state.edge, Some(1));
         assert_eq!(batch.state.evidence.delivered, 98);
         assert_eq!(batch.entries, (0..48).collect::<Vec<u8>>());
+    }
+
+    #[test]
+    fn a_state_without_what_is_known_of_offsets_is_read() {
+        let mut state = serde_json::to_value(ScanState::default()).unwrap();
+        assert!(state.as_object_mut().unwrap().remove("offsets").is_some());
+        let state: ScanState = serde_json::from_value(state).unwrap();
+        assert_eq!(state, ScanState::default());
     }
 
     #[test]

@@ -207,7 +207,7 @@ pub enum Doubt {
     RepeatedId,
     /// Several records without an `id` are identical.
     EqualRecords,
-    /// The service reads whole pages of one size only, so that pages cannot overlap, and the list changed meanwhile.
+    /// The service reads whole pages of one size only, so that pages cannot overlap, and the list changed while it was read.
     WholePages,
 }
 

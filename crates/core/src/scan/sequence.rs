@@ -1,7 +1,6 @@
 //! Orders the pages of a scan: which to read ahead, and which to show the joiner next. Pure, too.
 
-use super::join::{Delivery, Joiner, Slice, Verdict};
-use super::offsets::{Offsets, Wanted};
+use super::join::{Delivery, Joiner, Offsets, Slice, Verdict, Wanted};
 use crate::error::{Error, ErrorKind, Result};
 use std::collections::VecDeque;
 
@@ -197,7 +196,10 @@ impl<P> Sequence<P> {
     /// # Errors
     /// The refusal, where it is neither.
     fn try_another(&mut self, offset: u64, error: Error) -> Result<()> {
-        if offset == 0 || !is_refusal(&error) {
+        if !is_refusal(&error) {
+            return Err(error);
+        }
+        if offset == 0 {
             return Err(self.refusal.take().map_or(error, |refusal| refusal.error));
         }
         let offsets = self.joiner.known_offsets();
@@ -220,16 +222,18 @@ impl<P> Sequence<P> {
     /// # Errors
     /// The refusal, where the list is as long as it was.
     fn after_refusal(&mut self, page: Slice) -> Result<Slice> {
-        match self.refusal.take() {
-            Some(refusal) if page.offset == 0 && refusal.offset < page.total => Err(refusal.error),
-            Some(refusal) if page.offset == 0 => Ok(Slice {
-                offset: refusal.offset,
-                ids: Vec::new(),
-                has_more: false,
-                ..page
-            }),
-            _ => Ok(page),
+        let Some(refusal) = self.refusal.take().filter(|_| page.offset == 0) else {
+            return Ok(page);
+        };
+        if page.end() > page.total || page.total > refusal.offset {
+            return Err(refusal.error);
         }
+        Ok(Slice {
+            offset: refusal.offset,
+            ids: Vec::new(),
+            has_more: false,
+            ..page
+        })
     }
 
     fn push_front(&mut self, offset: u64) {
@@ -249,7 +253,7 @@ impl<P> Sequence<P> {
     }
 }
 
-/// Whether a service may say so of an offset or a limit that it does not take.
+/// Returns whether a service may answer like this to an offset or a limit that it does not take.
 pub(super) fn is_refusal(error: &Error) -> bool {
     use ErrorKind::{Api, BadRequest, NotFound, Paging};
     matches!(error.kind(), Api | BadRequest | NotFound | Paging)

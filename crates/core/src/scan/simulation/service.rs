@@ -62,7 +62,7 @@ struct Whole {
     size: Option<u64>,
     /// It has pages of any size, at multiples of this one.
     step: Option<u64>,
-    /// It grants no more records than these, and counts pages of the limit that was asked for, or of what it grants.
+    /// It grants at most this many records; pages are counted by the limit asked for, or else by what it grants.
     most: Option<u64>,
     counts_asked: bool,
 }

@@ -5,20 +5,19 @@
 //! overlap, but pages of different sizes can: 0 to 99 is a page of 100 records, 99 to 197 one of 99, 196 to 293 one of 98.
 //!
 //! A service whose pages all have one size, whatever is asked for, is read page by page without overlap, and then once
-//! more. If every record delivered is still there, all of them were in the list at the moment between the two readings;
+//! more. If every record delivered is still there, all of them were in the list between the two readings;
 //! and if the list had just as many then, they were the whole list.
 
-use super::Doubt;
-use super::join::{Delivery, Joiner, MAX_BLANKS, MAX_STUCK, Phase, Slice, Verdict};
-use super::position::Entry;
+use super::{Delivery, Entry, Joiner, MAX_BLANKS, MAX_STUCK, Phase, Slice, Verdict};
 use crate::record::Identity;
+use crate::scan::Doubt;
 use serde::{Deserialize, Serialize};
 
 /// The offsets that a service honours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Offsets {
-    /// No page has shown it yet.
+    /// No page has shown them yet.
     #[default]
     Unknown,
     Every,
@@ -58,11 +57,11 @@ pub(super) struct Rereading {
     place: u64,
 }
 
-/// So often the beginning of a list is read again to see whether a page was misplaced.
+/// Limits how often the beginning of a list is read again to see whether a page was misplaced.
 const MAX_SUSPICIONS: u32 = 4;
 
-/// Of the pages of at most so many records that begin at a multiple of their limit and hold the record at this offset,
-/// the one that reaches farthest.
+/// Returns the page that holds the record at this offset and reaches farthest, of those that begin at a multiple of
+/// their limit and have at most `most` records.
 fn whole_page(offset: u64, most: u64) -> Wanted {
     let begin = |limit: &u64| offset - offset % limit;
     let limits = 1..=most.max(1);
@@ -74,7 +73,7 @@ fn whole_page(offset: u64, most: u64) -> Wanted {
 }
 
 impl Wanted {
-    /// Whether such a page ends behind the record that follows the one at this offset.
+    /// Returns whether the page holds the record behind the one at this offset, which it holds as well.
     fn passes(self, offset: u64) -> bool {
         self.offset.saturating_add(self.limit.unwrap_or(0)) > offset.saturating_add(1)
     }
@@ -103,7 +102,7 @@ impl Joiner {
         page.offset.saturating_add(stride)
     }
 
-    /// What a later run of the scan may rely on.
+    /// The offsets that a later run of the scan may rely on.
     pub(crate) fn known_offsets(&self) -> Offsets {
         match self.offsets {
             Offsets::OfLimit if !self.offset_test.is_confirmed => Offsets::Unknown,
@@ -122,7 +121,7 @@ impl Joiner {
         may_be_misplaced.then(|| self.distrust_offsets())
     }
 
-    /// Offsets count as honoured by what is known, whatever was tried since.
+    /// Goes back to what was known of offsets before others were tried.
     pub(crate) fn restore_offsets(&mut self, offsets: Offsets) {
         self.offsets = offsets;
     }
