@@ -147,7 +147,9 @@ impl Joiner {
         if page.offset == 0 {
             let is_suspected = std::mem::take(&mut test.is_suspected);
             // It has not moved, so the page that lacked it was another one than was asked for.
-            let is_misplaced = is_suspected && at.is_some() && at == test.frontier_at;
+            let is_as_before = at.is_some() && at == test.frontier_at;
+            let has_total = test.beginning.is_some_and(|(_, total)| total == page.total);
+            let is_misplaced = is_suspected && is_as_before && has_total;
             return is_misplaced.then(|| Verdict::Instead(self.distrust_offsets()));
         }
         if page.offset > expected || page.offset.is_multiple_of(self.granted.max(1)) {
@@ -164,13 +166,12 @@ impl Joiner {
         let known = self.known(page);
         let is_beginning = page.ids.contains(&first)
             || (page.has_more && !known.is_empty() && !self.brings_new(page, &known));
-        // Unless so many came that the beginning is there now.
-        if is_beginning && page.total < total.saturating_add(page.offset) {
+        // Unless the list has changed so much that the beginning may be there now.
+        if is_beginning && page.total.abs_diff(total) <= page.offset / 4 {
             return Some(Verdict::Instead(self.distrust_offsets()));
         }
         let test = &mut self.offset_test;
-        let may_be_misplaced = known.is_empty() || page.total == total;
-        if may_be_misplaced && test.frontier_at.is_some() && test.suspicions < MAX_SUSPICIONS {
+        if page.total == total && test.frontier_at.is_some() && test.suspicions < MAX_SUSPICIONS {
             (test.is_suspected, test.suspicions) = (true, test.suspicions + 1);
             return Some(Verdict::Instead(0));
         }
