@@ -162,6 +162,10 @@ impl Joiner {
             }
             return None;
         }
+        // The second page shows it; later ones may have been stepped back to, and bring nothing new.
+        if edge >= self.granted {
+            return None;
+        }
         let (first, total) = test.beginning?;
         let known = self.known(page);
         let is_beginning = page.ids.contains(&first)
