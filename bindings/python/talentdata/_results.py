@@ -74,6 +74,9 @@ class Doubt(OpenEnum):
     EQUAL_RECORDS = "equal_records"
     """Several records without an `id` are identical."""
 
+    WHOLE_PAGES = "whole_pages"
+    """The service reads whole pages of one size only, so that pages cannot overlap, and the list changed while it was read."""
+
 
 class Receipt(ScanReceipt):
     """What a scan has done. Times are in seconds. Counts are of this scan alone; those of a resumed export cover all its runs, except for what a run did after its last checkpoint when it was killed."""

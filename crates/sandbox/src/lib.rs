@@ -20,7 +20,7 @@ mod spec;
 mod state;
 mod token;
 
-pub use list::{List, Total, lists};
+pub use list::{List, Pages, Total, lists};
 pub use options::{Change, Drift, Options, Replicas};
 pub use records::Ids;
 pub use server::Sandbox;

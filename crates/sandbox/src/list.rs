@@ -131,7 +131,19 @@ impl Records {
         let list = self.list;
         let limit = integer(request, "limit", list.default_limit, 1)?;
         let limit = limit.min(options.max_limit.unwrap_or(list.max_limit));
-        let offset = integer(request, "offset", 0, 0)?;
+        let asked = integer(request, "offset", 0, 0)?;
+        let limit = match options.pages {
+            Pages::Fixed => options.max_limit.unwrap_or(list.max_limit),
+            _ => limit,
+        };
+        let offset = match options.pages {
+            Pages::Any => asked,
+            _ => asked - asked % limit,
+        };
+        if options.pages == Pages::Refused && offset != asked {
+            let wrong = format!(": expected a multiple of {limit}");
+            return Err(invalid_parameter("query", "offset", &wrong));
+        }
         let slice = self.state().page(offset, limit);
         let count = slice.records.len() as u64;
         let mut out = Vec::with_capacity(200 + slice.records.len() * USUAL_RECORD_BYTES);
@@ -144,7 +156,7 @@ impl Records {
         let mut pagination = json!({
             "total": total,
             "limit": if warned { limit } else { count },
-            "offset": offset,
+            "offset": if options.pages == Pages::Told { offset } else { asked },
             "hasMore": has_more,
         });
         if let Some(members) = pagination.as_object_mut() {
@@ -194,6 +206,25 @@ named! {
         Zero = "zero",
         /// A `total` of 0, and `hasMore` is always true, even beyond the end.
         Unknown = "unknown",
+    }
+}
+
+named! {
+    /// Which pages a list has.
+    #[derive(Default)]
+    pub enum Pages {
+        /// They begin at any offset.
+        #[default]
+        Any = "any",
+        /// They begin at multiples of the limit. Any other offset gets the page that holds it; the pagination object
+        /// repeats the offset asked for.
+        Rounded = "rounded",
+        /// The same, and the pagination object has the offset of the page.
+        Told = "told",
+        /// They begin at multiples of the limit; any other offset is answered 400.
+        Refused = "refused",
+        /// Each has as many records as a page can have, whatever limit is asked for; offsets are rounded silently.
+        Fixed = "fixed",
     }
 }
 

@@ -1,7 +1,7 @@
 //! What can be set when a sandbox is started, by name on a command line or in Python.
 
 use crate::limit::{Policy, ResetRounding};
-use crate::list::Total;
+use crate::list::{Pages, Total};
 use crate::records::Ids;
 use crate::spec::Spec;
 use crate::state::Order;
@@ -48,6 +48,8 @@ pub struct Options {
     pub ids: Ids,
     /// What the pagination object says of the length of a list.
     pub total: Total,
+    /// Which pages a list has (section 8, pagination, rule 4, counts in pages).
+    pub pages: Pages,
     /// Whether every page is the first one, whatever `offset` asks for and the pagination object says.
     pub ignore_offset: bool,
     /// Read replicas that answer page requests in turn.
@@ -82,6 +84,7 @@ impl Default for Options {
             order: Order::Stable,
             ids: Ids::Unique,
             total: Total::Exact,
+            pages: Pages::Any,
             ignore_offset: false,
             replicas: None,
             warnings: false,
