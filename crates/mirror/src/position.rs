@@ -9,8 +9,8 @@ use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind, Result};
 
 /// Says how a copy is loaded again.
-const RELOAD: &str = "load the list as of its last sync in place of the copy, note the bookmark of that sync, and continue \
-     with the changes after it";
+const RELOAD: &str = "load the list as of its last sync in place of what was loaded before, note that sync's bookmark, and \
+     continue with the changes after it";
 
 /// A sync of a list: by its bookmark, its number, or a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,7 +161,7 @@ impl History {
         } else if self.fork.is_some_and(|fork| number > fork) {
             format!(
                 "the number {number} alone may be that of two syncs of {list}, because the mirror is a copy or was restored \
-                 from one; give the bookmark of the sync in place of its number, or else {RELOAD}"
+                 from one; give the bookmark of the sync in place of its number, or {RELOAD}"
             )
         } else {
             return Ok(number);
@@ -196,18 +196,20 @@ impl History {
             return Ok(number);
         };
         let known = &last.bookmark;
-        let what = if bookmark.mirror != known.mirror {
-            "is of another mirror; give the one that it was noted from".to_owned()
+        let why = if bookmark.mirror != known.mirror {
+            "is of another mirror; read the mirror that it was noted from, or".to_owned()
         } else if bookmark.epoch != known.epoch && number < self.begun() {
-            format!("was noted before {list} was forgotten and synced again, or is of another list")
+            format!(
+                "was noted before {list} was forgotten and synced again, or is of another list;"
+            )
         } else if bookmark.epoch != known.epoch {
             format!(
                 "is of another list than {list}, or of {list} as it was begun elsewhere: the mirror was restored from an earlier \
-                 copy, or is one"
+                 copy, or is one;"
             )
         } else if bookmark.number > known.number {
             format!(
-                "is of a later sync than {}, the last one of {list}: the mirror was restored from an earlier copy, or is one",
+                "is of a later sync than {}, the last one of {list}: the mirror was restored from an earlier copy, or is one;",
                 known.number
             )
         } else if self
@@ -216,13 +218,13 @@ impl History {
         {
             format!(
                 "is of another sync {number} than that of {list} here: the mirror was restored from an earlier copy, or is a \
-                 copy that went on elsewhere"
+                 copy that continued elsewhere;"
             )
         } else {
             return Ok(number);
         };
         Err(invalid(format!(
-            "{name}: the bookmark {bookmark} {what}; or else {RELOAD}"
+            "{name}: the bookmark {bookmark} {why} {RELOAD}"
         )))
     }
 
