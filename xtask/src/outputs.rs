@@ -10,10 +10,11 @@ type Make = fn(&Spec, &str) -> Result<String, String>;
 
 /// Every generated file of the repository.
 #[rustfmt::skip]
-const OUTPUTS: [(&str, Make); 23] = [
+const OUTPUTS: [(&str, Make); 24] = [
     ("crates/types/src/generated/models.rs", models::models),
     ("crates/types/src/generated/operations.rs", template),
     ("crates/core/src/generated/calls.rs", template),
+    ("crates/core/src/generated/checks.rs", template),
     ("crates/core/src/generated/settings.rs", template),
     ("bindings/python/talentdata/_errors.py", template),
     ("bindings/python/talentdata/_models.py", template),

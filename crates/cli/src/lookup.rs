@@ -10,7 +10,7 @@ use clap_complete::Shell;
 use std::path::PathBuf;
 use talentdata_columns::arrow::{Columns, TableSchema};
 use talentdata_columns::verify::{read_receipt, verify};
-use talentdata_core::budget::BudgetState;
+use talentdata_core::BudgetState;
 use talentdata_core::types::Resource;
 use talentdata_core::{Builder, RawRecord};
 use talentdata_mirror::Mirror;
@@ -240,7 +240,7 @@ pub(crate) fn completions(verb: &Completions) -> Result<(), Ending> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use talentdata_core::gate::MemberStats;
+    use talentdata_core::MemberStats;
 
     #[test]
     fn the_members_of_a_budget_are_rows_and_their_names_harmless() {

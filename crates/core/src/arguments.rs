@@ -68,7 +68,7 @@ impl Arguments {
         };
         let value = found
             .value_of_text(text)
-            .map_err(|message| Error::new(ErrorKind::InvalidArgument, message))?;
+            .map_err(|message| Error::invalid(message))?;
         let present = self.values.get_mut(found.name);
         match present {
             Some(Value::Array(values)) if found.repeated => values.push(value),
@@ -128,7 +128,7 @@ impl Arguments {
                 return Err(wrong("body", message));
             }
             (Some(_), Some(json)) => {
-                refuse_blanks(operation, &json)?;
+                check_blanks(operation, &json)?;
                 Some(json.into_bytes())
             }
             (_, None) => None,
@@ -228,7 +228,7 @@ fn filled(segment: &str, values: &[(&Parameter, String)]) -> Result<String> {
 }
 
 /// Refuses texts of white space in fields of the body that must say something.
-fn refuse_blanks(operation: &Operation, json: &str) -> Result<()> {
+fn check_blanks(operation: &Operation, json: &str) -> Result<()> {
     let fields = operation.body.iter().flat_map(|body| body.fields);
     let needed: Vec<&Parameter> = fields.filter(|one| one.nonblank).collect();
     if needed.is_empty() {
@@ -337,7 +337,7 @@ fn unknown(operation: &Operation, name: &str) -> Error {
 }
 
 fn wrong(argument: &str, why: impl Display) -> Error {
-    Error::new(ErrorKind::InvalidArgument, format!("{argument}: {why}"))
+    Error::invalid(format!("{argument}: {why}"))
 }
 
 #[cfg(test)]

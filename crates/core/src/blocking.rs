@@ -195,9 +195,7 @@ impl Engine {
     pub fn wait<T>(&self, future: impl Future<Output = T>) -> Result<T> {
         let (_, runtime) = self.parts()?;
         if Handle::try_current().is_ok() {
-            return Err(Error::new(
-                ErrorKind::InvalidArgument,
-                "a blocking call was made from within an async runtime or from a log callback",
+            return Err(Error::invalid("a blocking call was made from within an async runtime or from a log callback",
             ));
         }
         Ok(runtime.block_on(future))
@@ -314,7 +312,7 @@ impl<T: Send + 'static> Job<T> {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => {
                 let message = format!("{}: another thread is running it", self.name);
-                return Err(Error::new(ErrorKind::InvalidArgument, message));
+                return Err(Error::invalid(message));
             }
         };
         let stopped = || {

@@ -58,6 +58,21 @@ impl Error {
         }))
     }
 
+    /// A setting is missing or wrong; `why` names it.
+    pub fn config(why: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Config, why)
+    }
+
+    /// An argument is wrong; `why` names it.
+    pub fn invalid(why: impl Into<String>) -> Self {
+        Error::new(ErrorKind::InvalidArgument, why)
+    }
+
+    /// A response does not match the documented schema; `why` names the field.
+    pub(crate) fn schema(why: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Schema, why)
+    }
+
     /// A panic; `what` has panicked, such as `a call`.
     pub fn panicked(what: &str) -> Self {
         Error::defect(&format!("{what} has panicked"))
@@ -194,17 +209,17 @@ impl Error {
     ///
     /// Every error of a call or of a record leaves through here. Whoever makes one need not care, and must not cut:
     /// only in a whole text are secrets found.
-    pub(crate) fn fit(mut self, scrubber: &Scrubber) -> Self {
+    pub(crate) fn sanitize(mut self, scrubber: &Scrubber) -> Self {
         let inner = &mut *self.0;
-        if scrubber.is_blind() {
+        if scrubber.has_short_secret() {
             (inner.body, inner.request_id) = (None, None);
             if inner.kind.quotes_responses() {
                 inner.message = format!("{}; {LEFT_OUT}", inner.kind.summary());
             }
         }
-        inner.message = scrubber.hide(&inner.message, KEPT);
+        inner.message = scrubber.redact(&inner.message, KEPT);
         if let Some(id) = &mut inner.request_id {
-            *id = scrubber.show(id, LONGEST_ID);
+            *id = scrubber.redact_untrusted(id, LONGEST_ID);
         }
         self
     }

@@ -155,7 +155,7 @@ pub(crate) fn json_error(error: &serde_json::Error, place: &str) -> Error {
     let what = match error.classify() {
         Category::Data => {
             let message = format!("{at}{}", without_value(error));
-            return Error::new(ErrorKind::Schema, message);
+            return Error::schema(message);
         }
         Category::Eof => "the JSON ends too early",
         Category::Syntax | Category::Io => "this is not JSON",

@@ -14,9 +14,7 @@
 #![forbid(unsafe_code)]
 
 pub mod blocking;
-pub mod budget;
 pub mod clock;
-pub mod gate;
 pub mod json;
 pub mod log;
 pub mod page;
@@ -26,29 +24,30 @@ pub mod scan;
 pub mod settings;
 
 mod arguments;
+mod budget;
 mod choice;
 mod client;
 mod error;
-#[cfg(unix)]
-mod host;
 mod list;
-mod nested;
 mod record;
 mod request;
 mod tls;
+mod value;
 
 #[rustfmt::skip]
 mod generated {
     pub(crate) mod calls;
+    pub(crate) mod checks;
     pub(crate) mod settings;
 }
 
 pub use arguments::Arguments;
+pub use budget::{BudgetState, BudgetStats, MemberStats};
 pub use client::Client;
 pub use error::{Error, ErrorKind, Result, drives_terminal};
 pub use json::decoded;
 pub use list::{List, Plan};
-pub use nested::{NestedValue, ValueKind};
+pub use value::{NestedValue, ValueKind};
 pub use page::Page;
 pub use record::RawRecord;
 pub use run::Stop;

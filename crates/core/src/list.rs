@@ -3,16 +3,13 @@
 use crate::arguments::Arguments;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
-use crate::page::Page;
+use crate::page::{Page, check_limit};
 use crate::record::RawRecord;
-use crate::request::Call;
-use crate::request::memory::ScanMetrics;
 use crate::scan::{Scan, ScanOptions};
-use crate::settings::REQUESTS_PER_SECOND;
+use crate::budget::REQUESTS_PER_SECOND;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::sync::Arc;
 use talentdata_types::Resource;
 
 /// A list of the service whose records are read as `T`.
@@ -58,7 +55,7 @@ impl<T> List<T> {
     /// Every record, in order, read in this way. Must be called within a tokio runtime.
     pub fn scan(&self, mut options: ScanOptions) -> Scan<T> {
         options.arguments = options.arguments.or(&self.arguments);
-        Scan::start(&self.client, self.resource, options, self.read)
+        Scan::start(&self.client.0, self.resource, options, self.read)
     }
 
     /// Which list it is.
@@ -77,13 +74,11 @@ impl<T> List<T> {
         // What the response says of it is read as a signed number.
         if i64::try_from(offset).is_err() {
             let message = format!("offset must be at most {} (got {offset})", i64::MAX);
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
+            return Err(Error::invalid(message));
         }
         let key = self.resource.shape().record_key;
-        let page = self
-            .client
-            .fetch_page(self.resource, &self.arguments, limit, offset, key, None)
-            .await?;
+        let (service, arguments) = (&self.client.0, &self.arguments);
+        let page = Page::fetch(service, self.resource, arguments, limit, offset, key, None).await?;
         let records: Result<Vec<T>> = page.records.into_iter().map(self.read).collect();
         // Its memory is the caller's from here on.
         Ok(Page {
@@ -92,24 +87,6 @@ impl<T> List<T> {
             key: page.key,
             claim: None,
         })
-    }
-}
-
-/// Whether so many records may be asked for at a time (section 8); `name` is what the caller calls it.
-///
-/// # Errors
-/// `InvalidArgument`, naming it and what is possible.
-pub(crate) fn check_limit(resource: Resource, name: &str, limit: Option<u64>) -> Result<()> {
-    let most = resource.shape().max_limit;
-    match limit {
-        Some(limit) if limit == 0 || most.is_some_and(|most| limit > most) => {
-            let bounds = most.map_or("at least 1".to_owned(), |most| {
-                format!("between 1 and {most}")
-            });
-            let message = format!("{name} must be {bounds} (got {limit})");
-            Err(Error::new(ErrorKind::InvalidArgument, message))
-        }
-        _ => Ok(()),
     }
 }
 
@@ -122,25 +99,6 @@ impl Client {
             arguments: Arguments::default(),
             read: Ok,
         }
-    }
-
-    pub(crate) async fn fetch_page(
-        &self,
-        resource: Resource,
-        arguments: &Arguments,
-        limit: Option<u64>,
-        offset: u64,
-        key: Option<&str>,
-        metrics: Option<Arc<ScanMetrics>>,
-    ) -> Result<Page> {
-        let mut call = Call::new(resource.shape().operation, arguments.clone())?;
-        let query = &mut call.parts.query;
-        query.push(("offset", offset.to_string()));
-        query.extend(limit.map(|limit| ("limit", limit.to_string())));
-        call.claim = Some(self.0.memory.claim(metrics, offset).await);
-        let page = self.call(&mut call, |response| Page::read(response, key, offset));
-        let page = page.await.map_err(|error| error.with_offset(offset))?;
-        Ok(page.with_claim(call.claim).await)
     }
 }
 

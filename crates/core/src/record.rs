@@ -55,7 +55,7 @@ impl PageText {
             let record = whole.get(range.clone()).unwrap_or_default();
             if !record.starts_with('{') {
                 let message = format!("{key}[{index}] is not an object");
-                return Err(Error::new(ErrorKind::Schema, message));
+                return Err(Error::schema(message));
             }
             let (mut id, mut fields) = (None, 0);
             json::each_member(record, |name, value| {
@@ -187,7 +187,7 @@ impl RawRecord {
     pub fn fault(&self, error: Error) -> Error {
         error
             .with_offset(self.page.offset)
-            .fit(&Scrubber::default())
+            .sanitize(&Scrubber::default())
     }
 
     /// What its page takes in memory, in bytes.

@@ -18,13 +18,14 @@ pub use receipt::{
 };
 
 use crate::arguments::Arguments;
-use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::record::RawRecord;
+use crate::request::Service;
 use driver::Driver;
 use futures_core::Stream;
 use std::collections::VecDeque;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use talentdata_types::Resource;
 use tokio::sync::mpsc;
@@ -81,7 +82,7 @@ struct Pages {
 
 impl<T> Scan<T> {
     pub(crate) fn start(
-        client: &Client,
+        service: &Arc<Service>,
         resource: Resource,
         mut options: ScanOptions,
         read: fn(RawRecord) -> Result<T>,
@@ -96,7 +97,7 @@ impl<T> Scan<T> {
         let mut pages = Pages::new(resource, batches);
         pages.receipt = options.receipt(resource);
         pages.wanted = wanted;
-        let driver = Driver::new(client.clone(), resource, options);
+        let driver = Driver::new(Arc::clone(service), resource, options);
         pages._driver.spawn(driver.run(sender));
         Scan { pages, read }
     }

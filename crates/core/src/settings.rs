@@ -1,7 +1,7 @@
 //! Settings of a client: given explicitly, else from the environment, else from a profile file.
 
 mod base_url;
-mod found;
+mod values;
 mod profile;
 mod servers;
 mod table;
@@ -10,20 +10,19 @@ mod tests;
 
 pub use crate::generated::settings::Config;
 pub use base_url::BaseUrl;
-pub(crate) use found::Found;
+pub(crate) use found::SettingValues;
 use found::not_set;
 pub use profile::read_secret_file;
-pub(crate) use servers::{BudgetStore, Proxy};
+pub(crate) use servers::Proxy;
 pub use table::{Bounds, Kind, PROFILE, SETTINGS, Scope, Setting};
 
+pub use crate::budget::{OnUnreachable, REQUESTS_PER_SECOND};
+
+use crate::budget::{BudgetOptions, BudgetState, BudgetStore, Unread, read_budget};
 use crate::choice;
-use crate::client::Client;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use std::collections::BTreeMap;
 use talentdata_types::Secret;
-
-/// The company's limit, in requests per second.
-pub const REQUESTS_PER_SECOND: u32 = 40;
 
 /// Settings to make clients from. What is not set comes from the environment, else from the profile file,
 /// else it has its default. Values are checked when a client is made.
@@ -46,16 +45,8 @@ impl Builder {
         Config::read(&self.found(variable)?)
     }
 
-    /// Checks the settings and makes a client, without sending anything.
-    ///
-    /// # Errors
-    /// `Config`, naming the setting.
-    pub fn build(&self) -> Result<Client> {
-        Client::new(self.config()?)
-    }
-
     /// The values from all sources. An explicit value goes before the environment, and that before the profile.
-    fn found(&self, environment: impl Fn(&str) -> Option<String>) -> Result<Found> {
+    fn found(&self, environment: impl Fn(&str) -> Option<String>) -> Result<SettingValues> {
         let mut values = BTreeMap::new();
         for setting in SETTINGS {
             if let Some(text) = environment(&setting.variable()) {
@@ -63,8 +54,8 @@ impl Builder {
             }
         }
         values.extend(self.0.clone());
-        let mut found = Found(values);
-        found.refuse_unknown()?;
+        let mut found = SettingValues(values);
+        found.check_known()?;
         let section = found.text(PROFILE)?;
         for (name, value) in profile::load(section.as_deref(), environment)? {
             found.0.entry(name).or_insert(value);
@@ -97,19 +88,47 @@ impl Config {
         &self.base_url
     }
 
+    /// Returns the texts that name the company, which one budget is for.
+    pub(crate) fn company(&self) -> [String; 2] {
+        let client_id = self.client_id.clone().unwrap_or_default();
+        [self.base_url.to_string(), client_id]
+    }
+
+    /// Returns the budget that these settings ask for.
+    pub(crate) fn budget_options(&self) -> BudgetOptions {
+        BudgetOptions {
+            company: self.company(),
+            store: self.budget.clone(),
+            share: self.share,
+            paced: self.paced,
+            on_unreachable: self.on_unreachable,
+        }
+    }
+
+    /// Returns the state of the budget that these settings name. Looking changes nothing, waits for nobody and holds nobody
+    /// up.
+    ///
+    /// # Errors
+    /// `Config` where the budget is not shared, or cannot be looked at; `Io` where its file cannot be read,
+    /// `Connect` where its server cannot be reached.
+    pub fn budget_state(&self) -> Result<BudgetState> {
+        read_budget(&self.budget_options()).map_err(|unread| match unread {
+            Unread::NotShared(why) => Error::config(format!("budget: {why}")),
+            Unread::File(why) => Error::new(
+                ErrorKind::Io,
+                format!("the file of the shared budget cannot be read: {why}"),
+            ),
+            Unread::Server(why) => Error::new(
+                ErrorKind::Connect,
+                format!("the shared budget cannot be read: {why}"),
+            ),
+        })
+    }
+
     /// The client's identifier, when one is set.
     pub fn client_id(&self) -> Option<&str> {
         self.client_id.as_deref()
     }
-}
-
-/// What a client does while the shared budget cannot be reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnUnreachable {
-    /// It spends an equal share of the budget.
-    Share,
-    /// It waits, as long as the time limit of each call allows.
-    Wait,
 }
 
 choice!(OnUnreachable, "on_unreachable", { Share => "share", Wait => "wait" });

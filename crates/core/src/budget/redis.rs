@@ -12,12 +12,12 @@ mod simulation;
 #[allow(dead_code, reason = "the tests with real processes need more of it")]
 mod test_server;
 
-use super::sharing::{BudgetState, Contact, Identity};
-use super::{Budget, Take};
+use super::Budget;
+use super::membership::{BudgetState, MemberIdentity, SharingStatus};
+use super::options::{BudgetOptions, OnUnreachable};
 use crate::clock::{self, Time};
-use crate::gate::{Endpoint, Outcome, PriorityClass, Ticket};
+use crate::budget::gate::{Admission, Endpoint, Outcome, PriorityClass, Ticket};
 use crate::process::{self, lock};
-use crate::settings::{Config, OnUnreachable};
 use member::Member;
 use server::{Connection, Place};
 use std::sync::{Arc, Mutex};
@@ -26,11 +26,11 @@ use tokio::sync::{Mutex as AsyncMutex, Notify};
 use url::Url;
 
 /// The budget of one client.
-pub(super) struct RedisBudget(Arc<Shared>);
+pub(super) struct RedisBudget(Arc<RedisState>);
 
-struct Shared {
+struct RedisState {
     place: Place,
-    contact: Contact,
+    status: SharingStatus,
     /// Notified when those who wait should ask again.
     changed: Arc<Notify>,
     /// The member, and the runtime on which the server is asked: a client may be dropped outside of it.
@@ -40,20 +40,20 @@ struct Shared {
 
 impl RedisBudget {
     /// The budget on the server of this URL for the client of these settings.
-    pub(super) fn new(url: &Url, config: &Config, changed: &Arc<Notify>) -> Self {
-        let place = Place::new(url, config);
-        let shares = config.on_unreachable == OnUnreachable::Share;
-        RedisBudget(Arc::new(Shared {
-            contact: Contact::with(&place.shown),
+    pub(super) fn new(url: &Url, options: &BudgetOptions, changed: &Arc<Notify>) -> Self {
+        let place = Place::new(url, options);
+        let shares = options.on_unreachable == OnUnreachable::Share;
+        RedisBudget(Arc::new(RedisState {
+            status: SharingStatus::new(&place.shown),
             place,
             changed: Arc::clone(changed),
-            state: Mutex::new((Member::new(Identity::new(), config.share, shares), None)),
+            state: Mutex::new((Member::new(MemberIdentity::new(), options.share, shares), None)),
             connection: AsyncMutex::default(),
         }))
     }
 }
 
-impl Shared {
+impl RedisState {
     /// Asks the server if it is time to.
     fn ask_if_due(self: &Arc<Self>, state: &mut (Member, Option<Handle>)) {
         let (member, now) = (&mut state.0, clock::now());
@@ -78,8 +78,8 @@ impl Shared {
             shared.ask_if_due(&mut state);
             drop(state);
             match replied {
-                Ok(reply) => shared.contact.reached(reply.members as usize),
-                Err(reason) => shared.contact.not_reached(&reason),
+                Ok(reply) => shared.status.reached(reply.members as usize),
+                Err(reason) => shared.status.mark_unreachable(&reason),
             }
             shared.changed.notify_one();
         });
@@ -88,11 +88,11 @@ impl Shared {
 }
 
 impl Budget for RedisBudget {
-    fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Take {
+    fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Result<Admission, String> {
         let mut state = lock(&self.0.state);
-        let take = state.0.take(now, class, endpoint);
+        let admission = state.0.take(now, class, endpoint);
         self.0.ask_if_due(&mut state);
-        take
+        admission
     }
 
     fn report(&self, now: Time, ticket: Ticket, outcome: Outcome) {
@@ -101,8 +101,8 @@ impl Budget for RedisBudget {
         self.0.ask_if_due(&mut state);
     }
 
-    fn contact(&self) -> &Contact {
-        &self.0.contact
+    fn status(&self) -> &SharingStatus {
+        &self.0.status
     }
 }
 
@@ -118,7 +118,7 @@ impl Drop for RedisBudget {
             }
         };
         if let Some(runtime) = &state.1
-            && self.0.contact.is_reached()
+            && self.0.status.is_reached()
         {
             runtime.spawn(leave);
         }
@@ -126,8 +126,8 @@ impl Drop for RedisBudget {
 }
 
 /// The state of the budget on this server, for people; else why it cannot be read.
-pub(super) fn look(url: &Url, config: &Config) -> Result<BudgetState, String> {
-    let place = Place::new(url, config);
+pub(super) fn look(url: &Url, options: &BudgetOptions) -> Result<BudgetState, String> {
+    let place = Place::new(url, options);
     let look = || {
         let runtime = process::runtime(1, || ());
         let runtime = runtime.map_err(|error| error.message().to_owned())?;

@@ -3,7 +3,7 @@
 #![allow(rustdoc::bare_urls, reason = "they are examples")]
 use crate::error::Result;
 use crate::settings::{
-    BaseUrl, BudgetStore, Builder, Found, Proxy, OnUnreachable, Priority, TokenCache,
+    BaseUrl, BudgetStore, Builder, SettingValues, Proxy, OnUnreachable, Priority, TokenCache,
 };
 use std::time::Duration;
 use talentdata_types::Secret;
@@ -47,7 +47,7 @@ pub struct Config {
 }
 impl Config {
     /// Checks each value.
-    pub(crate) fn read(found: &Found) -> Result<Self> {
+    pub(crate) fn read(values: &SettingValues) -> Result<Self> {
         Ok(Config {
             base_url: found.base_url("base_url")?,
             client_id: found.text("client_id")?,

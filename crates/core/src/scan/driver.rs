@@ -6,15 +6,14 @@ use super::position::{Batch, ScanState};
 use super::receipt::Receipt;
 use super::sequence::{AHEAD, AHEAD_UNPACED, Sequence};
 use super::unknown_fields;
-use crate::client::Client;
+use crate::budget::REQUESTS_PER_SECOND;
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
-use crate::list::check_limit;
-use crate::page::Page;
+use crate::page::{Page, check_limit};
 use crate::process::lock;
 use crate::record::IdentityKey;
-use crate::request::memory::ScanMetrics;
-use crate::settings::REQUESTS_PER_SECOND;
+use crate::request::Service;
+use crate::request::stats::ScanCalls;
 use std::sync::Arc;
 use talentdata_types::Resource;
 use tokio::sync::mpsc::Sender;
@@ -22,14 +21,14 @@ use tokio::task::JoinSet;
 
 /// One scan at work.
 pub(super) struct Driver {
-    client: Client,
+    service: Arc<Service>,
     resource: Resource,
     options: ScanOptions,
     receipt: Receipt,
     sequence: Sequence<Page>,
     /// Requests under way, each with its request; they end with the driver.
     underway: JoinSet<(u64, Result<(Page, Slice)>)>,
-    metrics: Arc<ScanMetrics>,
+    calls: Arc<ScanCalls>,
     started: Time,
     /// For how many seconds the budget could not be reached before.
     unreachable_before: f64,
@@ -39,7 +38,7 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    pub(super) fn new(client: Client, resource: Resource, mut options: ScanOptions) -> Self {
+    pub(super) fn new(service: Arc<Service>, resource: Resource, mut options: ScanOptions) -> Self {
         let mut joiner = Joiner::default();
         let mut identity_key = IdentityKey::random();
         if let Some(resume) = options.resume.take() {
@@ -47,18 +46,18 @@ impl Driver {
             joiner.resume(&resume, page_size.unwrap_or(1));
             identity_key = resume.state.key;
         }
-        let ahead = match client.config().paced {
+        let ahead = match service.config.paced {
             true => AHEAD,
             false => AHEAD_UNPACED,
         };
         Driver {
             sequence: Sequence::new(joiner, ahead),
-            unreachable_before: client.budget().seconds_unreachable,
-            client,
+            unreachable_before: service.budget().seconds_unreachable,
+            service,
             resource,
             receipt: options.receipt(resource),
             underway: JoinSet::new(),
-            metrics: Arc::default(),
+            calls: Arc::default(),
             started: clock::now(),
             records_key: resource.shape().record_key.map(str::to_owned),
             identity_key,
@@ -98,7 +97,7 @@ impl Driver {
             while let Some((request, offset)) = self.sequence.want() {
                 self.fetch(request, offset);
             }
-            self.metrics.needed.send_replace(self.sequence.needed());
+            self.calls.needed.send_replace(self.sequence.needed());
             let lost = || Error::new(ErrorKind::Internal, "a scan has lost its place");
             let arrived = self.underway.join_next().await.ok_or_else(lost)?;
             let (request, page) = arrived.map_err(|_| Error::panicked("a request for a page"))?;
@@ -112,22 +111,15 @@ impl Driver {
     }
 
     fn fetch(&mut self, request: u64, offset: u64) {
-        let (client, resource) = (self.client.clone(), self.resource);
+        let (service, resource) = (Arc::clone(&self.service), self.resource);
         let (key, identity_key) = (self.records_key.clone(), self.identity_key);
-        let metrics = Arc::clone(&self.metrics);
+        let calls = Arc::clone(&self.calls);
         let limit = self.options.page_size.or(resource.shape().max_limit);
         let arguments = self.options.arguments.clone();
         self.underway.spawn(async move {
-            let page = client
-                .fetch_page(
-                    resource,
-                    &arguments,
-                    limit,
-                    offset,
-                    key.as_deref(),
-                    Some(metrics),
-                )
-                .await;
+            let key = key.as_deref();
+            let page = Page::fetch(&service, resource, &arguments, limit, offset, key, Some(calls));
+            let page = page.await;
             (
                 request,
                 page.map(|page| {
@@ -149,7 +141,7 @@ impl Driver {
             .iter()
             .flat_map(|(_, entry)| entry.to_bytes());
         let joiner = &self.sequence.joiner;
-        let counts = lock(&self.metrics.counts);
+        let stats = lock(&self.calls.stats);
         let receipt = &mut self.receipt;
         receipt.records += records.len() as u64;
         receipt.pages += 1;
@@ -158,13 +150,13 @@ impl Driver {
         receipt.total_first.get_or_insert(page.pagination.total);
         receipt.total_last = Some(page.pagination.total);
         receipt.seconds = clock::now().saturating_sub(self.started).as_secs_f64();
-        receipt.requests = counts.requests;
-        receipt.retries = counts.retries;
-        receipt.rate_limited = counts.rate_limited;
-        receipt.seconds_waited_for_budget = counts.waited.as_secs_f64();
-        receipt.seconds_backed_off = counts.backed_off.as_secs_f64();
+        receipt.requests = stats.requests;
+        receipt.retries = stats.retries;
+        receipt.rate_limited = stats.rate_limited;
+        receipt.seconds_waited_for_budget = stats.waited.as_secs_f64();
+        receipt.seconds_backed_off = stats.backed_off.as_secs_f64();
         let budget = receipt.budget.get_or_insert_default();
-        budget.note(self.client.budget(), self.unreachable_before);
+        budget.note(self.service.budget(), self.unreachable_before);
         // The budget of a second may be spent at its beginning.
         let budget = f64::from(REQUESTS_PER_SECOND) * receipt.seconds.max(1.0);
         receipt.budget_used = receipt.requests as f64 / budget;

@@ -6,7 +6,7 @@ use super::unknown_fields;
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::RawRecord;
 use crate::record::{Identity, IdentityKey};
-use crate::request::memory::Claim;
+use crate::request::page_memory::MemoryClaim;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use talentdata_types::ListShape;
@@ -134,7 +134,7 @@ pub struct Batch {
     /// 24 bytes for each of the records, to go behind those of the batches before.
     pub entries: Vec<u8>,
     /// What its page takes of the memory of all pages, until the batch is dropped.
-    pub(super) _claim: Option<Arc<Claim>>,
+    pub(super) _claim: Option<Arc<MemoryClaim>>,
 }
 
 impl Batch {

@@ -17,9 +17,7 @@ impl BaseUrl {
     /// user, query and fragment.
     pub fn parse(text: &str) -> Result<Self> {
         let refuse = |why: &str| {
-            Err(Error::new(
-                ErrorKind::Config,
-                format!("base_url must {why}"),
+            Err(Error::config(format!("base_url must {why}"),
             ))
         };
         // URL parsers drop some of these in silence, and what is left may be another host.

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
-use super::profile::{load, refuse_owner};
+use super::profile::{load, check_owner};
 use super::table::{Bounds, Kind, PROFILE, SETTINGS, Setting};
 use super::{Builder, Config};
 use crate::error::{Error, ErrorKind, Result};
@@ -232,7 +232,7 @@ fn a_file_that_others_can_read_or_own_is_refused_with_the_way_out() {
     let path = Path::new("profiles.toml");
     for (owner, user, taken) in [(7, 7, true), (0, 7, true), (7, 8, false), (7, 0, false)] {
         assert_eq!(
-            refuse_owner(path, owner, user).is_ok(),
+            check_owner(path, owner, user).is_ok(),
             taken,
             "{owner} {user}"
         );

@@ -6,7 +6,7 @@ use crate::server::{PROGRAMS, Server};
 use std::process::Child;
 use std::time::Duration;
 use talentdata_core::blocking;
-use talentdata_core::budget::BudgetState;
+use talentdata_core::BudgetState;
 
 const PASSWORD: &str = "CANARY-of-the-server";
 /// Of forty requests a second.

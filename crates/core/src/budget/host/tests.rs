@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
 use super::*;
-use crate::gate::{RateHeaders, Requester, Turn};
-use crate::host::tests::place;
+use crate::budget::gate::{RateHeaders, MemberInfo, Admission};
+use crate::budget::shared_file::tests::place;
 use std::path::Path;
 use talentdata_sandbox::limit::{Limiter, Policy, ResetRounding};
 
@@ -14,7 +14,7 @@ fn member(path: &Path) -> Member {
 }
 
 /// Asks; how many members there are then, and whether the request may be sent.
-fn ask(file: &mut Member, id: u64) -> (usize, Turn) {
+fn ask(file: &mut Member, id: u64) -> (usize, Admission) {
     let asked =
         file.change(|gate, now| (take(gate, now, id, Endpoint::Api), gate.members(now).len()));
     let (turn, present) = asked.unwrap();
@@ -22,14 +22,14 @@ fn ask(file: &mut Member, id: u64) -> (usize, Turn) {
 }
 
 /// The member of this number asks the gate.
-fn take(gate: &mut SharedGate, now: Duration, id: u64, endpoint: Endpoint) -> Turn {
-    let requester = Requester {
+fn take(gate: &mut SharedGate, now: Duration, id: u64, endpoint: Endpoint) -> Admission {
+    let info = MemberInfo {
         id,
         process: 1,
         name: "test",
         share: 1.0,
     };
-    gate.take(now, &requester, PriorityClass::Scan, endpoint)
+    gate.take(now, &info, PriorityClass::Scan, endpoint)
 }
 
 fn new_gate(now: Duration) -> SharedGate {
@@ -40,7 +40,7 @@ fn new_gate(now: Duration) -> SharedGate {
 fn what_one_does_the_others_know() {
     let (_directory, SharedFile { path, .. }) = place();
     let (mut one, mut other) = (member(&path), member(&path));
-    assert!(matches!(ask(&mut one, 1), (1, Turn::Now(_))));
+    assert!(matches!(ask(&mut one, 1), (1, Admission::Admitted(_))));
     assert_eq!(ask(&mut other, 2).0, 2);
     assert_eq!(ask(&mut one, 1).0, 2);
     // One that only looks is no member.
@@ -71,7 +71,7 @@ fn who_finds_only_damage_lets_a_window_pass() {
     let (_directory, SharedFile { path, .. }) = place();
     ask(&mut member(&path), 9);
     std::fs::write(&path, "something else").unwrap();
-    let Turn::Wait { earliest, .. } = ask(&mut member(&path), 1).1 else {
+    let Admission::Wait { earliest, .. } = ask(&mut member(&path), 1).1 else {
         panic!("it sends at once");
     };
     let seen = member(&path).look().unwrap().unwrap();
@@ -154,11 +154,11 @@ fn step_of(
 ) -> Duration {
     let id = u64::from(now.subsec_micros() % 2);
     match take(state, now, id, Endpoint::Api) {
-        Turn::Wait { again, .. } => {
+        Admission::Wait { again, .. } => {
             assert!(again > now && again <= now + Duration::from_secs(1));
             again
         }
-        Turn::Now(ticket) => {
+        Admission::Admitted(ticket) => {
             let (admitted, remaining, reset) = serve(now + Duration::from_millis(10));
             let headers = RateHeaders {
                 limit: Some(40),
@@ -207,7 +207,7 @@ fn a_forged_state_neither_panics_nor_waits_for_ever() {
                     (true, 20, Duration::from_millis(500))
                 });
             }
-            let _ = (state.members(now), state.rate(), state.is_over(now));
+            let _ = (state.members(now), state.rate(), state.is_expired(now));
             state.leave(now, 1);
         }
     }
@@ -226,7 +226,7 @@ fn a_pause_lasts_as_long_as_the_service_has_said_and_else_a_window() {
         ..RateHeaders::default()
     };
     let mut gate = new_gate(now);
-    let Turn::Now(ticket) = take(&mut gate, now, 1, Endpoint::Token) else {
+    let Admission::Admitted(ticket) = take(&mut gate, now, 1, Endpoint::Token) else {
         panic!("nobody else is there");
     };
     gate.complete(now, 1, ticket, &Outcome::Answered(429, limited.clone()));
@@ -249,8 +249,8 @@ fn a_forged_outage_and_requests_of_nobody_are_forgotten() {
     let mut gate = new_gate(now);
     let turn = |gate: &mut SharedGate, mut now, id| loop {
         match take(gate, now, id, Endpoint::Api) {
-            Turn::Now(ticket) => break (now, ticket),
-            Turn::Wait { again, .. } => now = again,
+            Admission::Admitted(ticket) => break (now, ticket),
+            Admission::Wait { again, .. } => now = again,
         }
     };
     for _ in 0..2 {

@@ -2,14 +2,13 @@
 //! goes on while the server cannot be reached.
 
 use super::server::{Ask, MAX_MOMENTS, Reply, Seen};
-use crate::budget::Take;
-use crate::budget::sharing::Identity;
+use crate::budget::membership::MemberIdentity;
 use crate::clock::Time;
-use crate::gate::{
+use crate::budget::gate::{
     Endpoint, Failures, LastMinute, MemberStats, Outage, Outcome, Pauses, PriorityClass,
-    RateHeaders, Rules, Ticket, Turn, WINDOW, is_failure,
+    RateHeaders, Rules, Ticket, Admission, WINDOW, is_failure,
 };
-use crate::settings::REQUESTS_PER_SECOND;
+use crate::budget::options::REQUESTS_PER_SECOND;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
@@ -53,7 +52,7 @@ struct Unreachable {
 /// The member.
 #[derive(Debug, Default)]
 pub(super) struct Member {
-    identity: Identity,
+    identity: MemberIdentity,
     /// The part of the limit that it may use, above 0 and at most 1.
     share: f64,
     /// Whether it goes on while the server cannot be reached.
@@ -92,7 +91,7 @@ pub(super) struct Member {
 
 impl Member {
     /// A member that has asked nothing yet.
-    pub(super) fn new(identity: Identity, share: f64, shares: bool) -> Self {
+    pub(super) fn new(identity: MemberIdentity, share: f64, shares: bool) -> Self {
         Member {
             share,
             shares,
@@ -106,7 +105,7 @@ impl Member {
     }
 
     /// Asks to send one request now.
-    pub(super) fn take(&mut self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Take {
+    pub(super) fn take(&mut self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Result<Admission, String> {
         self.class = class;
         self.waiting_since.get_or_insert(now);
         while let Some(first) = self.moments.first_entry()
@@ -116,7 +115,7 @@ impl Member {
             self.late = (2 * self.late).min(LATEST);
         }
         let wait = |earliest, again, outage| {
-            Ok(Turn::Wait {
+            Ok(Admission::Wait {
                 earliest,
                 again,
                 outage,
@@ -148,7 +147,7 @@ impl Member {
         if at > now {
             return wait(now, asks.map_or(at, |asks| asks.min(at)), None);
         }
-        Ok(Turn::Now(self.send(now, number, endpoint)))
+        Ok(Admission::Admitted(self.send(now, number, endpoint)))
     }
 
     fn send(&mut self, now: Time, number: Option<u64>, endpoint: Endpoint) -> Ticket {

@@ -4,7 +4,7 @@
 
 use super::*;
 use crate::error::{Error, ErrorKind};
-use crate::host::tests::{open, place, set_mode};
+use crate::budget::shared_file::tests::{open, place, set_mode};
 use crate::request::auth::tests::token;
 use std::cell::Cell;
 use std::path::Path;

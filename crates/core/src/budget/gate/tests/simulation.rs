@@ -5,7 +5,7 @@ mod world;
 
 use std::time::Duration;
 
-use talentdata_core::gate::PriorityClass;
+use crate::budget::gate::PriorityClass;
 use talentdata_sandbox::limit::{Policy, ResetRounding};
 
 pub(crate) use network::Quirk;

@@ -5,10 +5,10 @@
 use std::time::Duration;
 
 use fastrand::Rng;
-use talentdata_core::gate::PriorityClass;
+use crate::budget::gate::PriorityClass;
 use talentdata_sandbox::limit::{Policy, ResetRounding};
 
-use crate::simulation::{Findings, LIMIT, Others, Plan, Quirk, SERVER, Scenario, mean, secs};
+use super::simulation::{Findings, LIMIT, Others, Plan, Quirk, SERVER, Scenario, mean, secs};
 
 /// A member with a turn like all others is passed by each of them about once; two more turns for timers that were late.
 const PASSED_BY_EACH: u64 = 3;

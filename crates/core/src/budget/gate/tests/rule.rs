@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use talentdata_core::gate::{
-    Endpoint, Outcome, PriorityClass, RateHeaders, Requester, SharedGate, Ticket, Turn,
+use crate::budget::gate::{
+    Endpoint, Outcome, PriorityClass, RateHeaders, MemberInfo, SharedGate, Ticket, Admission,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -52,8 +52,8 @@ impl Client {
         Self { gate, now, share }
     }
 
-    fn take(&mut self, endpoint: Endpoint) -> Turn {
-        let requester = Requester {
+    fn take(&mut self, endpoint: Endpoint) -> Admission {
+        let requester = MemberInfo {
             id: Self::ID,
             process: 1,
             name: "client",
@@ -64,15 +64,15 @@ impl Client {
     }
 
     fn may_send(&mut self) -> bool {
-        matches!(self.take(Endpoint::Api), Turn::Now(_))
+        matches!(self.take(Endpoint::Api), Admission::Admitted(_))
     }
 
     /// Sends as soon as the gate lets, if that is before the end.
     fn send_before(&mut self, end: Duration) -> Option<Ticket> {
         while self.now < end {
             match self.take(Endpoint::Api) {
-                Turn::Now(ticket) => return Some(ticket),
-                Turn::Wait { again, .. } => self.now = again,
+                Admission::Admitted(ticket) => return Some(ticket),
+                Admission::Wait { again, .. } => self.now = again,
             }
         }
         None
@@ -100,7 +100,7 @@ impl Client {
     /// A request that may go at once, and its response 20 ms later.
     fn call(&mut self, endpoint: Endpoint, status: u16, headers: &RateHeaders) {
         let turn = self.take(endpoint);
-        let Turn::Now(ticket) = turn else {
+        let Admission::Admitted(ticket) = turn else {
             panic!("{turn:?} at {:?}", self.now);
         };
         self.now += 20 * MS;
@@ -110,8 +110,8 @@ impl Client {
     /// How long the next request to this endpoint has to wait.
     fn wait(&mut self, endpoint: Endpoint) -> Duration {
         match self.take(endpoint) {
-            Turn::Now(_) => Duration::ZERO,
-            Turn::Wait { earliest, .. } => earliest - self.now,
+            Admission::Admitted(_) => Duration::ZERO,
+            Admission::Wait { earliest, .. } => earliest - self.now,
         }
     }
 }
@@ -240,7 +240,7 @@ fn a_request_without_a_connection_gives_its_turn_back() {
         let ticket = client.send();
         client.complete(ticket, &Outcome::Failed { sent: false });
     }
-    let Turn::Wait { outage, .. } = client.take(Endpoint::Api) else {
+    let Admission::Wait { outage, .. } = client.take(Endpoint::Api) else {
         panic!("it is probed");
     };
     assert_eq!(outage.map(|failures| failures.count), Some(100));
@@ -345,11 +345,11 @@ proptest! {
             client.now += wait * MS;
             match step {
                 0 | 1 => match client.take(Endpoint::Api) {
-                    Turn::Now(ticket) => {
+                    Admission::Admitted(ticket) => {
                         open.push(ticket);
                         sent.push(client.now);
                     }
-                    Turn::Wait { again, .. } => {
+                    Admission::Wait { again, .. } => {
                         prop_assert!(again > client.now);
                         client.now = again;
                     }

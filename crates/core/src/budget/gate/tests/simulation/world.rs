@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use http::HeaderMap;
-use talentdata_core::gate::{Endpoint, Outcome, RateHeaders, Requester, SharedGate, Ticket, Turn};
+use crate::budget::gate::{Endpoint, Outcome, RateHeaders, MemberInfo, SharedGate, Ticket, Admission};
 use talentdata_sandbox::limit::Decision;
 
 use super::network::Network;
@@ -20,7 +20,7 @@ const TIMEOUT: Duration = Duration::from_secs(3);
 /// Timers fire up to this much late,
 const SLOP: Duration = Duration::from_millis(1);
 /// and some of them by this much.
-const LATE: (f64, Duration) = (0.01, Duration::from_millis(10));
+const END_MARGIN: (f64, Duration) = (0.01, Duration::from_millis(10));
 /// Part of the operations whose time is up to a millisecond older than that of the one before.
 const STALE: f64 = 0.1;
 /// Of a member that says nothing for so long, no response is expected any more.
@@ -243,7 +243,7 @@ impl World {
         while !self.members[member].queue.is_empty() {
             let now = self.clock(member);
             let plan = self.scenario.members[member];
-            let requester = Requester {
+            let requester = MemberInfo {
                 id: id(member),
                 process: member as u32,
                 name: "member",
@@ -253,7 +253,7 @@ impl World {
             let turn = self.gate.take(now, &requester, plan.class, Endpoint::Api);
             let named = self.members[member].named;
             match turn {
-                Turn::Now(ticket) => {
+                Admission::Admitted(ticket) => {
                     self.insist(self.latest >= named, "no earlier than named before");
                     self.happened();
                     if self.network.rng.f64() < self.scenario.unused {
@@ -265,7 +265,7 @@ impl World {
                         self.send(member, ticket);
                     }
                 }
-                Turn::Wait {
+                Admission::Wait {
                     earliest, again, ..
                 } => {
                     // Where a response is waited for, no time is named but that of the share.
@@ -275,8 +275,8 @@ impl World {
                     self.members[member].named = named.max(earliest);
                     self.rewrite();
                     self.insist(again > self.latest, "a wait ends in the future");
-                    let late = match self.network.rng.f64() < LATE.0 {
-                        true => LATE.1,
+                    let late = match self.network.rng.f64() < END_MARGIN.0 {
+                        true => END_MARGIN.1,
                         false => SLOP.mul_f64(self.network.rng.f64()),
                     };
                     self.members[member].wake += 1;

@@ -2,8 +2,10 @@
 
 use super::profile::usual_path;
 use super::table::{Bounds, Kind, SETTINGS, Setting};
-use super::{BaseUrl, BudgetStore, Proxy};
-use crate::error::{Error, ErrorKind, Result};
+use super::base_url::BaseUrl;
+use super::servers::{Proxy, parse_budget_store};
+use crate::budget::BudgetStore;
+use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::time::Duration;
@@ -17,9 +19,9 @@ const LONGEST_QUOTE: usize = 40;
 /// One value per setting, as text, from whichever source goes first. It may hold a secret, whichever setting it was meant
 /// for, so it is never shown. `Config` is read from it, setting by setting.
 #[derive(Debug)]
-pub(crate) struct Found(pub(super) BTreeMap<String, Secret>);
+pub(crate) struct SettingValues(pub(super) BTreeMap<String, Secret>);
 
-impl Found {
+impl SettingValues {
     /// A setting that has no default.
     pub(crate) fn base_url(&self, name: &str) -> Result<BaseUrl> {
         match self.text(name)? {
@@ -46,7 +48,7 @@ impl Found {
 
     pub(crate) fn budget(&self, name: &str) -> Result<BudgetStore> {
         let text = self.text(name)?;
-        text.map_or(Ok(BudgetStore::Host), |text| BudgetStore::parse(&text))
+        text.map_or(Ok(BudgetStore::Host), |text| parse_budget_store(&text))
     }
 
     /// A setting that is one of a few names.
@@ -76,11 +78,11 @@ impl Found {
         let number: f64 = self.parsed(name)?;
         let is_whole = number.fract() == 0.0 || !number.is_finite();
         if matches!(setting.kind, Kind::Integer(_)) && !is_whole {
-            return Err(config(setting.wrong_type(&number.to_string())));
+            return Err(Error::config(setting.wrong_type(&number.to_string())));
         }
         match (min..=max).contains(&number) {
             true => Ok(number),
-            false => Err(config(setting.out_of_range(number))),
+            false => Err(Error::config(setting.out_of_range(number))),
         }
     }
 
@@ -89,12 +91,12 @@ impl Found {
         let setting = row(name)?;
         let text = self.0.get(name).map(|text| text.expose().trim().to_owned());
         let text = text.or_else(|| setting.default()).unwrap_or_default();
-        let wrong = |_| config(setting.wrong_type(&quoted(&text)));
+        let wrong = |_| Error::config(setting.wrong_type(&quoted(&text)));
         text.parse().map_err(wrong)
     }
 
     /// Refuses values for what is no setting.
-    pub(super) fn refuse_unknown(&self) -> Result<()> {
+    pub(super) fn check_known(&self) -> Result<()> {
         let mut names = self.0.keys();
         names.try_for_each(|name| row(name).map(drop))
     }
@@ -104,7 +106,7 @@ impl Found {
 pub(crate) fn not_set(name: &str) -> Error {
     let variable = row(name).map_or_else(|_| String::new(), Setting::variable);
     let path = usual_path(super::variable);
-    config(format!(
+    Error::config(format!(
         "{name} is not set; pass it, set {variable}, or add it to the profile file {path}"
     ))
 }
@@ -118,7 +120,7 @@ fn row(name: &str) -> Result<&'static Setting> {
 /// There is no setting of this name, and of this kind.
 pub(super) fn unknown(name: &str) -> Error {
     let known: Vec<&str> = SETTINGS.iter().map(|row| row.name).collect();
-    config(format!(
+    Error::config(format!(
         "there is no setting {}; the settings are {}",
         quoted(name),
         known.join(", ")
@@ -140,7 +142,7 @@ fn check_text(name: &str, value: &str) -> Result<()> {
     } else {
         return Ok(());
     };
-    Err(config(format!("{name} must {why}")))
+    Err(Error::config(format!("{name} must {why}")))
 }
 
 fn quoted(text: &str) -> String {
@@ -148,8 +150,4 @@ fn quoted(text: &str) -> String {
         true => format!("{text:?}"),
         false => format!("{} characters", text.chars().count()),
     }
-}
-
-pub(super) fn config(message: String) -> Error {
-    Error::new(ErrorKind::Config, message)
 }

@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::ledger::{Entry, Ledger};
-use super::pace::{LEFT_ALONE, NOTICED, unseen};
+use super::ledger::{SentRequest, Ledger};
+use super::pace::{RESERVED, NOISE_FLOOR, unseen};
 
 /// Two counts further apart than this may have more than one edge between them.
 const NEAR: f64 = 0.3;
@@ -22,7 +22,7 @@ const BEYOND: f64 = 0.2;
 /// This many edges that fit one clock are believed.
 const AGREEING: u32 = 3;
 /// An alignment that was wrong is not tried again for this long.
-const BARRED: f64 = 15.0;
+const RETRY_ALIGNMENT_AFTER: f64 = 15.0;
 
 /// The times between which a window began, taken as send times: a request sent after the end is counted in the new window,
 /// however fast it travels, and one sent before the start would, as fast, have been counted in the old one.
@@ -41,14 +41,14 @@ pub(super) struct Windows {
 
 impl Windows {
     /// Takes in a response; whether its count is the first one that jumped as only those of fixed windows do.
-    pub(super) fn seen(&mut self, now: f64, entry: &Entry, limit: f64, ledger: &Ledger) -> bool {
+    pub(super) fn seen(&mut self, now: f64, entry: &SentRequest, limit: f64, ledger: &Ledger) -> bool {
         if let Some(alignment) = &mut self.alignment {
             if alignment.seen(now, entry, limit, ledger) {
                 return false;
             }
             *self = Self {
                 last: self.last.take(),
-                barred_until: now + BARRED,
+                barred_until: now + RETRY_ALIGNMENT_AFTER,
                 ..Self::default()
             };
         }
@@ -97,17 +97,17 @@ fn agreed(newer: &Edge, (older, agreeing): (Edge, u32)) -> Option<(Edge, u32)> {
 const DRIFT: f64 = 0.01;
 /// A request may be faster than any before it, by this part of the least round trip; as the first of a window, it
 /// would fall into the one before.
-const SURPRISE: f64 = 0.3;
+const RTT_DROP_MARGIN: f64 = 0.3;
 /// Windows for which the first request goes alone, and one less is sent: should windows open with a request after all,
 /// a first request that is faster than those before it falls into the window before, and is the only one to.
 const TRIAL: u32 = 3;
 /// There is one more, up to two, for each such part of a window that round trips vary by, from the least to the mean: a
 /// first request that is slower by chance betrays nothing.
-const HIDING: f64 = 0.02;
+const JITTER_PER_TRIAL: f64 = 0.02;
 /// So many times what round trips vary by, from the least to the mean, are left free at the end of a window.
-const LATE: f64 = 1.5;
+const END_MARGIN: f64 = 1.5;
 /// Requests are no closer than this part of an even pace, however little time is left.
-const CLOSEST: f64 = 0.3;
+const MIN_GAP_PART: f64 = 0.3;
 /// A count this low cannot be among the first of a window,
 const LOW: f64 = 3.0;
 /// which are so many requests of ours.
@@ -115,7 +115,7 @@ const FIRST: usize = 4;
 /// Weight of one window in the estimate of what others take.
 const WEIGHT: f64 = 0.25;
 /// Part of a step, at that pace, for which the end of a window is kept free.
-const SPARE: f64 = 0.6;
+const END_SPARE: f64 = 0.6;
 
 /// An alignment with the server's windows.
 #[derive(Debug, Serialize, Deserialize)]
@@ -134,8 +134,8 @@ pub(super) struct Alignment {
 
 impl Alignment {
     fn new(edge: &Edge, ledger: &Ledger) -> Self {
-        let caution = DRIFT + ledger.floor() * SURPRISE;
-        let trial = TRIAL + ((ledger.mean - ledger.floor()) / HIDING).min(2.0) as u32;
+        let caution = DRIFT + ledger.floor() * RTT_DROP_MARGIN;
+        let trial = TRIAL + ((ledger.mean - ledger.floor()) / JITTER_PER_TRIAL).min(2.0) as u32;
         Self {
             trial,
             late: caution.min(0.25),
@@ -146,7 +146,7 @@ impl Alignment {
     }
 
     /// Our requests of this window.
-    fn own<'a>(&self, ledger: &'a Ledger) -> impl Iterator<Item = &'a Entry> {
+    fn own<'a>(&self, ledger: &'a Ledger) -> impl Iterator<Item = &'a SentRequest> {
         let begun = self.edge.end;
         let entries = ledger.entries.iter();
         entries.filter(move |entry| entry.sent() >= begun)
@@ -186,9 +186,9 @@ impl Alignment {
     }
 
     /// Takes in a count; false when there can be no such count in this window, so that the alignment is wrong.
-    fn seen(&mut self, now: f64, entry: &Entry, limit: f64, ledger: &Ledger) -> bool {
+    fn seen(&mut self, now: f64, entry: &SentRequest, limit: f64, ledger: &Ledger) -> bool {
         self.roll(now, limit, ledger);
-        let before = |other: &&Entry| other.sent() <= entry.sent();
+        let before = |other: &&SentRequest| other.sent() <= entry.sent();
         entry.sent() < self.edge.end
             || entry.remaining > Some(LOW)
             || self.own(ledger).filter(before).count() > FIRST
@@ -204,12 +204,12 @@ impl Alignment {
         }
         let next_window = self.next_window(ledger);
         let on_trial = self.trial > 0;
-        let others = if self.others < NOTICED {
+        let others = if self.others < NOISE_FLOOR {
             0.0
         } else {
             self.others
         };
-        let reserve = LEFT_ALONE + f64::from(u8::from(on_trial));
+        let reserve = RESERVED + f64::from(u8::from(on_trial));
         let unseen = unseen(others, ledger);
         let least = self.least(ledger);
         let left = least.unwrap_or(limit) - ledger.in_flight().count() as f64 - reserve - unseen;
@@ -217,9 +217,9 @@ impl Alignment {
         if left < 1.0 || ours < 1.0 || (on_trial && least.is_none()) {
             return next_window;
         }
-        let late = LATE * (ledger.mean - ledger.floor()).max(0.0);
+        let late = END_MARGIN * (ledger.mean - ledger.floor()).max(0.0);
         let end = (self.edge.start + begun) / 2.0 + 1.0 - late;
-        let even = (end - last).max(0.0) / (ours + SPARE);
-        (last + even.max(CLOSEST / limit)).min(next_window)
+        let even = (end - last).max(0.0) / (ours + END_SPARE);
+        (last + even.max(MIN_GAP_PART / limit)).min(next_window)
     }
 }

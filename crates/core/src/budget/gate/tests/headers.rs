@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use proptest::prelude::*;
-use talentdata_core::gate::RateHeaders;
+use crate::budget::gate::RateHeaders;
 
 /// The moment of all these responses: 2026-01-02 03:04:05 UTC.
 const NOW: u64 = 1_767_323_045;

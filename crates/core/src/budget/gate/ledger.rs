@@ -21,7 +21,7 @@ pub(super) const MARGIN: f64 = 0.07;
 
 /// A request.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(super) struct Entry {
+pub(super) struct SentRequest {
     pub(super) ticket: Ticket,
     pub(super) member: u64,
     /// Otherwise a response has come, or none will; the server may have counted it all the same.
@@ -34,7 +34,7 @@ pub(super) struct Entry {
     pub(super) remaining: Option<f64>,
 }
 
-impl Entry {
+impl SentRequest {
     pub(super) fn sent(&self) -> f64 {
         self.ticket.sent.as_secs_f64()
     }
@@ -43,7 +43,7 @@ impl Entry {
 /// Requests in the order they were sent, and the round trips of those that were responded to.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ledger {
-    pub(super) entries: VecDeque<Entry>,
+    pub(super) entries: VecDeque<SentRequest>,
     samples: u32,
     least: f64,
     /// The usual round trip.
@@ -56,9 +56,9 @@ impl Ledger {
     /// Notes a request of a member that is sent now.
     pub(super) fn send(&mut self, ticket: Ticket, member: u64) {
         let sent = ticket.sent.as_secs_f64();
-        let matters = |entry: &Entry| entry.in_flight || entry.sent() + KEPT >= sent;
+        let matters = |entry: &SentRequest| entry.in_flight || entry.sent() + KEPT >= sent;
         self.entries.retain(matters);
-        self.entries.push_back(Entry {
+        self.entries.push_back(SentRequest {
             ticket,
             member,
             in_flight: true,
@@ -75,8 +75,8 @@ impl Ledger {
     }
 
     /// Settles a request that is in flight, and returns it. A ticket of another ledger may have the same number.
-    pub(super) fn settle(&mut self, ticket: Ticket) -> Option<&mut Entry> {
-        let own = |entry: &&mut Entry| entry.ticket == ticket && entry.in_flight;
+    pub(super) fn settle(&mut self, ticket: Ticket) -> Option<&mut SentRequest> {
+        let own = |entry: &&mut SentRequest| entry.ticket == ticket && entry.in_flight;
         let entry = self.entries.iter_mut().find(own)?;
         entry.in_flight = false;
         Some(entry)
@@ -88,7 +88,7 @@ impl Ledger {
         now: f64,
         ticket: Ticket,
         remaining: Option<f64>,
-    ) -> Option<Entry> {
+    ) -> Option<SentRequest> {
         let sent = self.settle(ticket)?.sent();
         self.heard = self.heard.max(sent);
         let round_trip = (now - sent).max(0.0);
@@ -115,17 +115,17 @@ impl Ledger {
     }
 
     /// How many requests in flight are newer than all that were responded to.
-    pub(super) fn unheard(&self) -> usize {
-        let is_newer = |entry: &&Entry| entry.sent() >= self.heard;
+    pub(super) fn unanswered_since_last_response(&self) -> usize {
+        let is_newer = |entry: &&SentRequest| entry.sent() >= self.heard;
         self.in_flight().filter(is_newer).count()
     }
 
-    pub(super) fn in_flight(&self) -> impl Iterator<Item = &Entry> {
+    pub(super) fn in_flight(&self) -> impl Iterator<Item = &SentRequest> {
         self.entries.iter().filter(|entry| entry.in_flight)
     }
 
     /// The requests whose responses have shown counts, and these, the newest first.
-    pub(super) fn shown(&self) -> impl Iterator<Item = (&Entry, f64)> {
+    pub(super) fn shown(&self) -> impl Iterator<Item = (&SentRequest, f64)> {
         let newest_first = self.entries.iter().rev();
         newest_first.filter_map(|entry| Some((entry, entry.remaining?)))
     }
@@ -133,12 +133,12 @@ impl Ledger {
     /// When the `n`th last request was sent, of which the newest is the first.
     pub(super) fn nth_last_sent(&self, n: usize) -> f64 {
         let nth = self.entries.iter().nth_back(n.saturating_sub(1));
-        nth.map_or(f64::NEG_INFINITY, Entry::sent)
+        nth.map_or(f64::NEG_INFINITY, SentRequest::sent)
     }
 
     /// How many requests were sent after `from` and not after `to`.
     pub(super) fn sent_between(&self, from: f64, to: f64) -> f64 {
-        let sent = self.entries.iter().map(Entry::sent);
+        let sent = self.entries.iter().map(SentRequest::sent);
         sent.filter(|sent| *sent > from && *sent <= to).count() as f64
     }
 }

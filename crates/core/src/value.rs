@@ -65,7 +65,7 @@ impl NestedValue {
                 let message = format!(
                     "path: a JSON pointer starts with '/' (got {path:?}; did you mean \"/{path}\"?)"
                 );
-                return Err(Error::new(ErrorKind::InvalidArgument, message));
+                return Err(Error::invalid(message));
             }
             None => vec![path.to_owned()],
         };
@@ -161,7 +161,7 @@ impl NestedValue {
 
     fn fault(&self, what: &str) -> Error {
         let message = format!("{}: {what}", self.place());
-        self.record.fault(Error::new(ErrorKind::Schema, message))
+        self.record.fault(Error::schema(message))
     }
 
     fn place(&self) -> String {

@@ -14,19 +14,19 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ledger::{Entry, Ledger, MARGIN};
+use super::ledger::{SentRequest, Ledger, MARGIN};
 use super::windows::Windows;
 
 /// Our own request must not be the one that sees 0 left, which the rule turns into a pause of a window.
-pub(super) const LEFT_ALONE: f64 = 1.0;
+pub(super) const RESERVED: f64 = 1.0;
 /// Slots given up at the start: a sliding counter leaves no more, and other servers show within seconds that they do.
-const CAUTION: f64 = 1.0;
+const INITIAL_RESERVE: f64 = 1.0;
 /// With fewer slots nothing would be learned any more.
 const MIN: f64 = 2.0;
 /// The pace is even over this part of a window, and no gap is shorter than this part of an even one, so that a timer which
 /// fires a millisecond late costs nothing.
-const RUN: f64 = 0.3;
-const CLOSEST: f64 = 0.95;
+const EVEN_SPAN: f64 = 0.3;
+const MIN_GAP_PART: f64 = 0.95;
 /// The pace of a bucket is this much denser than the limit.
 const CATCH_UP_REFILL: f64 = 0.92;
 /// Windows that must agree before slots grow.
@@ -53,9 +53,9 @@ const DRY: f64 = 0.3;
 /// Weight of one response in the estimate of what others take.
 const WEIGHT: f64 = 0.06;
 /// A count says something about the pace of others when this part of its window is over.
-const TELLING: f64 = 0.3;
+const MIN_WINDOW_PART: f64 = 0.3;
 /// Fewer requests a window than this cannot be distinguished from jitter.
-pub(super) const NOTICED: f64 = 1.5;
+pub(super) const NOISE_FLOOR: f64 = 1.5;
 /// This many times the variance of what others take is left to them, under the root: two and a half deviations.
 const DEVIATIONS: f64 = 6.0;
 /// What others do is not seen for the round trip, and for this much longer: a request of ours apart.
@@ -91,10 +91,10 @@ impl Pace {
         let mut new = Self {
             limit: limit.max(1.0),
             span: (0.0, f64::INFINITY),
-            others: 2.0 * NOTICED,
+            others: 2.0 * NOISE_FLOOR,
             ..Self::default()
         };
-        new.slots = (new.most() - CAUTION).max(1.0);
+        new.slots = (new.most() - INITIAL_RESERVE).max(1.0);
         new
     }
 
@@ -117,7 +117,7 @@ impl Pace {
 
     /// The most slots, all of which are used when the server is known to leave us so many.
     fn most(&self) -> f64 {
-        (self.limit - LEFT_ALONE).max(1.0)
+        (self.limit - RESERVED).max(1.0)
     }
 
     /// When the next request may go.
@@ -130,8 +130,8 @@ impl Pace {
             return alignment.next(now, self.limit, ledger);
         }
         let gap = 1.0 / self.slots.max(1.0);
-        let run = (RUN * self.slots).ceil();
-        let even = (last + CLOSEST * gap).max(ledger.nth_last_sent(run as usize) + run * gap);
+        let run = (EVEN_SPAN * self.slots).ceil();
+        let even = (last + MIN_GAP_PART * gap).max(ledger.nth_last_sent(run as usize) + run * gap);
         even.max(self.slot_free(ledger)).max(self.clear_at(ledger))
     }
 
@@ -146,11 +146,11 @@ impl Pace {
     /// When a request is expected to leave the others what they take meanwhile, and more than the usual deviation from
     /// it; at the latest a window after the newest count, which by then says nothing.
     fn clear_at(&self, ledger: &Ledger) -> f64 {
-        let Some((newest, left)) = ledger.shown().next().filter(|_| self.others >= NOTICED) else {
+        let Some((newest, left)) = ledger.shown().next().filter(|_| self.others >= NOISE_FLOOR) else {
             return 0.0;
         };
         let sent = newest.sent();
-        let need = LEFT_ALONE + (DEVIATIONS * unseen(self.others - NOTICED, ledger)).sqrt();
+        let need = RESERVED + (DEVIATIONS * unseen(self.others - NOISE_FLOOR, ledger)).sqrt();
         let missing = need - (left - ledger.sent_between(sent, f64::INFINITY) - 1.0);
         let latest = sent + ledger.mean + 1.0;
         if let Some(begun) = self.windows.begun(sent) {
@@ -161,19 +161,19 @@ impl Pace {
             return 0.0;
         }
         // Each request of ours that drops out of the window gives one back.
-        let counted = ledger.entries.iter().map(Entry::sent);
+        let counted = ledger.entries.iter().map(SentRequest::sent);
         let mut counted = counted.filter(|it| *it <= sent && *it + 1.0 > sent);
         let enough = counted.nth((missing.ceil() as usize).saturating_sub(1));
         enough.map_or(latest, |it| latest.min(it + 1.0))
     }
 
     /// A request saw the budget used up, or was refused.
-    pub(super) fn overshoot(&mut self, now: f64, entry: &Entry) {
+    pub(super) fn overshoot(&mut self, now: f64, entry: &SentRequest) {
         if self.windows.alignment.is_some() || entry.sent() <= self.last_overshoot {
             return; // seen before, by a request that was under way together with this one
         }
         (self.last_overshoot, self.span) = (now, (now, f64::INFINITY));
-        let own = f64::from(entry.own) - LEFT_ALONE;
+        let own = f64::from(entry.own) - RESERVED;
         let alone = OWN_PART * self.limit;
         self.slots = if own >= alone {
             let failed = self.slots.ceil();
@@ -189,7 +189,7 @@ impl Pace {
     }
 
     /// A response has come.
-    pub(super) fn seen(&mut self, now: f64, entry: &Entry, ledger: &Ledger) {
+    pub(super) fn seen(&mut self, now: f64, entry: &SentRequest, ledger: &Ledger) {
         let own = f64::from(entry.own);
         if let Some(remaining) = entry.remaining {
             self.seek_refill(now, remaining, own);
@@ -208,7 +208,7 @@ impl Pace {
         if now < self.span.0 + if others_took { 1.0 } else { AGREEING } {
             return;
         }
-        let room = self.span.1 - LEFT_ALONE;
+        let room = self.span.1 - RESERVED;
         let is_held = now < self.failed.1 && self.slots + 1.0 >= self.failed.0;
         if room >= 1.0 && room.is_finite() && !is_held {
             self.slots = (self.slots + GROWTH * room).min(self.most());
@@ -224,13 +224,13 @@ impl Pace {
         self.refills = self.high_since.is_some_and(|since| since + PROOF <= now);
     }
 
-    fn estimate_others(&mut self, entry: &Entry, remaining: f64, ledger: &Ledger) {
+    fn estimate_others(&mut self, entry: &SentRequest, remaining: f64, ledger: &Ledger) {
         let sent = entry.sent();
         let (own, part) = match self.windows.begun(sent) {
             Some(edge) => (ledger.sent_between(edge.start, sent), sent - edge.start),
             None => (f64::from(entry.own), 1.0),
         };
-        if part >= TELLING {
+        if part >= MIN_WINDOW_PART {
             let others = (self.limit - remaining - own).max(0.0) / part;
             self.others += WEIGHT * (others - self.others);
         }

@@ -8,14 +8,14 @@ use super::headers::RateHeaders;
 use super::{Endpoint, TOO_MANY_REQUESTS, Ticket, Time, WINDOW, back_off};
 
 /// In seconds, the base of the back-off and the longest: where a refusal names a time, for the server knows better;
-const NAMED: (f64, f64) = (0.25, 16.0);
+const BACKOFF_WITH_HINT: (f64, f64) = (0.25, 16.0);
 /// where it names none, from the window of the documented limit on;
-const BLIND: (f64, f64) = (1.0, 16.0);
+const BACKOFF_WITHOUT_HINT: (f64, f64) = (1.0, 16.0);
 /// and after a 503: if that goes on, `outage` decides.
-const AFTER_503: (f64, f64) = (0.1, 1.6);
+const BACKOFF_503: (f64, f64) = (0.1, 1.6);
 /// The back-off starts afresh when this long after the pause for a refusal nothing more was refused: a call that is refused
 /// again and again waits longer each time, whatever becomes of others meanwhile.
-const DECAY: Duration = Duration::from_secs(2);
+const RESET_BACKOFF_AFTER: Duration = Duration::from_secs(2);
 /// The status of a service that cannot respond now (RFC 9110, section 15.6.4).
 const UNAVAILABLE: u16 = 503;
 
@@ -45,7 +45,7 @@ impl Rules {
     }
 
     /// Lets nothing be sent before `earliest`, and does not wait beyond `latest`.
-    pub(super) fn correct(&mut self, earliest: Time, latest: Time) {
+    pub(super) fn clamp_pauses(&mut self, earliest: Time, latest: Time) {
         self.common.until = self.common.until.max(earliest);
         for rule in [&mut self.common, &mut self.token] {
             rule.until = rule.until.min(latest);
@@ -71,11 +71,11 @@ impl Rules {
         };
         let named = headers.retry_after.or(headers.reset);
         let base = match status {
-            TOO_MANY_REQUESTS if named.is_some() => Some(NAMED),
-            TOO_MANY_REQUESTS => Some(BLIND),
+            TOO_MANY_REQUESTS if named.is_some() => Some(BACKOFF_WITH_HINT),
+            TOO_MANY_REQUESTS => Some(BACKOFF_WITHOUT_HINT),
             // Some gateways respond with 503 in place of 429, then without the service's headers. It may as well be a fault
             // that passes at once.
-            UNAVAILABLE if headers.remaining.is_none() => Some(AFTER_503),
+            UNAVAILABLE if headers.remaining.is_none() => Some(BACKOFF_503),
             _ => None,
         };
         let must_wait = base.is_some() || headers.remaining == Some(0);
@@ -83,7 +83,7 @@ impl Rules {
         let mut wait = match named {
             // It may be almost a second.
             Some(Duration::ZERO) if is_vague => WINDOW,
-            None if base == Some(AFTER_503) => Duration::ZERO,
+            None if base == Some(BACKOFF_503) => Duration::ZERO,
             named => named.unwrap_or(WINDOW),
         };
         if let Some((base, longest)) = base {
@@ -95,7 +95,7 @@ impl Rules {
             let doublings = rule.refusals_in_a_row.saturating_sub(1);
             wait = wait.max(back_off(base, doublings, longest, ticket.sent));
             rule.refused_until = rule.refused_until.max(now.saturating_add(wait));
-        } else if ticket.sent > rule.refused_until.saturating_add(DECAY) {
+        } else if ticket.sent > rule.refused_until.saturating_add(RESET_BACKOFF_AFTER) {
             rule.refusals_in_a_row = 0;
         }
         if must_wait {

@@ -4,65 +4,43 @@
 //! for memory as for a semaphore. The page that its scan cannot go on without does not wait, and neither does one at a
 //! time of the pages that belong to no scan: so each of them goes on in the end.
 
+use super::stats::ScanCalls;
 use crate::clock;
 use crate::process::lock;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Mutex as TurnMutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Mutex as TurnMutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 
 /// What the pages of a client may take together, in bytes. A single page may be as large.
 pub(crate) const PAGES: usize = 64 * 1024 * 1024;
 
-/// What the calls of a scan have cost so far.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Counts {
-    pub(crate) requests: u64,
-    pub(crate) retries: u64,
-    /// Responses with status 429.
-    pub(crate) rate_limited: u64,
-    /// How long the head of the queue waited for the budget.
-    pub(crate) waited: Duration,
-    /// How long failed requests waited before they were sent again.
-    pub(crate) backed_off: Duration,
-    /// What the page that was read last takes in memory, in bytes.
-    page_bytes: usize,
-}
-
-/// What the calls of a scan that is under way share, whichever task they run on.
-#[derive(Debug, Default)]
-pub(crate) struct ScanMetrics {
-    pub(crate) counts: Mutex<Counts>,
-    /// The offset of the page that the scan cannot go on without, which therefore does not wait for memory.
-    pub(crate) needed: watch::Sender<Option<u64>>,
-}
-
 /// The memory of one client's pages.
 #[derive(Clone, Debug)]
-pub(crate) struct Memory {
+pub(crate) struct PageMemory {
     bytes: Arc<Semaphore>,
     /// Held by the page without a scan that has got more than there was.
     turn: Arc<TurnMutex<()>>,
 }
 
-impl Memory {
+impl PageMemory {
     pub(crate) fn new(most: usize) -> Self {
-        Memory {
+        PageMemory {
             bytes: Arc::new(Semaphore::new(most)),
             turn: Arc::default(),
         }
     }
 
-    /// A claim for the page at `offset` of the scan that `metrics` belongs to; for a single page without one. Waits until
+    /// A claim for the page at `offset` of the scan that `scan` belongs to; for a single page without one. Waits until
     /// the page may take what a page of this scan is likely to take.
-    pub(crate) async fn claim(&self, metrics: Option<Arc<ScanMetrics>>, offset: u64) -> Claim {
-        let likely = |metrics: &Arc<ScanMetrics>| lock(&metrics.counts).page_bytes;
-        let likely = metrics.as_ref().map_or(0, likely);
-        let mut claim = Claim {
+    pub(crate) async fn claim(&self, scan: Option<Arc<ScanCalls>>, offset: u64) -> MemoryClaim {
+        let likely = |scan: &Arc<ScanCalls>| lock(&scan.stats).page_bytes;
+        let likely = scan.as_ref().map_or(0, likely);
+        let mut claim = MemoryClaim {
             memory: self.clone(),
-            metrics,
+            scan,
             offset,
             held: None,
-            exceeding: None,
+            overdraft: None,
         };
         claim.grow(likely).await;
         claim
@@ -71,16 +49,16 @@ impl Memory {
 
 /// What one page may take. It is given back when the claim is dropped.
 #[derive(Debug)]
-pub(crate) struct Claim {
-    memory: Memory,
-    /// What the scan counts that the page belongs to.
-    pub(crate) metrics: Option<Arc<ScanMetrics>>,
+pub(crate) struct MemoryClaim {
+    memory: PageMemory,
+    /// What the scan stats that the page belongs to.
+    pub(crate) scan: Option<Arc<ScanCalls>>,
     offset: u64,
     held: Option<OwnedSemaphorePermit>,
-    exceeding: Option<OwnedMutexGuard<()>>,
+    overdraft: Option<OwnedMutexGuard<()>>,
 }
 
-impl Claim {
+impl MemoryClaim {
     /// Waits until the page may take this much; for how long it has waited.
     pub(crate) async fn grow(&mut self, bytes: usize) -> Duration {
         let held = self.held.as_ref();
@@ -89,14 +67,14 @@ impl Claim {
             return Duration::ZERO;
         };
         let came = clock::now();
-        if self.exceeding.is_none() {
-            let Memory { bytes, turn } = self.memory.clone();
-            let (metrics, offset) = (&self.metrics, self.offset);
+        if self.overdraft.is_none() {
+            let PageMemory { bytes, turn } = self.memory.clone();
+            let (scan, offset) = (&self.scan, self.offset);
             let may_exceed = async {
-                match metrics {
-                    Some(metrics) => {
-                        let mut needed = metrics.needed.subscribe();
-                        // The sender lives as long as `metrics`, so waiting cannot fail.
+                match scan {
+                    Some(scan) => {
+                        let mut needed = scan.needed.subscribe();
+                        // The sender lives as long as `scan`, so waiting cannot fail.
                         let _ = needed.wait_for(|needed| *needed == Some(offset)).await;
                         None
                     }
@@ -109,7 +87,7 @@ impl Claim {
                     (Some(held), Ok(permit)) => held.merge(permit),
                     (held, permit) => *held = permit.ok(),
                 },
-                exceeding = may_exceed => self.exceeding = exceeding,
+                overdraft = may_exceed => self.overdraft = overdraft,
             }
         }
         clock::now().saturating_sub(came)
@@ -117,8 +95,8 @@ impl Claim {
 
     /// The page is complete, and takes this much.
     pub(crate) async fn complete(&mut self, bytes: usize) {
-        if let Some(metrics) = &self.metrics {
-            lock(&metrics.counts).page_bytes = bytes;
+        if let Some(scan) = &self.scan {
+            lock(&scan.stats).page_bytes = bytes;
         }
         self.grow(bytes).await;
         if let Some(held) = &mut self.held {
@@ -132,7 +110,7 @@ mod tests {
     use super::*;
 
     /// Whether a claim may have this much at once.
-    async fn may(claim: &mut Claim, bytes: usize) -> bool {
+    async fn may(claim: &mut MemoryClaim, bytes: usize) -> bool {
         let waiting = std::pin::pin!(claim.grow(bytes));
         // It is asked once, and only waits when it has to.
         tokio::select! {
@@ -144,13 +122,13 @@ mod tests {
 
     #[tokio::test]
     async fn pages_ahead_wait_and_the_one_that_is_needed_goes_on() {
-        let memory = Memory::new(100);
-        let metrics = Arc::new(ScanMetrics::default());
+        let memory = PageMemory::new(100);
+        let scan = Arc::new(ScanCalls::default());
         let mut pages = Vec::new();
         for offset in 0..4 {
-            pages.push(memory.claim(Some(Arc::clone(&metrics)), offset).await);
+            pages.push(memory.claim(Some(Arc::clone(&scan)), offset).await);
         }
-        metrics.needed.send_replace(Some(0));
+        scan.needed.send_replace(Some(0));
         assert!(may(&mut pages[1], 50).await && may(&mut pages[2], 50).await);
         assert!(!may(&mut pages[3], 1).await && !may(&mut pages[1], 51).await);
         // However much it is.
@@ -160,7 +138,7 @@ mod tests {
         // What it exceeded is not there for others when it is gone.
         pages.remove(0);
         assert!(!may(&mut pages[2], 1).await);
-        metrics.needed.send_replace(Some(3));
+        scan.needed.send_replace(Some(3));
         assert!(may(&mut pages[2], 300).await);
         // One that is complete keeps what it takes, and gives back the rest.
         pages[0].complete(20).await;
@@ -169,7 +147,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_given_back_wakes_who_waits() {
-        let memory = Memory::new(100);
+        let memory = PageMemory::new(100);
         let mut first = memory.claim(None, 0).await;
         let mut second = memory.claim(None, 0).await;
         let mut third = memory.claim(None, 0).await;
@@ -190,13 +168,13 @@ mod tests {
 
     #[tokio::test]
     async fn scans_do_not_wait_for_each_other_for_ever() {
-        let memory = Memory::new(100);
-        let metrics = [(); 2].map(|()| Arc::new(ScanMetrics::default()));
-        let mut idle = memory.claim(Some(Arc::clone(&metrics[0])), 0).await;
-        let mut other = memory.claim(Some(Arc::clone(&metrics[1])), 0).await;
+        let memory = PageMemory::new(100);
+        let scan = [(); 2].map(|()| Arc::new(ScanCalls::default()));
+        let mut idle = memory.claim(Some(Arc::clone(&scan[0])), 0).await;
+        let mut other = memory.claim(Some(Arc::clone(&scan[1])), 0).await;
         idle.grow(100).await;
         idle.complete(100).await;
-        metrics[1].needed.send_replace(Some(0));
+        scan[1].needed.send_replace(Some(0));
         let mut single = memory.claim(None, 0).await;
         assert!(may(&mut other, 10).await && may(&mut single, 10).await);
     }

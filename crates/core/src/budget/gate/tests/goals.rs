@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use talentdata_core::gate::PriorityClass;
+use crate::budget::gate::PriorityClass;
 use talentdata_sandbox::limit::{Policy, ResetRounding};
 
-use crate::simulation::{Findings, LIMIT, Others, Plan, Quirk, Scenario, mean, secs};
+use super::simulation::{Findings, LIMIT, Others, Plan, Quirk, Scenario, mean, secs};
 
 const SEEDS: u64 = 18;
 /// What each may get less, or more, than its fair share.

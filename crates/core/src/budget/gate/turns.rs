@@ -46,7 +46,7 @@ impl PriorityClass {
 
 /// A member that asks for its turn.
 #[derive(Debug, Clone, Copy)]
-pub struct Requester<'a> {
+pub struct MemberInfo<'a> {
     /// Unique among the members.
     pub id: u64,
     /// Its process.
@@ -105,7 +105,7 @@ pub(super) struct Turns(pub(super) BTreeMap<u64, Member>);
 
 impl Turns {
     /// Notes that a member asks for its turn in this class.
-    pub(super) fn ask(&mut self, now: Time, requester: &Requester<'_>, class: PriorityClass) {
+    pub(super) fn ask(&mut self, now: Time, requester: &MemberInfo<'_>, class: PriorityClass) {
         let since = now.saturating_sub(FORGOTTEN);
         self.0.retain(|_, member| member.seen >= since);
         let member = self.0.entry(requester.id).or_default();

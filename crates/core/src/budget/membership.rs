@@ -1,8 +1,7 @@
 //! The clients of one company that share a budget: what the company and each client are called, and what is reported of them.
 
-use crate::gate::{MemberStats, Requester};
+use crate::budget::gate::{MemberStats, MemberInfo};
 use crate::process::lock;
-use crate::settings::Config;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
@@ -16,19 +15,17 @@ const DIGITS: usize = 32;
 const MAX_PROGRAM: usize = 40;
 const MAX_HOST: usize = 64;
 
-/// The same name for all clients of a company, those of one run of a host where that is given. Neither the address of the
-/// service nor the client ID can be read from it.
-pub(crate) fn company(config: &Config, run_of_host: Option<&str>) -> String {
+/// Returns the name that all clients of a company have in common, within one run of a host where that is given. Neither
+/// the address of the service nor the client ID can be read from it.
+pub(crate) fn company_key(company: &[String; 2], run_of_host: Option<&str>) -> String {
     let mut hash = blake3::Hasher::new();
     absorb(&mut hash, run_of_host);
-    // The service's address and the client ID are what makes a company.
-    let client_id = config.client_id.as_deref().unwrap_or_default();
-    absorb(&mut hash, [&*config.base_url.to_string(), client_id]);
+    absorb(&mut hash, company);
     let name = hash.finalize().to_hex();
     name.get(..DIGITS).unwrap_or_default().to_owned()
 }
 
-/// Hashes texts so that no others give the same hash, wherever these are divided.
+/// Hashes a list of strings, so that no other list gives the same hash, however it is divided.
 pub(crate) fn absorb(hash: &mut blake3::Hasher, texts: impl IntoIterator<Item = impl AsRef<str>>) {
     for text in texts {
         let text = text.as_ref().as_bytes();
@@ -39,14 +36,14 @@ pub(crate) fn absorb(hash: &mut blake3::Hasher, texts: impl IntoIterator<Item = 
 
 /// One client.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Identity {
+pub(crate) struct MemberIdentity {
     /// A number that no other client has on any host.
     pub(super) id: u64,
     /// For people. The name of its program comes without arguments, which may contain secrets.
     pub(super) about: MemberStats,
 }
 
-impl Identity {
+impl MemberIdentity {
     /// A new client of this process.
     pub(super) fn new() -> Self {
         let program = std::env::args_os().next().unwrap_or_default();
@@ -55,7 +52,7 @@ impl Identity {
         let process = std::process::id();
         // Processes forked from one draw the same random numbers.
         let unique = format!("{} {process} {:?}", fastrand::u64(..), SystemTime::now());
-        Identity {
+        MemberIdentity {
             id: xxhash_rust::xxh3::xxh3_64(unique.as_bytes()),
             about: MemberStats {
                 process,
@@ -67,8 +64,8 @@ impl Identity {
     }
 
     /// The client as it asks a gate, with this part of the limit.
-    pub(super) fn requester(&self, share: f64) -> Requester<'_> {
-        Requester {
+    pub(super) fn info(&self, share: f64) -> MemberInfo<'_> {
+        MemberInfo {
             id: self.id,
             process: self.about.process,
             name: &self.about.name,
@@ -121,7 +118,7 @@ pub struct BudgetState {
 
 /// The contact of one client with the budget that it shares. Changes are logged, so no lock may be held meanwhile: a log
 /// callback may wait for a thread that needs it.
-pub(crate) struct Contact {
+pub(crate) struct SharingStatus {
     /// And since when the budget cannot be reached.
     stats: Mutex<(BudgetStats, Option<Instant>)>,
     /// Dropped when the client has left.
@@ -129,14 +126,14 @@ pub(crate) struct Contact {
     process: u32,
 }
 
-impl Contact {
+impl SharingStatus {
     /// None yet with the budget in this store.
     pub(super) fn with(store: &str) -> Self {
         let stats = BudgetStats {
             store: store.to_owned(),
             ..BudgetStats::default()
         };
-        Contact {
+        SharingStatus {
             stats: Mutex::new((stats, None)),
             present: watch::Sender::new(()),
             process: std::process::id(),
@@ -162,7 +159,7 @@ impl Contact {
     }
 
     /// The budget cannot be reached.
-    pub(super) fn not_reached(&self, reason: &str) {
+    pub(super) fn mark_unreachable(&self, reason: &str) {
         let mut contact = lock(&self.stats);
         let is_new = contact.1.is_none();
         contact.1.get_or_insert_with(Instant::now);
@@ -180,7 +177,7 @@ impl Contact {
     }
 
     /// Waits until the client has left, after its budget was dropped.
-    pub(crate) fn left(&self) -> impl Future<Output = ()> + Send + use<> {
+    pub(crate) fn departed(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut gone = self.present.subscribe();
         async move { while gone.changed().await.is_ok() {} }
     }

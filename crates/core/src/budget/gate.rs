@@ -21,6 +21,8 @@ mod ledger;
 mod outage;
 mod pace;
 mod rule;
+#[cfg(test)]
+mod tests;
 mod turns;
 mod windows;
 
@@ -30,14 +32,14 @@ use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
 pub use headers::RateHeaders;
-use ledger::{Entry, Ledger};
+use ledger::{SentRequest, Ledger};
 pub use outage::Failures;
 pub(crate) use outage::{Outage, is_failure};
 use pace::Pace;
 pub(crate) use rule::Rules;
 pub(crate) use turns::LastMinute;
 use turns::Turns;
-pub use turns::{MemberStats, PriorityClass, Requester};
+pub use turns::{MemberStats, PriorityClass, MemberInfo};
 
 type Time = Duration;
 
@@ -65,7 +67,7 @@ const EARLY: f64 = 0.8;
 /// A member is forgotten when it was not seen for this long, and what was learned when no member was.
 const FORGOTTEN: Duration = Duration::from_secs(60);
 /// No host has been up for as many seconds.
-const FURTHEST: f64 = 1e9;
+const MAX_UPTIME_S: f64 = 1e9;
 /// Nothing that was learned, rightly or not, makes a request wait longer after the one before.
 const LONGEST_GAP: f64 = 1.5;
 
@@ -105,7 +107,7 @@ pub enum Endpoint {
 
 /// Whether a member may send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
+pub enum Admission {
     /// At once; it counts as sent.
     Now(Ticket),
     /// Not before `earliest`, and perhaps later; it is expected to ask again at `again`.
@@ -178,10 +180,10 @@ impl SharedGate {
     }
 
     /// A gate that has seen nothing, though others have sent in ways unknown: it first lets a window pass.
-    pub fn after_loss(limit: u32, now: Duration) -> Self {
+    pub fn after_state_loss(limit: u32, now: Duration) -> Self {
         let mut new = Self::new(limit, true, now);
         let until = now.saturating_add(WINDOW);
-        new.rules.correct(until, until);
+        new.rules.clamp_pauses(until, until);
         new
     }
 
@@ -189,20 +191,20 @@ impl SharedGate {
     pub fn take(
         &mut self,
         now: Duration,
-        requester: &Requester<'_>,
+        requester: &MemberInfo<'_>,
         class: PriorityClass,
         endpoint: Endpoint,
-    ) -> Turn {
+    ) -> Admission {
         let id = requester.id;
         let now = self.advance(now);
         self.turns.ask(now, requester, class);
-        self.lose_silent(now);
+        self.expire_silent(now);
         let ready = self.ready(now, endpoint);
         let allowed = self.share_allows(requester);
         let earliest = ready.unwrap_or(now).max(now);
         let (ahead, at_once) = self.turns.ahead(now, earliest, id);
         if ready.is_some() && earliest.max(allowed) <= now && !at_once {
-            return Turn::Now(self.send(now, endpoint, id));
+            return Admission::Admitted(self.send(now, endpoint, id));
         }
         let gap = WINDOW.div_f64(self.pace.aim().max(1.0));
         let turn = match ready {
@@ -211,7 +213,7 @@ impl SharedGate {
         };
         let again = turn.max(allowed).min(now + LOOK);
         self.turns.notified(id, allowed, again);
-        Turn::Wait {
+        Admission::Wait {
             earliest: earliest.max(allowed),
             again,
             outage: self.outage.failures().filter(Failures::is_outage),
@@ -230,7 +232,7 @@ impl SharedGate {
         let in_flight = self.ledger.in_flight().count();
         let are_all_taken = in_flight > 0 && self.left.is_some_and(|left| left < 1.0);
         let max_unheard = UNHEARD * (1.0 + self.pace.limit * self.ledger.mean);
-        let is_stalled = self.ledger.unheard() as f64 >= max_unheard;
+        let is_stalled = self.ledger.unanswered_since_last_response() as f64 >= max_unheard;
         if in_flight >= MAX_IN_FLIGHT || are_all_taken || is_stalled {
             return None;
         }
@@ -241,13 +243,13 @@ impl SharedGate {
     }
 
     /// When the share of a member lets it send: its part of the limit in any window, evenly.
-    fn share_allows(&self, requester: &Requester<'_>) -> Time {
+    fn share_allows(&self, requester: &MemberInfo<'_>) -> Time {
         if requester.share >= 1.0 {
             return Time::ZERO;
         }
         // A senseless share is kept within the limit.
         let part = (self.pace.limit * requester.share).floor().max(1.0);
-        let own = |entry: &&Entry| entry.member == requester.id;
+        let own = |entry: &&SentRequest| entry.member == requester.id;
         let last = self.ledger.entries.iter().rev().find(own);
         time(last.map_or(0.0, |last| last.sent() + 1.0 / part))
     }
@@ -270,7 +272,7 @@ impl SharedGate {
         let now = self.advance(now);
         // One that has left, or is forgotten, does not come back by this.
         self.turns.0.entry(member).and_modify(|it| it.seen = now);
-        self.lose_silent(now);
+        self.expire_silent(now);
         self.outage.complete(now, ticket, outcome);
         match outcome {
             Outcome::Unsent | Outcome::Failed { sent: false } => self.ledger.unsend(ticket),
@@ -331,7 +333,7 @@ impl SharedGate {
     pub fn leave(&mut self, now: Duration, member: u64) {
         let now = self.advance(now);
         self.turns.0.remove(&member);
-        self.lose_silent(now);
+        self.expire_silent(now);
     }
 
     /// Begins an operation: time does not go back.
@@ -341,10 +343,10 @@ impl SharedGate {
     }
 
     /// Members that are silent, or have left, have lost what they sent.
-    fn lose_silent(&mut self, now: Time) {
+    fn expire_silent(&mut self, now: Time) {
         let since = now.saturating_sub(SILENT);
-        let member = |entry: &Entry| self.turns.0.get(&entry.member);
-        let is_lost = |entry: &&Entry| member(entry).is_none_or(|it| it.seen < since);
+        let member = |entry: &SentRequest| self.turns.0.get(&entry.member);
+        let is_lost = |entry: &&SentRequest| member(entry).is_none_or(|it| it.seen < since);
         let lost = self.ledger.in_flight().filter(is_lost);
         let lost: Vec<Ticket> = lost.map(|entry| entry.ticket).collect();
         for ticket in lost {
@@ -354,7 +356,7 @@ impl SharedGate {
     }
 
     /// Whether nothing of what it knows matters any more.
-    pub fn is_over(&self, now: Duration) -> bool {
+    pub fn is_expired(&self, now: Duration) -> bool {
         self.used.saturating_add(FORGOTTEN) < now && self.paused_until() <= now
     }
 
@@ -362,9 +364,9 @@ impl SharedGate {
     /// too fast, wait for ever, or not work at all.
     pub fn is_valid(&self, limit: u32) -> bool {
         let used = self.used.as_secs_f64();
-        let is_past = |entry: &Entry| entry.sent() <= used;
+        let is_past = |entry: &SentRequest| entry.sent() <= used;
         (self.limit, self.paced) == (limit, true)
-            && used < FURTHEST
+            && used < MAX_UPTIME_S
             && self.ledger.entries.iter().all(is_past)
             && self.ledger.mean >= 0.0
             && self.pace.is_valid(limit.max(1).into(), used)
@@ -372,13 +374,13 @@ impl SharedGate {
 
     /// Corrects the pauses of a state that was read: nothing lasts longer than a window unless the service has said so to
     /// this process itself, and all wait as long as this process has to. Nothing forged holds anybody up for longer.
-    pub fn correct(&mut self, now: Duration, pauses: &Pauses) {
+    pub fn clamp_pauses(&mut self, now: Duration, pauses: &Pauses) {
         let believed = pauses.believed.max(now.saturating_add(WINDOW));
-        self.rules.correct(pauses.until, believed);
+        self.rules.clamp_pauses(pauses.until, believed);
     }
 
     /// When it was used last.
-    pub fn used(&self) -> Duration {
+    pub fn last_used(&self) -> Duration {
         self.used
     }
 
