@@ -24,8 +24,8 @@ pub(crate) struct AdmissionQueue {
     scans: Mutex<()>,
     /// Held by the calls in the queue that are no pages of scans: the page at its head goes like them.
     waiting_calls: Arc<()>,
-    /// What this client's own requests tell about the service, and those that have failed; the gate knows about the requests
-    /// of others, too.
+    /// The outcomes of this client's own requests, and how many failed within the last minute. The gate also knows the
+    /// requests of others.
     outage: StdMutex<(Outage, LastMinute)>,
     /// Notified whenever the budget may have changed its mind.
     changed: Arc<Notify>,
@@ -129,8 +129,8 @@ impl AdmissionQueue {
     /// have failed within a minute.
     pub(crate) fn failed(&self, now: Time) -> (Option<Failures>, u32) {
         let (outage, failed) = &mut *lock(&self.outage);
-        failed.send(now);
-        (outage.failures(), failed.sent(now))
+        failed.count(now);
+        (outage.failures(), failed.sum(now))
     }
 }
 

@@ -1,5 +1,5 @@
-//! How long a call goes on: its attempts, its deadline, and its patience with a service that is down. Pure decisions over
-//! the time and what has failed; when the next request may go, the gate decides.
+//! Decides whether a call is sent again: its attempts, its deadline, and its patience with a service that is down. These are
+//! pure decisions over the time and the failures so far. The gate decides when the next request may go.
 
 use crate::clock::Time;
 use crate::error::{Error, ErrorKind, Result};
@@ -14,8 +14,8 @@ const FAULT_BASE: f64 = 0.05;
 const LONGEST: f64 = 16.0;
 /// While the shared budget cannot be reached, it is tried again after this long.
 const UNREACHABLE: Duration = Duration::from_millis(100);
-/// So many tokens that were refused as soon as they were issued end a call: a service may revoke tokens that worked, as
-/// often as it likes, but these will be followed by more of the kind.
+/// Number of tokens refused right after they were issued that ends a call. A service may revoke tokens that worked as often
+/// as it likes, but these will be followed by more of the kind.
 const MOST_NEW_REFUSED: u32 = 2;
 
 /// The time by which a call has to be done.

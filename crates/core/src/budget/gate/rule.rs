@@ -7,14 +7,13 @@ use serde::{Deserialize, Serialize};
 use super::headers::RateHeaders;
 use super::{Endpoint, TOO_MANY_REQUESTS, Ticket, Time, WINDOW, back_off};
 
-/// In seconds, the base of the back-off and the longest: where a refusal names a time, for the server knows better;
+/// First and longest back-off in seconds after a refusal that names a time, which the server knows better.
 const BACKOFF_WITH_HINT: (f64, f64) = (0.25, 16.0);
-/// where it names none, from the window of the documented limit on;
+/// First and longest back-off in seconds after a refusal without a time. The first is the window of the documented limit.
 const BACKOFF_WITHOUT_HINT: (f64, f64) = (1.0, 16.0);
-/// and after a 503: if that goes on, `outage` decides.
+/// First and longest back-off in seconds after a 503. If the service keeps failing, `outage` decides.
 const BACKOFF_503: (f64, f64) = (0.1, 1.6);
-/// The back-off starts afresh when this long after the pause for a refusal nothing more was refused: a call that is refused
-/// again and again waits longer each time, whatever becomes of others meanwhile.
+/// Time without a refusal, after the pause for the last one, that resets the back-off.
 const RESET_BACKOFF_AFTER: Duration = Duration::from_secs(2);
 /// The status of a service that cannot respond now (RFC 9110, section 15.6.4).
 const UNAVAILABLE: u16 = 503;
@@ -53,8 +52,8 @@ impl Rules {
         }
     }
 
-    /// Applies the rule to a response; `limit` is that of all requests. Whether the response is about that limit, and
-    /// whether we must wait.
+    /// Applies the rule to a response; `limit` is that of all requests. Returns whether the response is about that limit,
+    /// and whether we must wait.
     pub(crate) fn response(
         &mut self,
         now: Time,

@@ -12,16 +12,16 @@ use serde::{Deserialize, Serialize};
 
 use super::{FORGOTTEN, Time};
 
-/// A member that is this much late has lost its turn.
+/// A member that is late by this much has lost its turn.
 const GRACE: Duration = Duration::from_millis(5);
-/// A member that is expected so soon is waited for.
+/// A member that is expected within this time is waited for.
 const SOON: Duration = Duration::from_millis(2);
-/// A member that has waited this long for its turn goes with the single calls, so that these cannot starve scans for ever.
+/// A member that has waited this long ranks with the single calls, so that these cannot starve scans.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A member that has not asked for this long takes no part.
+/// A member that has not asked for this long no longer takes part.
 const PRESENT: Duration = Duration::from_secs(10);
 
-/// Who goes before whom: in this order.
+/// The priority of a request; the first goes first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum PriorityClass {
     /// A call that somebody waits for.
@@ -51,9 +51,9 @@ pub struct MemberInfo<'a> {
     pub id: u64,
     /// Its process.
     pub process: u32,
-    /// What people know it by, such as the name of its program.
+    /// The name that people know it by, for example that of its program.
     pub name: &'a str,
-    /// The part of the limit that it may use, above 0 and at most 1.
+    /// The share of the limit that it may use, above 0 and at most 1.
     pub share: f64,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct Member {
     pub(super) seen: Time,
     waits: Option<Wait>,
     last_sent: Time,
-    /// How many requests it sent lately.
+    /// The requests that it sent within the last minute.
     last_minute: LastMinute,
 }
 
@@ -86,14 +86,14 @@ struct Wait {
 pub struct MemberStats {
     /// Its process.
     pub process: u32,
-    /// What it is known by.
+    /// The name that people know it by.
     pub name: String,
     /// Its host, where the members may be on several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// Requests that it sent within the last minute.
     pub sent_last_minute: u32,
-    /// The priority class in which it waits; none where it does not.
+    /// The priority class in which it waits, if it waits.
     pub waiting: Option<String>,
     /// Seconds since it was last seen.
     pub seconds_since_seen: f64,
@@ -153,7 +153,7 @@ impl Turns {
     pub(super) fn served(&mut self, now: Time, id: u64) {
         let member = self.0.entry(id).or_default();
         (member.waits, member.last_sent) = (None, now);
-        member.last_minute.send(now);
+        member.last_minute.count(now);
     }
 
     /// The members that take part, those that sent most first.
@@ -164,7 +164,7 @@ impl Turns {
             process: member.process,
             name: member.name.clone(),
             host: None,
-            sent_last_minute: member.last_minute.sent(now),
+            sent_last_minute: member.last_minute.sum(now),
             waiting: member.waits.map(|wait| wait.class.name().to_owned()),
             seconds_since_seen: now.saturating_sub(member.seen).as_secs_f64(),
         });
@@ -174,27 +174,27 @@ impl Turns {
     }
 }
 
-/// They are counted for spans of so many seconds,
+/// The length of a span in which events are counted, in seconds.
 const SPAN: u64 = 5;
-/// and so many of them are summed up.
+/// The number of spans that make a minute.
 const SPANS: u64 = 12;
 
-/// The number of requests in each span, by its place since the epoch of the clock.
+/// A count of events within the last minute: a number for each span, by its place since the epoch of the clock.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct LastMinute(BTreeMap<u64, u32>);
 
 impl LastMinute {
-    /// A request is sent.
-    pub(crate) fn send(&mut self, now: Time) {
+    /// Counts an event.
+    pub(crate) fn count(&mut self, now: Time) {
         let span = now.as_secs() / SPAN;
         self.0 = self.0.split_off(&(span + 1).saturating_sub(SPANS));
         let count = self.0.entry(span).or_default();
         *count = count.saturating_add(1);
     }
 
-    /// How many there were.
-    pub(crate) fn sent(&self, now: Time) -> u32 {
+    /// Returns the number of events.
+    pub(crate) fn sum(&self, now: Time) -> u32 {
         let first = (now.as_secs() / SPAN + 1).saturating_sub(SPANS);
         let counts = self.0.range(first..).map(|(_, count)| *count);
         counts.fold(0, u32::saturating_add)

@@ -14,11 +14,11 @@ use std::time::Duration;
 
 /// The limit, as rates are written.
 const LIMIT: f64 = REQUESTS_PER_SECOND as f64;
-/// A moment that has passed by this much is not used any more;
+/// A send slot that has passed by this much is no longer used, unless slots are missed again and again.
 const LATE: Duration = Duration::from_millis(25);
-/// where this happens again and again, by up to this much,
+/// The most by which a send slot may have passed, after many were missed.
 const LATEST: Duration = Duration::from_millis(400);
-/// of which each moment that is used in time takes back a part.
+/// Factor by which each slot that is used in time shrinks the tolerance again.
 const PUNCTUAL: f64 = 0.9;
 /// Unanswered requests at any time: three seconds at full pace, after which the service is not keeping up.
 const MAX_IN_FLIGHT: usize = 128;
@@ -28,9 +28,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const SOON: Duration = Duration::from_millis(100);
 /// Moments are asked for again this much before they are needed, and a round trip.
 const TIMERS: Duration = Duration::from_millis(2);
-/// The round trip that is believed to be the longest shrinks by this factor with each reply,
+/// Factor by which the longest round trip shrinks with each reply.
 const SHRINKS: f64 = 0.95;
-/// and grows to twice what it was, and this: a reply that is late but once says nothing about the way.
+/// The longest round trip grows at most to twice its value and this, because a single late reply says nothing.
 const GROWS: Duration = Duration::from_millis(20);
 /// After a question that was not replied to, the next one comes after this long.
 const RETRY: Duration = Duration::from_millis(100);
@@ -159,7 +159,7 @@ impl Member {
         }
         self.waiting_since = None;
         self.last_sent = now;
-        self.last_minute.send(now);
+        self.last_minute.count(now);
         self.sends += 1;
         let ticket = Ticket {
             id: self.sends,
@@ -307,7 +307,7 @@ impl Member {
             random: self.random.f64(),
             about: MemberStats {
                 waiting: waits.then(|| self.class.name().to_owned()),
-                sent_last_minute: self.last_minute.sent(now),
+                sent_last_minute: self.last_minute.sum(now),
                 ..self.identity.about.clone()
             },
             seen,
