@@ -5,6 +5,7 @@ import sys
 import time
 
 import test_c
+import test_readers
 import tidy
 from commands import CARGO, PYTHON_PROJECT, PYTHON_TESTS, ROOT, Failure, environment, install, succeed, target, wheel, within
 from test_services import servers
@@ -71,8 +72,8 @@ PARTS = {
     "c": test_c.run,
     "python": python,
 }
-#: Parts that run only by their name, since they take long or need Java.
-EXTRA = {"c-sanitized": test_c.run_sanitized, "spark": lambda: pytest("jvm")}
+#: Parts that run only by their name, since they take long, install much or need Java.
+EXTRA = {"c-sanitized": test_c.run_sanitized, "readers": test_readers.run, "spark": lambda: pytest("jvm")}
 
 
 def main(only=None):

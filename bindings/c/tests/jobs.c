@@ -112,6 +112,14 @@ static void cancelled_and_resumed(void) {
                 TALENTDATA_ERROR_KIND_CLOSED, "closed", "a job of a closed client");
   talentdata_client_free(client);
   OK(talentdata_client_from_environment(&client));
+  /* What is kept is not thrown away unasked. */
+  job = export(client, "ja_departments", "slow.jsonl", TALENTDATA_FORMAT_OF_PATH, NULL);
+  fixture_fails(talentdata_job_run(job, fixture_slot(0)), INVALID, "set the option restart", "an export over kept work");
+  talentdata_job_free(job);
+  talentdata_options *both = options_with("resume", "true", "restart", "true", NULL);
+  fixture_fails(talentdata_client_export(client, T("pools"), T("a.csv"), TALENTDATA_FORMAT_CSV, both, fixture_slot(0)), INVALID,
+                "resume, restart", "an export with both options");
+  talentdata_options_free(both);
   job = export(client, "ja_departments", "slow.jsonl", TALENTDATA_FORMAT_OF_PATH, options);
   /* It outlives the client. */
   talentdata_client_free(client);
@@ -125,7 +133,7 @@ static void mirrored(talentdata_client *client) {
   talentdata_mirror *mirror;
   talentdata_job *job;
   struct ArrowArrayStream changes, current, earlier;
-  talentdata_options *options = options_with("confirm", "true", "max_deletes", "25%", "keep", "90d", NULL);
+  talentdata_options *options = options_with("confirm", "true", "max_deletes", "25%", "keep", "90d", "on_new_field", "fail", NULL);
   OK(talentdata_client_sync(client, pools, path, options, &job));
   talentdata_options_free(options);
   for (int generation = 1; generation <= 2; generation++) {
@@ -144,11 +152,29 @@ static void mirrored(talentdata_client *client) {
   OK(talentdata_mirror_syncs(mirror, pools, &record));
   CHECK(integer_at(record, "/1/generation") == 2);
   talentdata_record_free(record);
-  OK(talentdata_mirror_changes(mirror, pools, TALENTDATA_ABSENT, &changes));
-  OK(talentdata_mirror_records(mirror, pools, TALENTDATA_ABSENT, &current));
-  OK(talentdata_mirror_records(mirror, pools, T("1"), &earlier));
-  fixture_fails(talentdata_mirror_changes(mirror, TALENTDATA_LIST_CONTACTS, T("0"), fixture_slot(0)), INVALID,
+  OK(talentdata_mirror_changes(mirror, pools, TALENTDATA_ABSENT, NULL, &changes));
+  OK(talentdata_mirror_records(mirror, pools, TALENTDATA_ABSENT, NULL, &current));
+  OK(talentdata_mirror_records(mirror, pools, T("1"), NULL, &earlier));
+  fixture_fails(talentdata_mirror_changes(mirror, TALENTDATA_LIST_CONTACTS, T("0"), NULL, fixture_slot(0)), INVALID,
                 "does not have contacts", "a list that was not synced");
+  /* Columns that are given, and a field that has none of them. */
+  const char *schema = "{\"talentdata_schema\":1,\"resource\":null,\"columns\":\"typed\",\"sampled_records\":0,"
+                       "\"fields\":[{\"name\":\"id\",\"type\":\"string\"}]}";
+  struct ArrowArrayStream few;
+  struct ArrowArray batch;
+  options = options_with("schema", schema, "on_new_field", "fail", NULL);
+  OK(talentdata_mirror_records(mirror, pools, TALENTDATA_ABSENT, options, &few));
+  CHECK(few.get_next(&few, &batch) != 0 && strstr(few.get_last_error(&few), "the schema has no such field"));
+  few.release(&few);
+  talentdata_options_free(options);
+  options = options_with("schema", schema, "on_new_field", "freeze", NULL);
+  OK(talentdata_mirror_changes(mirror, pools, TALENTDATA_ABSENT, options, &few));
+  CHECK(rows(&few) > 0);
+  talentdata_options_free(options);
+  options = options_with("resume", "true", NULL);
+  fixture_fails(talentdata_mirror_records(mirror, pools, TALENTDATA_ABSENT, options, fixture_slot(0)), INVALID,
+                "a mirror has no option resume", "an option of exports");
+  talentdata_options_free(options);
   fixture_fails(talentdata_mirror_open(T("nowhere"), fixture_slot(0)), TALENTDATA_ERROR_KIND_IO, "not a mirror", "no mirror");
   OK(talentdata_mirror_verify(mirror, &record));
   CHECK(says(record, "\"differences\":[]"));
@@ -174,7 +200,7 @@ static void lost(talentdata_client *client) {
   talentdata_record_free(record);
   talentdata_job_free(job);
   OK(talentdata_mirror_open(T("lost.db"), &mirror));
-  OK(talentdata_mirror_records(mirror, TALENTDATA_LIST_CONTACTS, TALENTDATA_ABSENT, &stream));
+  OK(talentdata_mirror_records(mirror, TALENTDATA_LIST_CONTACTS, TALENTDATA_ABSENT, NULL, &stream));
   CHECK(truncate("lost.db", 4096) == 0);
   for (int i = 0; i < 3; i++) {
     CHECK(stream.get_next(&stream, &batch) != 0 && strstr(stream.get_last_error(&stream), "lost.db"));

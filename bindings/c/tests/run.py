@@ -144,7 +144,9 @@ VALUES = r'''{"tasks":[{"id":"1","count":9007199254740993,"share":0.25,"big":1e4
 "skills":[{"name":"C\u002b\u002b","level":3},{"name":"Rust","level":-4,"level":4}],"empty":[],
 "a/b":{"~":"x"}}],"pagination":{"total":1,"limit":100,"offset":0,"hasMore":false}}'''
 TWO_OF_FOUR = {"roles": [{"id": "1"}, {"id": "2"}], "pagination": {"total": 4, "limit": 2, "offset": 0, "hasMore": True}}
+TWO_OF_ONE = {"skills": [{"id": "1"}, {"id": "2"}], "pagination": {"total": 1, "limit": 100, "offset": 0, "hasMore": False}}
 RULES = [
+    {"match": {"path": "/v1/taxonomy/skills"}, "reply": {"body": TWO_OF_ONE}},
     {"match": {"path": "/v1/ja/tasks"}, "reply": {"body": VALUES}},
     {"match": {"path": "/v1/taxonomy/roles", "nth": 1}, "reply": {"body": TWO_OF_FOUR}},
     {"match": {"path": "/v1/taxonomy/roles"}, "reply": {"status": 404}},

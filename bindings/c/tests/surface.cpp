@@ -76,6 +76,28 @@ static void lists(const talentdata::client &client) {
   CHECK(by_name.records()[0].json() == pool.json());
 }
 
+// The service sends two taxonomy skills and a total of one.
+static void what_is_not_proven(const talentdata::client &client) {
+  const auto read = [&](const talentdata::options &options) {
+    auto scan = client.list(talentdata::taxonomy_skills, options);
+    ArrowArrayStream stream{};
+    scan.arrow_stream(&stream);
+    ArrowArray batch{};
+    CHECK(stream.get_next(&stream, &batch) == 0 && batch.length == 2);
+    batch.release(&batch);
+    const bool fails = stream.get_next(&stream, &batch) != 0;
+    stream.release(&stream);
+    const auto failure = scan.failure();
+    CHECK(fails == failure.has_value() && (!fails || failure->code() == TALENTDATA_ERROR_KIND_INCOMPLETE));
+    CHECK(scan.receipt().completeness() == "not_proven");
+    return fails;
+  };
+  CHECK(read({}) && read(talentdata::options().set("unproven", "fail")));
+  CHECK(!read(talentdata::options().set("unproven", "warn")) && !read(talentdata::options().set("unproven", "accept")));
+  const auto refused = client.try_list(talentdata::pools, talentdata::options().set("unproven", "never"));
+  CHECK(!refused && says(refused.error(), "unproven: \"never\" is not one of fail, warn, accept"));
+}
+
 static void values(const talentdata::client &client) {
   // It keeps its page alive.
   const auto contact = client.page(talentdata::contacts, 1, 0).records()[0];
@@ -217,6 +239,7 @@ static void a_log_that_throws() {
 int main() {
   talentdata::client client{talentdata::config()};
   lists(client);
+  what_is_not_proven(client);
   values(client);
   errors(client);
   refused_before_it_is_sent(client);

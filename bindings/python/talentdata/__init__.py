@@ -24,6 +24,7 @@ from ._record import OpenEnum
 from ._results import *  # noqa: F403
 from ._sandbox import Sandbox
 from ._talentdata import Record, __version__
+from ._warning import IncompleteWarning
 
 # What asks for a mapping, such as pandas, takes a record.
 _Mapping.register(Record)
@@ -34,6 +35,7 @@ __all__ = [
     "AsyncScan",
     "Client",
     "Error",
+    "IncompleteWarning",
     "Mirror",
     "OpenEnum",
     "Page",

@@ -36,6 +36,7 @@ class AsyncClient(AsyncOperations):
         *,
         format: Literal["jsonl", "csv", "parquet", "arrow"] = "jsonl",
         resume: bool = False,
+        restart: bool = False,
         page_size: int | None = None,
         columns: Literal["typed", "json"] = "typed",
         schema: Mapping[str, str | os.PathLike[str] | pyarrow.Schema | Record] | None = None,
@@ -51,10 +52,12 @@ class AsyncClient(AsyncOperations):
             directory: The directory; it is made where there is none.
             format: The format of all files.
             resume: Whether to continue each file where it was interrupted.
+            restart: Whether to discard what interrupted exports have kept, and to begin again. If any of the files has
+                kept records, either `resume` or `restart` is needed; else nothing is sent for any list.
             page_size: Records per request; by default each list's maximum.
             columns: The types of columns.
             schema: The columns of each list, by its name.
-            on_new_field: What to do with fields that a schema does not have.
+            on_new_field: See `list` of a list.
             progress: Whether to show progress bars.
         """
         names = self._names(resources)
@@ -65,10 +68,11 @@ class AsyncClient(AsyncOperations):
         os.makedirs(directory, exist_ok=True)
         jobs = []
         for name, parameters in names:
-            options: dict[str, Any] = {"format": format, "resume": resume, "page_size": page_size}
-            options |= {"columns": columns, "schema": schemas.get(name), "on_new_field": on_new_field}
+            options: dict[str, Any] = {"format": format, "resume": resume, "restart": restart}
+            options |= {"page_size": page_size, "columns": columns, "schema": schemas.get(name), "on_new_field": on_new_field}
             path = os.path.join(directory, f"{name}.{format}")
             jobs.append((name, RawJob(self, False, (name, parameters), path, options)))
+        RawJob.check_kept([job for _, job in jobs])
         return [Receipt(await run_async(job, name, progress)) for name, job in jobs]
 
     async def sync(
@@ -77,6 +81,7 @@ class AsyncClient(AsyncOperations):
         path: str | os.PathLike[str],
         *,
         confirm: bool = False,
+        on_new_field: Literal["keep", "freeze", "fail"] = "keep",
         max_deletes: int | float | str | None = None,
         keep: datetime.timedelta | str | None = None,
         page_size: int | None = None,
@@ -93,6 +98,10 @@ class AsyncClient(AsyncOperations):
                 `client.contacts(...)` gives it.
             path: The file of the mirror, an SQLite database; it is made where there is none.
             confirm: Scan a list again at once if records are missing after it changed during the scan.
+            on_new_field: What to do with fields that the mirror has no columns for, and with values that do not fit the type
+                of theirs: `"keep"` makes columns of new fields, keeps values that do not fit in `_extra`, and reports both
+                in `scan.schema` of the receipt; `"freeze"` makes no columns and reports nothing; `"fail"` raises a
+                `SchemaError`, and commits nothing. The first sync of a list decides the columns, and only reports.
             max_deletes: The maximum number of deletes to believe: a number of records, or a share of those that the
                 mirror has, such as `"25%"` or `0.25`; `"100%"` accepts any number. By default a fifth, and ten in any
                 case. If there are more, none is made, and the receipt has them as `withheld`.
@@ -107,7 +116,8 @@ class AsyncClient(AsyncOperations):
             talentdata.Error: A page could not be fetched.
         """
         most = f"{max_deletes * 100}%" if isinstance(max_deletes, float) else max_deletes
-        options: dict[str, Any] = {"confirm": confirm, "max_deletes": None if most is None else str(most)}
+        options: dict[str, Any] = {"confirm": confirm, "on_new_field": on_new_field}
+        options |= {"max_deletes": None if most is None else str(most)}
         options |= {"keep": keep, "page_size": page_size}
         # All of them are checked before the first is run.
         jobs = [(list[0], RawJob(self, True, list, path, options)) for list in self._names(resources)]

@@ -15,6 +15,7 @@ from ._page import Page
 from ._progress import follow, iterate_blocking, run_blocking, start
 from ._results import Plan, Receipt
 from ._talentdata import BaseClient, RawJob, RawScan, Record, Table
+from ._warning import warn
 
 if TYPE_CHECKING:
     import pandas
@@ -46,6 +47,7 @@ class Resource(Generic[R]):
         columns: Literal["typed", "json"] = "typed",
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
+        unproven: Literal["fail", "warn", "accept"] | None = None,
         progress: bool | None = None,
     ) -> Scan[R]:
         """All records, to iterate over or to turn into a data frame. Nothing is sent before that.
@@ -57,15 +59,20 @@ class Resource(Generic[R]):
                 dates for the texts of RFC 3339; `"json"` has JSON text and strings.
             schema: The columns, so that they are the same in every run: a file that `talentdata schema` has
                 printed, what `schema()` returned, or a `pyarrow.Schema`. By default they are decided from the
-                first 1,000 records. `receipt.schema` lists any differences.
-            on_new_field: What to do with fields that the schema does not have: `"keep"` keeps them in `_extra` and
-                reports them in the receipt, `"freeze"` only keeps them in `_extra`, and `"fail"` raises a
-                `SchemaError` at the first one.
+                first 1,000 records. `receipt.schema` lists any differences from either.
+            on_new_field: What to do with fields without a column, and with values that do not fit the type of theirs:
+                `"keep"` keeps them in `_extra` and reports them in the receipt, `"freeze"` only keeps them in `_extra`,
+                and `"fail"` raises a `SchemaError` at the first one. Records that are iterated over have no columns.
+            unproven: What happens at the end of the list if it is not proven that every record came: `"fail"` raises
+                an `IncompleteError`, `"warn"` issues an `IncompleteWarning`, and `"accept"` leaves it to the receipt.
+                By default, `to_arrow`, `to_polars` and `to_pandas` warn; an Arrow stream, which other libraries
+                read, fails; and iterating leaves it to the receipt. With a `limit` that is reached there is nothing
+                to prove.
             progress: Whether to show a progress bar, by tqdm; by default on a terminal and in a notebook, if tqdm is
                 installed.
         """
         options: dict[str, Any] = {"limit": limit, "page_size": page_size}
-        options |= {"columns": columns, "schema": schema, "on_new_field": on_new_field}
+        options |= {"columns": columns, "schema": schema, "on_new_field": on_new_field, "unproven": unproven}
         scan = RawScan(self._client, self._list, options)
         return Scan(scan, self._list[0], self._model, progress)
 
@@ -75,6 +82,7 @@ class Resource(Generic[R]):
         *,
         format: Literal["jsonl", "csv", "parquet", "arrow"] | None = None,
         resume: bool = False,
+        restart: bool = False,
         limit: int | None = None,
         page_size: int | None = None,
         columns: Literal["typed", "json"] = "typed",
@@ -93,8 +101,10 @@ class Resource(Generic[R]):
                 only their owner can read them.
             format: `"jsonl"` (a record per line, as the service sent it), `"csv"`, `"parquet"` or `"arrow"` (the IPC
                 file format). By default that of the file name extension; `"jsonl"` without one.
-            resume: Continue an interrupted export of this list to this file with the same options, or begin if there
-                is none; not for `"arrow"`. Without it, what an interrupted export has left is replaced.
+            resume: Continue an interrupted export of this list to this file, or begin if there is none. If its options
+                differ or it is damaged, the export begins again, and `receipt.restarted` says why.
+            restart: Discard what an interrupted export to this file has kept, and begin again. If an interrupted export
+                has kept records, either `resume` or `restart` is needed.
             limit: See `list`, like the following arguments. Columns are those of CSV, Parquet and Arrow files.
             page_size: See `list`.
             columns: See `list`.
@@ -105,11 +115,13 @@ class Resource(Generic[R]):
         Raises:
             talentdata.IoError: The file cannot be written, another export is writing to it, or a file that is not
                 ours has the name of the directory beside it.
-            talentdata.InvalidArgumentError: An argument is wrong, or the interrupted export had other options.
+            talentdata.InvalidArgumentError: An argument is wrong, or an interrupted export has kept records that neither
+                `resume` nor `restart` decides about. Nothing was sent.
             talentdata.Error: A page could not be fetched.
         """
-        options: dict[str, Any] = {"format": format, "resume": resume, "limit": limit, "page_size": page_size}
-        options |= {"columns": columns, "schema": schema, "on_new_field": on_new_field}
+        options: dict[str, Any] = {"format": format, "resume": resume, "restart": restart}
+        options |= {"limit": limit, "page_size": page_size, "columns": columns}
+        options |= {"schema": schema, "on_new_field": on_new_field}
         job = RawJob(self._client, False, self._list, path, options)
         return Receipt(run_blocking(job, self._list[0], progress))
 
@@ -185,7 +197,7 @@ class Scan(Generic[R]):
         return self._collect(_frames.to_arrow())
 
     def to_polars(self) -> polars.DataFrame:
-        """All rows as a data frame of polars; needs the package polars. For the columns see `to_arrow`."""
+        """All rows as a data frame of polars; needs the package polars. See `to_arrow`."""
         return self._collect(_frames.to_polars())
 
     def to_pandas(
@@ -193,7 +205,7 @@ class Scan(Generic[R]):
     ) -> pandas.DataFrame:
         """All rows as a data frame of pandas; needs the packages pandas and pyarrow.
 
-        For the columns see `to_arrow`. Whole numbers and booleans have the types that allow empty cells
+        See `to_arrow`. Whole numbers and booleans have the types that allow empty cells
         (`Int64`, `boolean`), so that they stay exact. Lists are arrays of numpy and structs are dicts.
 
         Args:
@@ -208,6 +220,7 @@ class Scan(Generic[R]):
                 tell()
             tell()
         frame = convert(self._scan.table())
+        warn(self._scan.take_warning())
         # Not before: if the conversion is interrupted, the caller can call again.
         self._scan.give_table()
         return frame
@@ -217,6 +230,9 @@ class Scan(Generic[R]):
 
         One reader gets them, once. For a query that runs again, as DuckDB does for each result that it shows, and to
         continue after an interruption, use `to_arrow`.
+
+        If it is not proven that every record came, the stream ends with an error behind the last row. The argument
+        `unproven` of `list` makes it a warning, or silent.
         """
         if self._scan.is_awaited():
             raise InvalidArgumentError("a scan of an asynchronous client has no Arrow stream; its to_arrow()")

@@ -75,7 +75,15 @@ class Mirror:
         found = [SyncReceipt(raw) for name in self.resources for raw in self._mirror.syncs(name)]
         return sorted(found, key=lambda sync: sync.ended)
 
-    def changes(self, resource: str, since: int | str | datetime.datetime = 0) -> Rows:
+    def changes(
+        self,
+        resource: str,
+        since: int | str | datetime.datetime = 0,
+        *,
+        columns: Literal["typed", "json"] = "typed",
+        schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
+        on_new_field: Literal["keep", "freeze", "fail"] = "keep",
+    ) -> Rows:
         """What has changed after sync `since`, from the oldest change to the newest.
 
         The columns `_generation`, `_op` (`insert`, `update`, `delete`, `missing` or `reappeared`), `_key` (the record's
@@ -85,33 +93,66 @@ class Mirror:
         Args:
             resource: The list.
             since: The sync that was loaded last, by its number, or a time as in `as_of`; 0 for all changes.
+            columns: The types of the columns of the record, as for `list`.
+            schema: The columns of the record, as for `list`; by default those of the mirror, whose types stay as its first
+                syncs have decided them.
+            on_new_field: What to do with fields without a column, and with values that do not fit the type of theirs:
+                `"keep"` keeps them in `_extra` and warns in the log, `"freeze"` only keeps them in `_extra`, and `"fail"`
+                is an error when the first one is read.
 
         Raises:
             talentdata.InvalidArgumentError: The mirror does not have the list, there is no such sync yet, or changes
                 after it are no longer kept.
         """
-        return Rows(self._mirror.rows(resource, moment("since", since), None))
+        options = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
+        return Rows(self._mirror.rows(resource, moment("since", since), None, options))
 
-    def current(self, resource: str) -> Rows:
+    def current(
+        self,
+        resource: str,
+        *,
+        columns: Literal["typed", "json"] = "typed",
+        schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
+        on_new_field: Literal["keep", "freeze", "fail"] = "keep",
+    ) -> Rows:
         """The list as of the last sync, with records that are missing without a proof that they are gone.
+
+        Args:
+            resource: The list.
+            columns: See `changes`, like the following arguments.
+            schema: See `changes`.
+            on_new_field: See `changes`.
 
         Raises:
             talentdata.InvalidArgumentError: The mirror does not have the list.
         """
-        return Rows(self._mirror.rows(resource, None, None))
+        options = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
+        return Rows(self._mirror.rows(resource, None, None, options))
 
-    def as_of(self, resource: str, at: int | str | datetime.datetime) -> Rows:
+    def as_of(
+        self,
+        resource: str,
+        at: int | str | datetime.datetime,
+        *,
+        columns: Literal["typed", "json"] = "typed",
+        schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
+        on_new_field: Literal["keep", "freeze", "fail"] = "keep",
+    ) -> Rows:
         """The list as a sync has read it.
 
         Args:
             resource: The list.
             at: The number of a sync, or a time, as text of RFC 3339 or with a time zone: then the last sync that had
                 ended by then counts.
+            columns: See `changes`, like the following arguments.
+            schema: See `changes`.
+            on_new_field: See `changes`.
 
         Raises:
             talentdata.InvalidArgumentError: There was no such sync, or it is no longer kept.
         """
-        return Rows(self._mirror.rows(resource, None, moment("at", at)))
+        options = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
+        return Rows(self._mirror.rows(resource, None, moment("at", at), options))
 
     def verify(self) -> list[str]:
         """Reads everything and compares it with the digests of the syncs; returns the differences, normally none."""

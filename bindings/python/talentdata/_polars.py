@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from ._client import Client
+from ._errors import InvalidArgumentError
 from ._json import need
 from ._list import Resource, Scan
-from ._record import require_proven
 from ._talentdata import Record, list_name
+from ._warning import warn
 
 if TYPE_CHECKING:
     import polars
     import pyarrow
+
+Unproven = Literal["fail", "warn", "accept"]
 
 
 def arrow_schema(resource: Resource[Any], columns: Literal["typed", "json"]) -> pyarrow.Schema:
@@ -24,13 +27,29 @@ def arrow_schema(resource: Resource[Any], columns: Literal["typed", "json"]) -> 
         return pyarrow.RecordBatchReader.from_stream(scan).schema
 
 
-def batches(scan: Scan[Any], unproven: Literal["fail", "accept"]) -> Iterator[pyarrow.RecordBatch]:
-    """The rows of a scan as they come; at its end an `IncompleteError` unless they are proven to be all."""
+def checked(unproven: str) -> Unproven:
+    """The option `unproven`, before anything is sent."""
+    if unproven not in get_args(Unproven):
+        raise InvalidArgumentError(f"unproven: {unproven!r} is not one of {', '.join(get_args(Unproven))}")
+    return cast(Unproven, unproven)
+
+
+def open_scan(resource: Resource[Any], unproven: Unproven, **options: Any) -> Scan[Any]:
+    """A scan for `batches`, which issues the warning by itself: the thread of an engine that runs it may have no other way."""
+    return resource.list(progress=False, unproven="accept" if unproven == "warn" else unproven, **options)
+
+
+def batches(scan: Scan[Any], unproven: Unproven) -> Iterator[pyarrow.RecordBatch]:
+    """The rows of a scan as they come. Errors are those of the scan."""
     pyarrow = need("pyarrow", "reading a list")
     with scan:
-        yield from pyarrow.RecordBatchReader.from_stream(scan)
-        if unproven != "accept":
-            require_proven(scan.receipt, "; read it again, or accept it with unproven='accept'")
+        try:
+            yield from pyarrow.RecordBatchReader.from_stream(scan)
+        except Exception:
+            scan._scan.check()
+            raise
+        if unproven == "warn":
+            warn(scan._scan.shortfall())
 
 
 def scan_polars(
@@ -40,7 +59,7 @@ def scan_polars(
     page_size: int | None = None,
     columns: Literal["typed", "json"] = "typed",
     schema: pyarrow.Schema | None = None,
-    unproven: Literal["fail", "accept"] = "fail",
+    unproven: Unproven = "fail",
 ) -> polars.LazyFrame:
     """A list as a lazy frame of polars, read each time when it is collected; needs the packages polars and pyarrow.
 
@@ -53,12 +72,12 @@ def scan_polars(
         page_size: See `Resource.list`.
         columns: See `Resource.list`.
         schema: The columns; by default they are decided from the first 1,000 records when this is called.
-        unproven: What happens when the whole list was read and it is not proven that every record was: `"fail"` raises
-            an `IncompleteError`, `"accept"` goes on.
+        unproven: What happens when the whole list was read and it is not proven that every record came: `"fail"`
+            raises an `IncompleteError`, `"warn"` issues an `IncompleteWarning`, `"accept"` goes on.
     """
     pl, arrow = need("polars", "scan_polars()"), need("pyarrow", "scan_polars()")
     plugins = need("polars.io.plugins", "scan_polars()")
-    resource = list_name(resource)
+    resource, unproven = list_name(resource), checked(unproven)
 
     def connected() -> Any:
         return nullcontext(client) if client is not None else Client()
@@ -79,11 +98,9 @@ def scan_polars(
         if n_rows == 0:
             return
         with connected() as connection:
-            scan = Resource(connection, resource, Record).list(
-                page_size=page_size, schema=given, on_new_field="freeze", limit=n_rows, progress=False
-            )
-            # A scan that was told to stop early proves nothing, and need not.
-            for batch in batches(scan, "accept" if n_rows is not None else unproven):
+            of = Resource(connection, resource, Record)
+            options = {"page_size": page_size, "schema": given, "on_new_field": "freeze", "limit": n_rows}
+            for batch in batches(open_scan(of, unproven, **options), unproven):
                 rows = pl.DataFrame(batch if with_columns is None else batch.select(with_columns))
                 yield rows if predicate is None else rows.filter(predicate)
 

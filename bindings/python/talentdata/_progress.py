@@ -10,6 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 
 from ._json import need
 from ._talentdata import RawJob, RawRecord, RawScan, Record, Records
+from ._warning import warn
 
 R = TypeVar("R", bound=Record)
 
@@ -120,6 +121,7 @@ class AsyncRecords(Generic[R]):
             if not more:
                 if self._bar is not None:
                     self._bar.close()
+                warn(self._records.take_warning())
                 raise StopAsyncIteration
 
 

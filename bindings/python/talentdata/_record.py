@@ -127,7 +127,9 @@ class ScanReceipt(Record):
         Raises:
             talentdata.IncompleteError: The scan has not ended, or its completeness is not proven.
         """
-        require_proven(self)
+        if self["completeness"] not in ("proven", "limited"):
+            doubts = ", ".join(self["doubts"]) or self["completeness"]
+            raise IncompleteError(f"{self['resource']}: it is not proven that every record was read ({doubts})")
 
 
 class MirrorReceipt(Record):
@@ -165,11 +167,3 @@ class FileCheck(Record):
 
     def __bool__(self) -> bool:
         return self["matches"] is True
-
-
-def require_proven(receipt: Record, advice: str = "") -> None:
-    """Raises an `IncompleteError` for a receipt that proves nothing."""
-    if receipt["completeness"] not in ("proven", "limited"):
-        doubts = ", ".join(receipt["doubts"]) or receipt["completeness"]
-        message = f"{receipt['resource']}: it is not proven that every record was read ({doubts})"
-        raise IncompleteError(message + advice)

@@ -79,7 +79,7 @@ class Receipt(ScanReceipt):
     """What a scan has done. Times are in seconds. Counts are of this scan alone; those of a resumed export cover all its runs, except for what a run did after its last checkpoint when it was killed."""
 
     __slots__ = ()
-    _documented = ("resource", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unknown_fields", "unknown_values", "schema", "written",)
+    _documented = ("resource", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "restarted", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unknown_fields", "unknown_values", "schema", "written",)
 
     resource: Field[str] = Field(
         "resource",
@@ -130,6 +130,12 @@ class Receipt(ScanReceipt):
         required=True,
     )
     """How often the export was resumed; 0 when a single run has done it all."""
+    restarted: Field[str | None] = Field(
+        "restarted",
+        "text",
+        "Why the export began again, with the number of kept records that it discarded; `None` if it did not.",
+    )
+    """Why the export began again, with the number of kept records that it discarded; `None` if it did not."""
     records: Field[int] = Field(
         "records",
         "integer",
@@ -243,10 +249,10 @@ class Receipt(ScanReceipt):
     schema: Field[SchemaDifferences | None] = Field(
         "schema",
         "model",
-        "How the records differed from the schema that was given; `None` where none was.",
+        "How the records differed from their columns; of a sync, how those that are new or changed differed from the columns that the mirror had before. Null where the records did not become columns.",
         of=lambda: SchemaDifferences,
     )
-    """How the records differed from the schema that was given; `None` where none was."""
+    """How the records differed from their columns; of a sync, how those that are new or changed differed from the columns that the mirror had before. Null where the records did not become columns."""
     written: Field[Written | None] = Field(
         "written",
         "model",
@@ -292,7 +298,7 @@ class BudgetUse(Record):
 
 
 class SchemaDifferences(Record):
-    """How records differed from a schema. Fields are named by JSON pointers, with `*` in the place of an index."""
+    """How records differed from their columns. Fields are named by JSON pointers, with `*` in the place of an index."""
 
     __slots__ = ()
     _documented = ("new_fields", "missing_fields", "other_types",)
@@ -300,34 +306,34 @@ class SchemaDifferences(Record):
     new_fields: Field[dict[str, Difference]] = Field(
         "new_fields",
         "model by name",
-        "Fields that the schema does not have, unless the caller asked not to be told.",
+        "Fields without a column, unless the caller asked not to be told.",
         required=True,
         of=lambda: Difference,
     )
-    """Fields that the schema does not have, unless the caller asked not to be told."""
+    """Fields without a column, unless the caller asked not to be told."""
     missing_fields: Field[dict[str, Difference]] = Field(
         "missing_fields",
         "model by name",
-        "Fields that are absent or `None`, although they are not `None`able in the schema, or in every record.",
+        "Fields that are absent or `None`, although they are not `None`able in the schema that was given, or in every record.",
         required=True,
         of=lambda: Difference,
     )
-    """Fields that are absent or `None`, although they are not `None`able in the schema, or in every record."""
+    """Fields that are absent or `None`, although they are not `None`able in the schema that was given, or in every record."""
     other_types: Field[dict[str, Difference]] = Field(
         "other_types",
         "model by name",
-        "Fields with values that their type cannot hold.",
+        "Fields with values that their column cannot hold, unless the caller asked not to be told.",
         required=True,
         of=lambda: Difference,
     )
-    """Fields with values that their type cannot hold."""
+    """Fields with values that their column cannot hold, unless the caller asked not to be told."""
 
 
 class Difference(Record):
-    """How often a field differed from the schema, and an example."""
+    """How often a field differed from its column, and an example."""
 
     __slots__ = ()
-    _documented = ("count", "example",)
+    _documented = ("count", "column", "found", "example",)
 
     count: Field[int] = Field(
         "count",
@@ -336,6 +342,19 @@ class Difference(Record):
         required=True,
     )
     """How often."""
+    column: Field[str | None] = Field(
+        "column",
+        "text",
+        "The type of the column, as schema files name it; `None` for a new field.",
+    )
+    """The type of the column, as schema files name it; `None` for a new field."""
+    found: Field[dict[str, Any]] = Field(
+        "found",
+        "object",
+        "How often there was what: `string`, `number`, `boolean`, `array`, `object`, ``None`` or `nothing`.",
+        required=True,
+    )
+    """How often there was what: `string`, `number`, `boolean`, `array`, `object`, ``None`` or `nothing`."""
     example: Field[Example] = Field(
         "example",
         "model",
@@ -347,18 +366,24 @@ class Difference(Record):
 
 
 class Example(Record):
-    """Where a field differed from the schema."""
+    """Where a field differed from its column. Values of records are never reported."""
 
     __slots__ = ()
-    _documented = ("offset", "pointer", "found",)
+    _documented = ("offset", "id", "pointer", "found",)
 
     offset: Field[int] = Field(
         "offset",
         "integer",
-        "Where the record stood in the list.",
+        "Where the record stood in the list; among changes, where its change stood.",
         required=True,
     )
-    """Where the record stood in the list."""
+    """Where the record stood in the list; among changes, where its change stood."""
+    id: Field[str | None] = Field(
+        "id",
+        "text",
+        "The `id` of the record as text; `None` where it has none, or a long one.",
+    )
+    """The `id` of the record as text; `None` where it has none, or a long one."""
     pointer: Field[str] = Field(
         "pointer",
         "text",

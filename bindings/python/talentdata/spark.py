@@ -24,7 +24,7 @@ from pyspark.sql.types import StructType
 from ._client import Client
 from ._errors import InvalidArgumentError
 from ._list import Resource
-from ._polars import arrow_schema, batches
+from ._polars import arrow_schema, batches, checked, open_scan
 from ._results import Receipt
 from ._talentdata import Record, list_name
 
@@ -40,7 +40,8 @@ class DataSource(_DataSource):
 
     - `resource`: the list, such as `contacts`.
     - `page_size`, `columns` (`typed` or `json`): see `Resource.list`.
-    - `unproven`: `fail` (the default) fails a task whose list is not proven to be complete, `accept` does not.
+    - `unproven`: `fail` (the default) fails a task whose list is not proven to be complete, `warn` issues an
+      `IncompleteWarning` in the task, `accept` goes on.
     - `receipts`: a directory that driver and workers share, for the receipt of each list; see `receipts`.
     - `base_url`, `client_id`, `client_secret`, `profile`: settings of the client. They become part of the query's plan,
       so that secrets are better left to the environment or the profile file of each worker.
@@ -71,9 +72,7 @@ class _Options:
         self.resource = list_name(options.get("resource") or options.get("path") or "")
         self.page_size = _number("page_size", options["page_size"]) if "page_size" in options else None
         self.columns: Any = options.get("columns", "typed")
-        self.unproven: Any = options.get("unproven", "fail")
-        if self.unproven not in ("fail", "accept"):
-            raise InvalidArgumentError(f"unproven: {self.unproven!r} is not one of fail, accept")
+        self.unproven = checked(options.get("unproven", "fail"))
         self.receipts = options.get("receipts")
         self.settings: dict[str, Any] = {name: options[name] for name in _SETTINGS if name in options}
 
@@ -95,9 +94,9 @@ class _Reader(DataSourceReader):
         columns = self._columns
         given = _for_core(columns)
         with options.client() as client:
-            scan = Resource(client, options.resource, Record).list(
-                page_size=options.page_size, schema=given, on_new_field="freeze", progress=False
-            )
+            resource = Resource(client, options.resource, Record)
+            reading = {"page_size": options.page_size, "schema": given, "on_new_field": "freeze"}
+            scan = open_scan(resource, options.unproven, **reading)
             for batch in batches(scan, options.unproven):
                 rows = [batch.column(field.name).cast(field.type) for field in columns]
                 yield pyarrow.RecordBatch.from_arrays(rows, schema=columns)

@@ -115,8 +115,9 @@ def test_the_first_six_chapters_run_one_after_the_other(tmp_path, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore")
 def test_engines(service):
-    [export], [polars], [dask] = (ENGINES[heading] for heading in list(ENGINES) if heading != "Spark")
+    [export], [unproven], [polars], [dask] = (ENGINES[heading] for heading in list(ENGINES) if heading != "Spark")
     assert run([export])["receipt"].basis == "counted"
+    assert run([unproven])["scan"].receipt.records == 150
     assert run([dask])["contacts"]["id"].nunique().compute() == 150
     names = run([polars])
     assert names["few"].height == 10 and names["emails"].columns == ["id", "email"]

@@ -77,9 +77,36 @@ def test_a_progress_bar_that_fails_ends_the_export(client, sandbox, tmp_path, mo
         client.contacts.export(path, progress=True, page_size=10)
     assert not path.exists()
     sandbox.set_faults()
-    # The unfinished export is replaced.
-    assert client.contacts.export(path).records == 450
+    # The first page may have been kept.
+    assert client.contacts.export(path, restart=True).records == 450
     assert [file.name for file in tmp_path.iterdir()] == ["contacts.parquet"]
+
+
+async def test_kept_work_is_not_thrown_away(client, async_client, sandbox, tmp_path):
+    lists = tmp_path / "lists"
+    # The second page of contacts always fails, so that the first one is kept.
+    sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 2}, "reply": {"status": 404}})
+    with pytest.raises(talentdata.NotFoundError, match="records are kept"):
+        client.export(["contacts"], lists)
+    sandbox.set_faults()
+    requests = sandbox.stats()["requests"]
+    ways = "call export.. again with resume=True; to discard them and begin again, call it with restart=True"
+    for again in [
+        lambda: client.contacts.export(lists / "contacts.jsonl"),
+        lambda: client.export(["pools", "contacts"], lists),
+    ]:
+        with pytest.raises(talentdata.InvalidArgumentError, match=ways):
+            again()
+    with pytest.raises(talentdata.InvalidArgumentError, match=ways):
+        await async_client.contacts.export(lists / "contacts.jsonl")
+    with pytest.raises(talentdata.InvalidArgumentError, match="resume, restart: "):
+        client.contacts.export(lists / "contacts.jsonl", resume=True, restart=True)
+    assert sandbox.stats()["requests"] == requests
+    assert [file.name for file in lists.iterdir()] == ["contacts.jsonl.part"]
+    receipt = client.contacts.export(lists / "contacts.jsonl", resume=True, page_size=50)
+    assert "page_size was 100 and is now 50" in receipt.restarted
+    assert (receipt.resumed, receipt.records) == (0, 450)
+    assert client.contacts.export(lists / "contacts.jsonl", restart=True).restarted is None
 
 
 def test_several_lists_in_one_export_have_schemas_of_their_own(client, tmp_path):

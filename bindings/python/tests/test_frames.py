@@ -120,11 +120,3 @@ def test_a_query_of_polars_reads_the_list_each_time_and_only_what_it_uses():
         assert sandbox.stats()["requests_by_path"]["/v1/contacts"] - requests <= 2
         sandbox.change("contacts", delete=500)
         assert contacts.select(polars.len()).collect().item() == 1000
-
-
-def test_a_query_of_what_is_not_proven_is_an_error_unless_it_is_accepted():
-    order = {"order": "random"}
-    with talentdata.Sandbox(records={"pools": 200}, policy="unlimited", **order) as sandbox, sandbox.client() as client:
-        with pytest.raises(talentdata.IncompleteError, match="not proven"):
-            talentdata.scan_polars("pools", client=client).collect()
-        assert talentdata.scan_polars("pools", client=client, unproven="accept").collect().height > 0

@@ -140,7 +140,7 @@ def test_ctrl_c_keeps_what_a_file_has_got(stopping, tmp_path):
     said, version = out.splitlines()
     # How many records are kept is said where the export has time for it before the call returns.
     assert said.startswith("CancelledError"), out
-    assert "to continue, call export() again with resume=True" in said, out
+    assert "to continue, call export() again with resume=True; to begin again, call it with restart=True" in said, out
     assert version == "1.8.2" and not path.exists()
     with stopping.client(paced=False) as client:
         receipt = client.contacts.export(path, resume=True)

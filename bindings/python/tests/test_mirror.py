@@ -49,6 +49,34 @@ def test_syncs_changes_and_lists_as_they_were(sandbox, client, tmp_path):
     assert list(history["deleted"]) == [0, 10]
 
 
+def test_a_type_that_changes_is_reported_or_refused(sandbox, client, tmp_path, caplog):
+    def serve(score):
+        pagination = {"total": 1, "limit": 100, "offset": 0, "hasMore": False}
+        body = {"pools": [{"id": "p-1", "score": score}], "pagination": pagination}
+        sandbox.set_faults({"match": {"path": "/v1/pools"}, "reply": {"body": body}})
+
+    path = tmp_path / "mirror.db"
+    serve(1)
+    client.sync(["pools"], path)
+    serve("secret")
+    with pytest.raises(talentdata.SchemaError, match=r"record 0 of the list \(id p-1\): /score: "):
+        client.sync(["pools"], path, on_new_field="fail")
+    [receipt] = client.sync(["pools"], path)
+    [(field, found)] = receipt.scan.schema.other_types.items()
+    assert (field, found.column, found.found, found.example.id) == ("/score", "int64", {"string": 1}, "p-1")
+    mirror = talentdata.Mirror(path)
+    rows = mirror.changes("pools", since=1)
+    caplog.clear()
+    assert rows.to_arrow()["_extra"].to_pylist() == ['{"score":"secret"}']
+    assert "pools: the records differ from their columns: /score has the type int64, but string" in caplog.text
+    assert "secret" not in caplog.text
+    for ask in (mirror.current, lambda name, **given: mirror.changes(name, 1, **given)):
+        with pytest.raises(Exception, match="/score: its type is string"):
+            ask("pools", on_new_field="fail").to_arrow()
+        table = ask("pools", on_new_field="fail", schema=client.pools.schema()).to_arrow()
+        assert (table["score"].to_pylist(), table["_extra"].null_count) == (["secret"], 1)
+
+
 def test_rows_are_those_of_the_moment_they_were_asked_for(sandbox, client, tmp_path):
     client.sync(["pools"], tmp_path / "mirror.db")
     rows = talentdata.Mirror(tmp_path / "mirror.db").current("pools")

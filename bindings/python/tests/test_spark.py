@@ -59,6 +59,8 @@ def test_a_list_that_is_not_proven_fails_its_task_unless_that_is_accepted(spark,
         with pytest.raises(Exception, match="not proven"):
             load(spark, resource="pools").toArrow()
         assert load(spark, resource="pools", unproven="accept").toArrow().num_rows > 0
+        with pytest.warns(talentdata.IncompleteWarning, match="pools: .* not proven"):
+            assert load(spark, resource="pools", unproven="warn").toArrow().num_rows > 0
 
 
 def test_a_task_that_dies_is_run_again_and_counts_once(environment, tmp_path):

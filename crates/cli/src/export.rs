@@ -4,12 +4,12 @@ use crate::args::Common;
 use crate::connect::with_client;
 use crate::lists::{Lists, one_of};
 use crate::output::Ending;
-use crate::run::{Run, Work};
+use crate::run::{Run, WAYS_OUT, Work};
 use crate::{mirror, receipts};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use talentdata_columns::arrow::{Columns, OnNew, TableOptions, TableSchema};
-use talentdata_columns::export::{Export, Format, Target};
+use talentdata_columns::export::{Export, Format, KeptWork, Target, check_kept};
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind, ScanOptions};
 use talentdata_mirror::At;
@@ -22,7 +22,7 @@ contacts.jsonl. The lists are read in parallel and share one request budget.
 Examples:
   talentdata export contacts --sandbox --out contacts.jsonl
   talentdata export contacts --sandbox --out contacts.parquet
-  talentdata export contacts vacancies ja-skills --out lists/ --receipt receipts.json
+  talentdata export contacts vacancies ja-skills --out lists/ --receipt receipts.json --resume
   talentdata export contacts --out - | head
   talentdata export contacts --from mirror.db --as-of 2026-11-20T06:00:00Z --out contacts.parquet";
 
@@ -35,9 +35,13 @@ pub(crate) struct Verb {
     /// Output format; by default that of the file name extension, else jsonl
     #[arg(long, value_parser = one_of(Format::ALL))]
     format: Option<Format>,
-    /// Continue an interrupted export to this file, or begin if there is none
+    /// Continue an interrupted export to this file, or begin if there is none. If its settings differ or it is damaged,
+    /// the export begins again and says so. For jobs: pass it in every run
     #[arg(long)]
     resume: bool,
+    /// Discard what an interrupted export to this file has kept, and begin again
+    #[arg(long, conflicts_with = "resume")]
+    restart: bool,
     /// Types of nested values and of timestamps: lists, structs and timestamps, or JSON text and strings.
     /// CSV has the text of the service in any case
     #[arg(long, value_name = "TYPES", value_parser = one_of(Columns::ALL), conflicts_with = "schema")]
@@ -45,12 +49,12 @@ pub(crate) struct Verb {
     /// The columns: a file that `talentdata schema` has printed; for one list. The receipt lists any differences
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
-    /// What to do with fields that the schema does not have: keep them in the column _extra and report them,
-    /// keep them there silently, or fail
-    #[arg(long, value_name = "ACTION", value_parser = one_of(OnNew::ALL), requires = "schema")]
+    /// What to do with fields without a column, and with values that do not fit the type of theirs: keep them in the column
+    /// _extra and report them, keep them there silently (freeze), or fail. By default keep
+    #[arg(long, value_name = "ACTION", value_parser = one_of(OnNew::ALL))]
     on_new_field: Option<OnNew>,
     /// Read the list from this mirror, and not from the service
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["resume", "page_size"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["resume", "restart", "page_size"])]
     from: Option<PathBuf>,
     /// As which sync has read it: by its number, or the last one that had ended by a time such as 2026-11-20T06:00:00Z;
     /// by default as of now
@@ -65,6 +69,7 @@ pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
     let receipt = verb.lists.receipt.as_deref();
     if let Some(from) = &verb.from {
         verb.prepare(&exports)?;
+        check_kept(&exports, None, &WAYS_OUT)?;
         return mirror::export(&exports, from, verb.as_of.as_ref(), receipt);
     }
     let run = Run {
@@ -74,6 +79,7 @@ pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
         width: exports.len(),
     };
     with_client(common, async |client| {
+        check_kept(&exports, Some(client.config()), &WAYS_OUT)?;
         verb.prepare(&exports)?;
         let exports: Vec<Work> = exports.into_iter().map(Work::Export).collect();
         run.all(client, &exports).await
@@ -103,8 +109,10 @@ impl Verb {
         let table = TableOptions {
             columns: self.columns.unwrap_or_default(),
             schema: schema.transpose()?.map(Arc::new),
+            known: None,
             on_new: self.on_new_field.unwrap_or_default(),
         };
+        let kept = KeptWork::of_options(self.resume, self.restart)?;
         let export = |(resource, scan): (Resource, ScanOptions)| {
             let file = format!("{resource}.{}", format.name());
             let export = Export {
@@ -117,7 +125,7 @@ impl Verb {
                 },
                 scan,
                 table: table.clone(),
-                resume: self.resume,
+                kept,
             };
             export.check().map(|()| export)
         };

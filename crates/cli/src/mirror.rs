@@ -1,11 +1,13 @@
 //! `changes`, `forget` and `export --from`: what a mirror has, and taking lists out of it.
 
 use crate::lists::{one_of, resource};
-use crate::output::{Ending, reader_gone};
+use crate::output::{Ending, reader_gone, warn};
 use crate::receipts;
 use std::path::{Path, PathBuf};
-use talentdata_columns::arrow::TableOptions;
+use std::sync::Arc;
+use talentdata_columns::arrow::{OnNew, TableOptions, TableSchema};
 use talentdata_columns::export::{Export, Format, Target};
+use talentdata_core::scan::{Receipt, SchemaDifferences};
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind};
 use talentdata_mirror::{At, Mirror};
@@ -19,7 +21,8 @@ remember the last generation. Doing so twice does no harm.
 
 Examples:
   talentdata changes contacts --from mirror.db --since 16
-  talentdata changes contacts --from mirror.db --since 2026-11-20T06:00:00Z --out changes.parquet";
+  talentdata changes contacts --from mirror.db --since 2026-11-20T06:00:00Z --out changes.parquet
+  talentdata changes contacts --from mirror.db --since 16 --schema contacts.schema.json --out changes.parquet";
 
 /// Shown below the help of `forget`.
 pub(crate) const FORGET_EXAMPLES: &str = "Example:\n  talentdata forget contacts --from mirror.db";
@@ -43,6 +46,16 @@ pub(crate) struct Changes {
     /// The file to write; - is standard output
     #[arg(long, value_name = "PATH", default_value = "-")]
     out: PathBuf,
+    /// The columns of the records, in place of those of the mirror: a file that `talentdata schema` has printed
+    #[arg(long, value_name = "FILE")]
+    schema: Option<PathBuf>,
+    /// What to do with fields without a column, and with values that do not fit the type of theirs: keep them in the column
+    /// _extra and report them, keep them there silently (freeze), or fail. By default keep
+    #[arg(long, value_name = "ACTION", value_parser = one_of(OnNew::ALL))]
+    on_new_field: Option<OnNew>,
+    /// Write the receipt of the last sync, with what was written and how it differed from its columns, to this file as JSON
+    #[arg(long, value_name = "PATH")]
+    receipt: Option<PathBuf>,
 }
 
 /// What to remove.
@@ -62,12 +75,27 @@ pub(crate) fn changes(verb: &Changes) -> Result<(), Ending> {
         true => Target::Stdout,
         false => Target::File(verb.out.clone()),
     };
+    if let Some(path) = &verb.receipt {
+        let is_out =
+            |path: &Path| matches!(&target, Target::File(out) if receipts::is_one_file(path, out));
+        receipts::check(path, |path| {
+            is_out(path) || receipts::is_one_file(path, &verb.from)
+        })?;
+    }
+    let schema = verb.schema.as_deref().map(TableSchema::from_file);
+    let table = TableOptions {
+        schema: schema.transpose()?.map(Arc::new),
+        on_new: verb.on_new_field.unwrap_or_default(),
+        ..TableOptions::default()
+    };
     let changes = Mirror::open(&verb.from)?.changes(verb.resource, &verb.since)?;
-    read(
-        changes.write(format, &target, TableOptions::default()),
+    let done = read(
+        changes.write(format, &target, table),
+        verb.resource,
         &target,
-    )
-    .map(drop)
+    )?;
+    let path = verb.receipt.as_deref();
+    Ok(path.map_or(Ok(()), |path| receipts::write(path, &[done], true))?)
 }
 
 pub(crate) fn forget(verb: &Forget) -> Result<(), Ending> {
@@ -88,15 +116,24 @@ pub(crate) fn export(
         let records = mirror.records(export.resource, at);
         let written =
             records.and_then(|records| records.write(export.format, &export.target, table));
-        done.push(read(written, &export.target)?);
+        done.push(read(written, export.resource, &export.target)?);
     }
     Ok(receipt.map_or(Ok(()), |path| receipts::write(path, &done, true))?)
 }
 
-/// A reader of standard output that went away is no error.
-fn read<T>(written: Result<T, Error>, target: &Target) -> Result<T, Ending> {
-    written.map_err(|error| match error.kind() {
+/// Says how rows differed from their columns. A reader of standard output that went away is no error.
+fn read(
+    written: Result<Receipt, Error>,
+    list: Resource,
+    target: &Target,
+) -> Result<Receipt, Ending> {
+    let receipt = written.map_err(|error| match error.kind() {
         ErrorKind::Io if *target == Target::Stdout && reader_gone() => Ending::ReaderGone,
         _ => error.into(),
-    })
+    })?;
+    let differences = receipt.schema.as_ref().and_then(SchemaDifferences::summary);
+    if let Some(text) = differences {
+        warn(list, &text);
+    }
+    Ok(receipt)
 }

@@ -1,8 +1,10 @@
 //! Standard output for data, standard error for all else, and how a run ends; a reader that went away is no error.
 
+use crate::lists::dashed;
 use crate::signals::ExitCode;
 use serde::Serialize;
 use std::io::{ErrorKind as IoKind, IsTerminal, Write};
+use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind, drives_terminal};
 
 /// Writes `text` to standard output.
@@ -37,6 +39,11 @@ pub(crate) fn unwritable(_: serde_json::Error) -> Error {
 /// A line on standard error. That nobody reads it must not stop the work.
 pub(crate) fn remark(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// A line on standard error about a list whose command has succeeded.
+pub(crate) fn warn(list: Resource, text: &str) {
+    remark(&format!("warning: {}: {text}", dashed(list)));
 }
 
 /// Whether the reader of standard output has gone away; only pipes and sockets can tell.

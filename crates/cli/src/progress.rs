@@ -1,5 +1,6 @@
 //! Progress of exports and syncs on a terminal: records, rate, share of the budget, time left.
 
+use crate::output::remark;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use std::cell::RefCell;
 use std::fmt::Write;
@@ -55,6 +56,11 @@ impl Progress {
         self.bar.set_position(records);
         let used = format!("{:.0} % of the budget", 100.0 * used);
         self.bar.set_message(used);
+    }
+
+    /// Prints a line on standard error, above the progress.
+    pub(crate) fn warn(&self, line: &str) {
+        self.bar.suspend(|| remark(line));
     }
 
     /// How far the list of this number was.

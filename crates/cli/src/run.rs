@@ -2,7 +2,7 @@
 
 use crate::args::Common;
 use crate::lists::dashed;
-use crate::output::{Ending, reader_gone, remark, say};
+use crate::output::{Ending, reader_gone, remark, say, warn};
 use crate::progress::Progress;
 use crate::receipts;
 use crate::signals::Signals;
@@ -10,14 +10,17 @@ use futures_util::{StreamExt, stream};
 use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::Path;
-use talentdata_columns::export::{Export, Target};
+use talentdata_columns::export::{Export, KeptWork, Target, WaysOut};
 use talentdata_core::scan::{Basis, Receipt};
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, Error, ErrorKind};
 use talentdata_mirror::{Sync, SyncReceipt};
 
-/// So many fields are named in a warning.
-const SHOWN: usize = 5;
+/// What `export` advises about kept work.
+pub(crate) const WAYS_OUT: WaysOut = WaysOut {
+    resume: "run the same command with --resume",
+    restart: "with --restart",
+};
 
 /// What is run for one list.
 pub(crate) enum Work {
@@ -74,6 +77,16 @@ impl Work {
 
     fn is_resumable(&self, client: &Client) -> bool {
         matches!(self, Work::Export(export) if export.is_resumable(client))
+    }
+
+    /// Why this run of an export has begun again, unless that was requested.
+    fn restarted(&self, receipt: &Receipt) -> Option<String> {
+        match self {
+            Work::Export(export) if export.kept != KeptWork::Restart && receipt.resumed == 0 => {
+                receipt.restarted.clone()
+            }
+            _ => None,
+        }
     }
 
     /// Where an export writes to.
@@ -134,23 +147,13 @@ impl Work {
 }
 
 impl Done {
-    /// What the records have that their schema does not have, or the other way round.
+    /// How the records differed from their columns.
     fn differences(&self) -> Option<String> {
-        let differences = match self {
-            Done::Export(receipt) => receipt.schema.as_ref()?,
-            Done::Sync(_) => return None,
+        let receipt = match self {
+            Done::Export(receipt) => receipt,
+            Done::Sync(receipt) => &receipt.scan,
         };
-        let kinds = [
-            &differences.new_fields,
-            &differences.missing_fields,
-            &differences.other_types,
-        ];
-        let fields = kinds.into_iter().flat_map(|fields| fields.keys());
-        let names: Vec<&str> = fields.take(SHOWN).map(String::as_str).collect();
-        (!names.is_empty()).then(|| {
-            let names = names.join(", ");
-            format!("the records differ from the schema ({names}); the receipt says how")
-        })
+        receipt.schema.as_ref()?.summary()
     }
 }
 
@@ -188,7 +191,16 @@ impl Run<'_> {
         let running = all.iter().enumerate().map(|(index, work)| {
             let note = {
                 let progress = &progress;
-                move |receipt: &Receipt| progress.note(index, receipt)
+                let mut restarted = None;
+                move |receipt: &Receipt| {
+                    if restarted.is_none() {
+                        restarted = work.restarted(receipt);
+                        if let Some(why) = &restarted {
+                            progress.warn(&format!("warning: {}: {why}", dashed(work.list())));
+                        }
+                    }
+                    progress.note(index, receipt);
+                }
             };
             work.run(client, signals.stop(), note)
         });
@@ -210,7 +222,7 @@ impl Run<'_> {
                 remark(&work.summary(done));
             }
             for text in shortfall.into_iter().chain(done.differences()) {
-                remark(&format!("warning: {}: {text}", dashed(work.list())));
+                warn(work.list(), &text);
             }
         }
         // The embedded service ends with the run, so that what was read from it cannot be continued.
@@ -248,10 +260,9 @@ fn say_failures(all: &[Work], outcomes: &[Result<Done, Error>], resumable: bool,
             1 => String::new(),
             _ => format!("{lists}: "),
         };
-        // What cannot be resumed says by itself how to begin again.
-        let says_how = error.message().contains("to begin again");
-        let shows_hint = resumable && !says_how && index + 1 == failures.len();
-        let hint = shows_hint.then_some("to continue, run the same command with --resume");
-        say(error, &place, hint, verbose);
+        let shows_hint = resumable && index + 1 == failures.len();
+        let WaysOut { resume, restart } = WAYS_OUT;
+        let hint = shows_hint.then(|| format!("to continue, {resume}; to begin again, {restart}"));
+        say(error, &place, hint.as_deref(), verbose);
     }
 }

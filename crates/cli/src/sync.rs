@@ -2,12 +2,13 @@
 
 use crate::args::Common;
 use crate::connect::with_client;
-use crate::lists::Lists;
+use crate::lists::{Lists, one_of};
 use crate::output::Ending;
 use crate::receipts;
 use crate::run::{Run, Work};
 use std::path::PathBuf;
 use std::time::Duration;
+use talentdata_columns::arrow::OnNew;
 use talentdata_core::Error;
 use talentdata_mirror::{MaxDeletes, Sync, age};
 
@@ -33,6 +34,10 @@ pub(crate) struct Verb {
     /// Scan a list again at once if records are missing after it changed during the scan
     #[arg(long)]
     confirm: bool,
+    /// What to do with new fields, and with values that do not fit the type of their column: keep them and report them; keep
+    /// them silently, and make no columns of new fields (freeze); or fail, so that nothing is committed. By default keep
+    #[arg(long, value_name = "ACTION", value_parser = one_of(OnNew::ALL))]
+    on_new_field: Option<OnNew>,
     /// The most deletes to believe, of the records that the mirror has of a list, such as 500 or 25%; 100% accepts any
     /// number. By default a fifth, and ten in any case
     #[arg(long, value_name = "SHARE|N", default_value = "", hide_default_value = true, value_parser = max_deletes)]
@@ -57,6 +62,7 @@ pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
         let sync = Sync {
             scan,
             confirm: verb.confirm,
+            on_new: verb.on_new_field.unwrap_or_default(),
             max_deletes: verb.max_deletes,
             keep: verb.keep,
             ..Sync::new(resource, &verb.to)

@@ -1,27 +1,37 @@
 //! Scans, exports and schemas for callers without an async runtime.
 
 use crate::arrow::{BatchReader, Columns, RecordBatch, TableOptions, TableSchema};
-use crate::export::Export;
+use crate::export::{Export, KeptWork};
 use crate::session::{Hints, Session, Use};
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 use talentdata_core::blocking::{Client, Engine, Job};
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::Resource;
 use talentdata_core::{Arguments, Client as AsyncClient, RawRecord, Result, ScanOptions, Stop};
+use tokio::task::JoinHandle;
 
-/// An export that is ready to be run; nothing is sent or written yet. Stopped, it keeps what can be resumed.
+/// An export that is ready to be run; nothing is sent or written yet. Stopped, it keeps what can be resumed. A job that
+/// is run again after an error resumes the records that it has kept.
 ///
 /// # Errors
 /// `InvalidArgument` as [`Export::check`]; `Closed` when the client was closed.
 pub fn export(client: &Client, export: Export) -> Result<Job<Receipt>> {
     export.check()?;
     let begin = export.scan.receipt(export.resource);
+    let has_written = Arc::new(AtomicBool::new(false));
     Job::new(client, "export", &begin, move |client, stop, progress| {
-        let export = export.clone();
+        let (mut export, has_written) = (export.clone(), Arc::clone(&has_written));
+        if has_written.load(Ordering::Relaxed) {
+            export.kept = KeptWork::Resume;
+        }
         async move {
-            let note = |receipt: &Receipt| progress.note(receipt);
+            let note = |receipt: &Receipt| {
+                has_written.store(true, Ordering::Relaxed);
+                progress.note(receipt);
+            };
             let finished = export.run(&client, stop.stopped(), note).await?;
             progress.note(&finished);
             Ok(finished)
@@ -116,7 +126,10 @@ impl Scan {
         let (client, runtime) = self.engine.parts()?;
         let _entered = runtime.enter();
         // A waker stays registered when the future that brought it is gone.
-        pin!(self.session.fill(client, self.usage)).poll(&mut Context::from_waker(waker))
+        let filled = pin!(self.session.fill(client, self.usage));
+        let filled = filled.poll(&mut Context::from_waker(waker));
+        drop(self.log_warning()?);
+        filled
     }
 
     /// The next record, waited for; none at the end of the list.
@@ -135,7 +148,8 @@ impl Scan {
     }
 
     /// The list as record batches of 8,192 rows; of fewer where they are large. Waits for the first pages, which decide
-    /// the schema. From then on only the batches are read.
+    /// the schema. From then on only the batches are read. A list whose completeness is not proven ends with `Incomplete`,
+    /// unless [`ScanOptions::unproven`] says otherwise.
     ///
     /// # Errors
     /// `InvalidArgument` when it is read already; else as [`Session::schema`].
@@ -166,7 +180,18 @@ impl Scan {
         F: Future<Output = Result<T>>,
     {
         let (client, _) = self.engine.parts()?;
-        self.engine.wait(read(client))?
+        let read = self.engine.wait(read(client))?;
+        if let Some(logged) = self.log_warning()? {
+            let _ = self.engine.wait(logged)?;
+        }
+        read
+    }
+
+    /// Logs the warning of the session, if there is one, on a thread of the client, whose log it is.
+    fn log_warning(&self) -> Result<Option<JoinHandle<()>>> {
+        let (_, runtime) = self.engine.parts()?;
+        let warning = self.session.take_warning();
+        Ok(warning.map(|warning| runtime.spawn(async move { tracing::warn!("{warning}") })))
     }
 }
 

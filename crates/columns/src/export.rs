@@ -15,22 +15,25 @@
 //! written to directly, like standard output, and without a checkpoint.
 
 mod checkpoint;
+mod kept;
 mod output;
 mod unfinished;
 mod work;
 
 pub use crate::format::Format;
+pub use kept::{KeptWork, WaysOut, check_kept};
 
-use crate::arrow::TableOptions;
-use crate::paths::{place_of_file, would_meet};
-use checkpoint::key;
+use crate::arrow::{OnNew, TableOptions};
+use crate::invalid;
+use crate::paths::{part_of, place_of_file, would_meet};
+use kept::{Decision, decide};
 use output::Output;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use talentdata_core::run::Sink;
-use talentdata_core::scan::{Batch, Receipt, Resume, Written};
+use talentdata_core::scan::{Batch, Receipt, Resume, SchemaDifferences, Written};
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, RawRecord, Result, ScanOptions};
 use work::WorkDirectory;
@@ -70,17 +73,26 @@ pub struct Export {
     pub scan: ScanOptions,
     /// How records become columns, in formats that have them.
     pub table: TableOptions,
-    /// Whether to continue from the checkpoint that an unfinished export has left. The export begins
-    /// again where there is none, and always when this is false. A snapshot leaves none.
-    pub resume: bool,
+    /// The choice about work that an unfinished export to the same path has kept. Streams keep none.
+    pub kept: KeptWork,
 }
 
 impl Export {
     /// Whether these settings go together, before anything is sent or written.
     ///
     /// # Errors
-    /// `InvalidArgument` for parameters that the list does not take.
+    /// `InvalidArgument` for parameters that the list does not take, for `unproven`, and for a policy that JSON Lines cannot
+    /// keep.
     pub fn check(&self) -> Result<()> {
+        if self.scan.unproven.is_some() {
+            let message = "unproven: an export keeps all rows that came, and its receipt says whether completeness is proven; leave it out";
+            return Err(invalid(message));
+        }
+        let fails = self.table.on_new == OnNew::Fail;
+        if fails && self.format == Format::Jsonl && self.table.schema.is_none() {
+            let message = "on_new_field: JSON Lines has no columns to compare records with; give a schema, or choose another format";
+            return Err(invalid(message));
+        }
         let operation = self.resource.shape().operation;
         self.scan.arguments.check(operation)
     }
@@ -91,13 +103,20 @@ impl Export {
         matches!(&self.target, Target::File(target) if would_meet(target, path))
     }
 
-    /// Whether an interrupted export has left something that this one, with `resume`, would continue.
+    /// Returns whether an interrupted export has left work that this one would continue with [`KeptWork::Resume`], if the
+    /// work is not damaged.
     pub fn is_resumable(&self, client: &Client) -> bool {
-        let path = self.target.place().ok().flatten();
-        let found = path.and_then(|path| WorkDirectory::peek(&path));
-        found.is_some_and(|found| {
-            found.progress.is_some() && found.key == key(self, Some(client.config()))
-        })
+        let export = Export {
+            kept: KeptWork::Resume,
+            ..self.clone()
+        };
+        let Ok(Some(path)) = self.target.place() else {
+            return false;
+        };
+        let config = Some(client.config());
+        let decision = WorkDirectory::peek(&path)
+            .map(|found| decide(&export, config, found, &part_of(&path), &WaysOut::PLAIN));
+        matches!(decision, Ok(Decision::Continue(_)))
     }
 
     /// Reads the list and writes it, until the end or until `stop` completes.
@@ -109,9 +128,9 @@ impl Export {
     ///
     /// # Errors
     /// Those of the scan; `Io` with the path, also when another export is writing to it or the name
-    /// of a work file is taken; `InvalidArgument` when the checkpoint is of another export, such as
-    /// that of another client, with the setting that differs; `Cancelled` when stopped. The message
-    /// says what is left to resume from.
+    /// of a work file is taken; `InvalidArgument`, before anything is sent, when an unfinished export has kept work that
+    /// [`kept`](Self::kept) does not allow to discard; `Cancelled` when stopped. The message says what is left to resume
+    /// from.
     pub async fn run(
         &self,
         client: &Client,
@@ -142,33 +161,33 @@ impl Export {
 }
 
 /// Writes records that are at hand as an export of their list writes them: all of them under the final name, or nothing.
+/// Returns how they differed from their columns as well; none where they have none.
 ///
 /// # Errors
-/// The first one among the records; `Io`, naming the file; `InvalidArgument` for a schema of another list.
+/// The first one among the records; `Io`, naming the file; `InvalidArgument` for a schema of another list, and when an
+/// unfinished export from the service has kept work for the file.
 pub fn write_records(
     resource: Resource,
     format: Format,
     target: &Target,
     table: TableOptions,
     records: impl Iterator<Item = Result<RawRecord>>,
-) -> Result<Written> {
-    let mut output = Output::open(
-        &Export {
-            resource,
-            format,
-            target: target.clone(),
-            scan: ScanOptions::default(),
-            table,
-            resume: false,
-        },
-        None,
-        Arc::default(),
-    )?;
+) -> Result<(Written, Option<SchemaDifferences>)> {
+    let export = Export {
+        resource,
+        format,
+        target: target.clone(),
+        scan: ScanOptions::default(),
+        table,
+        kept: KeptWork::Refuse,
+    };
+    export.check()?;
+    let mut output = Output::open(&export, None, Arc::default())?;
     let write = || {
         for record in records {
             output.take(&Batch::of(vec![record?]))?;
         }
-        output.end()
+        Ok((output.end()?, output.differences()))
     };
     let written = write();
     written.map_err(|error| output.abandon(error))

@@ -5,7 +5,7 @@ mod csv;
 #[cfg(test)]
 mod tests;
 
-use crate::arrow::{BatchBuilder, Sample, TableOptions, TableSchema};
+use crate::arrow::{BatchBuilder, Checker, OnNew, Sample, TableOptions, TableSchema};
 use crate::digest::Digesting;
 use crate::invalid;
 use arrow_ipc::writer::FileWriter;
@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
+use talentdata_core::scan::SchemaDifferences;
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind, RawRecord, Result, choice};
 
@@ -38,6 +39,9 @@ const GROUP_BYTES: usize = 128 * 1024 * 1024;
 
 /// The size of a Parquet page, in bytes before compression.
 const PAGE: usize = 32 * 1024;
+
+/// Names the writer of a Parquet file, in the words that the format asks for.
+const CREATED_BY: &str = concat!("talentdata version ", env!("CARGO_PKG_VERSION"));
 
 /// The format of an exported file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,6 +100,11 @@ type Target = BufWriter<Digesting<Box<dyn Write + Send>>>;
 pub(crate) struct Encoder {
     format: Format,
     sample: Sample,
+    on_new: OnNew,
+    /// Whether the caller has given the columns, and compares the records itself.
+    is_given: bool,
+    /// Compares records with columns that no caller has given; none until these are decided.
+    checker: Option<Checker>,
     /// None once the writer has it, which is made as soon as there is something to write.
     target: Option<Target>,
     writer: Option<Writer>,
@@ -113,6 +122,9 @@ impl Encoder {
         Encoder {
             format,
             sample: Sample::new(resource, table),
+            on_new: table.on_new,
+            is_given: table.schema.is_some(),
+            checker: None,
             target: Some(BufWriter::with_capacity(BUFFER, target)),
             writer: None,
         }
@@ -165,13 +177,32 @@ impl Encoder {
         Ok(*target.get_ref().hasher.clone())
     }
 
-    fn write_waiting(&mut self) -> Result<()> {
+    /// The differences so far between records and columns that no caller has given; none where there are no such columns.
+    pub(crate) fn differences(&self) -> Option<SchemaDifferences> {
+        self.checker.as_ref().map(Checker::differences)
+    }
+
+    /// Writes all records, though more might come.
+    pub(crate) fn write_waiting(&mut self) -> Result<()> {
         if let Some(target) = self.target.take() {
             let schema = || self.sample.decide();
             self.writer = Some(Writer::new(self.format, target, schema)?);
+            let checker = Checker::new(self.sample.decide(), self.on_new);
+            self.checker = match self.format {
+                Format::Jsonl => None,
+                _ if self.is_given => None,
+                Format::Csv => Some(checker.flat()),
+                Format::Parquet | Format::Arrow => Some(checker),
+            };
         }
         while let (Some(writer), Some(record)) = (&mut self.writer, self.sample.next()) {
-            writer.write(&record)?;
+            if let Some(checker) = &mut self.checker {
+                checker.before_row(&record)?;
+            }
+            let has_extra = writer.write(&record)?;
+            if let Some(checker) = &mut self.checker {
+                checker.after_row(&record, has_extra);
+            }
         }
         Ok(())
     }
@@ -207,23 +238,27 @@ impl Writer {
         })
     }
 
-    fn write(&mut self, record: &RawRecord) -> Result<()> {
+    /// Writes a record; returns whether its row needed `_extra`.
+    fn write(&mut self, record: &RawRecord) -> Result<bool> {
         match self {
             Writer::Jsonl(output, buffer) => {
                 let written = output.write_all(line(record, buffer));
-                written
-                    .and_then(|()| output.write_all(b"\n"))
-                    .map_err(refused)
+                let written = written.and_then(|()| output.write_all(b"\n"));
+                written.map(|()| false).map_err(refused)
             }
             Writer::Csv(writer) => writer.write(record),
-            Writer::Parquet(builder, writer) => match builder.append(record) {
-                Some(batch) => writer.write(&batch?).map_err(refused),
-                None => Ok(()),
-            },
-            Writer::Arrow(builder, writer) => match builder.append(record) {
-                Some(batch) => writer.write(&batch?).map_err(refused),
-                None => Ok(()),
-            },
+            Writer::Parquet(builder, writer) => {
+                if let Some(batch) = builder.append(record) {
+                    writer.write(&batch?).map_err(refused)?;
+                }
+                Ok(builder.has_extra())
+            }
+            Writer::Arrow(builder, writer) => {
+                if let Some(batch) = builder.append(record) {
+                    writer.write(&batch?).map_err(refused)?;
+                }
+                Ok(builder.has_extra())
+            }
         }
     }
 }
@@ -231,7 +266,7 @@ impl Writer {
 /// The same for every file, so that a resumed export gives the same bytes.
 fn properties() -> WriterProperties {
     WriterProperties::builder()
-        .set_created_by("talentdata".into())
+        .set_created_by(CREATED_BY.into())
         .set_compression(Compression::SNAPPY)
         // Larger dictionaries hold values that hardly repeat, larger pages what could be on the disk already:
         // they make files and memory larger.

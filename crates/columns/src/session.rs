@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use talentdata_core::process::Owned;
-use talentdata_core::scan::Receipt;
+use talentdata_core::scan::{Receipt, Unproven};
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, Error, ErrorKind, RawRecord, Result, ScanOptions, Stop};
 
@@ -41,6 +41,10 @@ pub struct Hints {
     pub resume_or: &'static str,
     /// How to have rows that can be read more than once.
     pub keep_or: &'static str,
+    /// How to have the rows of a stream although completeness is not proven.
+    pub frame_or: &'static str,
+    /// What else to do where completeness is not proven.
+    pub unproven: &'static str,
 }
 
 impl Hints {
@@ -51,6 +55,8 @@ impl Hints {
         share_or: "",
         resume_or: "",
         keep_or: "",
+        frame_or: "",
+        unproven: Unproven::ADVICE,
     };
 
     /// The error of whoever uses a scan that was stopped.
@@ -180,13 +186,23 @@ impl Session {
             let scan = self.scan(&mut source, client);
             let scan = scan.ok_or_else(|| self.buffer().refusal(&self.hints))?;
             let schema = scan.schema().await;
-            if schema.is_err() {
-                self.buffer().end = Some(End::Failed);
+            if let Err(error) = &schema {
+                self.buffer().fail(error);
                 *source = Source::Ended;
             }
             schema
         })
         .await
+    }
+
+    /// The warning of a list that has ended and whose completeness is not proven, where that was asked for; given once.
+    pub fn take_warning(&self) -> Option<String> {
+        self.buffer().warning.take()
+    }
+
+    /// The error that has ended the scan.
+    pub fn failure(&self) -> Option<Error> {
+        self.buffer().failure.clone()
     }
 
     /// The table, once [`fill`](Self::fill) has said that it is complete; it stays until it is given.
@@ -261,12 +277,15 @@ impl Session {
         let mut buffer = self.buffer();
         buffer.received = scan.receipt();
         buffer.schema = schema;
-        let next = records.and_then(|records| Ok((records, rows?)));
-        buffer.end = match &next {
-            Ok((None, None)) => Some(End::Received),
-            Ok(_) => None,
-            Err(_) => Some(End::Failed),
-        };
+        let next = records.and_then(|records| match (records, rows?) {
+            (None, None) => self.conclude(&mut buffer, usage).map(|()| (None, None)),
+            next => Ok(next),
+        });
+        match &next {
+            Ok((None, None)) => buffer.end = Some(End::Received),
+            Ok(_) => {}
+            Err(error) => buffer.fail(error),
+        }
         if buffer.end.is_some() {
             *source = Source::Ended;
         }
@@ -276,11 +295,30 @@ impl Session {
         Ok(buffer.end.is_none())
     }
 
+    /// Ends a list that has no more. By default, completeness that is not proven fails a stream, which somebody else reads,
+    /// is a warning to the caller who gets the table, and of no concern to records beside their receipt.
+    fn conclude(&self, buffer: &mut Buffer, usage: Use) -> Result<()> {
+        let chosen = self.options.unproven;
+        let (unproven, instead) = match usage {
+            Use::Records(_) => (Unproven::Accept, ""),
+            Use::Table => (Unproven::Warn, ""),
+            Use::Stream(_) => (Unproven::Fail, self.hints.frame_or),
+        };
+        // With a choice of the caller, the way to the rows ends in the same.
+        let instead = chosen.map_or(instead, |_| "");
+        let advice = format!("{instead}{}", self.hints.unproven);
+        let Buffer {
+            received, warning, ..
+        } = buffer;
+        let unproven = chosen.unwrap_or(unproven);
+        unproven.conclude(received, &advice, |text| *warning = Some(text))
+    }
+
     /// The scan, which begins with the first wait; none where it has ended.
     fn scan<'a>(&self, source: &'a mut Source, client: &Client) -> Option<&'a mut BatchScan> {
         if matches!(source, Source::New) {
             let scan = client.resource(self.resource).scan(self.options.clone());
-            let scan = BatchScan::new(scan, self.table.clone(), self.rows);
+            let scan = BatchScan::new(scan, self.table.clone(), self.rows).not_concluded();
             *source = Source::Open(Owned::new(Box::new(scan)));
         }
         match source {
@@ -370,9 +408,18 @@ struct Buffer {
     schema: Option<SchemaRef>,
     /// Of all that was received.
     received: Receipt,
+    /// The error that has ended the scan.
+    failure: Option<Error>,
+    /// That completeness is not proven, until somebody is told.
+    warning: Option<String>,
 }
 
 impl Buffer {
+    fn fail(&mut self, error: &Error) {
+        self.end = Some(End::Failed);
+        self.failure = Some(error.clone());
+    }
+
     /// What has been done; `records` counts those that were handed out.
     fn receipt(&self) -> Receipt {
         let rows: usize = self.rows.iter().map(RecordBatch::num_rows).sum();

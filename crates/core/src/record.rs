@@ -109,7 +109,15 @@ impl RawRecord {
     /// # Errors
     /// `Decode` where it is not JSON, `Schema` where it is not an object.
     pub fn parse(json: &str) -> Result<Self> {
-        let one = Self::parse_all(&[json])?.pop();
+        Self::parse_at(json, 0)
+    }
+
+    /// Reads one record, which stands at this offset of its list.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn parse_at(json: &str, offset: u64) -> Result<Self> {
+        let one = Self::parse_page(&[json], offset)?.pop();
         one.ok_or_else(|| Error::new(ErrorKind::Internal, "a record was lost"))
     }
 
@@ -118,6 +126,14 @@ impl RawRecord {
     /// # Errors
     /// As [`parse`](Self::parse).
     pub fn parse_all(texts: &[impl AsRef<str>]) -> Result<Vec<Self>> {
+        Self::parse_page(texts, 0)
+    }
+
+    /// Reads records from a text each, as if they had come on one page at this offset of their list.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn parse_page(texts: &[impl AsRef<str>], offset: u64) -> Result<Vec<Self>> {
         let mut page = Vec::with_capacity(texts.iter().map(|text| text.as_ref().len()).sum());
         let mut ranges = Vec::with_capacity(texts.len());
         for text in texts {
@@ -127,7 +143,7 @@ impl RawRecord {
             page.extend_from_slice(raw.get().as_bytes());
             ranges.push(start..page.len());
         }
-        let page = PageText::new(page.into(), ranges.into_iter(), "record", 0)?;
+        let page = PageText::new(page.into(), ranges.into_iter(), "record", offset)?;
         Ok(page.records())
     }
 

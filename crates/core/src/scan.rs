@@ -1,5 +1,6 @@
 //! A scan: every record of a list, in order, page after page.
 
+mod differences;
 mod driver;
 mod evidence;
 mod join;
@@ -10,12 +11,13 @@ mod sequence;
 #[cfg(test)]
 mod simulation;
 mod unknown_fields;
+mod unproven;
 
 pub use crate::clock::utc;
+pub use differences::{Difference, Example, SchemaDifferences};
 pub use position::{Batch, Resume, ScanState};
-pub use receipt::{
-    Basis, BudgetUse, Completeness, Difference, Doubt, Example, Receipt, SchemaDifferences, Written,
-};
+pub use receipt::{Basis, BudgetUse, Completeness, Doubt, Receipt, Written};
+pub use unproven::Unproven;
 
 use crate::arguments::Arguments;
 use crate::error::{Error, Result};
@@ -43,6 +45,9 @@ pub struct ScanOptions {
     pub limit: Option<u64>,
     /// Values of the list's parameters, such as filters; they are sent with every page.
     pub arguments: Arguments,
+    /// What happens at the end of a list whose completeness is not proven. By default record batches fail, and whoever
+    /// reads records finds it in the receipt. Exports and syncs have no such option.
+    pub unproven: Option<Unproven>,
 }
 
 impl ScanOptions {
@@ -76,6 +81,8 @@ struct Pages {
     wanted: u64,
     /// Whether it has ended, well or with an error that was handed out.
     over: bool,
+    /// What the end does where completeness is not proven, until it has done so; none where the receipt is enough.
+    unproven: Option<Unproven>,
     /// The task that fetches, which ends with the scan.
     _driver: JoinSet<()>,
 }
@@ -97,6 +104,7 @@ impl<T> Scan<T> {
         let mut pages = Pages::new(resource, batches);
         pages.receipt = options.receipt(resource);
         pages.wanted = wanted;
+        pages.unproven = options.unproven;
         let driver = Driver::new(Arc::clone(service), resource, options);
         pages._driver.spawn(driver.run(sender));
         Scan { pages, read }
@@ -135,6 +143,11 @@ impl<T> Scan<T> {
         }
     }
 
+    /// Leaves it to the caller what happens where completeness is not proven; returns what the options say of it.
+    pub fn take_unproven(&mut self) -> Option<Unproven> {
+        self.pages.unproven.take()
+    }
+
     /// What has been done for the records that were handed out so far; final once the scan has ended.
     pub fn receipt(&self) -> Receipt {
         let pages = &self.pages;
@@ -158,6 +171,7 @@ impl Pages {
             receipt: Receipt::default(),
             wanted: u64::MAX,
             over: false,
+            unproven: None,
             _driver: JoinSet::new(),
         })
     }
@@ -185,7 +199,12 @@ impl Pages {
             }
         }
         self.over = true;
-        Poll::Ready(None)
+        let unproven = self.unproven.take().filter(|_| self.wanted > 0);
+        let end = unproven.map(|unproven| {
+            let warn = |warning| tracing::warn!("{warning}");
+            unproven.conclude(&self.receipt, Unproven::ADVICE, warn)
+        });
+        Poll::Ready(end.and_then(Result::err).map(Err))
     }
 }
 

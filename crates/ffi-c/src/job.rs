@@ -12,7 +12,7 @@ use crate::text::Text;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use talentdata_columns::blocking;
-use talentdata_columns::export::{Export, Format, Target};
+use talentdata_columns::export::{Export, Format, KeptWork, Target};
 use talentdata_columns::verify::{parse_receipt, read_receipt, verify};
 use talentdata_core::Stop;
 use talentdata_core::blocking::Job as CoreJob;
@@ -38,7 +38,8 @@ enum Work {
 ///
 /// The file appears under its name when it is complete, and then replaces what was there. Until then the
 /// records are in a directory beside it, the name with .part behind it. Anything else at that name is refused and
-/// stays as it is. An interrupted export can be resumed from its first page on.
+/// stays as it is. An interrupted export can be resumed from its first page on. If one has kept records, an export to
+/// the same path is refused unless the option resume or restart is set.
 ///
 /// @param client the client
 /// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
@@ -48,8 +49,8 @@ enum Work {
 /// @param job_out the export
 /// Ownership: the caller frees `*job_out` with talentdata_job_free; it outlives the client. The arguments are copied.
 /// Threads: any; no other may change `options` meanwhile.
-/// Errors: INVALID_ARGUMENT for NULL, an unknown list or format, an option that exports do not have, or a path with a
-/// NUL; CLOSED.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list or format, an option that exports do not have, both resume and
+/// restart, or a path with a NUL; CLOSED.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_export(
@@ -74,7 +75,7 @@ pub extern "C" fn talentdata_client_export(
             target: Target::File(path.to_owned()),
             scan: options.scan,
             table: options.table,
-            resume: options.resume,
+            kept: KeptWork::of_options(options.resume, options.restart)?,
         };
         let job = blocking::export(&client.inner, export)?;
         let stop = job.stop_handle();
@@ -112,6 +113,7 @@ pub extern "C" fn talentdata_client_sync(
         let mut sync = MirrorSync::new(resource, file);
         sync.scan = options.scan;
         sync.confirm = options.confirm;
+        sync.on_new = options.table.on_new;
         sync.max_deletes = options.max_deletes;
         sync.keep = options.keep;
         let job = sync.job(&client.inner)?;
@@ -123,8 +125,9 @@ pub extern "C" fn talentdata_client_sync(
     })
 }
 
-/// Runs a job, and waits until it is done. After an error it may be called again. Until a sync has committed, and after any
-/// error, its mirror is as it was; of an export, the message of the error says what is kept to be resumed.
+/// Runs a job, and waits until it is done. After an error it may be called again: an export resumes what it has kept. Until a
+/// sync has committed, and after any error, its mirror is as it was; of an export, the message of the error says what is
+/// kept to be resumed.
 ///
 /// @param job the job
 /// @param receipt_out what was done, a JSON object: of an export the receipt of its scan, with earlier exports that were
@@ -133,9 +136,10 @@ pub extern "C" fn talentdata_client_sync(
 /// Ownership: the caller frees `*receipt_out` with talentdata_record_free.
 /// Threads: one at a time per job; waits for the service. Closing or freeing the client does not end it.
 /// Errors: those of talentdata_scan_next; IO, with the path, when a file cannot be written, when another export or sync is
-/// writing to it, or when a file is in the way; SCHEMA for a new field, where the options say so; INVALID_ARGUMENT when
-/// what is to be resumed was begun with other options, for a mirror of another service or client, and while another thread
-/// runs the job; CANCELLED after talentdata_job_cancel; CLOSED in a forked child for a job of the parent.
+/// writing to it, or when a file is in the way; SCHEMA for a new field, where the options say so; INVALID_ARGUMENT when an
+/// interrupted export has kept records that the options do not allow to discard, for a mirror of another service or client,
+/// and while another thread runs the job; CANCELLED after talentdata_job_cancel; CLOSED in a forked child for a job of the
+/// parent.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_job_run(

@@ -3,12 +3,13 @@
 use crate::boundary::{get, guard, guard_or, lent, optional_text, path, slot, stream};
 use crate::client::resource;
 use crate::error::Error;
+use crate::options::{OF_MIRRORS, Options};
 use crate::record::Record;
 use crate::text::Text;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use std::mem::MaybeUninit;
-use talentdata_columns::arrow::TableOptions;
 use talentdata_core::Result;
+use talentdata_core::types::Resource;
 use talentdata_mirror::{At, Mirror as RustMirror, Rows, forget};
 
 /// Rows of a batch.
@@ -69,6 +70,7 @@ pub extern "C" fn talentdata_mirror_syncs(
 /// @param mirror the mirror
 /// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
 /// @param since the number of a sync such as 16, or a time as for talentdata_mirror_records; absent for all changes
+/// @param options the options of the columns, or NULL for the columns of the mirror
 /// @param stream_out the stream; what was there before is overwritten
 /// Ownership: the caller, or whatever receives the stream, calls its release function. It outlives the mirror.
 /// Threads: any; one at a time per stream.
@@ -80,13 +82,14 @@ pub extern "C" fn talentdata_mirror_changes(
     mirror: Option<&Mirror>,
     list: Text,
     since: Text,
+    options: Option<&Options>,
     stream_out: Option<&mut MaybeUninit<FFI_ArrowArrayStream>>,
 ) -> Option<Box<Error>> {
     get((mirror, "mirror"), (stream_out, "stream_out"), |mirror| {
         let since = optional_text(&since, "since")?;
         let since = since.map_or(Ok(At::Sync(0)), str::parse)?;
-        let changes = mirror.inner.changes(resource(&list)?, &since)?;
-        batches(changes)
+        let resource = resource(&list)?;
+        batches(resource, options, mirror.inner.changes(resource, &since)?)
     })
 }
 
@@ -97,6 +100,7 @@ pub extern "C" fn talentdata_mirror_changes(
 /// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
 /// @param at the number of a sync such as 17, or a time such as 2026-11-20T06:00:00Z, of which the last sync that had ended
 /// by then counts; absent for the last sync
+/// @param options the options of the columns, or NULL for the columns of the mirror
 /// @param stream_out the stream; what was there before is overwritten
 /// Ownership: the caller, or whatever receives the stream, calls its release function. It outlives the mirror.
 /// Threads: any; one at a time per stream.
@@ -108,12 +112,14 @@ pub extern "C" fn talentdata_mirror_records(
     mirror: Option<&Mirror>,
     list: Text,
     at: Text,
+    options: Option<&Options>,
     stream_out: Option<&mut MaybeUninit<FFI_ArrowArrayStream>>,
 ) -> Option<Box<Error>> {
     get((mirror, "mirror"), (stream_out, "stream_out"), |mirror| {
         let resource = resource(&list)?;
         let at = optional_text(&at, "at")?.map(str::parse).transpose()?;
-        batches(mirror.inner.records(resource, at.as_ref())?)
+        let records = mirror.inner.records(resource, at.as_ref())?;
+        batches(resource, options, records)
     })
 }
 
@@ -160,7 +166,13 @@ pub extern "C" fn talentdata_mirror_free(mirror: Option<Box<Mirror>>) {
     guard_or((), || drop(mirror));
 }
 
-fn batches(rows: Rows) -> Result<FFI_ArrowArrayStream> {
-    let mut batches = rows.into_batches(ROWS, TableOptions::default())?;
+fn batches(
+    resource: Resource,
+    options: Option<&Options>,
+    rows: Rows,
+) -> Result<FFI_ArrowArrayStream> {
+    let operation = resource.shape().operation;
+    let table = Options::given(options, operation, OF_MIRRORS, "a mirror")?.table;
+    let mut batches = rows.into_batches(ROWS, table)?;
     Ok(stream(batches.schema(), move || batches.next().transpose()))
 }

@@ -18,6 +18,7 @@ pub struct Options {
     pub(crate) scan: ScanOptions,
     pub(crate) table: TableOptions,
     pub(crate) resume: bool,
+    pub(crate) restart: bool,
     pub(crate) confirm: bool,
     pub(crate) max_deletes: MaxDeletes,
     pub(crate) keep: Option<Duration>,
@@ -27,9 +28,11 @@ pub struct Options {
 }
 
 /// Options of a scan, and of how an export reads its list.
-pub(crate) const OF_SCANS: &str = "page_size, limit, columns, schema, on_new_field";
-pub(crate) const OF_EXPORTS: &str = "page_size, limit, columns, schema, on_new_field, resume";
-pub(crate) const OF_SYNCS: &str = "page_size, confirm, max_deletes, keep";
+pub(crate) const OF_SCANS: &str = "page_size, limit, columns, schema, on_new_field, unproven";
+pub(crate) const OF_EXPORTS: &str =
+    "page_size, limit, columns, schema, on_new_field, resume, restart";
+pub(crate) const OF_SYNCS: &str = "page_size, on_new_field, confirm, max_deletes, keep";
+pub(crate) const OF_MIRRORS: &str = "columns, schema, on_new_field";
 
 /// Creates options.
 ///
@@ -46,11 +49,17 @@ pub extern "C" fn talentdata_options_new(from: Option<&Options>) -> Option<Box<O
 ///
 /// - of scans, and of how an export or a sync reads its list: page_size, records per page, by default as many as the
 ///   service allows;
-/// - of scans and exports: limit, how many records to deliver at most; columns, typed or json; schema, the columns of an
-///   Arrow stream or a file, as talentdata_client_schema gives them; on_new_field, what to do with a field that the schema does
-///   not have: keep, freeze or fail;
-/// - of exports: resume, whether to continue an interrupted export of the same list to the same file with the same options,
-///   or to begin where there is none; by default what an interrupted export has left is replaced;
+/// - of scans and exports: limit, how many records to deliver at most;
+/// - of scans, exports and the streams of a mirror: columns, typed or json; schema, the columns of an Arrow stream or a file,
+///   as talentdata_client_schema gives them;
+/// - of these and of syncs: on_new_field, what to do with a field without a column, and with a value that does not fit the type
+///   of its column: keep it in _extra and report it (keep), keep it silently (freeze), or fail;
+/// - of scans: unproven, what happens at the end of a list if it is not proven that every record came: fail (the end is the
+///   error INCOMPLETE), warn (a message to the log callback) or accept (the receipt alone says so); by default Arrow streams
+///   fail, and records are accepted;
+/// - of exports: resume, whether to continue an interrupted export of the same list to the same file; if its options
+///   differ or it is damaged, the export begins again, and the receipt says so; restart, whether to discard an interrupted
+///   export and begin again; by default the export is refused if an interrupted one has kept records; not both;
 /// - of syncs: confirm, whether to scan again at once if records are missing after the list changed during the scan;
 ///   max_deletes, the most deletes to believe, such as 500 or 25%; keep, how long changes and earlier versions are kept, such as
 ///   90d.
@@ -149,14 +158,17 @@ impl Options {
             "columns" => self.table.columns = value.parse()?,
             "schema" => self.table.schema = Some(Arc::new(TableSchema::from_json(value)?)),
             "on_new_field" => self.table.on_new = value.parse()?,
+            "unproven" => self.scan.unproven = Some(value.parse()?),
             "resume" => self.resume = parsed(name, value, "true or false")?,
+            "restart" => self.restart = parsed(name, value, "true or false")?,
             "confirm" => self.confirm = parsed(name, value, "true or false")?,
             "max_deletes" => self.max_deletes = value.parse()?,
             "keep" => self.keep = Some(age(value)?),
             _ => {
                 let why = format_args!(
-                    "there is no option {name:?}; scans and exports have {OF_EXPORTS}, syncs have {OF_SYNCS}; parameters \
-                     of lists and operations are added with talentdata_options_add"
+                    "there is no option {name:?}; scans have {OF_SCANS}; exports have {OF_EXPORTS}; syncs have \
+                     {OF_SYNCS}; mirrors have {OF_MIRRORS}; parameters of lists and operations are added with \
+                     talentdata_options_add"
                 );
                 return Err(invalid("name", why));
             }

@@ -42,7 +42,8 @@ pub enum Arrival {
 /// Ownership: the caller frees `*record_out` with talentdata_record_free; it outlives scan and client.
 /// Threads: one at a time per scan; waits for the service.
 /// Errors: those of a call, with the offset of the page; PAGING when the pages contradict each other;
-/// CANCELLED after talentdata_scan_cancel; CLOSED in a forked child for a scan of the parent;
+/// CANCELLED after talentdata_scan_cancel; CLOSED in a forked child for a scan of the parent; INCOMPLETE at the end, if the
+/// option unproven is fail;
 /// INVALID_ARGUMENT for NULL, when there is an Arrow stream of the scan, or while another thread is using it. After any
 /// other error every call returns that error.
 #[must_use]
@@ -124,7 +125,9 @@ pub extern "C" fn talentdata_scan_descriptor(
 /// column, _extra, has as JSON what has no column. Nested values are lists and structs, and date-times
 /// are timestamps, unless the options of the scan say otherwise. An error of the stream has the message of the
 /// scan's error, and talentdata_scan_error gives that error. After it every get_next fails: an incomplete stream is never
-/// mistaken for a complete one.
+/// mistaken for a complete one. For the same reason the end of a list is the error INCOMPLETE, behind its last row, if it is not
+/// proven that every record came; the option unproven of the scan makes it a warning or no error. A stream that is released
+/// early, or that ends at the option limit, is not concerned.
 ///
 /// @param scan a scan of which no record was asked for yet. Afterwards only talentdata_scan_cancel,
 /// talentdata_scan_receipt, talentdata_scan_error and talentdata_scan_free may be called with it.

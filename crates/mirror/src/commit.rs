@@ -9,10 +9,11 @@ use crate::sync::Sync;
 use crate::views;
 use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::SystemTime;
-use talentdata_columns::arrow::{Columns, TableSchema};
+use talentdata_columns::arrow::{Checker, Columns, OnNew, TableSchema};
 use talentdata_core::run::Sink;
-use talentdata_core::scan::{Basis, Batch, Completeness, Doubt, Receipt, utc};
+use talentdata_core::scan::{Basis, Batch, Completeness, Doubt, Receipt, SchemaDifferences, utc};
 use talentdata_core::{Config, Error, ErrorKind, RawRecord, Result, json};
 
 /// The records of the scan in their order. `record` is the version that was there before, if any; `text` is none where it
@@ -150,13 +151,16 @@ impl Staging {
             self.prune(&utc(before.max(SystemTime::UNIX_EPOCH)))?;
         }
         self.connection.execute_batch("COMMIT")?;
+        if let Some(differences) = &receipt.scan.schema {
+            differences.log(self.sync.resource.name());
+        }
         // So that the file alone is the whole mirror; where a reader still needs the log, it stays, and nobody waits.
         let truncate = "PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)";
         let _ = self.connection.execute_batch(truncate);
         Ok(receipt)
     }
 
-    fn apply(&self, scan: Receipt, ended: &str) -> Outcome<SyncReceipt> {
+    fn apply(&self, mut scan: Receipt, ended: &str) -> Outcome<SyncReceipt> {
         let (connection, list) = (&self.connection, self.sync.resource.name());
         let last = self.before.as_ref();
         let before = last.map_or(0, SyncRow::number);
@@ -217,6 +221,7 @@ impl Staging {
         digest ^= changed;
         let (missing, lacking) = missing(connection, list)?;
         let columns = self.columns()?;
+        scan.schema = Some(self.differences(&columns)?);
         let [current, reported] = views::of(list, &columns);
         connection.execute_batch(&[views::drop(list), current, reported].join(";"))?;
         let [of, from] = CHANGES;
@@ -288,11 +293,34 @@ impl Staging {
         let records = RawRecord::parse_all(&samples.concat())?;
         let mut found = TableSchema::infer(self.sync.resource, &records, Columns::Typed);
         let Some(known) = known else { return Ok(found) };
+        if self.sync.on_new == OnNew::Freeze {
+            return Ok(known.clone());
+        }
         let mut grown = known.clone();
         (found.fields).retain(|column| known.fields.iter().all(|known| known.name != column.name));
         grown.fields.append(&mut found.fields);
         // Where a table cannot have so many, their values are in the last column.
         Ok(TableSchema::from_json(&grown.to_json()).unwrap_or_else(|_| known.clone()))
+    }
+
+    /// How the records that are new or changed differ from the columns that the mirror had; before its first sync, from those
+    /// that it gets, which are no reason to fail.
+    fn differences(&self, columns: &TableSchema) -> Outcome<SchemaDifferences> {
+        let before = self.before.as_ref().map(|before| &before.columns);
+        let on_new = match (before, self.sync.on_new) {
+            (None, OnNew::Fail) => OnNew::Keep,
+            (_, on_new) => on_new,
+        };
+        let mut checker = Checker::new(Arc::new(before.unwrap_or(columns).clone()), on_new);
+        let texts = "SELECT place - 1, text FROM staged WHERE text IS NOT NULL ORDER BY place";
+        let mut texts = self.connection.prepare(texts)?;
+        let mut rows = texts.query([])?;
+        while let Some(row) = rows.next()? {
+            let place = row.get::<_, i64>(0)?.unsigned_abs();
+            let record = RawRecord::parse_at(row.get_ref(1)?.as_str()?, place)?;
+            checker.check(&record)?;
+        }
+        Ok(checker.differences())
     }
 
     /// Removes what was over before a time: the last sync that had ended by then is the first that can still be read.

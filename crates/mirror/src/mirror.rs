@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::vec::IntoIter;
-use talentdata_columns::arrow::{Column, Columns, RecordBatches, TableOptions};
+use talentdata_columns::arrow::{Column, Columns, OnNew, RecordBatches, TableOptions};
 use talentdata_columns::export::{Format, Target, write_records};
 use talentdata_core::scan::{Receipt, utc};
 use talentdata_core::types::Resource;
@@ -34,7 +34,7 @@ const ROW: &str = r#"rtrim(substr(text, 1, length(text) - 1), char(9, 10, 13, 32
 
 /// The columns of a change, which stand before those of its record.
 const COLUMNS: &str = r#"[{"name":"_generation","type":"int64"},{"name":"_op","type":"string"},
-    {"name":"_key","type":"string"},{"name":"_last_seen","type":"timestamp","unit":"us","fraction":6},
+    {"name":"_key","type":"string"},{"name":"_last_seen","type":"timestamp","unit":"us","fraction":6,"empty":"null"},
     {"name":"_seen","type":"timestamp","unit":"us","fraction":6}]"#;
 
 /// A mirror. It is opened anew for whatever is read, and what is being read stays as it is while a sync commits.
@@ -149,11 +149,7 @@ impl Mirror {
         }
         let wanted = syncs.iter().filter(|row| row.number() > since);
         rows.rest = wanted.fold(0, |rest, row| rest ^ row.changes);
-        // A field of the same name stays in the last column.
-        let own: Vec<Column> = serde_json::from_str(COLUMNS).unwrap_or_default();
-        let fields = &mut rows.sync.columns.fields;
-        fields.retain(|field| own.iter().all(|own| own.name != field.name));
-        fields.splice(0..0, own);
+        rows.own = serde_json::from_str(COLUMNS).unwrap_or_default();
         let [digest, from] = CHANGES;
         rows.sql = format!(
             "SELECT sync, seq, seal{digest}, {LINE} {from} AND (sync, seq) > (?2, ?3) ORDER BY sync, seq LIMIT {PAGE}"
@@ -180,7 +176,9 @@ impl Mirror {
             resource,
             sync: last,
             sql: String::new(),
+            own: Vec::new(),
             behind: (i64::MIN, 0),
+            given: 0,
             rest: 0,
             page: Some(IntoIter::default()),
         };
@@ -208,7 +206,11 @@ pub struct Rows {
     sync: SyncRow,
     /// Gives the place of a row, its digest, and its text.
     sql: String,
+    /// Columns that stand before those of the records.
+    own: Vec<Column>,
     behind: (i64, i64),
+    /// Rows that were read before the page.
+    given: u64,
     /// The digest of the rows that are still to come.
     rest: Hash,
     /// Rows that were read; none after the last one, and after an error.
@@ -216,21 +218,22 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// The rows in Arrow record batches of so many, with the columns of the mirror unless others are asked for; those of a
+    /// The rows in Arrow record batches of so many, with the columns of the mirror unless a schema is given; those of a
     /// change stand before those of its record.
     ///
     /// # Errors
-    /// `Io`, when the first rows cannot be read; `InvalidArgument` for a schema of another list.
+    /// `Io`, when the first rows cannot be read; `InvalidArgument` for a schema of another list. Of the batches: `Schema` for a
+    /// field without a column, or a value that does not fit its column, where that is to fail.
     pub fn into_batches(mut self, rows: usize, table: TableOptions) -> Result<RecordBatches> {
         let (resource, table) = (self.resource, self.table(table));
         RecordBatches::new(resource, &table, rows, self)
     }
 
     /// Writes the rows as an export of the list writes them; returns the receipt of the sync with what was written, by which
-    /// the file can be verified.
+    /// the file can be verified, and how the rows differed from their columns.
     ///
     /// # Errors
-    /// `Io`, naming the file.
+    /// `Io`, naming the file; `InvalidArgument` for a schema of another list; `Schema` as for the batches.
     pub fn write(
         mut self,
         format: Format,
@@ -238,19 +241,39 @@ impl Rows {
         mut table: TableOptions,
     ) -> Result<Receipt> {
         let (resource, mut receipt) = (self.resource, self.sync.receipt.scan.clone());
-        if format != Format::Jsonl {
+        let has_columns = format != Format::Jsonl;
+        if has_columns {
             table = self.table(table);
+        } else if !self.own.is_empty() && (table.schema.is_some() || table.on_new == OnNew::Fail) {
+            let message = "schema, on_new_field: changes as JSON Lines have no columns; choose another format";
+            return Err(invalid(message.to_owned()));
         }
-        let written = write_records(resource, format, target, table, self)?;
+        let (written, differences) = write_records(resource, format, target, table, self)?;
+        receipt.schema = differences;
         receipt.records = written.records;
         receipt.written = Some(written);
         Ok(receipt)
     }
 
+    /// The columns: those that are given, else those of the mirror.
     fn table(&mut self, mut table: TableOptions) -> TableOptions {
         self.sql = self.sql.replace(LINE, ROW);
-        if table.columns == Columns::Typed && table.schema.is_none() {
-            table.schema = Some(Arc::new(self.sync.columns.clone()));
+        let is_json = table.columns == Columns::Json;
+        let mirrored = || {
+            let known = self.sync.columns.clone();
+            if is_json { known.into_json() } else { known }
+        };
+        if !self.own.is_empty() {
+            // Of some records of a list, a field that is missing is no news.
+            let given = table.schema.take();
+            let mut known = given.map_or_else(mirrored, Arc::unwrap_or_clone);
+            // A field of the same name stays in the last column.
+            let is_own = |name: &str| self.own.iter().any(|own| own.name == name);
+            known.fields.retain(|field| !is_own(&field.name));
+            known.fields.splice(0..0, self.own.iter().cloned());
+            table.known = Some(Arc::new(known));
+        } else if table.schema.is_none() {
+            table.known = Some(Arc::new(mirrored()));
         }
         table
     }
@@ -270,7 +293,9 @@ impl Rows {
             let what = format!("the rows of {list} are not those that its syncs have written");
             return Err(damaged(what).into());
         }
-        let page = RawRecord::parse_all(&texts).map_err(|error| damaged(error.message()))?;
+        let page = RawRecord::parse_page(&texts, self.given);
+        let page = page.map_err(|error| damaged(error.message()))?;
+        self.given += page.len() as u64;
         self.page = (!page.is_empty()).then(|| page.into_iter());
         Ok(())
     }

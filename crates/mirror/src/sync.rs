@@ -5,6 +5,7 @@ use crate::file::{Claim, at};
 use crate::receipt::{MaxDeletes, SyncReceipt};
 use std::path::PathBuf;
 use std::time::Duration;
+use talentdata_columns::arrow::OnNew;
 use talentdata_core::blocking::{Client as BlockingClient, Job};
 use talentdata_core::run::run;
 use talentdata_core::scan::Receipt;
@@ -22,6 +23,9 @@ pub struct Sync {
     pub scan: ScanOptions,
     /// Whether to scan again at once where records are missing from a list that changed during the scan.
     pub confirm: bool,
+    /// What to do with fields that the mirror has no columns for, and with values that do not fit theirs. The first sync of a
+    /// list decides the columns, and never fails for them.
+    pub on_new: OnNew,
     /// How many deletes are too many to be believed.
     pub max_deletes: MaxDeletes,
     /// Changes and earlier versions that are older are removed; all are kept where this is none.
@@ -51,6 +55,7 @@ impl Sync {
             path: path.into(),
             scan: ScanOptions::default(),
             confirm: false,
+            on_new: OnNew::default(),
             max_deletes: MaxDeletes::default(),
             keep: None,
         }
@@ -63,6 +68,10 @@ impl Sync {
     pub fn check(&self) -> Result<()> {
         if self.scan.limit.is_some() || self.scan.resume.is_some() {
             let message = "limit, resume: a sync reads the whole list; leave them out";
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        if self.scan.unproven.is_some() {
+            let message = "unproven: a sync keeps all records that came, and its receipt says whether completeness is proven; leave it out";
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         self.scan.arguments.check(self.resource.shape().operation)
@@ -99,7 +108,7 @@ impl Sync {
     /// # Errors
     /// Those of the scan; `Io` with the path, also when another sync is writing to the mirror, or the file is something
     /// else; `InvalidArgument` when the mirror is of another service or client, or the list was read with other
-    /// parameters; `Cancelled` when stopped.
+    /// parameters; `Schema` for a new field or another type where that is to fail; `Cancelled` when stopped.
     pub async fn run(
         &self,
         client: &Client,

@@ -8,6 +8,7 @@ mod kills;
 mod refusals;
 mod rules;
 mod simulation;
+mod types;
 
 use crate::commit::Staging;
 use crate::file::{Claim, at};

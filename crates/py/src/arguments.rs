@@ -60,6 +60,11 @@ impl<'py> Options<'py> {
         value.map(|value| read(name, &value)).transpose()
     }
 
+    /// Returns an option that is false by default.
+    pub(crate) fn flag(&self, name: &str) -> Result<bool> {
+        Ok(self.get(name)?.unwrap_or(false))
+    }
+
     /// The same for a text that the core reads.
     pub(crate) fn parsed<T: FromStr<Err: ToString>>(&self, name: &str) -> Result<Option<T>> {
         let text = self.get::<String>(name)?;

@@ -13,7 +13,7 @@ use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use talentdata_columns::export::{Export, Format, Target};
+use talentdata_columns::export::{Export, Format, KeptWork, Target, WaysOut, check_kept};
 use talentdata_columns::verify::{parse_receipt, read_receipt, verify};
 use talentdata_core::blocking::Progress;
 use talentdata_core::scan::Receipt;
@@ -27,6 +27,12 @@ pub(crate) struct RawJob {
     work: Work,
     progress: Progress,
 }
+
+/// What `export()` advises about kept work.
+const WAYS_OUT: WaysOut = WaysOut {
+    resume: "call export() again with resume=True",
+    restart: "call it with restart=True",
+};
 
 #[derive(Clone)]
 enum Work {
@@ -54,6 +60,7 @@ impl RawJob {
                 ..Sync::new(resource, path)
             };
             given.set(&mut sync.confirm, "confirm")?;
+            given.set_parsed(&mut sync.on_new, "on_new_field")?;
             given.set_parsed(&mut sync.max_deletes, "max_deletes")?;
             // A `timedelta`, or a text such as `90d`.
             if let Some(keep) = given.get::<Bound<'_, PyAny>>("keep")? {
@@ -67,15 +74,14 @@ impl RawJob {
                 Some(format) => format,
                 None => Format::of_path(&path)?,
             };
-            let mut export = Export {
+            let export = Export {
                 resource,
                 format,
                 target: Target::File(path),
                 scan,
                 table: table_options(&given)?,
-                resume: false,
+                kept: KeptWork::of_options(given.flag("resume")?, given.flag("restart")?)?,
             };
-            given.set(&mut export.resume, "resume")?;
             export.check()?;
             Work::Export(export)
         };
@@ -96,6 +102,7 @@ impl RawJob {
             match &work {
                 Work::Sync(sync) => json(&sync.run(&client, stopped.stopped(), note).await?),
                 Work::Export(export) => {
+                    check_kept([export], Some(client.config()), &WAYS_OUT)?;
                     let outcome = export.run(&client, stopped.stopped(), note).await;
                     let receipt = outcome.map_err(|error| with_hint(error, export, &client))?;
                     progress.note(&receipt);
@@ -109,6 +116,20 @@ impl RawJob {
         let done = block_stoppable(py, work, &stop, &tell);
         let done = done.inspect_err(|raised| self.give_cause(py, raised))?;
         Ok(done.into_py_any(py)?)
+    }
+
+    /// Checks that none of these exports would discard kept work unasked, before any of them is run.
+    #[staticmethod]
+    fn check_kept(jobs: Vec<PyRef<'_, Self>>) -> Result<()> {
+        let Some(first) = jobs.first() else {
+            return Ok(());
+        };
+        let client = first.client.kept()?;
+        let exports = jobs.iter().filter_map(|job| match &job.work {
+            Work::Export(export) => Some(export),
+            Work::Sync(_) => None,
+        });
+        Ok(check_kept(exports, Some(client.config()), &WAYS_OUT)?)
     }
 
     /// Gives an exception that has ended the awaiting the cause that says how to continue.
@@ -149,8 +170,10 @@ fn with_hint(error: Error, export: &Export, client: &Client) -> Error {
         return error;
     }
     let message = format!(
-        "{}; to continue, call export() again with resume=True",
-        error.message()
+        "{}; to continue, {}; to begin again, {}",
+        error.message(),
+        WAYS_OUT.resume,
+        WAYS_OUT.restart
     );
     error.with_message(message)
 }

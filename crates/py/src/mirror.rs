@@ -1,11 +1,11 @@
 //! A mirror as Python holds it: tables of the list as it is and was, and of what has changed.
 
-use crate::arguments::resource as parse;
+use crate::arguments::{Options, resource as parse};
 use crate::errors::Result;
 use crate::record::{RawRecord, json};
-use crate::scan::capsule;
+use crate::scan::{capsule, table_options};
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyDict};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use talentdata_columns::arrow::{BatchReader, RecordBatches, TableOptions};
@@ -58,6 +58,7 @@ impl RawMirror {
         resource: &str,
         changes: Option<&str>,
         as_of: Option<&str>,
+        options: Bound<'_, PyDict>,
     ) -> Result<RawRows> {
         let at = |at: Option<&str>| at.map(str::parse).transpose();
         let rows = RawRows {
@@ -65,6 +66,7 @@ impl RawMirror {
             resource: parse(resource)?,
             changes: at(changes)?,
             as_of: at(as_of)?,
+            table: table_options(&Options(options))?,
             opened: Mutex::default(),
         };
         let opened = py.detach(|| rows.batches())?;
@@ -87,6 +89,7 @@ pub(crate) struct RawRows {
     resource: Resource,
     changes: Option<At>,
     as_of: Option<At>,
+    table: TableOptions,
     /// The first reading, which began when these rows were asked for: another sync may come before they are read.
     opened: Mutex<Option<RecordBatches>>,
 }
@@ -101,7 +104,7 @@ impl RawRows {
             Some(since) => self.mirror.changes(self.resource, since)?,
             None => self.mirror.records(self.resource, self.as_of.as_ref())?,
         };
-        rows.into_batches(ROWS, TableOptions::default())
+        rows.into_batches(ROWS, self.table.clone())
     }
 }
 

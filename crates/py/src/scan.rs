@@ -5,7 +5,7 @@ use crate::client::{BaseClient, Shared};
 use crate::errors::{Result, invalid};
 use crate::interrupt::Interrupts;
 use crate::record::{RawRecord, Record, json};
-use crate::waiting::{block, run, runtime, wait};
+use crate::waiting::{block, issue, run, runtime, wait, warn};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::SchemaRef;
@@ -28,6 +28,8 @@ const HINTS: Hints = Hints {
     share_or: "keep one iterator (`records = iter(scan)`, or `aiter(scan)`) and use it in every loop, thread or task that continues the scan, or ",
     resume_or: "call to_arrow(), to_polars() or to_pandas() again, which continue where it stopped, or ",
     keep_or: "call to_arrow() first and use its table as often as you like, or ",
+    frame_or: "call to_polars(), to_arrow() or to_pandas(), which keep the rows and warn, ",
+    unproven: "keep the list in a mirror with sync(), or accept it with unproven=\"accept\"",
 };
 
 /// How a list is read.
@@ -35,6 +37,7 @@ pub(crate) fn scan_options(given: &Options<'_>, arguments: Arguments) -> Result<
     Ok(ScanOptions {
         page_size: given.get("page_size")?,
         limit: given.get("limit")?,
+        unproven: given.parsed("unproven")?,
         arguments,
         ..ScanOptions::default()
     })
@@ -137,12 +140,32 @@ impl RawScan {
         let runtime = runtime()?;
         let interrupts = watcher.map(|watcher| watcher.get().clone());
         let next = move || {
-            let (client, session) = (client.clone(), Arc::clone(&session));
-            let rows = async move { session.next_rows(&client, usage).await };
+            let (client, reader) = (client.clone(), Arc::clone(&session));
+            let rows = async move { reader.next_rows(&client, usage).await };
             let interrupted = || interrupts.as_ref().is_some_and(Interrupts::have_come);
-            wait(runtime, rows, interrupted)
+            let rows = wait(runtime, rows, interrupted)?;
+            session
+                .take_warning()
+                .map_or(Ok(()), |text| warn(runtime, text))?;
+            Ok(rows)
         };
         Ok(capsule(py, BatchReader::new(schema, next))?)
+    }
+
+    /// The warning that completeness is not proven; given once.
+    fn take_warning(&self) -> Option<String> {
+        self.session.take_warning()
+    }
+
+    /// The warning that completeness is not proven, whatever the option says.
+    fn shortfall(&self) -> Option<String> {
+        let shortfall = self.session.receipt().shortfall();
+        shortfall.map(|why| format!("{why}; {}", HINTS.unproven))
+    }
+
+    /// Raises the error that has ended the scan, if there is one: a consumer of Arrow data raises one of its own.
+    fn check(&self) -> Result<()> {
+        Ok(self.session.failure().map_or(Ok(()), Err)?)
     }
 
     /// Whether it belongs to an asynchronous client.
@@ -212,6 +235,11 @@ impl Records {
         fill(py, &self.client, &self.session, self.usage)
     }
 
+    /// The warning that completeness is not proven; given once.
+    fn take_warning(&self) -> Option<String> {
+        self.session.take_warning()
+    }
+
     // There is no `__clear__`: these references never change, so no cycle is made of them alone.
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
         visit.call(&self.model)?;
@@ -230,6 +258,8 @@ impl Records {
                 progress.call_method0(py, intern!(py, "close"))?;
             }
         }
+        let warning = self.session.take_warning();
+        warning.map_or(Ok(()), |text| issue(py, &text))?;
         Ok(more)
     }
 }

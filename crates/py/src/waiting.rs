@@ -7,7 +7,7 @@ use crate::errors::raise;
 use crate::log;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use pyo3::{IntoPyObjectExt, PyTraverseError, PyVisit};
+use pyo3::{IntoPyObjectExt, PyTraverseError, PyVisit, intern};
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::pin::pin;
@@ -191,6 +191,32 @@ pub(crate) fn wait<T: Send + 'static>(
         }
         Err(told)
     })
+}
+
+/// Issues a warning where it is not known whether this thread holds the GIL, as for [`wait`].
+///
+/// In the main thread, a filter that makes it an exception ends the read. Elsewhere a thread of the runtime issues it as soon
+/// as it gets the GIL, and Python reports such an exception as one that nobody can catch.
+pub(crate) fn warn(runtime: &Runtime, text: String) -> Result<()> {
+    if is_main_thread() {
+        return Python::attach(|py| issue(py, &text))
+            .map_err(|_| Error::new(ErrorKind::Incomplete, text));
+    }
+    runtime.spawn(async move {
+        let Some(_visit) = Visit::begin() else { return };
+        Python::try_attach(|py| {
+            if let Err(raised) = issue(py, &text) {
+                raised.write_unraisable(py, None);
+            }
+        });
+    });
+    Ok(())
+}
+
+/// Issues a warning that a list is not proven to be complete.
+pub(crate) fn issue(py: Python<'_>, text: &str) -> PyResult<()> {
+    let module = py.import(intern!(py, "talentdata._warning"))?;
+    module.call_method1(intern!(py, "warn"), (text,)).map(drop)
 }
 
 /// Threads by the order in which they were first asked for; 0 is none.

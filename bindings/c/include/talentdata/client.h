@@ -83,11 +83,17 @@ TALENTDATA_NODISCARD talentdata_options *talentdata_options_new(const talentdata
  *
  * - of scans, and of how an export or a sync reads its list: page_size, records per page, by default as many as the
  *   service allows;
- * - of scans and exports: limit, how many records to deliver at most; columns, typed or json; schema, the columns of an
- *   Arrow stream or a file, as talentdata_client_schema gives them; on_new_field, what to do with a field that the schema does
- *   not have: keep, freeze or fail;
- * - of exports: resume, whether to continue an interrupted export of the same list to the same file with the same options,
- *   or to begin where there is none; by default what an interrupted export has left is replaced;
+ * - of scans and exports: limit, how many records to deliver at most;
+ * - of scans, exports and the streams of a mirror: columns, typed or json; schema, the columns of an Arrow stream or a file,
+ *   as talentdata_client_schema gives them;
+ * - of these and of syncs: on_new_field, what to do with a field without a column, and with a value that does not fit the type
+ *   of its column: keep it in _extra and report it (keep), keep it silently (freeze), or fail;
+ * - of scans: unproven, what happens at the end of a list if it is not proven that every record came: fail (the end is the
+ *   error INCOMPLETE), warn (a message to the log callback) or accept (the receipt alone says so); by default Arrow streams
+ *   fail, and records are accepted;
+ * - of exports: resume, whether to continue an interrupted export of the same list to the same file; if its options
+ *   differ or it is damaged, the export begins again, and the receipt says so; restart, whether to discard an interrupted
+ *   export and begin again; by default the export is refused if an interrupted one has kept records; not both;
  * - of syncs: confirm, whether to scan again at once if records are missing after the list changed during the scan;
  *   max_deletes, the most deletes to believe, such as 500 or 25%; keep, how long changes and earlier versions are kept, such as
  *   90d.

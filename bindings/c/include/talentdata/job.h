@@ -36,7 +36,8 @@ extern "C" {
  *
  * The file appears under its name when it is complete, and then replaces what was there. Until then the
  * records are in a directory beside it, the name with .part behind it. Anything else at that name is refused and
- * stays as it is. An interrupted export can be resumed from its first page on.
+ * stays as it is. An interrupted export can be resumed from its first page on. If one has kept records, an export to
+ * the same path is refused unless the option resume or restart is set.
  *
  * @param client the client
  * @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
@@ -46,8 +47,8 @@ extern "C" {
  * @param job_out the export
  * Ownership: the caller frees `*job_out` with talentdata_job_free; it outlives the client. The arguments are copied.
  * Threads: any; no other may change `options` meanwhile.
- * Errors: INVALID_ARGUMENT for NULL, an unknown list or format, an option that exports do not have, or a path with a
- * NUL; CLOSED.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list or format, an option that exports do not have, both resume and
+ * restart, or a path with a NUL; CLOSED.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_client_export(const talentdata_client *client,
@@ -77,8 +78,9 @@ talentdata_error *talentdata_client_sync(const talentdata_client *client,
                                          talentdata_job **job_out);
 
 /**
- * Runs a job, and waits until it is done. After an error it may be called again. Until a sync has committed, and after any
- * error, its mirror is as it was; of an export, the message of the error says what is kept to be resumed.
+ * Runs a job, and waits until it is done. After an error it may be called again: an export resumes what it has kept. Until a
+ * sync has committed, and after any error, its mirror is as it was; of an export, the message of the error says what is
+ * kept to be resumed.
  *
  * @param job the job
  * @param receipt_out what was done, a JSON object: of an export the receipt of its scan, with earlier exports that were
@@ -87,9 +89,10 @@ talentdata_error *talentdata_client_sync(const talentdata_client *client,
  * Ownership: the caller frees `*receipt_out` with talentdata_record_free.
  * Threads: one at a time per job; waits for the service. Closing or freeing the client does not end it.
  * Errors: those of talentdata_scan_next; IO, with the path, when a file cannot be written, when another export or sync is
- * writing to it, or when a file is in the way; SCHEMA for a new field, where the options say so; INVALID_ARGUMENT when
- * what is to be resumed was begun with other options, for a mirror of another service or client, and while another thread
- * runs the job; CANCELLED after talentdata_job_cancel; CLOSED in a forked child for a job of the parent.
+ * writing to it, or when a file is in the way; SCHEMA for a new field, where the options say so; INVALID_ARGUMENT when an
+ * interrupted export has kept records that the options do not allow to discard, for a mirror of another service or client,
+ * and while another thread runs the job; CANCELLED after talentdata_job_cancel; CLOSED in a forked child for a job of the
+ * parent.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_job_run(talentdata_job *job,

@@ -45,6 +45,7 @@ talentdata_error *talentdata_mirror_syncs(const talentdata_mirror *mirror,
  * @param mirror the mirror
  * @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
  * @param since the number of a sync such as 16, or a time as for talentdata_mirror_records; absent for all changes
+ * @param options the options of the columns, or NULL for the columns of the mirror
  * @param stream_out the stream; what was there before is overwritten
  * Ownership: the caller, or whatever receives the stream, calls its release function. It outlives the mirror.
  * Threads: any; one at a time per stream.
@@ -55,6 +56,7 @@ TALENTDATA_NODISCARD
 talentdata_error *talentdata_mirror_changes(const talentdata_mirror *mirror,
                                             talentdata_text list,
                                             talentdata_text since,
+                                            const talentdata_options *options,
                                             struct ArrowArrayStream *stream_out);
 
 /**
@@ -65,6 +67,7 @@ talentdata_error *talentdata_mirror_changes(const talentdata_mirror *mirror,
  * @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
  * @param at the number of a sync such as 17, or a time such as 2026-11-20T06:00:00Z, of which the last sync that had ended
  * by then counts; absent for the last sync
+ * @param options the options of the columns, or NULL for the columns of the mirror
  * @param stream_out the stream; what was there before is overwritten
  * Ownership: the caller, or whatever receives the stream, calls its release function. It outlives the mirror.
  * Threads: any; one at a time per stream.
@@ -75,6 +78,7 @@ TALENTDATA_NODISCARD
 talentdata_error *talentdata_mirror_records(const talentdata_mirror *mirror,
                                             talentdata_text list,
                                             talentdata_text at,
+                                            const talentdata_options *options,
                                             struct ArrowArrayStream *stream_out);
 
 /**

@@ -61,7 +61,8 @@ class scan : public detail::handle<talentdata_scan, talentdata_scan_free> {
   result<talentdata::receipt> try_receipt() const {
     return detail::made<talentdata::receipt>(talentdata_scan_receipt, get());
   }
-  /// Turns the scan into an Arrow stream, which the caller releases.
+  /// Turns the scan into an Arrow stream, which the caller releases. It ends with an error if it is not proven that every record
+  /// came, unless the option unproven is warn or accept; `failure` then is an incomplete_error.
   result<nothing> try_arrow_stream(ArrowArrayStream *stream) {
     return detail::done(talentdata_scan_arrow_stream(get(), stream));
   }

@@ -1,8 +1,9 @@
 //! `sync`, `changes`, `forget`, `export --from` and `verify FILE.db`: mirrors as their users meet them.
 
-use crate::support::{Ended, Signal, Trial, program, run, send, trial};
-use serde_json::Value;
+use crate::support::{Ended, Signal, Trial, code, program, run, send, trial};
+use serde_json::{Value, json};
 use std::fs;
+use talentdata_core::ErrorKind;
 use talentdata_sandbox::Change;
 
 const SYNC: &str = "sync contacts pools --to m.db";
@@ -65,6 +66,59 @@ fn a_mirror_reports_what_has_changed_and_gives_back_what_was() {
         trial.run(&format!("sync pools --to {name}")).quiet();
         alone(&format!("verify {name}")).json();
     }
+}
+
+#[test]
+fn a_type_that_changes_is_told_on_standard_error_or_ends_the_command() {
+    let trial = trial(&[]);
+    let serve = |score: Value| {
+        let pagination = json!({"total": 1, "limit": 100, "offset": 0, "hasMore": false});
+        let page = json!({"contacts": [{"id": "c-1", "score": score}], "pagination": pagination});
+        let matched = json!({"path": "/v1/contacts"});
+        trial.fault(matched, json!({"status": 200, "body": page}));
+    };
+    let sync = "sync contacts --to m.db --receipt r.json";
+    serve(json!(1));
+    trial.run(sync).quiet();
+    let schema = trial.run("schema contacts").stdout.replace("int64", "json");
+    trial.write("s.json", &schema);
+    serve(json!("secret"));
+    let schema_error = code(ErrorKind::Schema);
+    let failed = trial.run(&format!("{sync} --on-new-field fail"));
+    failed.error(
+        schema_error,
+        "record 0 of the list (id c-1): /score: |string|int64|as it was",
+    );
+    let told = "warning: contacts: the records differ from their columns: /score has the type int64, but string in 1 \
+                values, first in record 0 (id c-1)\n";
+    assert_eq!(trial.run(sync).says(0, "warning"), told);
+    let found = &trial.json("r.json")["scan"]["schema"]["other_types"]["/score"];
+    assert_eq!(
+        (&found["column"], &found["found"]["string"]),
+        (&"int64".into(), &1.into())
+    );
+    assert!(!trial.read("r.json").contains("secret"));
+    let changes = "changes contacts --from m.db --since 1 --out c.csv --receipt c.json";
+    assert_eq!(alone(&trial, changes).says(0, "warning"), told);
+    let found = &trial.json("c.json")["schema"]["other_types"]["/score"];
+    assert_eq!(found["example"]["id"], "c-1");
+    alone(&trial, "export contacts --from m.db --out e.csv").says(0, told);
+    for words in [changes, "export contacts --from m.db --out e.csv"] {
+        alone(&trial, &format!("{words} --on-new-field freeze")).quiet();
+        let failed = alone(&trial, &format!("{words} --on-new-field fail"));
+        failed.error(schema_error, "record 0 of the list (id c-1): /score: ");
+    }
+    alone(
+        &trial,
+        &format!("{changes} --on-new-field fail --schema s.json"),
+    )
+    .quiet();
+    let last = trial.read("c.csv").lines().last().map(str::to_owned);
+    assert!(
+        last.unwrap().ends_with(",\"\"\"secret\"\"\","),
+        "{}",
+        trial.read("c.csv")
+    );
 }
 
 #[test]

@@ -26,6 +26,8 @@ pub(crate) struct BatchBuilder {
     schema: SchemaRef,
     builders: Vec<Box<dyn ArrayBuilder>>,
     extra: StringBuilder,
+    /// Whether the last row needed `_extra`.
+    has_extra: bool,
     max_rows: usize,
     rows: usize,
     bytes: usize,
@@ -41,6 +43,7 @@ impl BatchBuilder {
                 .map(|field| make_builder(field.data_type(), 0))
                 .collect(),
             extra: StringBuilder::new(),
+            has_extra: false,
             max_rows: rows,
             rows: 0,
             bytes: 0,
@@ -77,10 +80,16 @@ impl BatchBuilder {
             append(builder, kind, value)
         });
         let extra = object.extra(&rest);
+        self.has_extra = extra.is_some();
         self.rows += 1;
         self.bytes += bytes + extra.as_ref().map_or(0, String::len);
         self.extra.append_option(extra);
         (self.rows >= self.max_rows || self.bytes >= MAX_BYTES).then(|| self.finish())
+    }
+
+    /// Whether the row that was added last needed `_extra`.
+    pub(crate) fn has_extra(&self) -> bool {
+        self.has_extra
     }
 
     /// Rows added since the last batch.

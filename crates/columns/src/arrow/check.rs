@@ -1,5 +1,7 @@
-//! Compares records with a schema that was given, and counts how they differ. It is a pass of its own, so that nothing
-//! else pays for it.
+//! Compares records with their columns, and counts how they differ: new fields, and values that do not fit.
+//!
+//! It is a pass of its own, so that nothing else pays for it: unless a schema is given or a difference is to fail, only over
+//! records whose rows need `_extra`.
 
 use super::cell::is_held;
 use super::object::Object;
@@ -16,18 +18,21 @@ const MAX_NAMES: usize = 1000;
 /// Under this name.
 const OTHERS: &str = "...";
 
-/// Compares records with a schema.
-pub(crate) struct Checker {
+/// Compares records with their columns.
+pub struct Checker {
     schema: Arc<TableSchema>,
     on_new: OnNew,
+    /// Whether the caller has given the columns. Of others, no field can be missing.
+    is_given: bool,
+    /// Whether nested values are text, which any column for them holds.
+    is_flat: bool,
+    is_logged: bool,
     pub(crate) counts: Counts,
-    /// Where the record at hand is in the list.
-    offset: u64,
     /// The JSON pointer of the field at hand, with `*` in the place of an index, and that of its value.
     path: String,
     pointer: String,
-    /// The first new field, where that is an error.
-    fresh: Option<String>,
+    /// The first difference, where that is an error.
+    fault: Option<String>,
 }
 
 /// What was counted so far; a checkpoint keeps it.
@@ -40,21 +45,71 @@ pub(crate) struct Counts {
 }
 
 impl Checker {
-    /// None where no schema is given.
-    pub(crate) fn new(options: &TableOptions) -> Option<Self> {
-        Some(Checker {
-            schema: Arc::clone(options.schema.as_ref()?),
-            on_new: options.on_new,
+    /// Compares with columns that no caller has given.
+    pub fn new(schema: Arc<TableSchema>, on_new: OnNew) -> Self {
+        Checker {
+            schema,
+            on_new,
+            is_given: false,
+            is_flat: false,
+            is_logged: false,
             counts: Counts::default(),
-            offset: 0,
             path: String::new(),
             pointer: String::new(),
-            fresh: None,
+            fault: None,
+        }
+    }
+
+    /// Compares with the schema that the caller has given; none where there is none.
+    pub(crate) fn given(options: &TableOptions) -> Option<Self> {
+        let schema = Arc::clone(options.schema.as_ref()?);
+        Some(Checker {
+            is_given: true,
+            ..Self::new(schema, options.on_new)
         })
     }
 
-    /// How the records differed so far.
-    pub(crate) fn differences(&self) -> SchemaDifferences {
+    /// Leaves out what is within nested values, for formats that write them as text.
+    pub(crate) fn flat(self) -> Self {
+        Checker {
+            is_flat: true,
+            ..self
+        }
+    }
+
+    /// Whether each record has to be checked before its row is made. Else those are enough whose rows need `_extra`.
+    fn comes_first(&self) -> bool {
+        self.is_given || self.on_new == OnNew::Fail
+    }
+
+    /// Checks a record whose row is not made yet, if that is the time for it.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub(crate) fn before_row(&mut self, record: &RawRecord) -> Result<()> {
+        if self.comes_first() {
+            self.check(record)?;
+        }
+        Ok(())
+    }
+
+    /// Checks a record whose row is made, if that is the time for it.
+    pub(crate) fn after_row(&mut self, record: &RawRecord, has_extra: bool) {
+        if has_extra && !self.comes_first() {
+            // It fails only where it comes first.
+            let _ = self.check(record);
+        }
+    }
+
+    /// Warns of the differences in the log, once.
+    pub(crate) fn log(&mut self, list: &str) {
+        if !std::mem::replace(&mut self.is_logged, true) {
+            self.differences().log(list);
+        }
+    }
+
+    /// The differences so far.
+    pub fn differences(&self) -> SchemaDifferences {
         let mut differences = self.counts.found.clone();
         for column in &self.schema.fields {
             let pointer = format!("/{}", escaped(&column.name));
@@ -68,25 +123,30 @@ impl Checker {
         differences
     }
 
-    /// Counts how a record differs.
+    /// Counts the differences of a record.
     ///
     /// # Errors
-    /// `Schema`, naming record and field, for a new field where that is to fail.
-    pub(crate) fn check(&mut self, record: &RawRecord) -> Result<()> {
+    /// `Schema`, naming record and field, for the first difference where that is to fail.
+    pub fn check(&mut self, record: &RawRecord) -> Result<()> {
+        if !self.is_given && self.on_new == OnNew::Freeze {
+            return Ok(());
+        }
         self.counts.records += 1;
-        self.offset = record.offset();
         let schema = Arc::clone(&self.schema);
-        self.object(&schema.fields, record.as_str());
-        let Some(pointer) = self.fresh.take() else {
+        self.object(&schema.fields, record, record.as_str());
+        let Some(fault) = self.fault.take() else {
             return Ok(());
         };
-        let offset = self.offset;
-        let message =
-            format!("record {offset} of the list: {pointer}: the schema has no such field");
+        let offset = record.offset();
+        let id = Example::new(record, "", "").id;
+        let id = id.map_or(String::new(), |id| format!(" (id {id})"));
+        let message = format!(
+            "record {offset} of the list{id}: {fault} choose on_new_field keep to accept it"
+        );
         Err(record.fault(Error::new(ErrorKind::Schema, message)))
     }
 
-    fn object(&mut self, columns: &[Column], text: &str) {
+    fn object(&mut self, columns: &[Column], record: &RawRecord, text: &str) {
         let object = Object::new(columns, text);
         let is_record = self.path.is_empty();
         for (name, value) in object.others() {
@@ -96,41 +156,88 @@ impl Checker {
             let is_known = columns.iter().any(|column| column.name == name);
             // `_extra` holds a field of its own name.
             if !(is_known || is_record && name == EXTRA) {
-                self.at(&name, None, |this| match this.on_new {
-                    OnNew::Keep => this.count(|counts| &mut counts.found.new_fields, Some(value)),
-                    OnNew::Freeze => {}
-                    OnNew::Fail => {
-                        this.fresh.get_or_insert_with(|| this.pointer.clone());
-                    }
-                });
+                self.at(&name, None, |this| this.report(record, None, value));
             }
         }
         for (at, column) in columns.iter().enumerate() {
             let value = object.value(at);
             self.at(&column.name, None, |this| match value {
-                None | Some("null") if is_record => this.count(|counts| &mut counts.absent, value),
-                None | Some("null") if column.nullable => {}
-                None | Some("null") => this.count(|counts| &mut counts.found.missing_fields, value),
-                Some(value) => this.value(&column.kind, value),
+                Some(value) if value != "null" => this.value(&column.kind, record, value),
+                _ if !this.is_given => {}
+                _ if is_record => this.count(
+                    |counts| &mut counts.absent,
+                    record,
+                    Some(&column.kind),
+                    value,
+                ),
+                _ if column.nullable => {}
+                _ => {
+                    this.count(
+                        |counts| &mut counts.found.missing_fields,
+                        record,
+                        Some(&column.kind),
+                        value,
+                    );
+                }
             });
         }
     }
 
     /// A value that is not null.
-    fn value(&mut self, kind: &Kind, value: &str) {
+    fn value(&mut self, kind: &Kind, record: &RawRecord, value: &str) {
         match kind {
-            _ if !is_held(kind, value) => {
-                self.count(|counts| &mut counts.found.other_types, Some(value));
-            }
+            Kind::List { .. } | Kind::Struct { .. } if self.is_flat => {}
+            _ if !is_held(kind, value) => self.report(record, Some(kind), value),
             Kind::List { items } => {
-                for (index, item) in json::items(value).into_iter().enumerate() {
+                let mut index = 0;
+                json::each_item(value, |item| {
                     if item != "null" {
-                        self.at("*", Some(index), |this| this.value(items, item));
+                        self.at("*", Some(index), |this| this.value(items, record, item));
                     }
-                }
+                    index += 1;
+                });
             }
-            Kind::Struct { fields } => self.object(fields, value),
+            Kind::Struct { fields } => self.object(fields, record, value),
             _ => {}
+        }
+    }
+
+    /// Does what the policy says of a value without a column, or of one that does not fit `kind`.
+    fn report(&mut self, record: &RawRecord, kind: Option<&Kind>, value: &str) {
+        match (self.on_new, kind) {
+            (OnNew::Freeze, _) => {}
+            (OnNew::Keep, None) => self.count(
+                |counts| &mut counts.found.new_fields,
+                record,
+                None,
+                Some(value),
+            ),
+            (OnNew::Keep, Some(_)) => self.count(
+                |counts| &mut counts.found.other_types,
+                record,
+                kind,
+                Some(value),
+            ),
+            (OnNew::Fail, _) => {
+                let pointer = &self.pointer;
+                let found = found(Some(value));
+                let (what, instead) = match kind.map(Kind::name) {
+                    None if self.is_given => (
+                        "the schema has no such field".into(),
+                        " add it to the schema, or",
+                    ),
+                    None => ("it has no column".into(), ""),
+                    Some(column) => (
+                        format!("its type is {found}, and its column has the type {column}"),
+                        match self.is_given {
+                            true => " give the column the type json, which holds both, or",
+                            false => "",
+                        },
+                    ),
+                };
+                self.fault
+                    .get_or_insert_with(|| format!("{pointer}: {what};{instead}"));
+            }
         }
     }
 
@@ -149,29 +256,35 @@ impl Checker {
     fn count(
         &mut self,
         of: impl FnOnce(&mut Counts) -> &mut BTreeMap<String, Difference>,
+        record: &RawRecord,
+        kind: Option<&Kind>,
         value: Option<&str>,
     ) {
         let differences = of(&mut self.counts);
         let is_full = differences.len() >= MAX_NAMES && !differences.contains_key(&self.path);
         let name = if is_full { OTHERS } else { &self.path }.to_owned();
-        let first = || {
-            let found = match value.map(str::as_bytes) {
-                None => "nothing",
-                Some([b'"', ..]) => "string",
-                Some([b't' | b'f', ..]) => "boolean",
-                Some([b'n', ..]) => "null",
-                Some([b'[', ..]) => "array",
-                Some([b'{', ..]) => "object",
-                Some(_) => "number",
-            };
-            let example = Example {
-                offset: self.offset,
-                pointer: self.pointer.clone(),
-                found: found.to_owned(),
-            };
-            Difference { count: 0, example }
-        };
-        differences.entry(name).or_insert_with(first).count += 1;
+        let found = found(value);
+        let difference = differences.entry(name).or_insert_with(|| Difference {
+            count: 0,
+            column: kind.map(|kind| kind.name().to_owned()),
+            found: BTreeMap::new(),
+            example: Example::new(record, &self.pointer, found),
+        });
+        difference.count += 1;
+        *difference.found.entry(found.to_owned()).or_default() += 1;
+    }
+}
+
+/// What a value is, without the value.
+fn found(value: Option<&str>) -> &'static str {
+    match value.map(str::as_bytes) {
+        None => "nothing",
+        Some([b'"', ..]) => "string",
+        Some([b't' | b'f', ..]) => "boolean",
+        Some([b'n', ..]) => "null",
+        Some([b'[', ..]) => "array",
+        Some([b'{', ..]) => "object",
+        Some(_) => "number",
     }
 }
 

@@ -6,6 +6,7 @@ use crate::invalid;
 use crate::paths::{At, begin_of};
 use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Arc;
 use talentdata_core::Result;
 use talentdata_core::types::Resource;
 
@@ -80,9 +81,14 @@ impl TableSchema {
 }
 
 impl TableOptions {
+    /// The columns, where they need not be inferred.
+    pub(super) fn columns_given(&self) -> Option<&Arc<TableSchema>> {
+        self.schema.as_ref().or(self.known.as_ref())
+    }
+
     /// Refuses a schema that was made for another list.
     pub(crate) fn check(&self, resource: Resource) -> Result<()> {
-        let schema = self.schema.as_ref();
+        let schema = self.columns_given();
         match schema.and_then(|schema| schema.resource.as_ref()) {
             Some(name) if name != resource.name() => Err(invalid(format!(
                 "schema: it was made for {name}, and the list is {resource}"

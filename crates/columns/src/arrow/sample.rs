@@ -22,10 +22,14 @@ impl Sample {
         Sample {
             resource,
             columns: options.columns,
-            schema: options.schema.clone(),
+            schema: options.columns_given().cloned(),
             seen: Seen::default(),
             waiting: VecDeque::new(),
         }
+    }
+
+    pub(crate) fn resource(&self) -> Resource {
+        self.resource
     }
 
     pub(crate) fn add(&mut self, records: impl IntoIterator<Item = RawRecord>) {

@@ -156,9 +156,39 @@ impl TableSchema {
             fields,
         }
     }
+
+    /// The same columns with the types that [`Columns::Json`] allows.
+    #[must_use]
+    pub fn into_json(mut self) -> Self {
+        self.columns = Columns::Json;
+        for column in &mut self.fields {
+            match column.kind {
+                Kind::List { .. } | Kind::Struct { .. } => column.kind = Kind::Json,
+                Kind::Timestamp(_) | Kind::Date => column.kind = Kind::Text,
+                _ => {}
+            }
+        }
+        self
+    }
 }
 
 impl Kind {
+    /// The name of the type in schema files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Kind::Text => "string",
+            Kind::Integer => "int64",
+            Kind::Unsigned => "uint64",
+            Kind::Number => "double",
+            Kind::Boolean => "boolean",
+            Kind::Timestamp(_) => "timestamp",
+            Kind::Date => "date",
+            Kind::List { .. } => "list",
+            Kind::Struct { .. } => "struct",
+            Kind::Json => "json",
+        }
+    }
+
     /// How many columns of values it makes, itself included.
     pub(super) fn size(&self) -> usize {
         1 + match self {
@@ -181,15 +211,17 @@ pub enum Columns {
     Json = 2,
 }
 
-/// What to do with fields that a given schema does not have.
+/// The policy for fields without a column, and for values that do not fit the type of their column.
+///
+/// Without a schema, the columns are those that were decided from the first records, or those of a mirror.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u32)]
 pub enum OnNew {
-    /// They stay in the column `_extra`, and the receipt reports them.
+    /// They stay in the column `_extra`, and the receipt reports them. A sync makes columns of new fields.
     #[default]
     Keep = 1,
-    /// They stay in the column `_extra`, and nothing is reported.
+    /// They stay in the column `_extra`, and nothing is reported. A sync makes no columns.
     Freeze = 2,
     /// The first one is an error that names record and field.
     Fail = 3,
@@ -202,7 +234,10 @@ pub struct TableOptions {
     pub columns: Columns,
     /// The columns; inferred from the first records where none are given.
     pub schema: Option<Arc<TableSchema>>,
-    /// What to do with fields that the given schema does not have.
+    /// The columns where none are given and none need to be inferred, such as those of a mirror. Of these, a field that is
+    /// missing is not reported.
+    pub known: Option<Arc<TableSchema>>,
+    /// What to do with fields without a column, and with values that do not fit theirs.
     pub on_new: OnNew,
 }
 

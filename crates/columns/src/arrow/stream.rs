@@ -3,14 +3,15 @@
 use super::batch::BatchBuilder;
 use super::check::Checker;
 use super::sample::Sample;
-use super::schema::TableOptions;
+use super::schema::{OnNew, TableOptions};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use futures_core::Stream;
 use std::collections::VecDeque;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use talentdata_core::scan::{Receipt, Scan};
+use talentdata_core::scan::{Receipt, Scan, SchemaDifferences, Unproven};
 use talentdata_core::types::Resource;
 use talentdata_core::{RawRecord, Result};
 
@@ -22,7 +23,8 @@ struct Batches {
     rows: usize,
     /// None until the columns are decided.
     builder: Option<BatchBuilder>,
-    /// Compares the records with the schema that was given.
+    on_new: OnNew,
+    /// Compares the records with their columns; none until these are decided.
     checker: Option<Checker>,
     /// How the records have ended; with an error until it has been given.
     end: Option<Result<()>>,
@@ -34,7 +36,8 @@ impl Batches {
             sample: Sample::new(resource, table),
             rows,
             builder: None,
-            checker: Checker::new(table),
+            on_new: table.on_new,
+            checker: Checker::given(table),
             end: table.check(resource).err().map(Err),
         }
     }
@@ -60,7 +63,11 @@ impl Batches {
                     Some(self.sample.decide())
                 }
             };
-            self.builder = schema.map(|schema| BatchBuilder::new(schema, self.rows));
+            if let Some(schema) = schema {
+                let checker = || Checker::new(Arc::clone(&schema), self.on_new);
+                self.checker.get_or_insert_with(checker);
+                self.builder = Some(BatchBuilder::new(schema, self.rows));
+            }
         }
         Ok(self.builder.as_mut())
     }
@@ -70,22 +77,28 @@ impl Batches {
         if let Err(error) = self.builder() {
             return Poll::Ready(Some(Err(error)));
         }
-        let Some(builder) = &mut self.builder else {
+        let (Some(builder), Some(checker)) = (&mut self.builder, &mut self.checker) else {
             return Poll::Pending;
         };
         while let Some(record) = self.sample.next() {
-            let checked = self.checker.as_mut().map(|checker| checker.check(&record));
-            if let Some(Err(error)) = checked {
+            if let Err(error) = checker.before_row(&record) {
                 self.end = Some(Err(error));
                 self.sample.take();
-            } else if let Some(batch) = builder.append(&record) {
+                break;
+            }
+            let batch = builder.append(&record);
+            checker.after_row(&record, builder.has_extra());
+            if let Some(batch) = batch {
                 return Poll::Ready(Some(batch));
             }
         }
         match &mut self.end {
             None => Poll::Pending,
             Some(_) if builder.len() > 0 => Poll::Ready(Some(builder.finish())),
-            Some(end) => Poll::Ready(std::mem::replace(end, Ok(())).err().map(Err)),
+            Some(end) => {
+                checker.log(self.sample.resource().name());
+                Poll::Ready(std::mem::replace(end, Ok(())).err().map(Err))
+            }
         }
     }
 
@@ -100,17 +113,32 @@ impl Batches {
 /// All batches have the same schema: the one that was given, else one decided from the first
 /// [`TableSchema::SAMPLE`](super::TableSchema::SAMPLE) records, or fewer that are large. What was received before an error
 /// comes before it, in a batch that may be small.
+///
+/// A list whose completeness is not proven ends with the error `Incomplete`, unless
+/// [`ScanOptions::unproven`](talentdata_core::ScanOptions::unproven) says otherwise. The receipt stays at hand.
 pub struct BatchScan {
     scan: Scan,
     batches: Batches,
+    /// What the end does where completeness is not proven, until it was reached; none where somebody else decides.
+    unproven: Option<Unproven>,
 }
 
 impl BatchScan {
     /// The records of a scan that were not yet taken, in record batches of `rows` rows; of fewer where they are large.
     pub fn new<T>(scan: Scan<T>, table: TableOptions, rows: usize) -> Self {
+        let mut scan = scan.into_raw();
         BatchScan {
             batches: Batches::new(scan.resource(), &table, rows),
-            scan: scan.into_raw(),
+            unproven: Some(scan.take_unproven().unwrap_or(Unproven::Fail)),
+            scan,
+        }
+    }
+
+    /// The same for a caller who concludes by the receipt.
+    pub(crate) fn not_concluded(self) -> Self {
+        BatchScan {
+            unproven: None,
+            ..self
         }
     }
 
@@ -156,6 +184,15 @@ impl BatchScan {
         receipt
     }
 
+    /// Ends a list that has no more batches.
+    fn conclude(&mut self) -> Result<()> {
+        let warn = |warning| tracing::warn!("{warning}");
+        let end = self.unproven.take();
+        end.map_or(Ok(()), |unproven| {
+            unproven.conclude(&self.receipt(), Unproven::ADVICE, warn)
+        })
+    }
+
     async fn page(&mut self) {
         std::future::poll_fn(|context| self.poll_page(context)).await;
     }
@@ -174,7 +211,10 @@ impl Stream for BatchScan {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
             if let Poll::Ready(batch) = self.batches.next() {
-                return Poll::Ready(batch);
+                if matches!(batch, Some(Err(_))) {
+                    self.unproven = None;
+                }
+                return Poll::Ready(batch.or_else(|| self.conclude().err().map(Err)));
             }
             ready!(self.poll_page(context));
         }
@@ -217,6 +257,12 @@ impl RecordBatches {
     /// The schema of all batches.
     pub fn schema(&self) -> SchemaRef {
         SchemaRef::clone(&self.schema)
+    }
+
+    /// The differences so far between the records and their columns.
+    pub fn differences(&self) -> SchemaDifferences {
+        let checker = self.batches.checker.as_ref();
+        checker.map(Checker::differences).unwrap_or_default()
     }
 }
 

@@ -8,9 +8,12 @@ use serde_json::{Value, json};
 use talentdata_core::Config;
 use talentdata_core::scan::{Receipt, ScanState};
 
-/// A checkpoint begins with this and the BLAKE3 of the JSON behind that line. The number changes whenever older
-/// checkpoints can no longer be resumed from.
-pub(super) const MARK: &str = "talentdata export checkpoint 10";
+/// The first words of a checkpoint of any version, by which it is known as ours.
+pub(super) const MARK: &str = "talentdata export checkpoint ";
+
+/// Follows the mark, and then the BLAKE3 of the JSON behind that line. It changes whenever older checkpoints can no
+/// longer be resumed from.
+const VERSION: u32 = 10;
 
 /// A larger file is not a checkpoint, which has some hundred kilobytes, and must not fill the memory.
 pub(super) const MAX_BYTES: u64 = 64 << 20;
@@ -22,6 +25,9 @@ pub(super) struct Checkpoint {
     pub(super) key: Value,
     /// None until there is something to resume from.
     pub(super) progress: Option<Progress>,
+    /// Why an earlier export's work was discarded for this one, and how much that was.
+    #[serde(default)]
+    pub(super) restarted: Option<String>,
 }
 
 /// How far an export has come.
@@ -48,6 +54,13 @@ pub(super) struct Kept {
     pub(super) blake3: String,
 }
 
+impl Progress {
+    /// The number of records kept.
+    pub(super) fn records(&self) -> u64 {
+        self.receipt.records
+    }
+}
+
 impl Checkpoint {
     pub(super) fn to_bytes(&self) -> serde_json::Result<Vec<u8>> {
         let json = serde_json::to_vec(self)?;
@@ -64,15 +77,16 @@ impl Checkpoint {
 }
 
 fn header(json: &[u8]) -> String {
-    format!("{MARK} {}\n", blake3::hash(json))
+    format!("{MARK}{VERSION} {}\n", blake3::hash(json))
 }
 
-/// The settings that decide what an export writes, by name: only an export with the same ones can be resumed.
+/// The settings that decide what an export writes, by name: see [`differences`].
 pub(super) fn key(export: &Export, config: Option<&Config>) -> Value {
     let (scan, table) = (&export.scan, &export.table);
     let schema = table.schema.as_ref();
     let shape = export.resource.shape();
     let page_size = scan.page_size.or(shape.max_limit);
+    let has_columns = export.format != Format::Jsonl;
     let schema_hash = schema.map(|schema| blake3::hash(schema.to_json().as_bytes()));
     json!({
         "resource": export.resource.name(),
@@ -83,22 +97,31 @@ pub(super) fn key(export: &Export, config: Option<&Config>) -> Value {
         "client_id": config.and_then(Config::client_id),
         "base_url": config.map(|config| config.base_url().to_string()),
         "parameters": scan.arguments.recorded(shape.operation),
-        "columns": (export.format != Format::Jsonl).then_some(table.columns),
+        "columns": has_columns.then_some(table.columns),
         "schema": schema_hash.map(|hash| hash.to_string()),
-        "on_new_field": schema.map(|_| table.on_new),
+        "on_new_field": (has_columns || schema.is_some()).then_some(table.on_new),
     })
 }
 
-/// The first setting in which a key differs from that of an export begun `before`, with its values before and now.
-pub(super) fn difference(key: &Value, before: &Value) -> Option<[String; 3]> {
+/// The settings in which a key differs from that of an export begun `before`, each with its values before and now.
+///
+/// All formats but JSON Lines keep the same records and write them again, so they can continue each other.
+pub(super) fn differences(key: &Value, before: &Value) -> Vec<String> {
     let shown = |value: &Value| match value {
         Value::Null => "none".to_owned(),
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let mut settings = key.as_object().into_iter().flatten();
-    settings.find_map(|(name, now)| {
-        let before = &before[name];
-        (now != before).then(|| [name.clone(), shown(before), shown(now)])
-    })
+    let jsonl = Format::Jsonl.name();
+    let is_rewritten = key["format"] != jsonl && before["format"] != jsonl;
+    let settings = key.as_object().into_iter().flatten();
+    let differing = settings.filter(|(name, now)| {
+        let is_form = ["format", "columns"].contains(&name.as_str());
+        before[*name] != **now && !(is_rewritten && is_form)
+    });
+    let differing = differing.map(|(name, now)| {
+        let (before, now) = (shown(&before[name]), shown(now));
+        format!("{name} was {before} and is now {now}")
+    });
+    differing.collect()
 }

@@ -1,6 +1,7 @@
 //! Takes the records of one export to a stream or an unfinished file.
 
-use super::unfinished::{OUTPUT, Unfinished};
+use super::unfinished::Unfinished;
+use super::work::OUTPUT;
 use super::{Export, Target};
 use crate::arrow::Checker;
 use crate::digest::RecordsDigest;
@@ -11,7 +12,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use talentdata_core::run::Sink;
-use talentdata_core::scan::{Batch, Receipt, Resume, Written};
+use talentdata_core::scan::{Batch, Receipt, Resume, SchemaDifferences, Written};
 use talentdata_core::{Config, Error, ErrorKind, Result};
 
 /// The output of a running export.
@@ -23,6 +24,8 @@ pub(super) struct Output {
     encoder: Option<Encoder>,
     /// Compares the records with the schema that was given.
     checker: Option<Checker>,
+    /// What the encoder has found of columns that were not given, once it has written all.
+    found: Option<SchemaDifferences>,
     /// Of the records that all runs have written.
     records: RecordsDigest,
     /// Whether all of each batch was written; else nothing more may be kept.
@@ -44,7 +47,8 @@ impl Output {
             export: export.clone(),
             file: None,
             encoder: None,
-            checker: Checker::new(&export.table),
+            checker: Checker::given(&export.table),
+            found: None,
             records: RecordsDigest::default(),
             is_whole: true,
             stopped,
@@ -127,7 +131,12 @@ impl Output {
     /// Writes the end, gives a file its final name, and says what was written.
     pub(super) fn end(&mut self) -> Result<Written> {
         self.begin()?;
-        let encoded = self.encoder.take().map(Encoder::finish).transpose()?;
+        let encoded = self.encoder.take().map(|mut encoder| {
+            encoder.write_waiting()?;
+            self.found = encoder.differences();
+            encoder.finish()
+        });
+        let encoded = encoded.transpose()?;
         let digest = match &mut self.file {
             Some(file) => file.finish(encoded)?,
             None => encoded.unwrap_or_default(),
@@ -141,6 +150,13 @@ impl Output {
             records: self.records.count,
             records_digest: self.records.to_hex(),
         })
+    }
+
+    /// How the records of all runs differed from their columns; none where they have none.
+    pub(super) fn differences(&self) -> Option<SchemaDifferences> {
+        let given = self.checker.as_ref().map(Checker::differences);
+        let decided = || self.encoder.as_ref().and_then(Encoder::differences);
+        given.or_else(|| self.found.clone()).or_else(decided)
     }
 
     fn save(&mut self) -> Result<()> {
@@ -157,7 +173,9 @@ impl Output {
             Some(earlier) => receipt.after(earlier),
             None => receipt,
         };
-        receipt.schema = self.checker.as_ref().map(Checker::differences);
+        receipt.schema = self.differences();
+        let file = self.file.as_ref();
+        receipt.restarted = file.and_then(|file| file.checkpoint.restarted.clone());
         receipt
     }
 }
@@ -181,10 +199,14 @@ impl Sink for Output {
 
     fn finish(&mut self, receipt: Receipt) -> Result<Receipt> {
         let written = self.end()?;
-        Ok(Receipt {
+        let receipt = Receipt {
             written: Some(written),
             ..self.with_earlier(receipt)
-        })
+        };
+        if let Some(differences) = &receipt.schema {
+            differences.log(self.export.resource.name());
+        }
+        Ok(receipt)
     }
 
     fn abandon(mut self, error: Error) -> Error {

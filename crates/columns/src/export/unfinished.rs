@@ -1,31 +1,23 @@
 //! An export to a file: records first, then the checkpoint that describes them, and the final name at the end.
 
 use super::Export;
-use super::checkpoint::{Checkpoint, Progress, difference, key};
-use super::work::{Growing, WorkDirectory};
+use super::checkpoint::{Checkpoint, Progress, key};
+use super::kept::{Decision, WaysOut, decide};
+use super::work::{DATA, Found, Growing, IDS, OUTPUT, WorkDirectory, damaged};
 use crate::arrow::Counts;
 use crate::digest::RecordsDigest;
 use crate::format::Format;
-use crate::invalid;
 use crate::paths::{At, directory_of, sync_directory};
 use blake3::Hasher;
-use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use talentdata_core::scan::{Batch, Receipt, Resume};
-use talentdata_core::{Config, RawRecord, Result};
+use talentdata_core::{Config, ErrorKind, RawRecord, Result};
 
 /// How often a checkpoint is written: the work that a crash can cost.
 const INTERVAL: Duration = Duration::from_secs(1);
-
-/// The file of the records, one behind the other; of JSON Lines it is the output.
-const DATA: &str = "data";
-/// The file of the identities of the records.
-const IDS: &str = "ids";
-/// The output in any other format.
-pub(super) const OUTPUT: &str = "output";
 
 /// What ends a record where it may hold line breaks: JSON has it nowhere.
 const SEPARATOR: u8 = 0x1E;
@@ -40,9 +32,10 @@ pub(super) struct Unfinished {
     keeps: bool,
     /// What the next checkpoint says.
     pub(super) checkpoint: Checkpoint,
-    /// How many records the stored checkpoint covers, and when it was stored. What an earlier export has left and this
-    /// one does not resume stays until there is something to write.
+    /// How many records the stored checkpoint covers, and when it was stored.
     stored: Option<(u64, Instant)>,
+    /// Why the work of an earlier export is discarded. It stays until there is something to write.
+    discards: Option<String>,
     /// None until there is something to write or to resume from.
     files: Option<Files>,
     /// What the runs before have done, and where the scan goes on until that is asked for.
@@ -59,17 +52,20 @@ struct Files {
 }
 
 impl Unfinished {
-    /// Takes the path, and decides whether to resume. Only what comes from a client can be, by its `config`.
+    /// Takes the path, and decides about the work that an earlier export has kept. Only records that come from a client,
+    /// by its `config`, can be resumed.
     ///
     /// # Errors
-    /// `Io` when another export is writing to it, when `PATH.part` is not ours, when what is to be resumed has
-    /// changed, or when the system refuses; `InvalidArgument` when that is of another export.
+    /// `Io` when another export is writing to it, when `PATH.part` is not ours, or when the system refuses;
+    /// `InvalidArgument` when there is work that this export must not discard.
     pub(super) fn open(path: PathBuf, export: &Export, config: Option<&Config>) -> Result<Self> {
         let (work, found) = WorkDirectory::claim(&path)?;
-        // Without its data, an export was killed before its first page or after its last rename.
-        let found = found.filter(|_| work.file(DATA).exists());
-        let covered = found.as_ref().and_then(|found| found.progress.as_ref());
-        let covered = covered.map(|progress| progress.receipt.records);
+        let (mut covered, mut restarted) = (None, None);
+        if let Found::Checkpoint(found) = &found {
+            covered = found.progress.as_ref().map(Progress::records);
+            restarted.clone_from(&found.restarted);
+        }
+        let decision = decide(export, config, found, &work.path, &WaysOut::PLAIN);
         let mut unfinished = Unfinished {
             path,
             work,
@@ -78,48 +74,42 @@ impl Unfinished {
             checkpoint: Checkpoint {
                 key: key(export, config),
                 progress: None,
+                restarted,
             },
             stored: covered.map(|records| (records, Instant::now())),
+            discards: None,
             files: None,
             earlier: None,
             resume: None,
             finished: false,
         };
-        if export.resume
-            && let Some(Checkpoint {
-                key,
-                progress: Some(progress),
-            }) = found
-        {
-            let resumed = unfinished.resume_from(&key, progress);
-            resumed.map_err(|error| {
-                let part = unfinished.work.path.display();
-                let message = format!(
-                    "{}; to begin again, export without resume, or delete {part}",
-                    error.message()
-                );
-                error.with_message(message)
-            })?;
-        }
+        unfinished.discards = match decision {
+            Decision::Begin => None,
+            Decision::Discard(why) => Some(why),
+            Decision::Refuse(refusal) => return Err(refusal.into()),
+            Decision::Continue(progress) => match unfinished.resume_from(*progress) {
+                Err(error) if error.kind() == ErrorKind::Mismatch => {
+                    Some(error.message().to_owned())
+                }
+                resumed => resumed.map(|()| None)?,
+            },
+        };
         Ok(unfinished)
     }
 
     /// Takes over what an earlier export has left, if that is still as its checkpoint says, and drops what is behind that.
-    fn resume_from(&mut self, begun: &Value, progress: Progress) -> Result<()> {
-        if let Some([setting, before, now]) = difference(&self.checkpoint.key, begun) {
-            let path = self.path.display();
-            let message = format!(
-                "{setting}: the unfinished export to {path} has {before}, but this one has {now}"
-            );
-            return Err(invalid(message));
-        }
+    ///
+    /// # Errors
+    /// `Mismatch` when it is not; `Io` when the system refuses.
+    fn resume_from(&mut self, progress: Progress) -> Result<()> {
         let mut data = Growing::open(self.work.file(DATA), Some(&progress.data))?;
         let mut ids = Growing::open(self.work.file(IDS), Some(&progress.ids))?;
         let mut entries = Vec::new();
         let read = ids.kept();
         let read = read.and_then(|mut kept| kept.read_to_end(&mut entries));
         read.at("read", &ids.path)?;
-        self.resume = Some(Resume::new(progress.state.clone(), entries)?);
+        let resume = Resume::new(progress.state.clone(), entries);
+        self.resume = Some(resume.map_err(|error| damaged(error.message().to_owned()))?);
         data.cut_back()?;
         ids.cut_back()?;
         self.files = Some(Files {
@@ -138,6 +128,7 @@ impl Unfinished {
         let files = match self.files.take() {
             Some(files) => files,
             None => {
+                self.note_discarded();
                 self.work.clear()?;
                 self.work.store(&self.checkpoint)?;
                 self.stored = None;
@@ -149,6 +140,20 @@ impl Unfinished {
             }
         };
         Ok(self.files.insert(files))
+    }
+
+    /// Says that the work of an earlier export goes now, where there is some.
+    fn note_discarded(&mut self) {
+        let Some(why) = self.discards.take() else {
+            return;
+        };
+        let what = match self.stored {
+            Some((records, _)) => format!("{records} kept records were discarded"),
+            None => "kept records were discarded".to_owned(),
+        };
+        let restarted = format!("the export began again, and {what}: {why}");
+        tracing::warn!("{}: {restarted}", self.path.display());
+        self.checkpoint.restarted = Some(restarted);
     }
 
     /// The file to encode to, and the records that were kept, which belong there first.
@@ -164,9 +169,9 @@ impl Unfinished {
         let data = files.data.path.clone();
         let records = files.data.kept().at("read", &data)?.split(SEPARATOR);
         files.output = Some(output.try_clone().at("open", &path)?);
-        let records = records.map(move |record| {
+        let records = records.enumerate().map(move |(offset, record)| {
             let record = record.at("read", &data)?;
-            RawRecord::parse(&String::from_utf8_lossy(&record))
+            RawRecord::parse_at(&String::from_utf8_lossy(&record), offset as u64)
         });
         Ok((output, records))
     }
@@ -244,6 +249,14 @@ impl Unfinished {
         }
         if self.work.check().is_err() {
             return "nothing can be resumed".to_owned();
+        }
+        if self.discards.is_some() {
+            return match self.stored {
+                Some((records, _)) => {
+                    format!("the {records} records of an earlier export are still kept in {part}")
+                }
+                None => format!("what an earlier export has kept in {part} was not changed"),
+            };
         }
         if let Some((records, _)) = self.stored {
             // Where that fails, it is done by the export that resumes.

@@ -4,7 +4,7 @@
 //! is ours. A directory that exists already is used only if it has our owner and mode, and holds either
 //! nothing yet or a checkpoint with the files that belong to it. Any other is refused and stays as it is.
 
-use super::checkpoint::{Checkpoint, Kept, MARK, MAX_BYTES};
+use super::checkpoint::{Checkpoint, Kept, MARK, MAX_BYTES, Progress};
 use crate::paths::{At, begin_of, directory_of, part_of, sync_directory};
 use blake3::Hasher;
 use same_file::Handle;
@@ -14,15 +14,31 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use talentdata_core::{Error, ErrorKind, Result};
 
-const CHECKPOINT: &str = "checkpoint";
+pub(super) const CHECKPOINT: &str = "checkpoint";
 /// The next checkpoint, while it is being written.
 const NEXT: &str = "checkpoint.next";
 const LOCK: &str = "lock";
+/// The file of the records, one behind the other; of JSON Lines it is the output.
+pub(super) const DATA: &str = "data";
+/// The file of the identities of the records.
+pub(super) const IDS: &str = "ids";
+/// The output in any other format.
+pub(super) const OUTPUT: &str = "output";
 /// The names of all other files, for which a checkpoint vouches.
-const OTHERS: [&str; 3] = ["data", "ids", "output"];
+const OTHERS: [&str; 3] = [DATA, IDS, OUTPUT];
 
 /// Bytes that are written at once.
 const BUFFER: usize = 64 * 1024;
+
+/// What an earlier export has left in a work directory.
+pub(super) enum Found {
+    /// No records.
+    Nothing,
+    /// Work that only an export which begins again can replace: the checkpoint is damaged, or of another version.
+    Unreadable,
+    /// A checkpoint, which has no progress where no records were kept.
+    Checkpoint(Box<Checkpoint>),
+}
 
 /// Holds the lock until it is dropped.
 pub(super) struct WorkDirectory {
@@ -32,11 +48,11 @@ pub(super) struct WorkDirectory {
 
 impl WorkDirectory {
     /// Takes the work directory of an export to `output`, and changes nothing about what an earlier export
-    /// has left there, whose checkpoint is returned.
+    /// has left there, which is returned.
     ///
     /// # Errors
     /// `Io` when another export is writing, and when what is at `PATH.part` is not ours.
-    pub(super) fn claim(output: &Path) -> Result<(Self, Option<Checkpoint>)> {
+    pub(super) fn claim(output: &Path) -> Result<(Self, Found)> {
         let path = part_of(output);
         loop {
             let mut builder = DirBuilder::new();
@@ -66,7 +82,7 @@ impl WorkDirectory {
                 continue;
             }
             let found = look_into(&work.path)?;
-            if found.is_none() {
+            if matches!(found, Found::Nothing) {
                 let synced = sync_directory(directory_of(&work.path));
                 synced.inspect_err(|_| drop(work.remove()))?;
             }
@@ -74,10 +90,19 @@ impl WorkDirectory {
         }
     }
 
-    /// The checkpoint in the work directory of an export to `output`, if that is ours; nothing is changed.
-    pub(super) fn peek(output: &Path) -> Option<Checkpoint> {
+    /// Looks at what is in the work directory of an export to `output`, and changes nothing.
+    ///
+    /// # Errors
+    /// `Io` when it is not ours.
+    pub(super) fn peek(output: &Path) -> Result<Found> {
         let path = part_of(output);
-        check_owner(&path).and_then(|()| look_into(&path)).ok()?
+        check_owner(&path).and_then(|()| look_into(&path))
+    }
+
+    /// Returns whether another export has the work directory of an export to `output` now.
+    pub(super) fn is_claimed(output: &Path) -> bool {
+        let lock = File::open(part_of(output).join(LOCK));
+        lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
     }
 
     pub(super) fn file(&self, name: &str) -> PathBuf {
@@ -175,12 +200,18 @@ impl Growing {
     /// Opens a file and digests what was kept of it; it stays as it is. Creates one where nothing was kept.
     ///
     /// # Errors
-    /// `Io` when it no longer begins with what was kept.
+    /// `Mismatch` when it no longer begins with what was kept; `Io` when the system refuses.
     pub(super) fn open(path: PathBuf, kept: Option<&Kept>) -> Result<Self> {
         let mut options = File::options();
         options.write(true).create_new(kept.is_none());
+        let file = match options.open(&path) {
+            Err(error) if error.kind() == NotFound && kept.is_some() => {
+                return Err(damaged(format!("{} is missing", path.display())));
+            }
+            file => file.at("open", &path)?,
+        };
         let mut growing = Growing {
-            file: options.open(&path).at("open", &path)?,
+            file,
             path,
             hasher: Hasher::new(),
             pending: Vec::new(),
@@ -193,7 +224,7 @@ impl Growing {
         if kept.is_some_and(|kept| kept.blake3 != blake3) {
             let path = growing.path.display();
             let message = format!("{path} was changed after its checkpoint was written");
-            return Err(Error::new(ErrorKind::Io, message));
+            return Err(damaged(message));
         }
         Ok(growing)
     }
@@ -284,9 +315,9 @@ fn check_owner(path: &Path) -> Result<()> {
 ///
 /// # Errors
 /// `Io` when anything is in it that no export has put there, or no checkpoint vouches for.
-fn look_into(directory: &Path) -> Result<Option<Checkpoint>> {
+fn look_into(directory: &Path) -> Result<Found> {
     let entries = match directory.read_dir() {
-        Err(error) if error.kind() == NotFound => return Ok(None),
+        Err(error) if error.kind() == NotFound => return Ok(Found::Nothing),
         entries => entries.at("read", directory)?,
     };
     for entry in entries {
@@ -310,19 +341,37 @@ fn look_into(directory: &Path) -> Result<Option<Checkpoint>> {
         return Err(foreign(&path, why));
     }
     let path = directory.join(CHECKPOINT);
-    match begin_of(&path, MAX_BYTES) {
-        Err(error) if error.kind() == NotFound => {
-            match OTHERS.iter().any(|name| directory.join(name).exists()) {
-                true => Err(foreign(directory, "holds files without a checkpoint")),
-                false => Ok(None),
-            }
-        }
-        bytes => {
-            let found = Checkpoint::of_bytes(&bytes.at("read", &path)?);
-            let damaged = || foreign(&path, "is damaged, or of another version");
-            found.ok_or_else(damaged).map(Some)
-        }
+    let bytes = match begin_of(&path, MAX_BYTES) {
+        Err(error) if error.kind() == NotFound => None,
+        bytes => Some(bytes.at("read", &path)?),
+    };
+    let exists = |name: &str| directory.join(name).exists();
+    // Without its data, an export was killed before its first page or after its last rename.
+    let has_data = exists(DATA);
+    if let Some(mut found) = bytes.as_deref().and_then(Checkpoint::of_bytes) {
+        let has_records = |progress: &Progress| has_data && progress.records() > 0;
+        found.progress = found.progress.filter(has_records);
+        return Ok(Found::Checkpoint(Box::new(found)));
     }
+    let is_marked = bytes
+        .as_ref()
+        .is_some_and(|bytes| bytes.starts_with(MARK.as_bytes()));
+    // Nobody else can have put all of these here.
+    let is_ours = is_marked || [LOCK, DATA, IDS].into_iter().all(exists);
+    match bytes {
+        _ if is_ours && has_data => Ok(Found::Unreadable),
+        _ if is_ours => Ok(Found::Nothing),
+        Some(_) => Err(foreign(&path, "is not a checkpoint")),
+        None if OTHERS.into_iter().any(exists) => {
+            Err(foreign(directory, "holds files without a checkpoint"))
+        }
+        None => Ok(Found::Nothing),
+    }
+}
+
+/// The error for kept work that is no longer as its checkpoint says.
+pub(super) fn damaged(message: String) -> Error {
+    Error::new(ErrorKind::Mismatch, message)
 }
 
 /// The lock ends with the process, however that ends.

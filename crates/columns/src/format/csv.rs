@@ -9,8 +9,8 @@ use talentdata_core::{RawRecord, Result};
 
 /// Writes CSV with a header, lines ending in a line feed.
 ///
-/// An empty cell has no quotes and an empty text has, as PostgreSQL, DuckDB, Polars and PyArrow tell
-/// them apart. Numbers, dates and timestamps are the service's own text and nested values are its JSON, so
+/// An empty cell has no quotes and an empty text has, as PostgreSQL, Polars and PyArrow tell them apart, and DuckDB
+/// with `allow_quoted_nulls = false`. Numbers, dates and timestamps are the service's own text and nested values are its JSON, so
 /// that none of them needs to be in `_extra`.
 pub(super) struct CsvWriter<W: Write> {
     pub(super) output: W,
@@ -35,7 +35,8 @@ impl<W: Write> CsvWriter<W> {
         Ok(writer)
     }
 
-    pub(super) fn write(&mut self, record: &RawRecord) -> Result<()> {
+    /// Writes a row; returns whether it needed `_extra`.
+    pub(super) fn write(&mut self, record: &RawRecord) -> Result<bool> {
         let (columns, row) = (&self.schema.fields, &mut self.row);
         let object = Object::new(columns, record.as_str());
         let rest = object.hold(columns, |at, value| {
@@ -44,8 +45,10 @@ impl<W: Write> CsvWriter<W> {
             row.text.push(b',');
             cell.is_some() == value.is_some()
         });
-        object.extra(&rest).iter().for_each(|extra| row.text(extra));
-        row.end(&mut self.output)
+        let extra = object.extra(&rest);
+        extra.iter().for_each(|extra| row.text(extra));
+        row.end(&mut self.output)?;
+        Ok(extra.is_some())
     }
 }
 

@@ -1,5 +1,7 @@
 //! What is written is read back by the libraries.
 
+mod footer;
+
 use super::{Encoder, Format};
 use crate::arrow::tests::rebuild::{Fields, batch_rows, fields, row, spelt, spelt_json};
 use crate::arrow::tests::tables::{Table, table};

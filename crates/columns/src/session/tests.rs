@@ -1,9 +1,9 @@
 //! What a session hands out, to whom, and what it advises readers that it refuses.
 
-use super::{End, Hints, Session, Use};
+use super::{Buffer, End, Hints, Session, Use};
 use crate::arrow::TableOptions;
 use crate::arrow::tests::fails;
-use talentdata_core::scan::Completeness;
+use talentdata_core::scan::{Completeness, Unproven};
 use talentdata_core::types::Resource;
 use talentdata_core::{ErrorKind, RawRecord, ScanOptions};
 
@@ -13,6 +13,8 @@ const HINTS: Hints = Hints {
     share_or: "share() or ",
     resume_or: "resume() or ",
     keep_or: "keep() or ",
+    frame_or: "frame() or ",
+    unproven: "accept()",
 };
 
 /// A session that has received so many records, which are all.
@@ -95,4 +97,38 @@ fn a_table_is_given_once_and_only_when_it_is_complete() {
     assert!(session.table().is_ok() && session.table().is_ok());
     session.give_table();
     fails(session.table(), ErrorKind::InvalidArgument, "has ended");
+}
+
+#[test]
+fn what_is_not_proven_ends_by_the_option_or_else_by_who_reads() {
+    let (fail, warn, accept) = (Unproven::Fail, Unproven::Warn, Unproven::Accept);
+    for (usage, by_default, advice) in [
+        (Use::Records(0), accept, ""),
+        (Use::Table, warn, "; accept()"),
+        (Use::Stream(0), fail, "; frame() or accept()"),
+    ] {
+        for (chosen, end, advice) in [
+            (None, by_default, advice),
+            (Some(fail), fail, "; accept()"),
+            (Some(warn), warn, "; accept()"),
+            (Some(accept), accept, ""),
+        ] {
+            let mut session = session(0);
+            session.options.unproven = chosen;
+            let mut buffer = Buffer::default();
+            buffer.received.completeness = Completeness::NotProven;
+            let outcome = session.conclude(&mut buffer, usage);
+            assert_eq!(
+                (outcome.is_err(), buffer.warning.is_some()),
+                (end == fail, end == warn)
+            );
+            let failure = outcome.err().map(|error| error.message().to_owned());
+            let said = failure.or(buffer.warning).unwrap_or_default();
+            assert!(
+                said.is_empty() == (end == accept) && said.ends_with(advice),
+                "{said}"
+            );
+            assert_eq!(said.contains("frame()"), advice.contains("frame()"));
+        }
+    }
 }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use talentdata_columns::export::Format;
+use talentdata_columns::export::{Format, KeptWork};
 use talentdata_columns::verify::verify;
 use talentdata_core::ErrorKind;
 use talentdata_core::scan::Completeness;
@@ -118,14 +118,14 @@ async fn a_page_that_always_fails_leaves_what_came_before_it() {
     let (directory, path) = place();
     let mut export = export(Format::Jsonl, &path);
     let mut records = 0;
-    for (from, status, resume, kind) in [
-        (1, 403, true, ErrorKind::Forbidden),
-        (7, 400, true, ErrorKind::BadRequest),
+    for (from, status, choice, kind) in [
+        (1, 403, KeptWork::Resume, ErrorKind::Forbidden),
+        (7, 400, KeptWork::Resume, ErrorKind::BadRequest),
         // One that begins again leaves what it finds as it is until there is something to write.
-        (1, 403, false, ErrorKind::Forbidden),
+        (1, 403, KeptWork::Restart, ErrorKind::Forbidden),
     ] {
         service.fail(from, status);
-        export.resume = resume;
+        export.kept = choice;
         let failed = run(&export, &service.client).await;
         if from > 1 {
             // The page begins with the last record of the one before.
@@ -133,6 +133,9 @@ async fn a_page_that_always_fails_leaves_what_came_before_it() {
         }
         let words = match records {
             0 => "no partial file was kept".to_owned(),
+            _ if choice == KeptWork::Restart => {
+                format!("the {records} records of an earlier export are still kept in")
+            }
             _ => format!("{records} records are kept in"),
         };
         fails(failed, kind, &words);
@@ -145,7 +148,7 @@ async fn a_page_that_always_fails_leaves_what_came_before_it() {
         }
     }
     service.sandbox.set_faults(r#"{"rules": []}"#).unwrap();
-    export.resume = true;
+    export.kept = KeptWork::Resume;
     assert_eq!(run(&export, &service.client).await.unwrap().resumed, 1);
     assert_eq!(fs::read_to_string(&path).unwrap(), service.lines().await);
 }

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::fs;
 use std::time::Duration;
-use talentdata_columns::export::{Export, Format};
+use talentdata_columns::export::{Export, Format, KeptWork};
 
 /// A disk, and an export to it.
 fn on_disk(format: Format) -> (Disk, Export) {
@@ -31,13 +31,15 @@ async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
     ] {
         let service = Service::start(records);
         let (_, expected) = undisturbed(&service.client, format).await;
-        let (disk, export) = on_disk(format);
+        let (disk, mut export) = on_disk(format);
         let path = disk.directory.join("out");
         let pages = records / export.scan.page_size.unwrap();
         let (mut killed, mut resumed, mut whole) = (0, 0, 0);
         // Kills that leave nothing to go on from prove little.
         while killed < rounds || (resumed == 0 && killed < 10 * rounds) {
             resumed += usize::from(export.is_resumable(&service.client));
+            let restarts = fastrand::u8(..6) == 0;
+            export.kept = [KeptWork::Resume, KeptWork::Restart][usize::from(restarts)];
             let mut child = service.child(&disk.setting(""), &export);
             // It is killed some requests later, fewer than there are pages, and somewhat after the last of them;
             // sooner if it ends.
@@ -65,6 +67,7 @@ async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
                 disk.sync();
             }
         }
+        export.kept = KeptWork::Resume;
         finishes(&service, &export, &disk, &expected).await;
         assert!(resumed > 0, "{format}");
         println!("{format}: {killed} kills, {resumed} resumed, {whole} whole before");
@@ -100,9 +103,10 @@ async fn a_power_failure_before_any_call_leaves_what_can_be_resumed() {
             }
             let left = fs::read(disk.directory.join("out"));
             assert!(left.is_err() || left.unwrap() == expected, "{calls}");
-            // Twice in a row, and the second time early.
+            // Twice in a row, and the second time early: also while an export begins again.
+            export.kept = [KeptWork::Resume, KeptWork::Restart][calls % 2];
             cut(calls % 13, &export);
-            export.resume = calls % 2 == 0;
+            export.kept = [KeptWork::Resume, KeptWork::Restart][calls / 2 % 2];
             finishes(&service, &export, &disk, &expected).await;
             calls += step;
         }
@@ -180,11 +184,11 @@ async fn what_is_odd_about_a_system_does_no_harm_or_is_refused() {
         ("FOREIGN=.part", Some(foreign)),
     ] {
         // Resumed, or begun again.
-        for resume in [true, false] {
+        for choice in [KeptWork::Resume, KeptWork::Restart] {
             let (disk, mut export) = on_disk(Format::Jsonl);
             let path = disk.directory.join("out");
             run_pages(&export, &service.client, 3).await.unwrap_err();
-            export.resume = resume;
+            export.kept = choice;
             let kept = fs::read(work(&path, "data")).unwrap();
             let setting = disk.setting(&format!("TALENTDATA_TEST_{setting}"));
             let (code, said) = ended(service.child(&setting, &export));

@@ -9,6 +9,7 @@ mod disk;
 mod fails;
 #[cfg(target_os = "linux")]
 mod faults;
+mod kept;
 #[cfg(target_os = "linux")]
 mod modes;
 #[cfg(unix)]
@@ -19,6 +20,7 @@ mod service;
 #[allow(dead_code, reason = "shared with the tests of the client")]
 #[path = "../../../core/tests/client/stub.rs"]
 mod stub;
+mod unproven;
 mod verified;
 
 use fails::fails;
@@ -27,7 +29,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use stub::{make_pipe, names};
 use talentdata_columns::arrow::TableOptions;
-use talentdata_columns::export::{Export, Format, Target};
+use talentdata_columns::export::{Export, Format, KeptWork, Target};
 use talentdata_core::scan::{Receipt, ScanOptions};
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, Result};
@@ -36,6 +38,8 @@ use tokio::sync::watch;
 
 /// The two ways to keep unfinished data: the records are the output, or it is encoded beside them.
 const PLAIN_AND_ENCODED: [Format; 2] = [Format::Jsonl, Format::Parquet];
+
+const EVERY_CHOICE: [KeptWork; 3] = [KeptWork::Refuse, KeptWork::Resume, KeptWork::Restart];
 
 /// A directory, and a path in it.
 fn place() -> (TempDir, PathBuf) {
@@ -55,7 +59,7 @@ fn export(format: Format, path: &Path) -> Export {
             ..ScanOptions::default()
         },
         table: TableOptions::default(),
-        resume: true,
+        kept: KeptWork::Resume,
     }
 }
 

@@ -1,13 +1,13 @@
-//! Exports leave other files alone: unfinished exports with other settings, and other people's files.
+//! Exports leave other people's files alone, and those of another export that is running.
 
-use super::service::client;
-use super::{PLAIN_AND_ENCODED, Service, export, fails, make_pipe, names, place, run};
+use super::{
+    EVERY_CHOICE, PLAIN_AND_ENCODED, Service, export, fails, make_pipe, names, place, run,
+};
 use super::{run_pages, watch, work};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use talentdata_columns::export::{Export, Format};
-use talentdata_core::types::Resource;
 use talentdata_core::{Client, ErrorKind};
 use tempfile::TempDir;
 use tokio::sync::Notify;
@@ -97,12 +97,12 @@ impl Place {
         assert_eq!(self.state(), before, "{words}");
     }
 
-    /// Neither resumed nor begun again, it is refused with the name and the way out.
+    /// Whatever the choice about kept work, it is refused with the name and the way out.
     async fn refuses_foreign(&self, service: &Service, export: &Export, name: &Path) {
         let words = format!("{}|move it away|another output path", name.display());
         let mut export = export.clone();
-        for resume in [false, true] {
-            export.resume = resume;
+        for kept in EVERY_CHOICE {
+            export.kept = kept;
             let client = &service.client;
             self.refuses(client, &export, ErrorKind::Io, &words).await;
         }
@@ -130,43 +130,6 @@ impl Place {
 fn make_directory(path: &Path, mode: u32) {
     fs::create_dir(path).unwrap();
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
-}
-
-#[tokio::test]
-async fn another_key_is_refused_and_the_message_says_what_differs() {
-    let (service, place) = (Service::start(100), Place::new());
-    let mut export = export(Format::Jsonl, &place.path);
-    let (url, id) = (service.sandbox.base_url(), service.sandbox.client_id());
-    run_pages(&export, &service.client, 4).await.unwrap_err();
-    for words in [
-        "resource: contacts pools",
-        "limit: none 50",
-        "page_size: 10 100",
-        "page_size: 10 20",
-        &format!("client_id: {id} another"),
-        "base_url: 127.0.0.1 :9",
-    ] {
-        let (mut other, mut ours) = (export.clone(), service.client.clone());
-        match words.split_once(": ").unwrap() {
-            ("resource", _) => other.resource = Resource::Pools,
-            ("limit", _) => other.scan.limit = Some(50),
-            ("page_size", "10 100") => other.scan.page_size = None,
-            ("page_size", _) => other.scan.page_size = Some(20),
-            ("client_id", _) => ours = client(url, "another", "a secret"),
-            _ => ours = client("http://127.0.0.1:9", id, "a secret"),
-        }
-        let words = format!("{}|out.part|without resume", words.replace(' ', "|"));
-        let kind = ErrorKind::InvalidArgument;
-        place.refuses(&ours, &other, kind, &words).await;
-    }
-    export.resume = false;
-    let receipt = run(&export, &service.client).await.unwrap();
-    assert_eq!(receipt.resumed, 0);
-    assert_eq!(
-        fs::read_to_string(&place.path).unwrap(),
-        service.lines().await
-    );
-    place.is_tidy();
 }
 
 #[tokio::test]
@@ -268,8 +231,8 @@ async fn the_second_of_two_exports_to_one_file_is_refused() {
     let refused = async {
         begun.notified().await;
         let mut second = first.clone();
-        for resume in [true, false] {
-            second.resume = resume;
+        for kept in EVERY_CHOICE {
+            second.kept = kept;
             let words = format!("another export is writing to {}", place.path.display());
             fails(run(&second, &service.client).await, ErrorKind::Io, &words);
         }

@@ -6,8 +6,9 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
 use talentdata_columns::arrow::{Columns, OnNew, TableSchema};
-use talentdata_columns::export::{Export, Format};
+use talentdata_columns::export::{Export, Format, KeptWork};
 use talentdata_core::ErrorKind;
+use talentdata_core::scan::SchemaDifferences;
 use talentdata_core::types::Resource;
 
 /// An export with the schema of the list, without its field `tags`.
@@ -40,15 +41,46 @@ async fn a_pinned_schema_stays_and_differences_are_counted_over_all_runs() {
     let export = pinned(&service, Format::Parquet, &path).await;
     let error = run_pages(&export, &service.client, 84).await.unwrap_err();
     assert!(error.message().contains("8317 records are kept"), "{error}");
-    let mut other = export.clone();
-    other.table.on_new = OnNew::Freeze;
-    let refused = run(&other, &service.client).await.unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
-    assert!(refused.message().starts_with("on_new_field: "), "{refused}");
     let resumed = run(&export, &service.client).await.unwrap();
     assert_eq!((resumed.resumed, resumed.records), (1, 9_000));
     assert_eq!(resumed.schema.unwrap(), differences);
     assert!(fs::read(&path).unwrap() == fs::read(&alone).unwrap());
+}
+
+#[tokio::test]
+async fn columns_that_were_not_given_meet_later_fields_by_the_same_policy() {
+    let service = Service::start(9_000);
+    let (directory, path) = place();
+    let mut export = export(Format::Parquet, &path);
+    run_pages(&export, &service.client, 84).await.unwrap_err();
+    let resumed = run(&export, &service.client).await.unwrap();
+    assert_eq!((resumed.resumed, resumed.records), (1, 9_000));
+    for format in [Format::Parquet, Format::Csv, Format::Arrow] {
+        (export.format, export.kept) = (format, KeptWork::Restart);
+        export.table.on_new = OnNew::Keep;
+        let differences = run(&export, &service.client).await.unwrap().schema.unwrap();
+        let merged = &differences.new_fields["/mergedFrom"];
+        assert!(merged.count > 1000 && merged.example.offset >= 1000);
+        assert!(differences.missing_fields.is_empty() && merged.example.id.is_some());
+        if format != Format::Csv {
+            assert_eq!(resumed.schema.as_ref(), Some(&differences));
+        }
+        export.table.on_new = OnNew::Fail;
+        fs::remove_file(&path).unwrap();
+        let error = run(&export, &service.client).await.unwrap_err();
+        let told = format!(
+            "(id {}): /mergedFrom: it has no column",
+            merged.example.id.as_deref().unwrap()
+        );
+        assert!(error.message().contains(&told), "{error}");
+        assert!(!path.exists(), "{:?}", names(directory.path()));
+    }
+    export.format = Format::Jsonl;
+    fails(
+        run(&export, &service.client).await,
+        ErrorKind::InvalidArgument,
+        "on_new_field: JSON Lines has no columns",
+    );
 }
 
 #[tokio::test]
@@ -60,8 +92,12 @@ async fn a_new_field_is_no_news_or_an_error_where_that_is_asked_for() {
         export.table.on_new = OnNew::Fail;
         let error = run(&export, &service.client).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Schema, "{format}");
-        let told = "record 0 of the list: /tags: the schema has no such field";
-        assert!(error.message().starts_with(told), "{error}");
+        let told = ": /tags: the schema has no such field; add it to the schema, or choose on_new_field keep";
+        assert!(
+            error.message().starts_with("record 0 of the list (id "),
+            "{error}"
+        );
+        assert!(error.message().contains(told), "{error}");
         let mut other = export.clone();
         let pools = TableSchema::infer(Resource::Pools, &[], Columns::Typed);
         other.table.schema = Some(Arc::new(pools));
@@ -74,6 +110,7 @@ async fn a_new_field_is_no_news_or_an_error_where_that_is_asked_for() {
         assert!(receipt.schema.unwrap().new_fields.is_empty());
         export.table.schema = None;
         let receipt = run(&export, &service.client).await.unwrap();
-        assert_eq!(receipt.schema, None);
+        let silent = (format != Format::Jsonl).then(SchemaDifferences::default);
+        assert_eq!(receipt.schema, silent);
     }
 }

@@ -1,7 +1,7 @@
 //! A sandbox without a rate limit, a client of it, what the list holds by the plainest of means, and exports in
 //! processes of their own, which can be killed and limited.
 
-use super::{export, run};
+use super::{EVERY_CHOICE, export, run};
 use serde_json::json;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -66,14 +66,14 @@ impl Service {
         let Target::File(path) = &export.target else {
             panic!("no file");
         };
-        let (sandbox, resume) = (&self.sandbox, export.resume.to_string());
+        let (sandbox, kept) = (&self.sandbox, format!("{:?}", export.kept));
         let settings = [
             sandbox.base_url(),
             sandbox.client_id(),
             sandbox.client_secret(),
             path.to_str().unwrap(),
             export.format.name(),
-            &resume,
+            &kept,
         ];
         let mut command = Command::new("sh");
         command.args(["-c", &format!("{limits} exec \"$0\" \"$@\"")]);
@@ -107,10 +107,11 @@ pub(crate) async fn act_as_child() {
     let Ok(settings) = std::env::var(CHILD) else {
         return;
     };
-    let [base_url, id, secret, path, format, resume]: [String; 6] =
+    let [base_url, id, secret, path, format, kept]: [String; 6] =
         serde_json::from_str(&settings).unwrap();
     let mut export = export(format.parse().unwrap(), Path::new(&path));
-    export.resume = resume == "true";
+    let mut choices = EVERY_CHOICE.into_iter();
+    export.kept = choices.find(|one| format!("{one:?}") == kept).unwrap();
     let (code, said) = match run(&export, &client(&base_url, &id, &secret)).await {
         Ok(receipt) => (0, serde_json::to_string(&receipt).unwrap()),
         Err(error) => (error.kind().exit_code(), error.to_string()),

@@ -2,7 +2,7 @@
 
 use super::{PLAIN_AND_ENCODED, Service, export, fails, place, run, run_pages, work};
 use std::fs;
-use talentdata_columns::export::Format;
+use talentdata_columns::export::{Format, KeptWork};
 use talentdata_columns::verify::{read_receipt, verify};
 use talentdata_core::ErrorKind;
 use talentdata_core::scan::Receipt;
@@ -45,7 +45,8 @@ async fn what_was_written_has_the_same_records_in_every_format_and_no_harm_to_it
     assert!(digests.iter().all(|digest| *digest == digests[0]));
 }
 
-/// Harms a file that an interrupted export has left, over and over: resuming is refused, and the file stays as it is.
+/// Harms a file that an interrupted export has left, over and over: the harm is found, and until the first page of an
+/// export that begins again has come, the file stays as it is.
 #[tokio::test]
 async fn harm_to_work_files_never_changes_what_is_exported() {
     let service = Service::start(1_500);
@@ -54,24 +55,34 @@ async fn harm_to_work_files_never_changes_what_is_exported() {
         let mut export = export(format, &path);
         run_pages(&export, &service.client, 14).await.unwrap_err();
         for (name, words) in [
-            ("data", "was changed|without resume"),
-            ("ids", "was changed|out.part"),
-            ("checkpoint", "damaged, or of another version|move it away"),
+            ("data", "records of an earlier export are still kept in"),
+            ("ids", "records of an earlier export are still kept in"),
+            (
+                "checkpoint",
+                "what an earlier export has kept in|out.part was not changed",
+            ),
         ] {
             let file = work(&path, name);
             let good = fs::read(&file).unwrap();
             let older = String::from_utf8_lossy(&good).replace("checkpoint 10", "checkpoint 9");
             let older = (name == "checkpoint").then(|| older.into_bytes());
-            for (round, harmed) in older.into_iter().chain(harmed(&good)).enumerate() {
+            for harmed in older.into_iter().chain(harmed(&good)) {
                 fs::write(&file, &harmed).unwrap();
-                // What no checkpoint vouches for is not replaced either.
-                export.resume = name != "checkpoint" || round % 2 == 0;
-                fails(run(&export, &service.client).await, ErrorKind::Io, words);
+                export.kept = KeptWork::Resume;
+                // It is stopped before it sends anything.
+                let stopped = export.run(&service.client, std::future::ready(()), |_| {});
+                fails(stopped.await, ErrorKind::Cancelled, words);
+                if name == "checkpoint" {
+                    export.kept = KeptWork::Refuse;
+                    let refused = run(&export, &service.client).await;
+                    let words = "damaged or of another version|set the option restart";
+                    fails(refused, ErrorKind::InvalidArgument, words);
+                }
                 assert!(fs::read(&file).unwrap() == harmed, "{format} {name}");
             }
             fs::write(&file, good).unwrap();
         }
-        export.resume = true;
+        export.kept = KeptWork::Resume;
         let receipt = run(&export, &service.client).await.unwrap();
         assert_eq!((receipt.resumed, receipt.records), (1, 1_500));
         assert!(verify(&path, &receipt).unwrap().matches);

@@ -1,5 +1,6 @@
 //! The receipt of a scan: what was done, and whether completeness is proven.
 
+use super::differences::SchemaDifferences;
 use crate::budget::BudgetStats;
 use crate::error::{Error, ErrorKind, Result};
 use schemars::JsonSchema;
@@ -28,6 +29,9 @@ pub struct Receipt {
     pub doubts: Vec<Doubt>,
     /// How often the export was resumed; 0 when a single run has done it all.
     pub resumed: u64,
+    /// Why the export began again, with the number of kept records that it discarded; null if it did not.
+    #[serde(default)]
+    pub restarted: Option<String>,
     /// Records delivered.
     pub records: u64,
     /// Pages that were joined.
@@ -61,43 +65,13 @@ pub struct Receipt {
     pub unknown_fields: BTreeMap<String, u64>,
     /// How often each enum value came that the spec does not know, by field.
     pub unknown_values: BTreeMap<String, BTreeMap<String, u64>>,
-    /// How the records differed from the schema that was given; null where none was.
+    /// How the records differed from their columns; of a sync, how those that are new or changed differed from the columns
+    /// that the mirror had before. Null where the records did not become columns.
     #[serde(default)]
     pub schema: Option<SchemaDifferences>,
     /// What an export has written, to hold the file against; null for a scan, and until the export is complete.
     #[serde(default)]
     pub written: Option<Written>,
-}
-
-/// How records differed from a schema. Fields are named by JSON pointers, with `*` in the place of an index.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SchemaDifferences {
-    /// Fields that the schema does not have, unless the caller asked not to be told.
-    pub new_fields: BTreeMap<String, Difference>,
-    /// Fields that are absent or null, although they are not nullable in the schema, or in every record.
-    pub missing_fields: BTreeMap<String, Difference>,
-    /// Fields with values that their type cannot hold.
-    pub other_types: BTreeMap<String, Difference>,
-}
-
-/// How often a field differed from the schema, and an example.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Difference {
-    /// How often.
-    pub count: u64,
-    /// The first time.
-    pub example: Example,
-}
-
-/// Where a field differed from the schema.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Example {
-    /// Where the record stood in the list.
-    pub offset: u64,
-    /// The JSON pointer of the value within the record.
-    pub pointer: String,
-    /// What was there: `string`, `number`, `boolean`, `array`, `object`, `null` or `nothing`.
-    pub found: String,
 }
 
 /// What an export has written; a file can be verified against it.
@@ -306,17 +280,33 @@ impl Receipt {
         (self.basis, self.assumes) = (None, None);
     }
 
+    /// Why records may be missing although the end of the list was reached; none where it was not, or completeness is proven.
+    pub fn shortfall(&self) -> Option<String> {
+        let (list, records) = (&self.resource, self.records);
+        (self.completeness == Completeness::NotProven).then(|| {
+            format!(
+                "{list}: {records} records came, and it is not proven that they are all: {}",
+                self.reasons()
+            )
+        })
+    }
+
+    /// The doubts in words.
+    fn reasons(&self) -> String {
+        let reasons: Vec<&str> = self.doubts.iter().map(|doubt| doubt.reason()).collect();
+        reasons.join("; ")
+    }
+
     /// The receipt of a scan that is proven complete, or that delivered as many records as its limit asked for.
     ///
     /// # Errors
     /// `Incomplete`, which names the doubts, for any other.
     pub fn require_proven(self) -> Result<Receipt> {
-        let reasons: Vec<&str> = self.doubts.iter().map(|doubt| doubt.reason()).collect();
         let message = match self.completeness {
             Completeness::Proven | Completeness::Limited => return Ok(self),
             Completeness::Unfinished => "the scan has not reached the end of the list".to_owned(),
             Completeness::NotProven => {
-                format!("completeness is not proven: {}", reasons.join("; "))
+                format!("completeness is not proven: {}", self.reasons())
             }
         };
         Err(Error::new(ErrorKind::Incomplete, message))

@@ -1,12 +1,13 @@
-//! How records differ from a schema that was given.
+//! Differences between records and their columns.
 
 use super::{infer, record};
-use crate::arrow::{Checker, Counts, OnNew, TableOptions};
+use crate::arrow::{Checker, Counts, OnNew, RecordBatch, RecordBatches, TableOptions, TableSchema};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use talentdata_core::RawRecord;
 use talentdata_core::scan::SchemaDifferences;
+use talentdata_core::types::Resource;
 
 /// An entry of `differences.json`.
 #[derive(Deserialize)]
@@ -17,7 +18,7 @@ struct Case<'a> {
     sample: Vec<&'a RawValue>,
     #[serde(borrow)]
     records: Vec<&'a RawValue>,
-    /// The pointer of the first new field.
+    /// What is said of the first difference where that is an error.
     fails: Option<&'a str>,
     expected: SchemaDifferences,
 }
@@ -28,7 +29,7 @@ fn checker(on_new: OnNew, sample: &[RawRecord], counts: Counts) -> Checker {
         on_new,
         ..TableOptions::default()
     };
-    let mut checker = Checker::new(&options).unwrap();
+    let mut checker = Checker::given(&options).unwrap();
     checker.counts = counts;
     checker
 }
@@ -53,16 +54,69 @@ fn differences_are_counted_with_an_example_or_are_an_error() {
             let found = checker(on_new, &sample, counts).differences();
             assert_eq!(found, case.expected, "{}", case.it);
             case.expected.new_fields.clear();
+            case.expected.other_types.clear();
         }
         let mut strict = checker(OnNew::Fail, &sample, Counts::default());
         let error = records.iter().find_map(|record| strict.check(record).err());
-        let words = |at| format!("record 0 of the list: {at}: the schema has no such field");
-        let expected = case.fails.map(words);
+        let expected = case
+            .fails
+            .map(|fault| format!("record 0 of the list (id 1): {fault}"));
+        let message = error.as_ref().map(|error| error.message().to_owned());
+        let is_expected = message
+            .zip(expected)
+            .map(|(message, expected)| message.starts_with(&expected));
         assert_eq!(
-            error.as_ref().map(|error| error.message()),
-            expected.as_deref()
+            (is_expected, error.is_some()),
+            (case.fails.map(|_| true), case.fails.is_some()),
+            "{error:?}"
         );
     }
+}
+
+#[test]
+fn rows_of_inferred_columns_meet_another_type_by_the_same_policy() {
+    let most = TableSchema::SAMPLE;
+    let run = |on_new| {
+        let records = (0..=most).map(move |at| {
+            let value = if at == most { "\"a\"" } else { "1" };
+            Ok(record(format!("{{\"id\":\"{at}\",\"x\":[{value}]}}")))
+        });
+        let table = TableOptions {
+            on_new,
+            ..TableOptions::default()
+        };
+        let mut batches = RecordBatches::new(Resource::Contacts, &table, 5000, records).unwrap();
+        let read: Vec<_> = batches.by_ref().collect();
+        let rows = read
+            .iter()
+            .flatten()
+            .map(RecordBatch::num_rows)
+            .sum::<usize>();
+        (
+            rows,
+            batches.differences(),
+            read.into_iter().find_map(Result::err),
+        )
+    };
+    let (rows, differences, error) = run(OnNew::Keep);
+    assert!(error.is_none() && rows == most + 1);
+    let found = &differences.other_types["/x/*"];
+    assert_eq!((found.count, found.column.as_deref()), (1, Some("int64")));
+    assert_eq!(
+        (found.example.id.as_deref(), &*found.example.pointer),
+        (Some("1000"), "/x/0")
+    );
+    let words = "/x/* has the type int64, but string in 1 values, first in record 0 (id 1000)";
+    assert!(differences.summary().unwrap().ends_with(words));
+    let (rows, differences, error) = run(OnNew::Freeze);
+    assert!(error.is_none() && rows == most + 1 && differences == SchemaDifferences::default());
+    let (rows, _, error) = run(OnNew::Fail);
+    let told = "record 0 of the list (id 1000): /x/0: its type is string, and its column has the type int64; choose";
+    let error = error.unwrap();
+    assert!(
+        rows == most && error.message().starts_with(told),
+        "{rows}: {error}"
+    );
 }
 
 #[test]

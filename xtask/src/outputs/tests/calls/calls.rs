@@ -1,7 +1,7 @@
 //! Calls each new operation from Rust.
 
 use talentdata_columns::arrow::TableOptions;
-use talentdata_columns::export::{Export, Format, Target};
+use talentdata_columns::export::{Export, Format, KeptWork, Target};
 use talentdata_core::types::{
     ContactSearch, GetContactOptions, ListContactsOptions, ListProjectsOptions, Place, Resource,
 };
@@ -93,12 +93,12 @@ async fn filters(client: &Client) -> Result<()> {
     resumed(client).await
 }
 
-/// An export that was stopped goes on with the same filter only.
+/// An export that was stopped continues with the same filter only.
 async fn resumed(client: &Client) -> Result<()> {
     let directory = std::env::temp_dir().join(format!("talentdata-trial-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     let path = directory.join("projects.jsonl");
-    let export = |region: &str| Export {
+    let export = |region: &str, kept: KeptWork| Export {
         resource: Resource::Projects,
         format: Format::Jsonl,
         target: Target::File(path.clone()),
@@ -108,18 +108,18 @@ async fn resumed(client: &Client) -> Result<()> {
             ..ScanOptions::default()
         },
         table: TableOptions::default(),
-        resume: true,
+        kept,
     };
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let mut stop = Some(stop);
     let end = async { drop(stopped.await) };
-    let error = refused(export("eu").run(client, end, |_| drop(stop.take())).await);
+    let error = refused(export("eu", KeptWork::Refuse).run(client, end, |_| drop(stop.take())).await);
     assert_eq!(error.kind(), ErrorKind::Cancelled);
     let never = std::future::pending;
-    let error = refused(export("us").run(client, never(), |_| ()).await);
+    let error = refused(export("us", KeptWork::Refuse).run(client, never(), |_| ()).await);
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     assert!(error.message().contains("parameters"), "{error}");
-    let receipt = export("eu").run(client, never(), |_| ()).await?;
+    let receipt = export("eu", KeptWork::Resume).run(client, never(), |_| ()).await?;
     assert_eq!((receipt.records, receipt.resumed), (600, 1));
     std::fs::remove_dir_all(&directory).unwrap();
     Ok(())

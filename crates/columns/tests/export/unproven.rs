@@ -1,0 +1,197 @@
+//! Lists that were read to their end, although nothing proves that every record came, through every reader of Rust.
+
+use super::service::{client, settings};
+use super::{export, fails, place};
+use talentdata_columns::arrow::{BatchScan, TableOptions};
+use talentdata_columns::blocking::Scan;
+use talentdata_columns::export::Format;
+use talentdata_core::scan::{Completeness, Receipt, Unproven};
+use talentdata_core::types::Resource;
+use talentdata_core::{Error, ErrorKind, Result, ScanOptions, blocking};
+use talentdata_sandbox::{Drift, Options, Order, Sandbox, limit::Policy};
+
+/// The option and whether the end is an error, where record batches are read.
+const BATCHES: [(Option<Unproven>, bool); 4] = [
+    (None, true),
+    (Some(Unproven::Fail), true),
+    (Some(Unproven::Warn), false),
+    (Some(Unproven::Accept), false),
+];
+
+/// The same where records are read.
+const RECORDS: [(Option<Unproven>, bool); 4] = [
+    (None, false),
+    (Some(Unproven::Fail), true),
+    (Some(Unproven::Warn), false),
+    (Some(Unproven::Accept), false),
+];
+
+/// A service whose 300 contacts come in another order each time.
+fn unordered() -> Sandbox {
+    start(Options {
+        order: Order::Random,
+        ..Options::default()
+    })
+}
+
+fn start(options: Options) -> Sandbox {
+    let options = Options {
+        records: [("contacts".to_owned(), 300)].into(),
+        policy: Policy::Unlimited,
+        faults: true,
+        ..options
+    };
+    Sandbox::start(options).unwrap()
+}
+
+fn options(unproven: Option<Unproven>) -> ScanOptions {
+    ScanOptions {
+        unproven,
+        ..ScanOptions::default()
+    }
+}
+
+fn connect(service: &Sandbox) -> talentdata_core::Client {
+    let (id, secret) = (service.client_id(), service.client_secret());
+    client(service.base_url(), id, secret)
+}
+
+fn connect_blocking(service: &Sandbox) -> blocking::Client {
+    let (id, secret) = (service.client_id(), service.client_secret());
+    blocking::Client::new(&settings(service.base_url(), id, secret)).unwrap()
+}
+
+/// Reads batches to their end: the rows, how they ended, and the receipt.
+async fn read(service: &Sandbox, options: ScanOptions) -> (u64, Option<Error>, Receipt) {
+    let scan = connect(service).contacts().scan(options);
+    let mut scan = BatchScan::new(scan, TableOptions::default(), 100);
+    let (mut rows, mut failed) = (0, None);
+    while let Some(batch) = scan.next().await {
+        assert!(failed.is_none(), "nothing comes behind an error");
+        match batch {
+            Ok(batch) => rows += batch.num_rows() as u64,
+            Err(error) => failed = Some(error),
+        }
+    }
+    (rows, failed, scan.receipt())
+}
+
+#[tokio::test]
+async fn batches_end_as_the_option_says_and_the_receipt_stays_at_hand() {
+    let service = unordered();
+    for (unproven, is_error) in BATCHES {
+        let (rows, failed, receipt) = read(&service, options(unproven)).await;
+        assert_eq!(receipt.completeness, Completeness::NotProven);
+        assert!(receipt.records == rows && rows > 0, "{unproven:?}");
+        assert_eq!(failed.is_some(), is_error, "{unproven:?}");
+        let words = "contacts: |records came|changed their order|the option unproven to accept";
+        if let Some(error) = failed {
+            fails(Err::<(), _>(error), ErrorKind::Incomplete, words);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_list_that_moves_or_is_cut_short_or_repeats_its_first_page_fails() {
+    let moves = Options {
+        order: Order::Anywhere,
+        drift: Some(Drift {
+            updates: 100,
+            ..Drift::default()
+        }),
+        ..Options::default()
+    };
+    let repeats = Options {
+        ignore_offset: true,
+        ..Options::default()
+    };
+    let short = start(Options::default());
+    let page = |nth: &str, offset, records| {
+        let pagination =
+            format!(r#"{{"total":300,"limit":100,"offset":{offset},"hasMore":false}}"#);
+        let body = format!(r#"{{"contacts":[{records}],"pagination":{pagination}}}"#);
+        let wanted = format!(r#"{{"path":"/v1/contacts"{nth}}}"#);
+        format!(r#"{{"match":{wanted},"reply":{{"body":{body}}}}}"#)
+    };
+    let first = page(r#","nth":1"#, 0, r#"{"id":"1"},{"id":"2"}"#);
+    let later = page("", 1, r#"{"id":"2"}"#);
+    short
+        .set_faults(&format!(r#"{{"rules":[{first},{later}]}}"#))
+        .unwrap();
+    for service in [start(moves), start(repeats), short] {
+        let (rows, failed, receipt) = read(&service, ScanOptions::default()).await;
+        assert_eq!(receipt.completeness, Completeness::NotProven);
+        assert!(rows > 0 && receipt.records == rows);
+        let words = receipt.doubts[0].reason();
+        fails(failed.map_or(Ok(()), Err), ErrorKind::Incomplete, words);
+    }
+}
+
+#[tokio::test]
+async fn a_limit_that_is_reached_asks_for_no_proof() {
+    let service = unordered();
+    let limited = ScanOptions {
+        limit: Some(150),
+        ..options(Some(Unproven::Fail))
+    };
+    let (rows, failed, receipt) = read(&service, limited).await;
+    assert!(rows == 150 && failed.is_none(), "{failed:?}");
+    assert!(!receipt.doubts.is_empty() || receipt.completeness == Completeness::Limited);
+}
+
+#[tokio::test]
+async fn records_keep_to_their_receipt_unless_the_option_says_otherwise() {
+    let service = unordered();
+    let client = connect(&service);
+    for (unproven, is_error) in RECORDS {
+        let mut scan = client.contacts().scan(options(unproven));
+        let mut failed = Vec::new();
+        while let Some(record) = scan.next().await {
+            failed.extend(record.err());
+        }
+        assert_eq!(scan.receipt().completeness, Completeness::NotProven);
+        let kinds: Vec<ErrorKind> = failed.iter().map(Error::kind).collect();
+        assert_eq!(kinds, [ErrorKind::Incomplete; 1][usize::from(!is_error)..]);
+    }
+}
+
+#[test]
+fn readers_without_a_runtime_end_in_the_same_ways_and_stay_failed() {
+    let service = unordered();
+    let client = connect_blocking(&service);
+    let scan = |unproven| {
+        let table = TableOptions::default();
+        Scan::new(&client, Resource::Contacts, options(unproven), table).unwrap()
+    };
+    for (unproven, is_error) in BATCHES {
+        let scan = scan(unproven);
+        let mut batches = scan.batches().unwrap();
+        assert!(batches.next_batch().unwrap().is_some());
+        for _ in 0..3 {
+            let end = batches.next_batch();
+            let is_incomplete = matches!(&end, Err(error) if error.kind() == ErrorKind::Incomplete);
+            assert!(is_incomplete == is_error && (is_error || end.unwrap().is_none()));
+        }
+        assert_eq!(scan.receipt().completeness, Completeness::NotProven);
+    }
+    for (unproven, is_error) in RECORDS {
+        let outcome: Result<Vec<_>> = scan(unproven).collect();
+        assert_eq!(outcome.is_err(), is_error, "{unproven:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_export_keeps_its_rows_and_its_receipt_and_has_no_such_option() {
+    let service = unordered();
+    let client = connect(&service);
+    let (_directory, path) = place();
+    let mut export = export(Format::Parquet, &path);
+    let receipt = super::run(&export, &client).await.unwrap();
+    assert_eq!(receipt.completeness, Completeness::NotProven);
+    export.scan.unproven = Some(Unproven::Fail);
+    fails(
+        export.check(),
+        ErrorKind::InvalidArgument,
+        "unproven: an export",
+    );
+}
