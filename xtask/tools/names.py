@@ -1,0 +1,35 @@
+"""A name means one thing: types and constants that another file can use have a name that no other one in the workspace has."""
+
+import rust_source
+from commands import ROOT
+
+#: Crates whose names clash with each other still. The list is to become empty.
+NOT_YET = {f"talentdata-{one}" for one in ["cli", "columns", "core", "ffi-c", "mirror", "py", "types", "sandbox"]} | {"xtask"}
+#: Names that several things have on purpose, and why.
+SEVERAL = {}
+
+
+def visible(packages):
+    """The types and constants that another file can use, by their names, each with its package."""
+    out = {}
+    for package, roots in packages.items():
+        for module in {one.file: one for root in roots for one in root.every()}.values():
+            for one in module.definitions.values():
+                # A file that two crates are built from is one thing.
+                own = one.visible and one.kind in rust_source.TYPES | rust_source.VALUES
+                if own and all(other.file != one.file for _, other in out.get(one.name, [])):
+                    out.setdefault(one.name, []).append((package, one))
+    return out
+
+
+def wrong(packages):
+    """All names that several things have, in sentences."""
+    all_names = visible(packages)
+    for name, bearers in sorted(all_names.items()):
+        known = {package for package, _ in bearers} <= NOT_YET
+        if len(bearers) > 1 and not known and name not in SEVERAL:
+            where = ", ".join(f"{one.file.relative_to(ROOT)}:{one.line} ({one.kind})" for _, one in bearers)
+            yield f"{len(bearers)} things are called {name}: {where}"
+    for name in SEVERAL:
+        if len(all_names.get(name, [])) < 2:
+            yield f"{name} is one thing now: take it off the table in xtask/tools/names.py"
