@@ -3,7 +3,6 @@
 //! The README of this crate describes the rules.
 
 use crate::http::{Answer, gzip, set};
-use crate::server::{Failure, wait};
 use ::http::header::{
     CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING,
 };
@@ -23,6 +22,9 @@ use tokio::net::TcpStream;
 
 /// Small, so that a cut between chunks, or within the size of one, is possible in every page.
 const CHUNK_BYTES: usize = 64;
+
+/// What ends a connection early.
+pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -344,4 +346,11 @@ async fn write(socket: &mut TcpStream, bytes: &[u8], trickle: Option<Trickle>) -
         }
     }
     Ok(())
+}
+
+/// A timer's shortest time is a millisecond, so no time is not left to it.
+pub(crate) async fn wait(time: Duration) {
+    if time > Duration::ZERO {
+        tokio::time::sleep(time).await;
+    }
 }

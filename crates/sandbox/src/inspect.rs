@@ -2,7 +2,7 @@
 
 use crate::http::{Answer, Received, empty, failure, written};
 use crate::samples::hash;
-use crate::schema::{Maker, Schemas, Way};
+use crate::schema::{Maker, Schemas, Way, scalar};
 use crate::spec::{Body, Found, Parameter, Success};
 use serde_json::{Value, json};
 
@@ -68,13 +68,6 @@ fn candidates(
     }
     let read = texts.iter().map(|text| scalar(text)).collect();
     Some([texts.into(), read])
-}
-
-/// A number or boolean as JSON has it, or else the text.
-pub(crate) fn scalar(text: &str) -> Value {
-    let value: Option<Value> = serde_json::from_str(text).ok();
-    let value = value.filter(|value| value.is_number() || value.is_boolean());
-    value.unwrap_or(text.into())
 }
 
 /// The JSON body, if there is one, compared with its schema.

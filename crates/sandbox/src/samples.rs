@@ -16,7 +16,6 @@
 //! | `{"$records": [LIST, LEAST, COUNT, {...}]}` | different such objects, with more members |
 //! | `{"$earlier": KIND}` | the same for an earlier record of the list itself, null in the first one |
 
-use crate::records::IdForm;
 use chrono::DateTime;
 use serde_json::{Map, Value};
 use std::io::Write as _;
@@ -67,6 +66,44 @@ pub(crate) fn id_form(list: &str) -> IdForm {
         "ja_tasks" => IdForm::Integer((1 << 53) + 1),
         _ => IdForm::Hexadecimal,
     }
+}
+
+/// What an id looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IdForm {
+    /// 16 hexadecimal digits.
+    Hexadecimal,
+    Uuid,
+    /// An integer, counted from this one.
+    Integer(u64),
+}
+
+impl IdForm {
+    /// Writes the id of record `number` as a JSON value; lists differ in `key`.
+    pub(crate) fn write(self, key: u64, number: u64, out: &mut Vec<u8>) {
+        // Scrambling is one-to-one, so different numbers cannot meet.
+        let scrambled = scramble(number.wrapping_add(key));
+        match self {
+            IdForm::Integer(first) => put(out, first.wrapping_add(number)),
+            IdForm::Hexadecimal => put(out, format_args!("\"{}\"", hexadecimal(scrambled))),
+            IdForm::Uuid => put(out, format_args!("\"{}\"", uuid(scrambled))),
+        }
+    }
+}
+
+/// 16 digits.
+pub(crate) fn hexadecimal(number: u64) -> String {
+    format!("{number:016x}")
+}
+
+/// A UUID of version 4 that holds all bits of `number`.
+pub(crate) fn uuid(number: u64) -> String {
+    let digits = hexadecimal(number);
+    let (first, rest) = digits.split_at(8);
+    let (second, rest) = rest.split_at(4);
+    let (third, fourth) = rest.split_at(3);
+    let last = scramble(number) >> 16;
+    format!("{first}-{second}-4{third}-8{fourth}00-{last:012x}")
 }
 
 /// A JSON object that is being written.

@@ -1,10 +1,11 @@
 //! HTTP/1.1 over loopback, on threads of its own: accepts connections and carries requests to the service.
 
 use crate::admin::{administer, refusal, set_faults};
-use crate::faults::{end, play};
+use crate::clock::lock;
+use crate::faults::{Failure, end, play, wait};
 use crate::http::{Answer, Received};
 use crate::options::{Change, Options};
-use crate::service::{Service, Stats, lock};
+use crate::service::{Service, Stats};
 use crate::spec::Spec;
 use crate::state::Logged;
 use ::http::{Request, Response};
@@ -20,9 +21,6 @@ use std::time::Duration;
 use std::{fmt, io, thread};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
-
-/// What ends a connection early.
-pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Serves until the runtime ends.
 async fn serve(listener: TcpListener, service: Arc<Service>) {
@@ -95,13 +93,6 @@ async fn answer(
     match fault {
         None => Ok(answer),
         Some(reply) => play(&reply, answer, spare).await,
-    }
-}
-
-/// A timer's shortest time is a millisecond, so no time is not left to it.
-pub(crate) async fn wait(time: Duration) {
-    if time > Duration::ZERO {
-        tokio::time::sleep(time).await;
     }
 }
 
@@ -187,8 +178,7 @@ impl Sandbox {
     ///
     /// When there is no such list.
     pub fn changes(&self, list: &str, skip: usize) -> io::Result<Vec<Logged>> {
-        let list = self.service.list(list)?;
-        Ok(list.state().changes(list, skip))
+        Ok(self.service.list(list)?.changes(skip))
     }
 
     /// What was seen until now.

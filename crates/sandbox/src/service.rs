@@ -1,12 +1,13 @@
 //! The service: takes complete requests through limit, route and token to their responses, without any network.
 
-use crate::admin::{Faults, scrubbed};
+use crate::clock::{lock, now};
 use crate::faults::Reply;
 use crate::http::{Answer, Received, failure, gzip, set, unauthorized};
 use crate::inspect;
 use crate::limit::Limiter;
 use crate::options::Options;
 use crate::records::Records;
+use crate::request_log::{Faults, scrubbed};
 use crate::samples::{hash, samples};
 use crate::spec::{Bearer, Found, Spec};
 use crate::token::{CREATE_TOKEN, Credentials, issue, version_check};
@@ -14,8 +15,8 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::sync::Mutex;
+use std::time::Instant;
 
 /// Everything that one sandbox knows.
 pub(crate) struct Service {
@@ -185,7 +186,7 @@ impl Service {
             _ => match self.record(found) {
                 None => return Ok(inspect::made(schemas, found, path, body, seed)),
                 Some((list, id)) => {
-                    let record = list.state().record(list, id);
+                    let record = list.record(id);
                     let message = "the list has no record with this id";
                     let record = record.ok_or_else(|| failure(404, "not_found", message))?;
                     inspect::under_its_name(schemas, success, record)
@@ -240,15 +241,4 @@ pub struct Stats {
     /// Requests by path, or by its template where it has parameters (`/v1/contacts/{id}`); paths that the service does
     /// not have are counted together as `other`.
     pub requests_by_path: BTreeMap<String, u64>,
-}
-
-/// The time since 1970.
-pub(crate) fn now() -> Duration {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.unwrap_or_default()
-}
-
-/// Locks `mutex`. A panic elsewhere leaves counters at worst one off, so serving goes on.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,13 +3,18 @@
 //! The sandbox reads the document by itself, so that it shares no misreading with the client.
 
 use crate::http::is_json;
-use crate::list::{List, list};
 use crate::schema::Schemas;
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use std::cmp::Reverse;
 use std::sync::OnceLock;
 use std::time::Duration;
+
+mod list;
+
+pub(crate) use list::PAGINATION;
+use list::list;
+pub use list::{List, lists};
 
 /// The methods of HTTP that OpenAPI knows.
 const METHODS: [&str; 8] = [
@@ -328,7 +333,6 @@ mod tests {
 
     use super::*;
     use crate::cases::table;
-    use crate::list::lists;
 
     #[test]
     fn our_own_document_is_read() {

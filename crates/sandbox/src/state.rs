@@ -1,9 +1,8 @@
 //! The state of one list: which records it holds in which order, and what has happened to it.
 
-use crate::options::{Change, Drift, Options, Replicas, named};
-use crate::records::Records;
+use crate::clock::now;
+use crate::options::{Change, Drift, Options, Order, Replicas};
 use crate::samples::{Rng, moment_text, scramble};
-use crate::service::now;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -41,11 +40,11 @@ pub(crate) struct State {
 
 /// A change as a list remembers it: the record itself is computed when somebody asks.
 #[derive(Debug)]
-struct Entry {
-    at: Duration,
-    operation: Operation,
-    number: u64,
-    version: u32,
+pub(crate) struct Entry {
+    pub(crate) at: Duration,
+    pub(crate) operation: Operation,
+    pub(crate) number: u64,
+    pub(crate) version: u32,
 }
 
 /// The records of a page, and the list at that moment.
@@ -109,22 +108,20 @@ impl State {
         }
     }
 
-    /// What has happened since the start, in order, but for the first `skip` changes.
-    pub(crate) fn changes(&self, records: &Records, skip: usize) -> Vec<Logged> {
-        let logged = |entry: &Entry| Logged {
-            at: entry.at,
-            operation: entry.operation,
-            key: records.identity(entry.number),
-            record: records.value(entry.number, entry.version, 0),
-        };
-        self.log.iter().skip(skip).map(logged).collect()
+    /// All changes since the start, in order.
+    pub(crate) fn log(&self) -> &[Entry] {
+        &self.log
     }
 
-    /// The record with this `id`, if it is one of the first million.
-    pub(crate) fn record(&self, records: &Records, id: &str) -> Option<Value> {
-        let mut numbers = self.cut(0..SEARCHED).into_iter();
-        let number = numbers.find(|number| records.is_called(*number, id))?;
-        Some(records.value(number, self.version(number), self.requests))
+    /// Page requests so far.
+    pub(crate) fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// The first record that is the one looked for, of the first million: its number, and how often it was updated.
+    pub(crate) fn find(&self, is_it: impl Fn(u64) -> bool) -> Option<(u64, u32)> {
+        let number = self.cut(0..SEARCHED).into_iter().find(|one| is_it(*one))?;
+        Some((number, self.version(number)))
     }
 
     /// The page at this moment; the list may change right after it.
@@ -339,26 +336,6 @@ fn greatest_divisor(one: u64, other: u64) -> u64 {
     match other {
         0 => one,
         other => greatest_divisor(other, one % other),
-    }
-}
-
-named! {
-    /// What a service sorts its lists by.
-    #[derive(Default)]
-    pub enum Order {
-        /// By something that never changes; an updated record keeps its place.
-        #[default]
-        Stable = "stable",
-        /// By a column with ties: runs of seven to twelve records are tied, and come in another order at every request.
-        Ties = "ties",
-        /// Not at all: every request sees another order.
-        Random = "random",
-        /// By the time of the last change: an updated record moves to the end.
-        Updated = "updated",
-        /// By the time of the last change, the latest first: an updated record moves to the front.
-        UpdatedDesc = "updated-desc",
-        /// By a column that updates change: an updated record moves to a random place.
-        Anywhere = "anywhere",
     }
 }
 

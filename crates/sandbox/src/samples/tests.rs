@@ -1,7 +1,7 @@
 //! What every sample record has to be: valid, unique, the same each time, and varied.
 
 use super::*;
-use crate::list::lists;
+use crate::spec::lists;
 use std::collections::{HashMap, HashSet};
 
 fn record(list: &str, seed: u64, number: u64) -> String {
