@@ -4,7 +4,7 @@
 use crate::clock::lock;
 use crate::faults::Script;
 use crate::http::{Answer, Received, failure, in_json};
-use crate::records::Records;
+use crate::records::ListRecords;
 use crate::request_log::Faults;
 use crate::service::Service;
 use crate::state::Logged;
@@ -71,7 +71,7 @@ pub(crate) fn administer(service: &Service, request: &Received) -> Option<Answer
 
 /// `{"list", "changes", "next"}`: what has happened to the list since the start, but for the first `skip` changes, and
 /// how many to skip the next time. The members of a change are those of [`Logged::to_json`].
-fn changes(list: &Records, request: &Received) -> io::Result<Value> {
+fn changes(list: &ListRecords, request: &Received) -> io::Result<Value> {
     let skip = request.parameter("skip");
     let skip = skip.map_or(Ok(0), |text| text.parse::<usize>());
     let skip = skip.map_err(|_| io::Error::other("skip: a whole number is expected"))?;

@@ -24,7 +24,7 @@ use tokio::net::TcpStream;
 const CHUNK_BYTES: usize = 64;
 
 /// What ends a connection early.
-pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type ConnectionFailure = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -37,7 +37,7 @@ pub(crate) struct Script {
 pub(crate) struct Rule {
     #[serde(rename = "match", default)]
     pub(crate) condition: Condition,
-    pub(crate) reply: Reply,
+    pub(crate) reply: FaultReply,
     /// Requests or connections that matched until now.
     #[serde(skip)]
     met: u64,
@@ -69,7 +69,7 @@ pub(crate) struct Condition {
 /// What is done to the response that the service gave; without any member, nothing.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Reply {
+pub(crate) struct FaultReply {
     #[serde(deserialize_with = "status")]
     status: Option<StatusCode>,
     /// Replaced or added; an array sends the header several times.
@@ -169,7 +169,7 @@ fn base64<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Bytes>, D::Error>
     Ok(Some(bytes.into()))
 }
 
-impl Reply {
+impl FaultReply {
     /// Body first, then the headers, so that a rule has the last word on them.
     fn edit(&self, answer: &mut Answer) -> io::Result<()> {
         let new = match self.gzip_bomb_mb {
@@ -303,10 +303,10 @@ fn bomb(mebibytes: u32) -> io::Result<Vec<u8>> {
 /// Does to `answer` what `reply` says. What is still valid HTTP is left to the library; all else is written to `spare`,
 /// which is the same connection. The library then must not answer, and drops what is left of it, for which an error asks.
 pub(crate) async fn play(
-    reply: &Reply,
+    reply: &FaultReply,
     mut answer: Answer,
     spare: &std::net::TcpStream,
-) -> Result<Answer, Failure> {
+) -> Result<Answer, ConnectionFailure> {
     reply.edit(&mut answer)?;
     wait(Duration::from_millis(reply.delay_ms)).await;
     if !reply.needs_wire(answer.headers()) {

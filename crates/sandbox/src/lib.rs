@@ -23,11 +23,11 @@ mod spec;
 mod state;
 mod token;
 
-pub use options::{Change, Drift, Ids, Options, Order, Replicas, Tokens, Total};
+pub use options::{Change, Drift, Ids, ListOrder, Options, Replicas, Tokens, Total};
 pub use server::Sandbox;
 pub use service::Stats;
-pub use spec::{List, lists};
-pub use state::{Logged, Operation};
+pub use spec::{ServedList, lists};
+pub use state::{ChangeKind, Logged};
 
 #[cfg(test)]
 mod cases {

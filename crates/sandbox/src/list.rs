@@ -3,11 +3,11 @@
 use crate::http::{Answer, Received};
 use crate::inspect::{invalid_parameter, with_body};
 use crate::options::{Options, Total};
-use crate::records::Records;
+use crate::records::ListRecords;
 use crate::samples::{array, object};
 use serde_json::json;
 
-impl Records {
+impl ListRecords {
     /// Answers a request for a page. The sandbox's choices: what is no integer, a negative number and a limit of 0 are
     /// answered 400; a limit above the maximum is reduced to it silently (section 8: not shown). The `limit` that the page
     /// shows is the number of records in the response (section 2), not the number asked for.

@@ -1,7 +1,7 @@
 //! What can be set when a sandbox is started, by name on a command line or in Python.
 
 use crate::named::named;
-use crate::spec::Spec;
+use crate::spec::ServiceSpec;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Number, Value};
@@ -39,7 +39,7 @@ pub struct Options {
     /// Lists that change between page requests (section 8, pagination, rule 7).
     pub drift: Option<Drift>,
     /// What lists are sorted by.
-    pub order: Order,
+    pub order: ListOrder,
     /// What tells records from each other.
     pub ids: Ids,
     /// What the pagination object says of the length of a list.
@@ -59,7 +59,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        let documented = Spec::embedded().rate_limit;
+        let documented = ServiceSpec::embedded().rate_limit;
         let (limit, window) = documented.unwrap_or((40, Duration::from_secs(1)));
         Self {
             port: 0,
@@ -75,7 +75,7 @@ impl Default for Options {
             max_limit: None,
             later_max_limit: None,
             drift: None,
-            order: Order::Stable,
+            order: ListOrder::Stable,
             ids: Ids::Unique,
             total: Total::Exact,
             ignore_offset: false,
@@ -134,7 +134,7 @@ named! {
 named! {
     /// What a service sorts its lists by.
     #[derive(Default)]
-    pub enum Order {
+    pub enum ListOrder {
         /// By something that never changes; an updated record keeps its place.
         #[default]
         Stable = "stable",
@@ -201,7 +201,7 @@ pub struct Drift {
     /// Records deleted each time.
     pub deletes: u32,
     /// Records updated each time: other members, the same `id`; without one, their members stay as they are. Where
-    /// an updated record goes is for the [`Order`](crate::Order) to say.
+    /// an updated record goes is for the [`ListOrder`](crate::Order) to say.
     pub updates: u32,
     /// Records deleted each time in one piece, at a random place.
     pub bulk_deletes: u32,

@@ -3,11 +3,12 @@
 use crate::clock::lock;
 use crate::options::{Ids, Options};
 use crate::samples::{
-    IdForm, Object, Rng, Sample, hexadecimal, id_form, key, members_of, object, put, scramble,
+    IdForm, ObjectWriter, Rng, SampleRecord, hexadecimal, id_form, key, members_of, object, put,
+    scramble,
 };
 use crate::schema::{Maker, Schemas, Way, scalar};
-use crate::spec::{List, PAGINATION, Spec};
-use crate::state::{Entry, Logged, State};
+use crate::spec::{PAGINATION, ServedList, ServiceSpec};
+use crate::state::{ChangeEntry, Logged, State};
 use serde_json::{Map, Value};
 use std::io;
 use std::sync::{Mutex, MutexGuard};
@@ -20,9 +21,9 @@ const COMPARED: u64 = 40;
 
 /// The records of one list, and everything about its pages that was found out once.
 #[derive(Debug)]
-pub(crate) struct Records {
-    spec: &'static Spec,
-    pub(crate) list: &'static List,
+pub(crate) struct ListRecords {
+    spec: &'static ServiceSpec,
+    pub(crate) list: &'static ServedList,
     seed: u64,
     ids: Ids,
     /// Records in the list at the start.
@@ -41,13 +42,13 @@ pub(crate) struct Records {
     state: Mutex<State>,
 }
 
-impl Records {
+impl ListRecords {
     /// # Errors
     ///
     /// When the list would have to drift, but is too large for it.
     pub(crate) fn new(
-        spec: &'static Spec,
-        list: &'static List,
+        spec: &'static ServiceSpec,
+        list: &'static ServedList,
         options: &Options,
     ) -> io::Result<Self> {
         let schemas = &spec.schemas;
@@ -99,7 +100,7 @@ impl Records {
 
     /// What has happened since the start, in order, but for the first `skip` changes.
     pub(crate) fn changes(&self, skip: usize) -> Vec<Logged> {
-        let logged = |entry: &Entry| Logged {
+        let logged = |entry: &ChangeEntry| Logged {
             at: entry.at,
             operation: entry.operation,
             key: self.identity(entry.number),
@@ -138,8 +139,8 @@ impl Records {
         })
     }
 
-    fn sample_of(&self, number: u64, version: u32) -> Sample<'_> {
-        Sample::new(&self.list.name, self.seed, number, version)
+    fn sample_of(&self, number: u64, version: u32) -> SampleRecord<'_> {
+        SampleRecord::new(&self.list.name, self.seed, number, version)
     }
 
     fn key(&self) -> u64 {
@@ -199,7 +200,7 @@ impl Records {
                 .map_or(identity == scalar(id), |text| text == id)
     }
 
-    fn write_members(&self, number: u64, version: u32, object: &mut Object<'_>) {
+    fn write_members(&self, number: u64, version: u32, object: &mut ObjectWriter<'_>) {
         let number = if self.ids == Ids::Equal { 0 } else { number };
         if self.sampled {
             return self.sample_of(number, version).write_members(object);
@@ -297,7 +298,7 @@ mod tests {
                 ids: kind,
                 ..Options::default()
             };
-            let records = Records::new(Spec::embedded(), list, &options).unwrap();
+            let records = ListRecords::new(ServiceSpec::embedded(), list, &options).unwrap();
             let texts = |read| -> Vec<Vec<u8>> {
                 let text = |number| {
                     let mut out = Vec::new();
@@ -351,8 +352,8 @@ mod tests {
         let page = &document["paths"]["/v1/contacts"]["get"]["responses"]["200"]["content"];
         let page = &page["application/json"]["schema"]["properties"];
         let contact = page["contacts"]["items"].clone();
-        let spec: &Spec = Box::leak(Box::new(Spec::read(document)));
-        let records = Records::new(spec, &spec.lists[0], &Options::default()).unwrap();
+        let spec: &ServiceSpec = Box::leak(Box::new(ServiceSpec::read(document)));
+        let records = ListRecords::new(spec, &spec.lists[0], &Options::default()).unwrap();
         for number in 0..100 {
             let (value, sample) = (records.value(number, 0, 0), records.sample(number, 0));
             let accepted = spec.schemas.accepts(&contact, &value, Way::Response);

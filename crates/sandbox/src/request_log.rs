@@ -1,6 +1,6 @@
 //! The fault rules in force, and the log of requests, without secrets.
 
-use crate::faults::{Condition, How, Reply, Rule};
+use crate::faults::{Condition, FaultReply, How, Rule};
 use crate::http::Received;
 use ::http::HeaderMap;
 use ::http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
@@ -47,7 +47,7 @@ impl Faults {
         request: &Received,
         scrub: impl Fn(&str) -> String,
         at: Duration,
-    ) -> Option<Reply> {
+    ) -> Option<FaultReply> {
         let position = self.first(|condition| {
             let method = condition.method.as_ref();
             let path = condition.path.as_ref();

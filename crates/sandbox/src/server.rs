@@ -2,11 +2,11 @@
 
 use crate::admin::{administer, refusal, set_faults};
 use crate::clock::lock;
-use crate::faults::{Failure, end, play, wait};
+use crate::faults::{ConnectionFailure, end, play, wait};
 use crate::http::{Answer, Received};
 use crate::options::{Change, Options};
 use crate::service::{Service, Stats};
-use crate::spec::Spec;
+use crate::spec::ServiceSpec;
 use crate::state::Logged;
 use ::http::{Request, Response};
 use bytes::Bytes;
@@ -64,7 +64,7 @@ async fn respond(
     connection: u64,
     service: Arc<Service>,
     spare: Arc<std::net::TcpStream>,
-) -> Result<Response<Full<Bytes>>, Failure> {
+) -> Result<Response<Full<Bytes>>, ConnectionFailure> {
     let answer = answer(request, connection, &service, &spare).await?;
     Ok(answer.map(Full::new))
 }
@@ -74,7 +74,7 @@ async fn answer(
     connection: u64,
     service: &Service,
     spare: &std::net::TcpStream,
-) -> Result<Answer, Failure> {
+) -> Result<Answer, ConnectionFailure> {
     if service.faults.is_some() && request.uri().path().starts_with("/__") {
         let port = spare.local_addr()?.port();
         if let Some(refusal) = refusal(request.headers(), port) {
@@ -120,7 +120,7 @@ impl Sandbox {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, options.port))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let service = Arc::new(Service::new(Spec::embedded(), options)?);
+        let service = Arc::new(Service::new(ServiceSpec::embedded(), options)?);
         let runtime = Builder::new_multi_thread()
             .worker_threads(WORKERS)
             .thread_name("talentdata-sandbox")

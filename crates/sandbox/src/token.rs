@@ -11,7 +11,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 /// The operation that issues tokens.
-pub(crate) const CREATE_TOKEN: &str = "createToken";
+pub(crate) const TOKEN_OPERATION: &str = "createToken";
 
 /// The one client that a sandbox knows.
 pub(crate) struct Credentials {

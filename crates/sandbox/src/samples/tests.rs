@@ -10,7 +10,7 @@ fn record(list: &str, seed: u64, number: u64) -> String {
         object.member("id", |out| {
             id_form(list).write(key(list, seed), number, out)
         });
-        Sample::new(list, seed, number, 0).write_members(object);
+        SampleRecord::new(list, seed, number, 0).write_members(object);
     });
     String::from_utf8(out).unwrap()
 }

@@ -1,6 +1,6 @@
 //! The paginated lists, as the document describes them (sections 2, 4 and 8).
 
-use super::{Operation, Spec, Success};
+use super::{DocumentedOperation, ServiceSpec, Success};
 use crate::samples::{self, hash};
 use crate::schema::{Schemas, Way};
 use serde_json::Value;
@@ -13,7 +13,7 @@ pub(crate) const PAGINATION: [&str; 4] = ["total", "limit", "offset", "hasMore"]
 
 /// A paginated list of the service (section 4).
 #[derive(Debug, Clone)]
-pub struct List {
+pub struct ServedList {
     /// The path after `/v1/`, with `_` for `/` and `-`.
     pub name: String,
     /// The whole path.
@@ -30,12 +30,12 @@ pub struct List {
 }
 
 /// All paginated lists, in the document's order.
-pub fn lists() -> &'static [List] {
-    &Spec::embedded().lists
+pub fn lists() -> &'static [ServedList] {
+    &ServiceSpec::embedded().lists
 }
 
 /// The list that an operation reads: a `GET` with `limit` and `offset` whose response has the pagination object.
-pub(crate) fn list(schemas: &Schemas, operation: &Operation) -> Option<List> {
+pub(crate) fn list(schemas: &Schemas, operation: &DocumentedOperation) -> Option<ServedList> {
     if operation.method != "GET" || operation.path.contains('{') {
         return None;
     }
@@ -66,7 +66,7 @@ pub(crate) fn list(schemas: &Schemas, operation: &Operation) -> Option<List> {
     let max_limit = most.filter(|most| *most > 0).unwrap_or(USUAL_MAX_LIMIT);
     let mut defaults = limit.values("default").filter_map(|one| one.as_u64());
     let chosen = (20 + hash(&name) % 7 * 5).min(max_limit);
-    Some(List {
+    Some(ServedList {
         path: operation.path.clone(),
         record_key: page.names().into_iter().find(is_records).map(str::to_owned),
         default_limit: defaults.find(|one| *one > 0).unwrap_or(chosen),
@@ -92,7 +92,7 @@ fn name(path: &str) -> String {
     name
 }
 
-impl List {
+impl ServedList {
     /// Records in the list unless [`Options::records`](crate::Options::records) gives another number.
     pub fn default_size(&self) -> u64 {
         samples::default_size(&self.name)
@@ -118,13 +118,13 @@ mod tests {
     use serde_json::json;
 
     /// The lists of a document with one operation whose pages hold these properties.
-    fn read(path: &str, limit: &Value, properties: &Value) -> Vec<List> {
+    fn read(path: &str, limit: &Value, properties: &Value) -> Vec<ServedList> {
         let mut get: Value = table("list");
         get["parameters"][0]["schema"] = limit.clone();
         let content = &mut get["responses"]["200"]["content"]["application/json"];
         let page = content["schema"]["properties"].as_object_mut().unwrap();
         page.extend(properties.as_object().unwrap().clone());
-        Spec::read(json!({"paths": {path: {"get": get}}})).lists
+        ServiceSpec::read(json!({"paths": {path: {"get": get}}})).lists
     }
 
     #[test]
