@@ -32,6 +32,10 @@ def wrong(packages):
         if len(bearers) > 1 and not known and name not in SEVERAL:
             where = ", ".join(f"{one.file.relative_to(ROOT)}:{one.line} ({one.kind})" for _, one in bearers)
             yield f"{len(bearers)} things are called {name}: {where}"
+    several = (bearers for name, bearers in all_names.items() if len(bearers) > 1 and name not in SEVERAL)
+    clashing = {package for bearers in several for package, _ in bearers}
+    for package in sorted(NOT_YET - clashing):
+        yield f"{package} has no name of another thing now: take it off the list in xtask/tools/names.py"
     for name in SEVERAL:
         if len(all_names.get(name, [])) < 2:
             yield f"{name} is one thing now: take it off the table in xtask/tools/names.py"

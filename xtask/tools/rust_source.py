@@ -150,9 +150,12 @@ class _Reader:
             if kind in {*TYPES, *VALUES, "fn", "macro"} and name.isidentifier():
                 made = Definition(name, kind, self.module.file, self.lines[at], visible)
                 self.module.definitions.setdefault(name, made)
-            if name == "!" and behind == "{":
+            call = at
+            while self.word(call + 1) == "::":
+                call += 2
+            if self.words[call + 1 : call + 3] == ["!", "{"]:
                 # What a macro is given is mostly items.
-                inner = list(zip(self.words[at + 3 : end - 1], self.lines[at + 3 : end - 1]))
+                inner = list(zip(self.words[call + 3 : end - 1], self.lines[call + 3 : end - 1]))
                 _Reader(self.module, self.directory).items(inner)
             self.occurring(start, end)
         return end

@@ -46,6 +46,16 @@ CYCLES = [
         [["a.rs", "c.rs", "b.rs"]],
     ),
     (
+        "through everything that a file exports",
+        {
+            "lib.rs": "mod a; mod b; mod c; pub use a::*;",
+            "a.rs": "pub use crate::b::*; pub fn f() {}",
+            "b.rs": "pub struct B(super::c::C);",
+            "c.rs": "use crate::B; pub struct C;",
+        },
+        [["b.rs", "c.rs"]],
+    ),
+    (
         "a macro",
         {"lib.rs": "mod a; mod b;", "a.rs": "macro_rules! m { () => { pub enum $x {} } } pub(crate) use m; use crate::b::E;", "b.rs": "crate::a::m! { pub enum E {} }"},
         [["a.rs", "b.rs"]],
@@ -98,12 +108,12 @@ def wrong():
         found = imports.cycles(imports.python_graph(root / "python"))
         yield from expect("Python", [[file.name for file in one] for one in found], [["_a.py", "_b.py"]])
         first = {"lib.rs": "mod a; mod b;", "a.rs": "pub struct A; pub struct Own; const LIMIT: u8 = 1; crate::m! { pub enum E {} }", "b.rs": "use crate::a::A;"}
-        second = {"lib.rs": "pub(crate) type A = u8; struct Own; pub const LIMIT: u8 = 2; impl X { pub const ALL: u8 = 1; } trait E {}"}
+        second = {"lib.rs": "pub(crate) type A = u8; struct Own; pub const LIMIT: u8 = 2; impl X { pub const ALL: u8 = 1; } pub trait E {}"}
         plant(root / "first/src", first)
         plant(root / "second/src", second)
         crates = {one: rust_source.crate(root / one) for one in ("first", "second")}
         several = [name for name, bearers in names.visible(crates).items() if len(bearers) > 1]
-        yield from expect("one name of two things", several, ["A"])
+        yield from expect("one name of two things", several, ["A", "E"])
         for order, count in [("a -> b", 0), ("b -> a", 1), ("b", 1)]:
             found = list(imports.against_order("first", crates["first"], order, root))
             yield from expect(f"the order {order}", [len(found)], [count])
