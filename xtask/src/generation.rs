@@ -4,7 +4,7 @@ use crate::ledger;
 use crate::names::registry::Registry;
 use crate::spec::api::Api;
 use crate::spec::{self, Document, LIST_GONE};
-use crate::view::view;
+use crate::template_data::template_data;
 use minijinja::Value;
 use std::path::{Path, PathBuf};
 
@@ -55,7 +55,7 @@ impl Spec {
     }
 }
 
-/// The view of an interface, and the names in it; whatever it cannot be generated with is refused. `before` are the lists of
+/// The data for the templates of an interface, and the names in it; whatever it cannot be generated with is refused. `before` are the lists of
 /// earlier versions.
 pub(crate) fn examined(api: &Api, document: &Document, before: &[String]) -> (Value, Registry) {
     spec::check_needed(api, document);
@@ -64,5 +64,5 @@ pub(crate) fn examined(api: &Api, document: &Document, before: &[String]) -> (Va
             document.note(LIST_GONE, format!("{name}: every language loses it"));
         }
     }
-    view(api, document)
+    template_data(api, document)
 }

@@ -18,8 +18,8 @@ mod render;
 mod settings;
 mod spec;
 mod spec_diff;
+mod template_data;
 mod text;
-mod view;
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};

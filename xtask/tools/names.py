@@ -15,12 +15,11 @@ def visible(packages):
     """The types and constants that another file can use, by their names, each with its package."""
     out = {}
     for package, roots in packages.items():
-        for module in {one.file: one for root in roots for one in root.every()}.values():
-            for one in module.definitions.values():
-                # A file that two crates are built from is one thing.
-                own = one.visible and one.kind in rust_source.TYPES | rust_source.VALUES
-                if own and all(other.file != one.file for _, other in out.get(one.name, [])):
-                    out.setdefault(one.name, []).append((package, one))
+        for one in (one for root in roots for module in root.every() for one in module.definitions.values()):
+            # What two crates have from one file is one thing.
+            same = [other for _, other in out.get(one.name, []) if (other.file, other.line) == (one.file, one.line)]
+            if one.visible and one.kind in rust_source.TYPES | rust_source.VALUES and not same:
+                out.setdefault(one.name, []).append((package, one))
     return out
 
 

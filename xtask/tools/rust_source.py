@@ -167,7 +167,7 @@ class _Reader:
         if not inline:
             here = self.module.file.parent
             usual = [self.directory / f"{name}.rs", self.directory / name / "mod.rs"]
-            file = (here / path).resolve() if path else next(one for one in usual if one.exists())
+            file = (here / path).resolve() if path else next((one for one in usual if one.exists()), usual[0])
         module = self.module.modules[name] = Module(file, self.module, name)
         reader = _Reader(module, self.directory / name)
         inner = list(zip(self.words[at + 3 : end - 1], self.lines[at + 3 : end - 1]))

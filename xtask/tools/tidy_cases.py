@@ -107,13 +107,13 @@ def wrong():
         plant(root / "python", PYTHON)
         found = imports.cycles(imports.python_graph(root / "python"))
         yield from expect("Python", [[file.name for file in one] for one in found], [["_a.py", "_b.py"]])
-        first = {"lib.rs": "mod a; mod b;", "a.rs": "pub struct A; pub struct Own; const LIMIT: u8 = 1; crate::m! { pub enum E {} }", "b.rs": "use crate::a::A;"}
-        second = {"lib.rs": "pub(crate) type A = u8; struct Own; pub const LIMIT: u8 = 2; impl X { pub const ALL: u8 = 1; } pub trait E {}"}
+        first = {"lib.rs": "mod a; mod b;", "a.rs": "pub struct A; pub struct Own; const LIMIT: u8 = 1; crate::m! { pub enum E {} }", "b.rs": "use crate::a::A; mod c { pub struct F; }"}
+        second = {"lib.rs": "pub(crate) type A = u8; struct Own; pub const LIMIT: u8 = 2; impl X { pub const ALL: u8 = 1; } pub trait E {} pub struct F;"}
         plant(root / "first/src", first)
         plant(root / "second/src", second)
         crates = {one: rust_source.crate(root / one) for one in ("first", "second")}
         several = [name for name, bearers in names.visible(crates).items() if len(bearers) > 1]
-        yield from expect("one name of two things", several, ["A", "E"])
+        yield from expect("one name of two things", several, ["A", "E", "F"])
         for order, count in [("a -> b", 0), ("b -> a", 1), ("b", 1)]:
             found = list(imports.against_order("first", crates["first"], order, root))
             yield from expect(f"the order {order}", [len(found)], [count])

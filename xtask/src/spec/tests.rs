@@ -4,7 +4,7 @@ use super::*;
 use crate::generation::{FILE, Spec, examined};
 use crate::ledger;
 use crate::names::registry::Registry;
-use crate::view::view;
+use crate::template_data::template_data;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -74,7 +74,7 @@ fn said(document: &Value, whole: bool) -> Said {
     let api = interface(&document);
     let (_, names) = match whole {
         true => examined(&api, &document, &ledger::lists(&crate::root()).unwrap()),
-        false => view(&api, &Document::default()),
+        false => template_data(&api, &Document::default()),
     };
     let refusals = document.refusals("SPEC").err().unwrap_or_default();
     let summary = document.summary();

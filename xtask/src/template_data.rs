@@ -24,7 +24,7 @@ struct View<'a> {
 }
 
 /// The data for every template, and the names in it; the document gets what is refused.
-pub(crate) fn view(api: &Api, document: &Document) -> (Value, Registry) {
+pub(crate) fn template_data(api: &Api, document: &Document) -> (Value, Registry) {
     let models = api.models.iter().map(|model| &model.name);
     let types = models.chain(api.enums.iter().map(|known| &known.name));
     let own = |name: &str| ["", "_json", "_free"].map(|own| names::c_type(name) + own);
