@@ -116,7 +116,7 @@ pub(crate) struct ApiList {
 pub(crate) struct Model {
     pub(crate) name: String,
     pub(crate) description: String,
-    pub(crate) fields: Vec<Field>,
+    pub(crate) fields: Vec<ApiField>,
     /// Whether it occurs in responses, where unknown fields are kept.
     pub(crate) in_responses: bool,
     /// Whether calls send it, or what holds it.
@@ -131,7 +131,7 @@ pub(crate) struct Model {
 
 /// A documented field.
 #[derive(Debug, Serialize)]
-pub(crate) struct Field {
+pub(crate) struct ApiField {
     /// Its name in JSON.
     pub(crate) wire: String,
     /// What the spec says at this very place, or else of what is referred to there.
@@ -244,7 +244,7 @@ impl ApiParameter {
 }
 
 impl Model {
-    pub(crate) fn field(&self, wire: &str) -> Option<&Field> {
+    pub(crate) fn field(&self, wire: &str) -> Option<&ApiField> {
         self.fields.iter().find(|field| field.wire == wire)
     }
 
@@ -347,7 +347,7 @@ impl Display for Type {
     }
 }
 
-impl Display for Field {
+impl Display for ApiField {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
         let presence = unless(self.required);
         write!(formatter, "{}: {}{presence}", self.wire, self.kind)

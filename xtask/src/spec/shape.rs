@@ -1,7 +1,7 @@
 //! What is decided when all types are known: what occurs in responses, what no language can name, what the client
 //! needs.
 
-use super::api::{Api, ApiOperation, Field, TOKEN, Type, joined};
+use super::api::{Api, ApiField, ApiOperation, TOKEN, Type, joined};
 use super::cursor::{Document, UNNAMED};
 use crate::names;
 use std::collections::BTreeSet;
@@ -39,7 +39,7 @@ pub(super) fn mark(api: &mut Api, in_responses: BTreeSet<String>) {
 
 /// These models and enums, and all that they hold.
 fn reachable(api: &Api, mut seen: BTreeSet<String>) -> BTreeSet<String> {
-    let held = |one: &Field| [one.kind.named().map(str::to_owned), one.keys.clone()];
+    let held = |one: &ApiField| [one.kind.named().map(str::to_owned), one.keys.clone()];
     // A model stands before those that hold it.
     for model in api.models.iter().rev() {
         if seen.contains(&model.name) {

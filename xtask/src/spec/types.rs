@@ -1,6 +1,6 @@
 //! The one place that decides what a value is: from schemas to types, models and enums.
 
-use super::api::{Api, Enum, Field, Model, Type};
+use super::api::{Api, ApiField, Enum, Model, Type};
 use super::cursor::{Cursor, Document, RAW, UNNAMED};
 use super::schema::{COMPONENTS, ResolvedSchema, schema};
 use crate::names;
@@ -160,7 +160,7 @@ impl<'a> Types<'a> {
             let mut names = schemas.iter().filter_map(|one| one.peek("propertyNames"));
             let names = names.find_map(|one| one.has("$ref").then_some(one));
             let keys = names.map(|names| self.kind(names, &name));
-            fields.push(Field {
+            fields.push(ApiField {
                 keys: keys.and_then(|kind| kind.named().map(str::to_owned)),
                 wire: wire.clone(),
                 description: or_not_described(of.description),

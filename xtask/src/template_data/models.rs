@@ -5,7 +5,7 @@ use crate::languages::{cpp_body, cpp_sent, read_by_c, read_by_cpp, read_by_pytho
 use crate::models::known_name;
 use crate::names::registry::{NamedItem, Surface::*};
 use crate::names::{self, ARGUMENT, PYTHON_FIELD, RUST_FIELD};
-use crate::spec::api::{Enum, Field, Model, Type, joined, unless};
+use crate::spec::api::{ApiField, Enum, Model, Type, joined, unless};
 use crate::spec::pointer;
 use minijinja::{Value, context, value::merge_maps};
 
@@ -64,7 +64,7 @@ impl View<'_> {
         }
     }
 
-    fn field(&self, model: &Model, field: &Field, whole: &str) -> Value {
+    fn field(&self, model: &Model, field: &ApiField, whole: &str) -> Value {
         let (api, name, wire) = (self.api, &model.name, &field.wire);
         let key = format!("field {name}.{wire}");
         let own = self.item(&key, wire, &model.place_of(wire), LEAVE_FIELD);
@@ -114,7 +114,7 @@ impl View<'_> {
     }
 
     /// What C and C++ read a field with.
-    fn exposed_field(&self, own: &NamedItem, model: &Model, field: &Field) -> Value {
+    fn exposed_field(&self, own: &NamedItem, model: &Model, field: &ApiField) -> Value {
         let (name, wire) = (&model.name, &field.wire);
         let is_record = model.is_record;
         let (read, c_kind) = match &field.kind {
@@ -171,7 +171,7 @@ impl View<'_> {
         own.describe(&joined(&known.values), &known.description, None);
         named_schema(&own, name);
         own.claim("in Rust", &known_name(known));
-        let is_field = |one: &Field| matches!(&one.kind, Type::Enum(of) if of == name);
+        let is_field = |one: &ApiField| matches!(&one.kind, Type::Enum(of) if of == name);
         let mut models = self.api.models.iter();
         let in_c = models.any(|one| one.is_exposed() && one.fields.iter().any(is_field));
         let mut surfaces = vec![Rust];
