@@ -1,7 +1,7 @@
 //! The one table of generated files, and the two things done with it: write and check.
 
+use crate::generation::{FILE, Spec};
 use crate::render::{render, template};
-use crate::spec::{FILE, Spec};
 use crate::{Outcome, c, models, python};
 use std::path::Path;
 

@@ -8,7 +8,7 @@
 )]
 mod table;
 
-use crate::names::sentence;
+use crate::text::sentence;
 use heck::ToUpperCamelCase;
 use minijinja::{Value, context};
 pub(crate) use table::SETTINGS;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind};
 use talentdata_sandbox::limit::{Policy, ResetRounding};
-use talentdata_sandbox::{Drift, Ids, Options, Order, Replicas, Tokens, Total};
+use talentdata_sandbox::{Drift, Ids, ListOrder, Options, Replicas, Tokens, Total};
 
 /// Shown below the verb's help.
 pub(crate) const EXAMPLES: &str = "\
@@ -78,8 +78,8 @@ pub(crate) struct Verb {
     drift: Option<Drift>,
     /// What lists are sorted by: something stable, a column with ties, nothing, the time of the last change, or a
     /// column that updates change
-    #[arg(long, default_value_t = Options::default().order, value_parser = one_of(Order::ALL))]
-    order: Order,
+    #[arg(long, default_value_t = Options::default().order, value_parser = one_of(ListOrder::ALL))]
+    order: ListOrder,
     /// What tells records from each other
     #[arg(long, default_value_t = Options::default().ids, value_parser = one_of(Ids::ALL))]
     ids: Ids,

@@ -10,7 +10,7 @@ use std::time::Duration;
 use talentdata_core::scan::{Completeness, Resume, ScanOptions};
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, Error, ErrorKind};
-use talentdata_sandbox::{Change, Drift, Logged, Operation, Options, Sandbox};
+use talentdata_sandbox::{Change, ChangeKind, Drift, Logged, Options, Sandbox};
 use tokio::task::JoinSet;
 
 /// A kind of service, and what a scan of it may say besides the law that holds for all of them. The first row of
@@ -255,7 +255,7 @@ fn compare(original: &Counts, changes: &[Logged], delivered: &Counts) -> Result<
         counts
     };
     let of = |counts: &Counts, identity| counts.get(identity).copied().unwrap_or(0);
-    let (inserted, deleted) = (count(Operation::Insert), count(Operation::Delete));
+    let (inserted, deleted) = (count(ChangeKind::Insert), count(ChangeKind::Delete));
     let stayed = |identity| of(original, identity).saturating_sub(of(&deleted, identity));
     let missing = |identity| stayed(identity).saturating_sub(of(delivered, identity));
     let excess = |(identity, count): (_, &u64)| {

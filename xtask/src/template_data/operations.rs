@@ -3,8 +3,11 @@
 use super::View;
 use crate::languages::{annotation, borrowed, cpp_body, cpp_number, rust, table};
 use crate::names::registry::{Surface, Surface::*};
-use crate::names::{self, ARGUMENT, COMMAND, CPP_METHOD, PYTHON_METHOD, RUST_METHOD, sentence};
-use crate::spec::api::{Api, Body, List, Model, Operation, Parameter, Type, joined, unless};
+use crate::names::{self, ARGUMENT, COMMAND, CPP_METHOD, PYTHON_METHOD, RUST_METHOD};
+use crate::spec::api::{
+    Api, ApiList, ApiOperation, ApiParameter, Body, Model, Type, joined, unless,
+};
+use crate::text::sentence;
 use heck::ToUpperCamelCase;
 use minijinja::{Value, context};
 use std::collections::BTreeSet;
@@ -16,10 +19,10 @@ const RENAME_PARAMETER: &str =
 const RENAME_OPERATION: &str = "change the operationId; it is never sent";
 
 impl View<'_> {
-    pub(super) fn operation(&self, operation: &Operation) -> Value {
+    pub(super) fn operation(&self, operation: &ApiOperation) -> Value {
         let (id, name, at) = (&operation.id, &operation.name, operation.place());
         let key = format!("operation {id}");
-        let own = self.thing(&key, id, &at, RENAME_OPERATION);
+        let own = self.item(&key, id, &at, RENAME_OPERATION);
         let constant = names::constant(&names::snake(id));
         let method = operation.method.as_str();
         let repeatable = !["POST", "PATCH"].contains(&method);
@@ -56,7 +59,7 @@ impl View<'_> {
         let command = names::name(&operation.command, COMMAND).replace('_', "-");
         let options = format!("{}Options", names::camel(name));
         let cpp_options = names::snake(&options);
-        let call = self.thing(&key, id, &at, RENAME_CALL);
+        let call = self.item(&key, id, &at, RENAME_CALL);
         let has_optional = !optional.is_empty();
         if operation.is_call() {
             call.check(name);
@@ -96,10 +99,10 @@ impl View<'_> {
     }
 
     /// The list that an operation is; `of` is the view of the operation.
-    pub(super) fn list(&self, operation: &Operation, list: &List, of: &Value) -> Value {
+    pub(super) fn list(&self, operation: &ApiOperation, list: &ApiList, of: &Value) -> Value {
         let (api, path, name) = (self.api, &operation.path, &list.name);
         let key = format!("list {name}");
-        let own = self.thing(&key, path, &operation.place(), LEAVE_LIST);
+        let own = self.item(&key, path, &operation.place(), LEAVE_LIST);
         own.check(path.trim_start_matches("/v1/"));
         let variant = names::variant(name, names::LIST);
         let [rust_name, python] = [RUST_METHOD, PYTHON_METHOD].map(|kept| names::name(name, kept));
@@ -145,12 +148,17 @@ impl View<'_> {
     }
 
     /// A parameter; those that no call takes are described for the diff alone.
-    fn parameter(&self, operation: &Operation, one: &Parameter, whole: &str) -> Option<Value> {
+    fn parameter(
+        &self,
+        operation: &ApiOperation,
+        one: &ApiParameter,
+        whole: &str,
+    ) -> Option<Value> {
         let key = format!(
             "{} parameter {} of {}",
             one.location, one.name, operation.id
         );
-        let own = self.thing(&key, &one.name, &one.place, RENAME_PARAMETER);
+        let own = self.item(&key, &one.name, &one.place, RENAME_PARAMETER);
         let shown = one.kind.to_string() + unless(one.required);
         own.describe(&shown, &one.description, Some(whole));
         let (name, kind) = (names::name(&one.name, ARGUMENT), one.kind.present());
@@ -178,7 +186,7 @@ impl View<'_> {
     }
 
     /// The body of a request, and its arguments in Python.
-    fn body(&self, operation: &Operation, body: &Body, whole: &str) -> (Value, Vec<Value>) {
+    fn body(&self, operation: &ApiOperation, body: &Body, whole: &str) -> (Value, Vec<Value>) {
         let (api, required) = (self.api, body.required);
         let shown = body.kind.to_string() + unless(required);
         self.part(&format!("request of {}", operation.id), &shown, whole);
@@ -212,13 +220,13 @@ impl View<'_> {
 }
 
 /// The parameters that an operation cannot do without.
-fn required(operation: &Operation) -> String {
+fn required(operation: &ApiOperation) -> String {
     let takes = operation.taken().filter(|one| one.required);
     joined(takes.map(|one| format!("{}: {}", names::name(&one.name, ARGUMENT), one.kind)))
 }
 
 /// What a call cannot do without, and what it gives.
-fn signature(operation: &Operation) -> String {
+fn signature(operation: &ApiOperation) -> String {
     let mut takes = vec![required(operation)];
     takes.retain(|one| !one.is_empty());
     if let Some(body) = &operation.body {
@@ -233,7 +241,7 @@ fn signature(operation: &Operation) -> String {
 }
 
 /// The model of a body whose fields are arguments of their own: each has a name that nothing else has.
-fn body_model<'a>(api: &'a Api, operation: &Operation, body: &Body) -> Option<&'a Model> {
+fn body_model<'a>(api: &'a Api, operation: &ApiOperation, body: &Body) -> Option<&'a Model> {
     let model = api.model_of(&body.kind)?;
     let parameters = operation.taken().map(|one| &one.name);
     let arguments = parameters.chain(model.fields.iter().map(|one| &one.wire));
@@ -243,7 +251,7 @@ fn body_model<'a>(api: &'a Api, operation: &Operation, body: &Body) -> Option<&'
 }
 
 /// A parameter, or a field of a body, in every language; `own` is what only one of the two has.
-fn argument(api: &Api, operation: &Operation, wire: &str, kind: &Type, own: Value) -> Value {
+fn argument(api: &Api, operation: &ApiOperation, wire: &str, kind: &Type, own: Value) -> Value {
     let name = names::name(wire, ARGUMENT);
     let held = match kind {
         Type::Array(held) if held.present().is_scalar() => Some(held.present()),

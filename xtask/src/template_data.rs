@@ -7,7 +7,7 @@ mod operations;
 
 use crate::error_kind::ErrorKind;
 use crate::names;
-use crate::names::registry::{Registry, Thing};
+use crate::names::registry::{NamedItem, Registry};
 use crate::settings::{self, SETTINGS};
 use crate::spec::Document;
 use crate::spec::api::Api;
@@ -24,7 +24,7 @@ struct View<'a> {
 }
 
 /// The data for every template, and the names in it; the document gets what is refused.
-pub(crate) fn view(api: &Api, document: &Document) -> (Value, Registry) {
+pub(crate) fn template_data(api: &Api, document: &Document) -> (Value, Registry) {
     let models = api.models.iter().map(|model| &model.name);
     let types = models.chain(api.enums.iter().map(|known| &known.name));
     let own = |name: &str| ["", "_json", "_free"].map(|own| names::c_type(name) + own);
@@ -54,21 +54,21 @@ pub(crate) fn view(api: &Api, document: &Document) -> (Value, Registry) {
 
 impl View<'_> {
     /// A thing of the spec: what it is, what the spec calls it, where it stands, and what to do where it cannot be named.
-    fn thing(&self, key: &str, written: &str, at: &str, way: &'static str) -> Thing<'_> {
+    fn item(&self, key: &str, written: &str, at: &str, fix: &'static str) -> NamedItem<'_> {
         let [key, written, at] = [key, written, at].map(str::to_owned);
-        Thing {
+        NamedItem {
             document: self.document,
             names: &self.names,
             key,
             written,
             at,
-            way,
+            fix,
         }
     }
 
     /// What is said of a part of a thing that has no name of its own.
-    fn part(&self, key: &str, shown: &str, whole: &str) -> Thing<'_> {
-        let own = self.thing(key, "", "", "");
+    fn part(&self, key: &str, shown: &str, whole: &str) -> NamedItem<'_> {
+        let own = self.item(key, "", "", "");
         own.describe(shown, "", Some(whole));
         own
     }

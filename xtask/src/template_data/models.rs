@@ -3,9 +3,9 @@
 use super::View;
 use crate::languages::{cpp_body, cpp_sent, read_by_c, read_by_cpp, read_by_python, table};
 use crate::models::known_name;
-use crate::names::registry::{Surface::*, Thing};
+use crate::names::registry::{NamedItem, Surface::*};
 use crate::names::{self, ARGUMENT, PYTHON_FIELD, RUST_FIELD};
-use crate::spec::api::{Enum, Field, Model, Type, joined, unless};
+use crate::spec::api::{ApiField, Enum, Model, Type, joined, unless};
 use crate::spec::pointer;
 use minijinja::{Value, context, value::merge_maps};
 
@@ -18,13 +18,13 @@ impl View<'_> {
     pub(super) fn model(&self, model: &Model) -> Value {
         let (api, name) = (self.api, &model.name);
         let key = format!("model {name}");
-        let own = self.thing(&key, name, &model.place, RENAME_SCHEMA);
-        let of = ["of no response", "of responses"][usize::from(model.answered)];
+        let own = self.item(&key, name, &model.place, RENAME_SCHEMA);
+        let of = ["of no response", "of responses"][usize::from(model.in_responses)];
         own.describe(of, &model.description, None);
         named_schema(&own, name);
         let all = joined(&model.fields);
         // A literal of a structure of requests names every field.
-        let literal = if model.answered { of } else { &all };
+        let literal = if model.in_responses { of } else { &all };
         own.facts(&[Rust], "in Rust", name, literal);
         let body = cpp_body(api, name);
         if model.sent {
@@ -64,10 +64,10 @@ impl View<'_> {
         }
     }
 
-    fn field(&self, model: &Model, field: &Field, whole: &str) -> Value {
+    fn field(&self, model: &Model, field: &ApiField, whole: &str) -> Value {
         let (api, name, wire) = (self.api, &model.name, &field.wire);
         let key = format!("field {name}.{wire}");
-        let own = self.thing(&key, wire, &model.place_of(wire), LEAVE_FIELD);
+        let own = self.item(&key, wire, &model.place_of(wire), LEAVE_FIELD);
         own.check(wire);
         let shown = field.kind.to_string() + unless(field.required);
         own.describe(&shown, &field.description, Some(whole));
@@ -114,7 +114,7 @@ impl View<'_> {
     }
 
     /// What C and C++ read a field with.
-    fn exposed_field(&self, own: &Thing, model: &Model, field: &Field) -> Value {
+    fn exposed_field(&self, own: &NamedItem, model: &Model, field: &ApiField) -> Value {
         let (name, wire) = (&model.name, &field.wire);
         let is_record = model.is_record;
         let (read, c_kind) = match &field.kind {
@@ -166,21 +166,21 @@ impl View<'_> {
     pub(super) fn enumeration(&self, known: &Enum) -> Value {
         let name = &known.name;
         let key = format!("enum {name}");
-        let own = self.thing(&key, name, &known.place, RENAME_SCHEMA);
+        let own = self.item(&key, name, &known.place, RENAME_SCHEMA);
         // The order is that of comparisons in Rust; those in C come after it.
         own.describe(&joined(&known.values), &known.description, None);
         named_schema(&own, name);
         own.claim("in Rust", &known_name(known));
-        let is_field = |one: &Field| matches!(&one.kind, Type::Enum(of) if of == name);
+        let is_field = |one: &ApiField| matches!(&one.kind, Type::Enum(of) if of == name);
         let mut models = self.api.models.iter();
         let in_c = models.any(|one| one.is_exposed() && one.fields.iter().any(is_field));
         let mut surfaces = vec![Rust];
         surfaces.extend([C, Cpp].iter().filter(|_| in_c));
-        surfaces.extend(known.answered.then_some(Python));
+        surfaces.extend(known.in_responses.then_some(Python));
         own.facts(&surfaces, "enum", name, "");
         let values = (1_u32..).zip(&known.values).map(|(discriminant, wire)| {
             let part = format!("value {name}.{wire}");
-            let own = self.thing(&part, wire, &known.place, LEAVE_VALUE);
+            let own = self.item(&part, wire, &known.place, LEAVE_VALUE);
             let variant = names::variant(wire, names::VALUE);
             let [prefix, python] = [name, &variant].map(|of| names::constant(of));
             let c = format!("TALENTDATA_{prefix}_{python}");
@@ -198,7 +198,7 @@ impl View<'_> {
 }
 
 /// The names that every schema has.
-fn named_schema(own: &Thing, name: &str) {
+fn named_schema(own: &NamedItem, name: &str) {
     own.check(name);
     own.claim("in Rust", name);
     own.claim("in C++", &names::snake(name));
