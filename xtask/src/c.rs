@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 #[rustfmt::skip]
 const HEADERS: [(&str, &[&str], &[&str]); 7] = [
     ("error", &["base"], &["core/src/error/kind.rs", "ffi-c/src/error.rs"]),
-    ("record", &["error"], &["ffi-c/src/text.rs", "core/src/nested.rs", "ffi-c/src/record.rs"]),
+    ("record", &["error"], &["ffi-c/src/text.rs", "core/src/value.rs", "ffi-c/src/record.rs"]),
     ("log", &["base"], &["ffi-c/src/boundary.rs", "ffi-c/src/log.rs"]),
     ("client", &["error", "log"], &["ffi-c/src/config.rs", "ffi-c/src/options.rs", "ffi-c/src/client.rs"]),
     ("scan", &["error"], &["ffi-c/src/scan.rs"]),

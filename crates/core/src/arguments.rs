@@ -1,6 +1,6 @@
 //! The arguments of a call: checked against the operation's parameters, then put into path, query and headers.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde::Serialize;
 use serde_json::{Map, Number, Value};

@@ -195,7 +195,8 @@ impl Engine {
     pub fn wait<T>(&self, future: impl Future<Output = T>) -> Result<T> {
         let (_, runtime) = self.parts()?;
         if Handle::try_current().is_ok() {
-            return Err(Error::invalid("a blocking call was made from within an async runtime or from a log callback",
+            return Err(Error::invalid(
+                "a blocking call was made from within an async runtime or from a log callback",
             ));
         }
         Ok(runtime.block_on(future))

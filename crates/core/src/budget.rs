@@ -17,10 +17,10 @@ mod redis;
 pub(crate) mod shared_file;
 
 pub use gate::MemberStats;
-pub(crate) use membership::{SharingStatus, absorb, company_key};
 pub use membership::{BudgetState, BudgetStats};
-pub use options::{OnUnreachable, REQUESTS_PER_SECOND};
+pub(crate) use membership::{SharingStatus, absorb, company_key};
 pub(crate) use options::{BudgetOptions, BudgetStore, write_server};
+pub use options::{OnUnreachable, REQUESTS_PER_SECOND};
 
 use crate::clock::{self, Time};
 use crate::process::lock;
@@ -84,9 +84,7 @@ pub(crate) fn read_budget(options: &BudgetOptions) -> Result<BudgetState, Unread
              share one",
         )),
         #[cfg(unix)]
-        BudgetStore::Host => {
-            host::look(options).map_err(|error| Unread::File(error.to_string()))
-        }
+        BudgetStore::Host => host::look(options).map_err(|error| Unread::File(error.to_string())),
         #[cfg(not(unix))]
         BudgetStore::Host => Err(Unread::NotShared("on this system no file is shared")),
         #[cfg(feature = "redis")]

@@ -3,7 +3,7 @@
 use crate::arguments::Arguments;
 use crate::budget::{BudgetStats, open_budget};
 use crate::clock;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::generated::checks::{check_body, check_response};
 use crate::json::from_json;
 use crate::request::queue::AdmissionQueue;

@@ -1,12 +1,12 @@
 //! One list of the service: its pages and its scan, as typed records or raw ones, and what a scan will cost.
 
 use crate::arguments::Arguments;
+use crate::budget::REQUESTS_PER_SECOND;
 use crate::client::Client;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::page::{Page, check_limit};
 use crate::record::RawRecord;
 use crate::scan::{Scan, ScanOptions};
-use crate::budget::REQUESTS_PER_SECOND;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -1,9 +1,9 @@
 //! One page of a list: its records and its paging metadata.
 
+use crate::arguments::Arguments;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, from_json, json_error};
 use crate::record::{PageText, RawRecord};
-use crate::arguments::Arguments;
 use crate::request::page_memory::MemoryClaim;
 use crate::request::stats::ScanCalls;
 use crate::request::transport::Response;
@@ -156,7 +156,7 @@ impl<'a> Envelope<'a> {
                 ErrorKind::Api,
                 "the service answered success: false",
             )),
-            Some(_) => Err(Error::schema("success is not a boolean".into())),
+            Some(_) => Err(Error::schema("success is not a boolean")),
         }
     }
 

@@ -1,24 +1,24 @@
 //! Settings of a client: given explicitly, else from the environment, else from a profile file.
 
 mod base_url;
-mod values;
 mod profile;
 mod servers;
 mod table;
 #[cfg(all(test, unix))]
 mod tests;
+mod values;
 
 pub use crate::generated::settings::Config;
 pub use base_url::BaseUrl;
-pub(crate) use found::SettingValues;
-use found::not_set;
 pub use profile::read_secret_file;
 pub(crate) use servers::Proxy;
 pub use table::{Bounds, Kind, PROFILE, SETTINGS, Scope, Setting};
+pub(crate) use values::SettingValues;
+use values::not_set;
 
 pub use crate::budget::{OnUnreachable, REQUESTS_PER_SECOND};
 
-use crate::budget::{BudgetOptions, BudgetState, BudgetStore, Unread, read_budget};
+use crate::budget::{BudgetOptions, BudgetState, Unread, read_budget};
 use crate::choice;
 use crate::error::{Error, ErrorKind, Result};
 use std::collections::BTreeMap;

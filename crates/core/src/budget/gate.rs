@@ -31,15 +31,15 @@ use std::time::Duration;
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
-pub use headers::RateHeaders;
-use ledger::{SentRequest, Ledger};
-pub use outage::Failures;
+pub(crate) use headers::RateHeaders;
+use ledger::{Ledger, SentRequest};
+pub(crate) use outage::Failures;
 pub(crate) use outage::{Outage, is_failure};
 use pace::Pace;
 pub(crate) use rule::Rules;
 pub(crate) use turns::LastMinute;
 use turns::Turns;
-pub use turns::{MemberStats, PriorityClass, MemberInfo};
+pub(crate) use turns::{MemberInfo, MemberStats, PriorityClass};
 
 type Time = Duration;
 
@@ -74,7 +74,7 @@ const LONGEST_GAP: f64 = 1.5;
 /// A request that was sent, to be handed back with its outcome.
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Ticket {
+pub(crate) struct Ticket {
     pub(crate) id: u64,
     pub(crate) sent: Time,
     pub(crate) endpoint: Endpoint,
@@ -82,7 +82,7 @@ pub struct Ticket {
 
 /// How a request ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// It was not sent after all.
     Unsent,
     /// The caller waits for no response any more, though the server may have counted it.
@@ -98,7 +98,7 @@ pub enum Outcome {
 
 /// What a request is for. Limits are learned by endpoint class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Endpoint {
+pub(crate) enum Endpoint {
     /// The token endpoint, which may have a limit of its own.
     Token,
     /// All others.
@@ -107,9 +107,9 @@ pub enum Endpoint {
 
 /// Whether a member may send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Admission {
+pub(crate) enum Admission {
     /// At once; it counts as sent.
-    Now(Ticket),
+    Admitted(Ticket),
     /// Not before `earliest`, and perhaps later; it is expected to ask again at `again`.
     Wait {
         /// Before this, the member may not send, unless something happens in between.
@@ -123,7 +123,7 @@ pub enum Admission {
 
 /// What the service has said to one process about pauses.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Pauses {
+pub(crate) struct Pauses {
     /// Until then it has to wait.
     until: Time,
     /// The furthest time that a response has named: until then others are believed.
@@ -132,7 +132,13 @@ pub struct Pauses {
 
 impl Pauses {
     /// A response has arrived, after which the pause of all lasts until `until`.
-    pub fn note(&mut self, now: Duration, status: u16, headers: &RateHeaders, until: Duration) {
+    pub(crate) fn note(
+        &mut self,
+        now: Duration,
+        status: u16,
+        headers: &RateHeaders,
+        until: Duration,
+    ) {
         let waits = [headers.reset, headers.retry_after, headers.window];
         let longest = waits.into_iter().flatten().max().unwrap_or_default();
         if headers.remaining == Some(0) || status == TOO_MANY_REQUESTS {
@@ -148,7 +154,7 @@ impl Pauses {
 /// A pure function of its inputs: it reads no clock and never waits. All times are those of one monotonic clock that all
 /// members share, from any epoch.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct SharedGate {
+pub(crate) struct SharedGate {
     /// Requests per second (service document, section 8.1). Headers can lower it, never raise it.
     limit: u32,
     /// Whether to keep to the limit. Without, only the rule is kept: for a service that counts nothing.
@@ -169,7 +175,7 @@ pub struct SharedGate {
 
 impl SharedGate {
     /// A gate that has seen nothing yet. It keeps to this limit where it is paced.
-    pub fn new(limit: u32, paced: bool, now: Duration) -> Self {
+    pub(crate) fn new(limit: u32, paced: bool, now: Duration) -> Self {
         Self {
             limit,
             paced,
@@ -180,7 +186,7 @@ impl SharedGate {
     }
 
     /// A gate that has seen nothing, though others have sent in ways unknown: it first lets a window pass.
-    pub fn after_state_loss(limit: u32, now: Duration) -> Self {
+    pub(crate) fn after_state_loss(limit: u32, now: Duration) -> Self {
         let mut new = Self::new(limit, true, now);
         let until = now.saturating_add(WINDOW);
         new.rules.clamp_pauses(until, until);
@@ -188,7 +194,7 @@ impl SharedGate {
     }
 
     /// A member asks to send. `now` may be a little older than what others have reported.
-    pub fn take(
+    pub(crate) fn take(
         &mut self,
         now: Duration,
         requester: &MemberInfo<'_>,
@@ -268,7 +274,13 @@ impl SharedGate {
     }
 
     /// A request of a member is not in flight any more.
-    pub fn complete(&mut self, now: Duration, member: u64, ticket: Ticket, outcome: &Outcome) {
+    pub(crate) fn complete(
+        &mut self,
+        now: Duration,
+        member: u64,
+        ticket: Ticket,
+        outcome: &Outcome,
+    ) {
         let now = self.advance(now);
         // One that has left, or is forgotten, does not come back by this.
         self.turns.0.entry(member).and_modify(|it| it.seen = now);
@@ -330,7 +342,7 @@ impl SharedGate {
     }
 
     /// A member has ended, and what it has sent is lost.
-    pub fn leave(&mut self, now: Duration, member: u64) {
+    pub(crate) fn leave(&mut self, now: Duration, member: u64) {
         let now = self.advance(now);
         self.turns.0.remove(&member);
         self.expire_silent(now);
@@ -356,13 +368,13 @@ impl SharedGate {
     }
 
     /// Whether nothing of what it knows matters any more.
-    pub fn is_expired(&self, now: Duration) -> bool {
+    pub(crate) fn is_expired(&self, now: Duration) -> bool {
         self.used.saturating_add(FORGOTTEN) < now && self.paused_until() <= now
     }
 
     /// Whether a state that was read can be one of a gate that keeps to this limit. One that was damaged or forged would go
     /// too fast, wait for ever, or not work at all.
-    pub fn is_valid(&self, limit: u32) -> bool {
+    pub(crate) fn is_valid(&self, limit: u32) -> bool {
         let used = self.used.as_secs_f64();
         let is_past = |entry: &SentRequest| entry.sent() <= used;
         (self.limit, self.paced) == (limit, true)
@@ -374,25 +386,25 @@ impl SharedGate {
 
     /// Corrects the pauses of a state that was read: nothing lasts longer than a window unless the service has said so to
     /// this process itself, and all wait as long as this process has to. Nothing forged holds anybody up for longer.
-    pub fn clamp_pauses(&mut self, now: Duration, pauses: &Pauses) {
+    pub(crate) fn clamp_pauses(&mut self, now: Duration, pauses: &Pauses) {
         let believed = pauses.believed.max(now.saturating_add(WINDOW));
         self.rules.clamp_pauses(pauses.until, believed);
     }
 
     /// When it was used last.
-    pub fn last_used(&self) -> Duration {
+    pub(crate) fn last_used(&self) -> Duration {
         self.used
     }
 
     /// The members that take part, those that sent most first.
-    pub fn members(&self, now: Duration) -> Vec<MemberStats> {
+    pub(crate) fn members(&self, now: Duration) -> Vec<MemberStats> {
         self.turns.present(now)
     }
 
     /// How it currently finds the time of the next request. `universal` is even pacing, so that no window of any kind can
     /// overflow, and right under every policy; `refill` uses the whole limit, because the budget refills faster than it is
     /// spent, as a bucket does; `aligned` is for fixed windows whose edges are known.
-    pub fn mode(&self) -> &'static str {
+    pub(crate) fn mode(&self) -> &'static str {
         match self.pace.windows.alignment {
             _ if self.pace.refills => "refill",
             Some(_) => "aligned",
@@ -401,12 +413,12 @@ impl SharedGate {
     }
 
     /// Requests per second that all members together aim at now.
-    pub fn rate(&self) -> f64 {
+    pub(crate) fn rate(&self) -> f64 {
         self.pace.aim()
     }
 
     /// Until when nothing may be sent, because the service said so.
-    pub fn paused_until(&self) -> Duration {
+    pub(crate) fn paused_until(&self) -> Duration {
         self.rules.until(Endpoint::Api)
     }
 }

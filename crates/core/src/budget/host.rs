@@ -7,12 +7,14 @@
 #[cfg(test)]
 mod tests;
 
+use super::Budget;
 use super::membership::{BudgetState, MemberIdentity, SharingStatus, company_key};
 use super::options::{BudgetOptions, OnUnreachable, REQUESTS_PER_SECOND};
 use super::shared_file::{self, Locked, SharedFile};
-use super::Budget;
+use crate::budget::gate::{
+    Admission, Endpoint, Outcome, Pauses, PriorityClass, SharedGate, Ticket,
+};
 use crate::clock::{self, Time};
-use crate::budget::gate::{Admission, Endpoint, Outcome, Pauses, PriorityClass, SharedGate, Ticket};
 use crate::process::lock;
 use std::io;
 use std::path::PathBuf;
@@ -70,7 +72,12 @@ impl HostBudget {
 }
 
 impl Budget for HostBudget {
-    fn take(&self, _now: Time, class: PriorityClass, endpoint: Endpoint) -> Result<Admission, String> {
+    fn take(
+        &self,
+        _now: Time,
+        class: PriorityClass,
+        endpoint: Endpoint,
+    ) -> Result<Admission, String> {
         let ((admission, members), unusable) = self.0.change(|gate, now, part| {
             let info = self.0.identity.info(self.0.share * part);
             let turn = gate.take(now, &info, class, endpoint);
@@ -224,9 +231,9 @@ impl Member {
         let state = content.or_else(|| {
             self.file.sweep();
             let seen = self.decode(&self.seen);
-            seen.filter(|it| it.used() <= now && it.used() + FRESH >= now)
+            seen.filter(|it| it.last_used() <= now && it.last_used() + FRESH >= now)
         });
-        let is_usable = |it: &SharedGate| it.used() <= now + AHEAD && !it.is_expired(now);
+        let is_usable = |it: &SharedGate| it.last_used() <= now + AHEAD && !it.is_expired(now);
         match state {
             Some(state) if is_usable(&state) => state,
             // Others have sent, and nobody knows how much.

@@ -1,6 +1,6 @@
 //! The clients of one company that share a budget: what the company and each client are called, and what is reported of them.
 
-use crate::budget::gate::{MemberStats, MemberInfo};
+use crate::budget::gate::{MemberInfo, MemberStats};
 use crate::process::lock;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -128,7 +128,7 @@ pub(crate) struct SharingStatus {
 
 impl SharingStatus {
     /// None yet with the budget in this store.
-    pub(super) fn with(store: &str) -> Self {
+    pub(super) fn new(store: &str) -> Self {
         let stats = BudgetStats {
             store: store.to_owned(),
             ..BudgetStats::default()

@@ -15,8 +15,8 @@ mod test_server;
 use super::Budget;
 use super::membership::{BudgetState, MemberIdentity, SharingStatus};
 use super::options::{BudgetOptions, OnUnreachable};
-use crate::clock::{self, Time};
 use crate::budget::gate::{Admission, Endpoint, Outcome, PriorityClass, Ticket};
+use crate::clock::{self, Time};
 use crate::process::{self, lock};
 use member::Member;
 use server::{Connection, Place};
@@ -47,7 +47,10 @@ impl RedisBudget {
             status: SharingStatus::new(&place.shown),
             place,
             changed: Arc::clone(changed),
-            state: Mutex::new((Member::new(MemberIdentity::new(), options.share, shares), None)),
+            state: Mutex::new((
+                Member::new(MemberIdentity::new(), options.share, shares),
+                None,
+            )),
             connection: AsyncMutex::default(),
         }))
     }
@@ -88,7 +91,12 @@ impl RedisState {
 }
 
 impl Budget for RedisBudget {
-    fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Result<Admission, String> {
+    fn take(
+        &self,
+        now: Time,
+        class: PriorityClass,
+        endpoint: Endpoint,
+    ) -> Result<Admission, String> {
         let mut state = lock(&self.0.state);
         let admission = state.0.take(now, class, endpoint);
         self.0.ask_if_due(&mut state);

@@ -46,7 +46,10 @@ impl Scrubber {
         }
         needles.sort_by_key(|needle| std::cmp::Reverse(needle.len()));
         needles.dedup();
-        Scrubber { needles, has_short_secret }
+        Scrubber {
+            needles,
+            has_short_secret,
+        }
     }
 
     /// Whether it knows of a secret that it cannot hide, so that no foreign text may be shown.

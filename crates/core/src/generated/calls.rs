@@ -11,7 +11,6 @@ use crate::arguments::Arguments;
 use crate::blocking;
 use crate::client::Client;
 use crate::error::Result;
-use crate::json::fits;
 use crate::list::List;
 use talentdata_types as types;
 use talentdata_types::Resource;
@@ -121,21 +120,5 @@ impl blocking::Client {
         self.run(|client| async move {
             client.invoke_as(types::CHECK_VERSION, arguments).await
         })
-    }
-}
-/// Whether a request body is what the document says of it.
-pub(crate) fn check_body(operation: &types::Operation, json: &str) -> Result<()> {
-    match operation.id {
-        "checkVersion" => fits::<types::VersionCheckRequest>(json),
-        _ => Ok(()),
-    }
-}
-/// Whether a response is what the document says of it.
-pub(crate) fn check_response(operation: &types::Operation, json: &str) -> Result<()> {
-    match operation.id {
-        "getTokenPermissions" => fits::<types::TokenPermissions>(json),
-        "getVersion" => fits::<types::VersionResponse>(json),
-        "checkVersion" => fits::<types::VersionCheckResponse>(json),
-        _ => Ok(()),
     }
 }

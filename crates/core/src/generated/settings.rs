@@ -2,8 +2,9 @@
 
 #![allow(rustdoc::bare_urls, reason = "they are examples")]
 use crate::error::Result;
+use crate::budget::BudgetStore;
 use crate::settings::{
-    BaseUrl, BudgetStore, Builder, SettingValues, Proxy, OnUnreachable, Priority, TokenCache,
+    BaseUrl, Builder, SettingValues, Proxy, OnUnreachable, Priority, TokenCache,
 };
 use std::time::Duration;
 use talentdata_types::Secret;
@@ -49,23 +50,23 @@ impl Config {
     /// Checks each value.
     pub(crate) fn read(values: &SettingValues) -> Result<Self> {
         Ok(Config {
-            base_url: found.base_url("base_url")?,
-            client_id: found.text("client_id")?,
-            client_secret: found.secret("client_secret")?,
-            timeout: found.duration("timeout")?,
-            attempt_timeout: found.duration("attempt_timeout")?,
-            connect_timeout: found.duration("connect_timeout")?,
-            idle_timeout: found.duration("idle_timeout")?,
-            max_attempts: found.integer("max_attempts")?,
-            max_wait: found.duration("max_wait")?,
-            max_outage: found.duration("max_outage")?,
-            share: found.number("share")?,
-            paced: found.boolean("paced")?,
-            budget: found.budget("budget")?,
-            on_unreachable: found.choice("on_unreachable")?,
-            priority: found.choice("priority")?,
-            token_cache: found.choice("token_cache")?,
-            proxy: found.proxy("proxy")?,
+            base_url: values.base_url("base_url")?,
+            client_id: values.text("client_id")?,
+            client_secret: values.secret("client_secret")?,
+            timeout: values.duration("timeout")?,
+            attempt_timeout: values.duration("attempt_timeout")?,
+            connect_timeout: values.duration("connect_timeout")?,
+            idle_timeout: values.duration("idle_timeout")?,
+            max_attempts: values.integer("max_attempts")?,
+            max_wait: values.duration("max_wait")?,
+            max_outage: values.duration("max_outage")?,
+            share: values.number("share")?,
+            paced: values.boolean("paced")?,
+            budget: values.budget("budget")?,
+            on_unreachable: values.choice("on_unreachable")?,
+            priority: values.choice("priority")?,
+            token_cache: values.choice("token_cache")?,
+            proxy: values.proxy("proxy")?,
         })
     }
 }

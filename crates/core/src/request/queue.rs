@@ -2,9 +2,11 @@
 
 use super::retry::{Deadline, RetryState};
 use crate::budget::Budget;
+use crate::budget::gate::{
+    Admission, Endpoint, Failures, LastMinute, Outage, Outcome, PriorityClass, Ticket,
+};
 use crate::clock::{self, Time};
 use crate::error::Result;
-use crate::budget::gate::{Endpoint, Failures, LastMinute, Outage, Outcome, PriorityClass, Ticket, Admission};
 use crate::process::lock;
 use std::sync::{Arc, Mutex as StdMutex};
 use std::time::Duration;
@@ -91,7 +93,9 @@ impl AdmissionQueue {
                 Ok(Admission::Wait { again, outage, .. }) if outage.is_some() => {
                     (again, "the service is down; waiting for a probe", true)
                 }
-                Ok(Admission::Wait { earliest, .. }) => (earliest, "pausing for the rate limit", false),
+                Ok(Admission::Wait { earliest, .. }) => {
+                    (earliest, "pausing for the rate limit", false)
+                }
                 _ => (now, "", false),
             };
             let pause = pause.saturating_sub(now);

@@ -1,9 +1,9 @@
 //! Decides whether a call is sent again: its attempts, its deadline, and its patience with a service that is down. These are
 //! pure decisions over the time and the failures so far. The gate decides when the next request may go.
 
+use crate::budget::gate::{Admission, Failures, back_off};
 use crate::clock::Time;
 use crate::error::{Error, ErrorKind, Result};
-use crate::budget::gate::{Admission, Failures, back_off};
 use crate::settings::Config;
 use std::time::Duration;
 
@@ -316,7 +316,8 @@ mod tests {
 
     /// Fails once more, without others.
     fn fails(call: &mut RetryState<'_>, error: Error) -> Option<Duration> {
-        call.failed(Time::ZERO, deadline(call), error, (None, 0)).ok()
+        call.failed(Time::ZERO, deadline(call), error, (None, 0))
+            .ok()
     }
 
     #[test]
@@ -350,7 +351,8 @@ mod tests {
             let mut call = attempts(is_scan, 4);
             let mut goes_on = |own: &u32| {
                 let failures = (None, own + others);
-                call.failed(Time::ZERO, deadline(&call), status(500), failures).is_ok()
+                call.failed(Time::ZERO, deadline(&call), status(500), failures)
+                    .is_ok()
             };
             assert_eq!((1..100).take_while(|own| goes_on(own)).count() + 1, sent);
         }
@@ -401,7 +403,10 @@ mod tests {
         let wanted = "the service failed; no request has succeeded for 60.0 s, 70 have failed in a row (max_outage is 60 s)";
         assert_eq!(scan.describe(over.unwrap_err()).message(), wanted);
         // Where others succeed, it is this request that fails, and a single call is not that patient.
-        assert!(scan.failed(6 * SECOND, limit, status(502), (None, 0)).is_err());
+        assert!(
+            scan.failed(6 * SECOND, limit, status(502), (None, 0))
+                .is_err()
+        );
         let mut single = attempts(false, 1);
         assert!(
             single

@@ -120,7 +120,10 @@ impl Service {
             _ => PriorityClass::Single,
         };
         let came = clock::now();
-        let permit = self.queue.admit(class, Endpoint::Api, state, deadline).await?;
+        let permit = self
+            .queue
+            .admit(class, Endpoint::Api, state, deadline)
+            .await?;
         let waited = clock::now().saturating_sub(came);
         state.attempts += 1;
         call.count(|stats| {
@@ -171,7 +174,9 @@ impl Service {
         let token_secret = token.map(|token| &token.issued.secret);
         let scrubber = Scrubber::new(client_secret.into_iter().chain(token_secret));
         // The library's text about a connection may quote the other end.
-        let response = exchange.response.map_err(|error| error.sanitize(&scrubber))?;
+        let response = exchange
+            .response
+            .map_err(|error| error.sanitize(&scrubber))?;
         let (operation, status) = (call.operation.id, response.status.as_u16());
         let bytes = response.body.len();
         tracing::debug!(operation, status, bytes, "received a response");

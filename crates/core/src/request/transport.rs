@@ -3,9 +3,9 @@
 mod client;
 mod failure;
 
+use crate::budget::gate::{Outcome, RateHeaders};
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
-use crate::budget::gate::{Outcome, RateHeaders};
 use crate::request::page_memory::MemoryClaim;
 use crate::request::queue::Permit;
 use crate::request::retry::Deadline;
@@ -254,7 +254,12 @@ mod tests {
         let queue = AdmissionQueue::new(Box::new(recorder), Arc::default());
         let mut state = RetryState::new(&config, false, clock::now());
         let mut deadline = Deadline::of_call(clock::now(), config.timeout);
-        let permit = queue.admit(PriorityClass::Single, Endpoint::Api, &mut state, &mut deadline);
+        let permit = queue.admit(
+            PriorityClass::Single,
+            Endpoint::Api,
+            &mut state,
+            &mut deadline,
+        );
         let permit = permit.await.unwrap();
         let deadline = Deadline::of_call(clock::now(), left);
         let transport = Transport::new(&config).unwrap();

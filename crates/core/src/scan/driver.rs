@@ -118,7 +118,15 @@ impl Driver {
         let arguments = self.options.arguments.clone();
         self.underway.spawn(async move {
             let key = key.as_deref();
-            let page = Page::fetch(&service, resource, &arguments, limit, offset, key, Some(calls));
+            let page = Page::fetch(
+                &service,
+                resource,
+                &arguments,
+                limit,
+                offset,
+                key,
+                Some(calls),
+            );
             let page = page.await;
             (
                 request,

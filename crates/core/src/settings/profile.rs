@@ -2,8 +2,8 @@
 //!
 //! Both may hold a secret, so both are refused when other users can read them.
 
-use super::values::unknown;
 use super::table::{Kind, PROFILE, SETTINGS};
+use super::values::unknown;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -97,8 +97,7 @@ fn path(environment: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
 pub fn read_secret_file(path: &Path) -> Result<Secret> {
     if path.try_exists().is_ok_and(|exists| !exists) {
         return Err(Error::config(
-            "there is no file for the secret; what was given is not shown, in case it is the secret itself"
-                .into(),
+            "there is no file for the secret; what was given is not shown, in case it is the secret itself",
         ));
     }
     let text = read_private(path)?;
@@ -111,7 +110,9 @@ fn read_private(path: &Path) -> Result<String> {
     let file = File::open(path).map_err(failed)?;
     let facts = file.metadata().map_err(failed)?;
     if facts.is_dir() {
-        return Err(Error::config(format!("cannot read {shown}: it is a directory")));
+        return Err(Error::config(format!(
+            "cannot read {shown}: it is a directory"
+        )));
     }
     // What is no file, such as the pipe of the shell's <(command), is private to whoever made it.
     if facts.is_file() {
@@ -126,7 +127,8 @@ fn read_private(path: &Path) -> Result<String> {
             "cannot read {shown}: it is larger than 1 MiB"
         )));
     }
-    String::from_utf8(bytes).map_err(|_| Error::config(format!("cannot read {shown}: it is not UTF-8")))
+    String::from_utf8(bytes)
+        .map_err(|_| Error::config(format!("cannot read {shown}: it is not UTF-8")))
 }
 
 #[cfg(unix)]

@@ -1,6 +1,5 @@
 //! Settings that are a word or the URL of a server: where the request budget is kept, and the proxy.
 
-use super::found::config;
 use crate::budget::{BudgetStore, write_server};
 use crate::error::{Error, Result};
 use std::fmt;
@@ -29,7 +28,7 @@ impl Proxy {
             // Not shown either.
             let message =
                 "proxy must be none or an http or https URL, such as http://proxy.example:3128";
-            Error::config(message.into())
+            Error::config(message)
         })
     }
 }
@@ -46,7 +45,7 @@ pub(super) fn parse_budget_store(text: &str) -> Result<BudgetStore> {
     let Some(url) = url else {
         // What was given is not shown, since it may contain a password.
         let message = "budget must be process, host, or a redis or rediss URL, such as redis://cache.example:6379/0";
-        return Err(Error::config(message.into()));
+        return Err(Error::config(message));
     };
     if url.scheme() == "redis" && url.password().is_some() && !is_loopback(&url) {
         let host = url.host_str().unwrap_or_default();

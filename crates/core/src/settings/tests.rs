@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
-use super::profile::{load, check_owner};
+use super::profile::{check_owner, load};
 use super::table::{Bounds, Kind, PROFILE, SETTINGS, Setting};
 use super::{Builder, Config};
 use crate::error::{Error, ErrorKind, Result};

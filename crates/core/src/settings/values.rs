@@ -1,9 +1,9 @@
 //! The values found for the settings, and what each must be; errors name the setting and how to mend it.
 
-use super::profile::usual_path;
-use super::table::{Bounds, Kind, SETTINGS, Setting};
 use super::base_url::BaseUrl;
+use super::profile::usual_path;
 use super::servers::{Proxy, parse_budget_store};
+use super::table::{Bounds, Kind, SETTINGS, Setting};
 use crate::budget::BudgetStore;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;

@@ -18,7 +18,7 @@ const THIRTY_YEARS: f64 = 1e9;
 
 /// What one response says about the rate limit (service document, section 8).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RateHeaders {
+pub(crate) struct RateHeaders {
     /// Requests per window.
     pub limit: Option<u32>,
     /// The window that belongs to the limit.
@@ -37,7 +37,7 @@ pub struct RateHeaders {
 impl RateHeaders {
     /// Reads the headers of a response received at `wall_now`, which stands in for an absent `Date` header where a
     /// wait is given as a moment.
-    pub fn read(headers: &HeaderMap, wall_now: SystemTime) -> Self {
+    pub(crate) fn read(headers: &HeaderMap, wall_now: SystemTime) -> Self {
         let now = items(headers, "date").find_map(moment);
         let now = now.unwrap_or_else(|| since_epoch(wall_now));
         let policies: Vec<_> = items(headers, LIMIT).filter_map(policy).collect();

@@ -18,7 +18,7 @@ const LONGEST: f64 = 8.0;
 
 /// Requests that have failed, with no success between.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failures {
+pub(crate) struct Failures {
     /// How many.
     pub count: u32,
     /// When the first of them was sent, or the last success if that was later.
@@ -27,7 +27,7 @@ pub struct Failures {
 
 impl Failures {
     /// Whether they are an outage.
-    pub fn is_outage(&self) -> bool {
+    pub(crate) fn is_outage(&self) -> bool {
         self.count >= OUTAGE
     }
 }

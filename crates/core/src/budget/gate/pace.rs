@@ -14,7 +14,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ledger::{SentRequest, Ledger, MARGIN};
+use super::ledger::{Ledger, MARGIN, SentRequest};
 use super::windows::Windows;
 
 /// Our own request must not be the one that sees 0 left, which the rule turns into a pause of a window.
@@ -146,7 +146,8 @@ impl Pace {
     /// When a request is expected to leave the others what they take meanwhile, and more than the usual deviation from
     /// it; at the latest a window after the newest count, which by then says nothing.
     fn clear_at(&self, ledger: &Ledger) -> f64 {
-        let Some((newest, left)) = ledger.shown().next().filter(|_| self.others >= NOISE_FLOOR) else {
+        let Some((newest, left)) = ledger.shown().next().filter(|_| self.others >= NOISE_FLOOR)
+        else {
             return 0.0;
         };
         let sent = newest.sent();

@@ -23,7 +23,7 @@ const PRESENT: Duration = Duration::from_secs(10);
 
 /// The priority of a request; the first goes first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum PriorityClass {
+pub(crate) enum PriorityClass {
     /// A call that somebody waits for.
     Single,
     /// A page of a scan.
@@ -35,7 +35,7 @@ pub enum PriorityClass {
 
 impl PriorityClass {
     /// The name that people read.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Single => "single call",
             Self::Scan => "scan",
@@ -46,7 +46,7 @@ impl PriorityClass {
 
 /// A member that asks for its turn.
 #[derive(Debug, Clone, Copy)]
-pub struct MemberInfo<'a> {
+pub(crate) struct MemberInfo<'a> {
     /// Unique among the members.
     pub id: u64,
     /// Its process.

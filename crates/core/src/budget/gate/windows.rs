@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::ledger::{SentRequest, Ledger};
-use super::pace::{RESERVED, NOISE_FLOOR, unseen};
+use super::ledger::{Ledger, SentRequest};
+use super::pace::{NOISE_FLOOR, RESERVED, unseen};
 
 /// Two counts further apart than this may have more than one edge between them.
 const NEAR: f64 = 0.3;
@@ -41,7 +41,13 @@ pub(super) struct Windows {
 
 impl Windows {
     /// Takes in a response; whether its count is the first one that jumped as only those of fixed windows do.
-    pub(super) fn seen(&mut self, now: f64, entry: &SentRequest, limit: f64, ledger: &Ledger) -> bool {
+    pub(super) fn seen(
+        &mut self,
+        now: f64,
+        entry: &SentRequest,
+        limit: f64,
+        ledger: &Ledger,
+    ) -> bool {
         if let Some(alignment) = &mut self.alignment {
             if alignment.seen(now, entry, limit, ledger) {
                 return false;

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
 use super::*;
-use crate::budget::gate::{RateHeaders, MemberInfo, Admission};
+use crate::budget::gate::{Admission, MemberInfo, RateHeaders};
 use crate::budget::shared_file::tests::place;
 use std::path::Path;
 use talentdata_sandbox::limit::{Limiter, Policy, ResetRounding};
@@ -45,7 +45,7 @@ fn what_one_does_the_others_know() {
     assert_eq!(ask(&mut one, 1).0, 2);
     // One that only looks is no member.
     let seen = member(&path).look().unwrap().unwrap();
-    assert_eq!(seen.members(seen.used()).len(), 2);
+    assert_eq!(seen.members(seen.last_used()).len(), 2);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn who_finds_only_damage_lets_a_window_pass() {
     };
     let seen = member(&path).look().unwrap().unwrap();
     assert_eq!(earliest, seen.paused_until());
-    assert!(earliest > seen.used() + Duration::from_millis(500));
+    assert!(earliest > seen.last_used() + Duration::from_millis(500));
 }
 
 /// A host that was restarted counts its time from the beginning.
@@ -104,7 +104,7 @@ fn a_state_that_cannot_be_written_is_not_changed() {
                 .is_err()
         );
         let (seen, _) = file.alone(clock::now());
-        assert_eq!(seen.members(seen.used()).len(), 2);
+        assert_eq!(seen.members(seen.last_used()).len(), 2);
         return;
     }
     let (_directory, SharedFile { path, .. }) = place();
@@ -122,7 +122,7 @@ fn a_state_that_cannot_be_written_is_not_changed() {
     let after = member(&path).look().unwrap().unwrap();
     let text = |state: &SharedGate| serde_json::to_string(state).unwrap();
     assert_eq!(text(&after), text(&before));
-    assert_eq!(after.members(after.used()).len(), 2);
+    assert_eq!(after.members(after.last_used()).len(), 2);
 }
 
 /// States as they are after some seconds of requests, in the different modes of the gate.
@@ -201,7 +201,7 @@ fn a_forged_state_neither_panics_nor_waits_for_ever() {
                 continue;
             }
             used += 1;
-            let mut now = state.used();
+            let mut now = state.last_used();
             for _ in 0..40 {
                 now = step_of(&mut state, now, &mut |_| {
                     (true, 20, Duration::from_millis(500))
@@ -233,12 +233,12 @@ fn a_pause_lasts_as_long_as_the_service_has_said_and_else_a_window() {
     assert!(gate.is_valid(REQUESTS_PER_SECOND));
     let mut told = Pauses::default();
     told.note(now, 429, &limited, gate.paused_until());
-    gate.correct(now, &told);
+    gate.clamp_pauses(now, &told);
     assert_eq!(gate.paused_until(), now + hour);
     // Somebody who was told nothing asks once more after a window, and is told as well.
-    gate.correct(now, &Pauses::default());
+    gate.clamp_pauses(now, &Pauses::default());
     assert_eq!(gate.paused_until(), now + Duration::from_secs(1));
-    gate.correct(now, &told);
+    gate.clamp_pauses(now, &told);
     assert_eq!(gate.paused_until(), now + hour, "who was told obeys");
 }
 

@@ -2,13 +2,13 @@
 //! goes on while the server cannot be reached.
 
 use super::server::{Ask, MAX_MOMENTS, Reply, Seen};
-use crate::budget::membership::MemberIdentity;
-use crate::clock::Time;
 use crate::budget::gate::{
-    Endpoint, Failures, LastMinute, MemberStats, Outage, Outcome, Pauses, PriorityClass,
-    RateHeaders, Rules, Ticket, Admission, WINDOW, is_failure,
+    Admission, Endpoint, Failures, LastMinute, MemberStats, Outage, Outcome, Pauses, PriorityClass,
+    RateHeaders, Rules, Ticket, WINDOW, is_failure,
 };
+use crate::budget::membership::MemberIdentity;
 use crate::budget::options::REQUESTS_PER_SECOND;
+use crate::clock::Time;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
@@ -105,7 +105,12 @@ impl Member {
     }
 
     /// Asks to send one request now.
-    pub(super) fn take(&mut self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Result<Admission, String> {
+    pub(super) fn take(
+        &mut self,
+        now: Time,
+        class: PriorityClass,
+        endpoint: Endpoint,
+    ) -> Result<Admission, String> {
         self.class = class;
         self.waiting_since.get_or_insert(now);
         while let Some(first) = self.moments.first_entry()

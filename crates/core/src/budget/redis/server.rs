@@ -1,11 +1,11 @@
 //! The server: a connection with the TLS that all connections of ours have, what its script is asked and replies, and what
 //! it keeps for people.
 
+use crate::budget::gate::MemberStats;
 use crate::budget::membership::{BudgetState, company_key};
 use crate::budget::options::BudgetOptions;
 use crate::clock;
 use crate::error::Scrubber;
-use crate::budget::gate::MemberStats;
 use crate::tls;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, IntoConnectionInfo, RedisConnectionInfo, RedisResult};

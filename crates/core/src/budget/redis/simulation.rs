@@ -6,8 +6,8 @@
 use super::member::Member;
 use super::server::{Reply, SOURCE};
 use super::test_server::{PROGRAMS, Server};
+use crate::budget::gate::{Admission, Endpoint, Outcome, PriorityClass, RateHeaders, Ticket};
 use crate::budget::membership::MemberIdentity;
-use crate::budget::gate::{Endpoint, Outcome, PriorityClass, RateHeaders, Ticket, Admission};
 use fastrand::Rng;
 use serde::Deserialize;
 use serde_json::Value;

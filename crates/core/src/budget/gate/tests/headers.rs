@@ -2,9 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
+use crate::budget::gate::RateHeaders;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use proptest::prelude::*;
-use crate::budget::gate::RateHeaders;
 
 /// The moment of all these responses: 2026-01-02 03:04:05 UTC.
 const NOW: u64 = 1_767_323_045;

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use fastrand::Rng;
 use crate::budget::gate::PriorityClass;
+use fastrand::Rng;
 use talentdata_sandbox::limit::{Policy, ResetRounding};
 
 use super::simulation::{Findings, LIMIT, Others, Plan, Quirk, SERVER, Scenario, mean, secs};

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use proptest::prelude::*;
 use crate::budget::gate::{
-    Endpoint, Outcome, PriorityClass, RateHeaders, MemberInfo, SharedGate, Ticket, Admission,
+    Admission, Endpoint, MemberInfo, Outcome, PriorityClass, RateHeaders, SharedGate, Ticket,
 };
+use proptest::prelude::*;
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);

@@ -7,9 +7,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use crate::budget::gate::{
+    Admission, Endpoint, MemberInfo, Outcome, RateHeaders, SharedGate, Ticket,
+};
 use fastrand::Rng;
 use http::HeaderMap;
-use crate::budget::gate::{Endpoint, Outcome, RateHeaders, MemberInfo, SharedGate, Ticket, Admission};
 use talentdata_sandbox::limit::Decision;
 
 use super::network::Network;
@@ -211,7 +213,7 @@ impl World {
         };
         let now = self.now.saturating_sub(stale);
         self.latest = self.latest.max(now);
-        self.insist(self.gate.used() <= self.latest, "no time of its own");
+        self.insist(self.gate.last_used() <= self.latest, "no time of its own");
         self.members[member].seen = self.latest;
         let (members, before) = (&self.members, self.in_flight.len());
         self.in_flight
