@@ -51,6 +51,8 @@ pub(crate) trait Budget: Send + Sync {
 
 /// Opens the budget that the options name. It notifies `changed` when callers that wait should ask again.
 pub(crate) fn open_budget(options: &BudgetOptions, changed: &Arc<Notify>) -> Box<dyn Budget> {
+    // Only a server notifies.
+    let _ = changed;
     match &options.store {
         #[cfg(unix)]
         BudgetStore::Host if options.paced => Box::new(host::HostBudget::new(options)),

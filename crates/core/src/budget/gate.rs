@@ -34,12 +34,15 @@ use serde::{Deserialize, Serialize};
 pub(crate) use headers::RateHeaders;
 use ledger::{Ledger, SentRequest};
 pub(crate) use outage::Failures;
-pub(crate) use outage::{Outage, is_failure};
+pub(crate) use outage::Outage;
+#[cfg(feature = "redis")]
+pub(crate) use outage::is_failure;
 use pace::Pace;
 pub(crate) use rule::Rules;
 pub(crate) use turns::LastMinute;
+pub use turns::MemberStats;
 use turns::Turns;
-pub(crate) use turns::{MemberInfo, MemberStats, PriorityClass};
+pub(crate) use turns::{MemberInfo, PriorityClass};
 
 type Time = Duration;
 
