@@ -92,7 +92,7 @@ pub(crate) fn read_budget(options: &BudgetOptions) -> Result<BudgetState, Unread
         #[cfg(feature = "redis")]
         BudgetStore::Redis(url) => redis::look(url, options).map_err(Unread::Server),
         #[cfg(not(feature = "redis"))]
-        BudgetStore::Redis(_) => Err(Unread::NotShared("this build has no support for servers")),
+        BudgetStore::Redis(_) => Err(Unread::Server("this build supports no servers".into())),
     }
 }
 

@@ -47,6 +47,11 @@ pub(super) fn parse_budget_store(text: &str) -> Result<BudgetStore> {
         let message = "budget must be process, host, or a redis or rediss URL, such as redis://cache.example:6379/0";
         return Err(Error::config(message));
     };
+    if cfg!(not(feature = "redis")) {
+        let message =
+            "budget: this build supports no servers; use host, or build with the feature redis";
+        return Err(Error::config(message));
+    }
     if url.scheme() == "redis" && url.password().is_some() && !is_loopback(&url) {
         let host = url.host_str().unwrap_or_default();
         return Err(Error::config(format!(
