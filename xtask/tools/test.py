@@ -6,6 +6,7 @@ import time
 
 import test_c
 import test_readers
+import test_sqlites
 import tidy
 from commands import CARGO, PYTHON_PROJECT, PYTHON_TESTS, ROOT, Failure, environment, install, succeed, target, wheel, within
 from test_services import servers
@@ -73,7 +74,7 @@ PARTS = {
     "python": python,
 }
 #: Parts that run only by their name, since they take long, install much or need Java.
-EXTRA = {"c-sanitized": test_c.run_sanitized, "readers": test_readers.run, "spark": lambda: pytest("jvm")}
+EXTRA = {"c-sanitized": test_c.run_sanitized, "readers": test_readers.run, "spark": lambda: pytest("jvm"), "sqlites": test_sqlites.run}
 
 
 def main(only=None):

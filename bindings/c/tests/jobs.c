@@ -152,10 +152,19 @@ static void mirrored(talentdata_client *client) {
   OK(talentdata_mirror_syncs(mirror, pools, &record));
   CHECK(integer_at(record, "/1/generation") == 2);
   talentdata_record_free(record);
-  OK(talentdata_mirror_changes(mirror, pools, TALENTDATA_ABSENT, NULL, &changes));
-  OK(talentdata_mirror_records(mirror, pools, TALENTDATA_ABSENT, NULL, &current));
-  OK(talentdata_mirror_records(mirror, pools, T("1"), NULL, &earlier));
-  fixture_fails(talentdata_mirror_changes(mirror, TALENTDATA_LIST_CONTACTS, T("0"), NULL, fixture_slot(0)), INVALID,
+  OK(talentdata_mirror_changes(mirror, pools, TALENTDATA_ABSENT, NULL, &changes, &record));
+  talentdata_text bookmark;
+  OK(talentdata_record_text(record, T("bookmark"), &bookmark));
+  CHECK(bookmark.length > 20 && integer_at(record, "generation") == 2);
+  struct ArrowArrayStream none;
+  OK(talentdata_mirror_changes(mirror, pools, bookmark, NULL, &none, NULL));
+  CHECK(rows(&none) == 0);
+  talentdata_record_free(record);
+  OK(talentdata_mirror_records(mirror, pools, TALENTDATA_ABSENT, NULL, &current, NULL));
+  OK(talentdata_mirror_records(mirror, pools, T("1"), NULL, &earlier, &record));
+  CHECK(integer_at(record, "generation") == 1);
+  talentdata_record_free(record);
+  fixture_fails(talentdata_mirror_changes(mirror, TALENTDATA_LIST_CONTACTS, T("0"), NULL, fixture_slot(0), NULL), INVALID,
                 "does not have contacts", "a list that was not synced");
   /* Columns that are given, and a field that has none of them. */
   const char *schema = "{\"talentdata_schema\":1,\"resource\":null,\"columns\":\"typed\",\"sampled_records\":0,"
@@ -200,7 +209,7 @@ static void lost(talentdata_client *client) {
   talentdata_record_free(record);
   talentdata_job_free(job);
   OK(talentdata_mirror_open(T("lost.db"), &mirror));
-  OK(talentdata_mirror_records(mirror, TALENTDATA_LIST_CONTACTS, TALENTDATA_ABSENT, NULL, &stream));
+  OK(talentdata_mirror_records(mirror, TALENTDATA_LIST_CONTACTS, TALENTDATA_ABSENT, NULL, &stream, NULL));
   CHECK(truncate("lost.db", 4096) == 0);
   for (int i = 0; i < 3; i++) {
     CHECK(stream.get_next(&stream, &batch) != 0 && strstr(stream.get_last_error(&stream), "lost.db"));

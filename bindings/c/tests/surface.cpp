@@ -207,11 +207,12 @@ static void jobs(const talentdata::client &client) {
   CHECK(sync.run().get<int64_t>("generation") == 1 && sync.progress().records() > 0);
   const auto mirror = talentdata::mirror::open(path);
   CHECK(mirror.syncs(talentdata::pools).get<std::vector<talentdata::record>>("").size() == 1);
+  std::string bookmark;
   for (int which = 0; which < 3; which++) {
     ArrowArrayStream stream{};
-    if (which == 0) mirror.changes(talentdata::pools, &stream);
-    if (which == 1) mirror.records(talentdata::pools, &stream);
-    if (which == 2) mirror.records(talentdata::pools, &stream, "1");
+    if (which == 0) bookmark = mirror.changes(talentdata::pools, &stream).get<std::string>("bookmark");
+    if (which == 1) (void)mirror.records(talentdata::pools, &stream);
+    if (which == 2) (void)mirror.records(talentdata::pools, &stream, bookmark);
     ArrowArray batch{};
     CHECK(stream.get_next(&stream, &batch) == 0 && batch.length > 0);
     batch.release(&batch);

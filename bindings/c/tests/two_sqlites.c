@@ -32,7 +32,7 @@ int main(void) {
   OK(talentdata_job_run(job, &record));
   talentdata_record_free(record);
   OK(talentdata_mirror_open(T("two.db"), &mirror));
-  OK(talentdata_mirror_records(mirror, TALENTDATA_LIST_POOLS, TALENTDATA_ABSENT, NULL, &current));
+  OK(talentdata_mirror_records(mirror, TALENTDATA_LIST_POOLS, TALENTDATA_ABSENT, NULL, &current, NULL));
   const int found = counted();
   /* A second sync, while a stream of the first is open. */
   OK(talentdata_job_run(job, &record));

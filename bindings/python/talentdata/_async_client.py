@@ -103,9 +103,10 @@ class AsyncClient(AsyncOperations):
                 in `scan.schema` of the receipt; `"freeze"` makes no columns and reports nothing; `"fail"` raises a
                 `SchemaError`, and commits nothing. The first sync of a list decides the columns, and only reports.
             max_deletes: The maximum number of deletes to believe: a number of records, or a share of those that the
-                mirror has, such as `"25%"` or `0.25`; `"100%"` accepts any number. By default a fifth, and ten in any
-                case. If there are more, none is made, and the receipt has them as `withheld`.
-            keep: Changes and earlier versions that are older are removed, such as `"90d"`; by default all are kept.
+                mirror has, such as `"25%"` or `0.25`; `"100%"` accepts any number. By default a fifth, rounded up, and
+                two in any case. If there are more, none is made, and the receipt has them as `withheld`.
+            keep: Changes and earlier versions that are older are removed, such as `"90d"`; by default all are kept. Ages
+                are counted from sync to sync, and the changes of the last one are always kept.
             page_size: Records per request; by default each list's maximum.
             progress: Whether to show progress bars.
 

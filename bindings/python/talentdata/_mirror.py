@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import os
 from typing import TYPE_CHECKING, Literal
 
@@ -28,6 +29,15 @@ class Rows:
 
     def __init__(self, rows: RawRows) -> None:
         self._rows = rows
+
+    @property
+    def bookmark(self) -> str:
+        """The bookmark of the last sync when the rows were asked for, also where there are no rows, or of the sync of `as_of`.
+
+        Note it in the transaction that loads the rows, and give it to `Mirror.changes` the next time. The metadata of the
+        Arrow schema has it too, as `talentdata.bookmark`.
+        """
+        return self._rows.bookmark
 
     def to_arrow(self) -> pyarrow.Table:
         """All rows as a table of pyarrow; needs the package pyarrow."""
@@ -72,8 +82,12 @@ class Mirror:
     @property
     def syncs(self) -> list[SyncReceipt]:
         """The receipts of the syncs that are kept, of all lists, the oldest first."""
-        found = [SyncReceipt(raw) for name in self.resources for raw in self._mirror.syncs(name)]
-        return sorted(found, key=lambda sync: sync.ended)
+        found = []
+        for name in self.resources:
+            syncs = [SyncReceipt(raw) for raw in self._mirror.syncs(name)]
+            # A clock that was set back does not change their order.
+            found += zip(itertools.accumulate((sync.ended for sync in syncs), max), syncs)
+        return [sync for _, sync in sorted(found, key=lambda pair: pair[0])]
 
     def changes(
         self,
@@ -88,11 +102,12 @@ class Mirror:
 
         The columns `_generation`, `_op` (`insert`, `update`, `delete`, `missing` or `reappeared`), `_key` (the record's
         `id` as text), `_last_seen` and `_seen`, and those of the record: the new one, or for `delete` and `missing` the
-        last that is known. To keep a copy, remember the generation that was loaded last; to load one twice does no harm.
+        last that is known. To keep a copy, note `Rows.bookmark` with what was loaded; to load changes twice does no harm.
 
         Args:
             resource: The list.
-            since: The sync that was loaded last, by its number, or a time as in `as_of`; 0 for all changes.
+            since: The bookmark of the sync that was loaded last, or a time as in `as_of`; 0 for all changes. The number
+                of a sync is accepted while it cannot be mistaken: in a mirror that was never copied or restored.
             columns: The types of the columns of the record, as for `list`.
             schema: The columns of the record, as for `list`; by default those of the mirror, whose types stay as its first
                 syncs have decided them.
@@ -101,8 +116,8 @@ class Mirror:
                 is an error when the first one is read.
 
         Raises:
-            talentdata.InvalidArgumentError: The mirror does not have the list, there is no such sync yet, or changes
-                after it are no longer kept.
+            talentdata.InvalidArgumentError: The mirror does not have the list, there is no such sync in this history of
+                it, changes after it are no longer kept, or its number alone may be that of another sync.
         """
         options = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
         return Rows(self._mirror.rows(resource, moment("since", since), None, options))
@@ -142,14 +157,15 @@ class Mirror:
 
         Args:
             resource: The list.
-            at: The number of a sync, or a time, as text of RFC 3339 or with a time zone: then the last sync that had
-                ended by then counts.
+            at: The bookmark or the number of a sync, or a time, as text of RFC 3339 or with a time zone: then the last
+                sync that had ended by then counts.
             columns: See `changes`, like the following arguments.
             schema: See `changes`.
             on_new_field: See `changes`.
 
         Raises:
-            talentdata.InvalidArgumentError: There was no such sync, or it is no longer kept.
+            talentdata.InvalidArgumentError: There was no such sync, it is no longer kept, or the clock was set back
+                and the time does not tell which one it is.
         """
         options = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
         return Rows(self._mirror.rows(resource, None, moment("at", at), options))

@@ -74,6 +74,9 @@ class Doubt(OpenEnum):
     EQUAL_RECORDS = "equal_records"
     """Several records without an `id` are identical."""
 
+    WHOLE_PAGES = "whole_pages"
+    """The service reads whole pages of one size only, so that pages cannot overlap, and the list changed while it was read."""
+
 
 class Receipt(ScanReceipt):
     """What a scan has done. Times are in seconds. Counts are of this scan alone; those of a resumed export cover all its runs, except for what a run did after its last checkpoint when it was killed."""
@@ -623,7 +626,7 @@ class SyncReceipt(MirrorReceipt):
     """What a sync has done."""
 
     __slots__ = ()
-    _documented = ("generation", "started", "ended", "changes", "missing", "withheld", "confirms", "shortfall", "scan",)
+    _documented = ("generation", "bookmark", "started", "ended", "changes", "missing", "withheld", "removed", "confirms", "shortfall", "scan",)
 
     generation: Field[int] = Field(
         "generation",
@@ -632,6 +635,13 @@ class SyncReceipt(MirrorReceipt):
         required=True,
     )
     """Its number: the syncs of a list are counted from 1."""
+    bookmark: Field[str] = Field(
+        "bookmark",
+        "text",
+        "Its bookmark: give it when the changes after this sync are asked for. It is of this sync of this mirror alone, even if a copy of the file goes on with other syncs of the same numbers.",
+        required=True,
+    )
+    """Its bookmark: give it when the changes after this sync are asked for. It is of this sync of this mirror alone, even if a copy of the file goes on with other syncs of the same numbers."""
     started: Field[datetime.datetime] = Field(
         "started",
         "time",
@@ -668,6 +678,13 @@ class SyncReceipt(MirrorReceipt):
         of=lambda: Withheld,
     )
     """The deletes that were withheld; `None` where none were."""
+    removed: Field[Removed | None] = Field(
+        "removed",
+        "model",
+        "The history that was older than `keep` and was removed; `None` where none was.",
+        of=lambda: Removed,
+    )
+    """The history that was older than `keep` and was removed; `None` where none was."""
     confirms: Field[SyncReceipt | None] = Field(
         "confirms",
         "model",
@@ -756,6 +773,230 @@ class Withheld(Record):
     """The records that the mirror had before."""
 
 
+class Removed(Record):
+    """History that a sync has removed because of its age."""
+
+    __slots__ = ()
+    _documented = ("syncs", "changes", "versions",)
+
+    syncs: Field[int] = Field(
+        "syncs",
+        "integer",
+        "The syncs that can no longer be read.",
+        required=True,
+    )
+    """The syncs that can no longer be read."""
+    changes: Field[int] = Field(
+        "changes",
+        "integer",
+        "The changes that were reported up to the first sync that can still be read.",
+        required=True,
+    )
+    """The changes that were reported up to the first sync that can still be read."""
+    versions: Field[int] = Field(
+        "versions",
+        "integer",
+        "The earlier versions of records.",
+        required=True,
+    )
+    """The earlier versions of records."""
+
+
+class RowsReceipt(Record):
+    """What was written of a mirror: the receipt of a file, and where it stands in the history of the list."""
+
+    __slots__ = ()
+    _documented = ("generation", "bookmark", "resource", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unknown_fields", "unknown_values", "schema", "written",)
+
+    generation: Field[int] = Field(
+        "generation",
+        "integer",
+        "The number of the sync as of which the records are, or up to which the changes go.",
+        required=True,
+    )
+    """The number of the sync as of which the records are, or up to which the changes go."""
+    bookmark: Field[str] = Field(
+        "bookmark",
+        "text",
+        "The bookmark of this sync, to be noted with what was written: the changes after it are the next ones to load.",
+        required=True,
+    )
+    """The bookmark of this sync, to be noted with what was written: the changes after it are the next ones to load."""
+    resource: Field[str] = Field(
+        "resource",
+        "text",
+        "The list.",
+        required=True,
+    )
+    """The list."""
+    parameters: Field[dict[str, Any]] = Field(
+        "parameters",
+        "object",
+        "The values of the list's parameters, such as filters, that were sent with every page; of a header a hash.",
+        required=True,
+    )
+    """The values of the list's parameters, such as filters, that were sent with every page; of a header a hash."""
+    completeness: Field[Completeness] = Field(
+        "completeness",
+        "text",
+        "Whether every record present throughout the scan was delivered exactly once.",
+        required=True,
+        of=lambda: Completeness,
+    )
+    """Whether every record present throughout the scan was delivered exactly once."""
+    basis: Field[Basis | None] = Field(
+        "basis",
+        "text",
+        "What the proof rests on; `None` where completeness is not proven.",
+        of=lambda: Basis,
+    )
+    """What the proof rests on; `None` where completeness is not proven."""
+    assumes: Field[str | None] = Field(
+        "assumes",
+        "text",
+        "What \"proven\" assumes, because it cannot be checked from outside; `None` where completeness is not proven.",
+    )
+    """What \"proven\" assumes, because it cannot be checked from outside; `None` where completeness is not proven."""
+    doubts: Field[list[str]] = Field(
+        "doubts",
+        "array",
+        "Why completeness is not proven.",
+        required=True,
+    )
+    """Why completeness is not proven."""
+    resumed: Field[int] = Field(
+        "resumed",
+        "integer",
+        "How often the export was resumed; 0 when a single run has done it all.",
+        required=True,
+    )
+    """How often the export was resumed; 0 when a single run has done it all."""
+    records: Field[int] = Field(
+        "records",
+        "integer",
+        "Records delivered.",
+        required=True,
+    )
+    """Records delivered."""
+    pages: Field[int] = Field(
+        "pages",
+        "integer",
+        "Pages that were joined.",
+        required=True,
+    )
+    """Pages that were joined."""
+    requests: Field[int] = Field(
+        "requests",
+        "integer",
+        "Page requests sent, retries included.",
+        required=True,
+    )
+    """Page requests sent, retries included."""
+    retries: Field[int] = Field(
+        "retries",
+        "integer",
+        "Page requests sent again after a failure.",
+        required=True,
+    )
+    """Page requests sent again after a failure."""
+    rate_limited: Field[int] = Field(
+        "rate_limited",
+        "integer",
+        "Answers with status 429.",
+        required=True,
+    )
+    """Answers with status 429."""
+    seconds: Field[float] = Field(
+        "seconds",
+        "number",
+        "From the first request to the end.",
+        required=True,
+    )
+    """From the first request to the end."""
+    seconds_waited_for_budget: Field[float] = Field(
+        "seconds_waited_for_budget",
+        "number",
+        "Of these, how long pages waited for the budget.",
+        required=True,
+    )
+    """Of these, how long pages waited for the budget."""
+    budget: Field[BudgetUse | None] = Field(
+        "budget",
+        "model",
+        "How the budget was shared meanwhile; `None` before the first page.",
+        of=lambda: BudgetUse,
+    )
+    """How the budget was shared meanwhile; `None` before the first page."""
+    seconds_backed_off: Field[float] = Field(
+        "seconds_backed_off",
+        "number",
+        "How long failed pages waited before they were sent again, summed over pages.",
+        required=True,
+    )
+    """How long failed pages waited before they were sent again, summed over pages."""
+    budget_used: Field[float] = Field(
+        "budget_used",
+        "number",
+        "The part of the company's budget that was used, from 0 to 1; more where the scan was told to keep no pace.",
+        required=True,
+    )
+    """The part of the company's budget that was used, from 0 to 1; more where the scan was told to keep no pace."""
+    duplicates_dropped: Field[int] = Field(
+        "duplicates_dropped",
+        "integer",
+        "Records that came again and were dropped, beyond the overlap of one per page.",
+        required=True,
+    )
+    """Records that came again and were dropped, beyond the overlap of one per page."""
+    seams_repaired: Field[int] = Field(
+        "seams_repaired",
+        "integer",
+        "Seams where the list had moved and the scan stepped back.",
+        required=True,
+    )
+    """Seams where the list had moved and the scan stepped back."""
+    total_first: Field[int | None] = Field(
+        "total_first",
+        "integer",
+        "The service's total on the first page.",
+    )
+    """The service's total on the first page."""
+    total_last: Field[int | None] = Field(
+        "total_last",
+        "integer",
+        "The service's total on the last page.",
+    )
+    """The service's total on the last page."""
+    unknown_fields: Field[dict[str, Any]] = Field(
+        "unknown_fields",
+        "object",
+        "How often each field came that the spec does not know.",
+        required=True,
+    )
+    """How often each field came that the spec does not know."""
+    unknown_values: Field[dict[str, Any]] = Field(
+        "unknown_values",
+        "object",
+        "How often each enum value came that the spec does not know, by field.",
+        required=True,
+    )
+    """How often each enum value came that the spec does not know, by field."""
+    schema: Field[SchemaDifferences | None] = Field(
+        "schema",
+        "model",
+        "How the records differed from the schema that was given; `None` where none was.",
+        of=lambda: SchemaDifferences,
+    )
+    """How the records differed from the schema that was given; `None` where none was."""
+    written: Field[Written | None] = Field(
+        "written",
+        "model",
+        "What an export has written, to hold the file against; `None` for a scan, and until the export is complete.",
+        of=lambda: Written,
+    )
+    """What an export has written, to hold the file against; `None` for a scan, and until the export is complete."""
+
+
 __all__ = [
     "Completeness",
     "Basis",
@@ -773,4 +1014,6 @@ __all__ = [
     "SyncReceipt",
     "ChangeCounts",
     "Withheld",
+    "Removed",
+    "RowsReceipt",
 ]

@@ -39,6 +39,8 @@ class Sandbox(BaseSandbox):
             records are equal), `"volatile"` (no ids, and a member that is another one at every read), `"repeated"`
             (two records share an id) or `"colliding"` (two ids share their 64-bit XXH3 hash).
         total: `"exact"`, `"zero"`, or `"unknown"`: 0, and `hasMore` is always true.
+        pages: Which pages a list has: `"any"`, or only those at multiples of the limit, with other offsets `"rounded"`,
+            `"told"` (rounded, and the pagination object tells) or `"refused"`; `"fixed"` is pages of one size only.
         ignore_offset: Whether every page is the first one.
         replicas: Replicas that answer in turn, as numbers: `count` of them, of which the last lacks the last
             `lag_percent` of each list.
@@ -71,6 +73,7 @@ class Sandbox(BaseSandbox):
         order: str = "stable",
         ids: str = "unique",
         total: str = "exact",
+        pages: str = "any",
         ignore_offset: bool = False,
         replicas: Mapping[str, int] | None = None,
         warnings: bool = False,

@@ -142,6 +142,8 @@ class RawMirror:
 
 @final
 class RawRows:
+    @property
+    def bookmark(self) -> str: ...
     def stream(self) -> object: ...
 
 @final

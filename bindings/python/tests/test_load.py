@@ -1,13 +1,11 @@
-"""The statements of docs/load.md on real databases: a table follows a list through real syncs, each loaded twice."""
+"""The examples of docs/load.md on real databases: a copy follows a list through real syncs, and is loaded again where it must."""
 
 import json
 import pathlib
 import warnings
 
-import deltalake
 import duckdb
 import pyarrow
-import pyarrow.compute
 import pytest
 
 import talentdata
@@ -16,36 +14,73 @@ MANUAL = (pathlib.Path(__file__).parents[3] / "docs" / "load.md").read_text()
 COLUMNS = ["_key", "email", "firstName"]
 
 
-def statement(title, language):
-    """The last piece of code in this language of a section."""
-    section = MANUAL.split(f"## {title}\n")[1].split("\n## ")[0]
-    return section.split(f"```{language}\n")[-1].split("```")[0]
+def code(title, language):
+    """The pieces of code in this language of a section; without a title, those before all sections."""
+    section = MANUAL.split(f"## {title}\n")[1] if title else MANUAL
+    pieces = section.split("\n## ")[0].split(f"```{language}\n")[1:]
+    return [piece.split("```")[0] for piece in pieces]
 
 
 @pytest.fixture
-def rounds(tmp_path):
-    """Syncs of a list that changes: the changes of each, and what the table should hold then."""
-    path, found = tmp_path / "mirror.db", []
-    with talentdata.Sandbox(records={"contacts": 300}, policy="unlimited") as sandbox, sandbox.client(paced=False) as client:
-        for since in range(4):
-            client.sync(["contacts"], path)
-            mirror = talentdata.Mirror(path)
-            truth = mirror.current("contacts").to_arrow().to_pylist()
-            changes = mirror.changes("contacts", since).to_arrow()
-            found.append((changes, sorted((row["id"], row["email"], row["firstName"]) for row in truth)))
-            sandbox.change("contacts", update=40, delete=20, insert=15)
-    return found
+def load(tmp_path, monkeypatch):
+    """Runs the examples of a section, in the directory of the mirror."""
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    [helper] = code(None, "python")
+    exec(helper, names)  # noqa: S102
+    names["run"] = lambda title: exec(code(title, "python")[0], names)  # noqa: S102
+    return names
 
 
-def test_duckdb(rounds):
-    merge = statement("DuckDB", "sql")
-    with duckdb.connect() as connection:
-        connection.execute('CREATE TABLE contacts (_key text PRIMARY KEY, email text, "firstName" text)')
-        for changes, truth in rounds:
+@pytest.fixture
+def rounds(load):
+    """Syncs of a list that changes: gives what a copy should hold after each, and whether it has to be loaded again."""
+
+    def run():
+        with (
+            talentdata.Sandbox(records={"contacts": 300}, policy="unlimited") as sandbox,
+            sandbox.client(paced=False) as client,
+        ):
+
+            def sync(is_whole, **options):
+                client.sync(["contacts"], "mirror.db", **options)
+                truth = talentdata.Mirror("mirror.db").current("contacts").to_arrow().to_pylist()
+                return sorted((row["id"], row["email"], row["firstName"]) for row in truth), is_whole
+
+            yield sync(True)
             for _ in range(2):
-                connection.execute(merge)
-            assert sorted(connection.sql("FROM contacts").fetchall()) == truth
-            assert changes.num_rows > 50
+                sandbox.change("contacts", update=40, delete=20, insert=15)
+                yield sync(False)
+            # Quiet for longer than changes are kept: what was noted is the last sync, not the last change.
+            for _ in range(4):
+                yield sync(False, keep="0s")
+            sandbox.change("contacts", update=40, delete=20, insert=15)
+            earlier = pathlib.Path("mirror.db").read_bytes()
+            yield sync(False)
+            # Restored from a copy; the next sync has the number of one that was loaded.
+            pathlib.Path("mirror.db").write_bytes(earlier)
+            sandbox.change("contacts", update=10, delete=5)
+            yield sync(True)
+            sandbox.change("contacts", update=10, delete=5)
+            yield sync(False)
+            # Away for longer than changes are kept, and forgotten.
+            for _ in range(2):
+                sandbox.change("contacts", update=10, delete=5)
+                client.sync(["contacts"], "mirror.db", keep="0s")
+            yield sync(True, keep="0s")
+            talentdata.Mirror("mirror.db").forget("contacts")
+            yield sync(True)
+
+    return run
+
+
+def test_duckdb(rounds, load):
+    for truth, is_whole in rounds():
+        for again in range(2):
+            load["run"]("DuckDB")
+            assert load["is_whole"] == (is_whole and not again)
+            with duckdb.connect("warehouse.duckdb") as connection:
+                assert sorted(connection.execute("FROM contacts").fetchall()) == truth
 
 
 @pytest.fixture(scope="module")
@@ -59,31 +94,35 @@ def postgresql(tmp_path_factory):
     server.cleanup()
 
 
-def test_postgresql(rounds, postgresql, tmp_path):
-    merge = statement("PostgreSQL", "sql")
-    names = '_key text PRIMARY KEY, email text, "firstName" text'
-    postgresql(f"CREATE TABLE contacts ({names});")
-    for changes, truth in rounds:
-        rows = changes.select(["_generation", "_op", *COLUMNS]).to_pylist()
-        lines = "".join("\t".join(map(str, row.values())) + "\n" for row in rows)
-        staging = '_generation bigint, _op text, _key text, email text, "firstName" text'
-        load = f"CREATE TEMP TABLE changes ({staging});\nCOPY changes FROM STDIN;\n{lines}\\.\n"
-        for _ in range(2):
-            postgresql(f"{load}{merge};")
-        found = postgresql("\\pset tuples_only on\n\\pset format unaligned\nSELECT to_jsonb(contacts) FROM contacts;")
-        found = [json.loads(line) for line in found.split("\n") if line.startswith("{")]
-        assert sorted((row["_key"], row["email"], row["firstName"]) for row in found) == truth
+def test_postgresql(rounds, load, postgresql):
+    merge, replace = code("PostgreSQL", "sql")
+    columns = '_key text PRIMARY KEY, email text, "firstName" text'
+    postgresql(f"CREATE TABLE contacts ({columns});\nCREATE TABLE noted (list text PRIMARY KEY, bookmark text);")
+    formats = "\\pset tuples_only on\n\\pset format unaligned\n"
+
+    def lines(query):
+        return [json.loads(line) for line in postgresql(f"{formats}{query}").split("\n") if line.startswith("{")]
+
+    for truth, is_whole in rounds():
+        for again in range(2):
+            [noted] = lines("SELECT to_jsonb(noted) FROM noted;") or [{"bookmark": None}]
+            found, whole = load["to_load"]("mirror.db", "contacts", noted["bookmark"])
+            assert whole == (is_whole and not again)
+            names = ["id", "email", "firstName"] if whole else ["_generation", "_op", *COLUMNS]
+            rows = found.to_arrow().select(names).to_pylist()
+            text = "".join("\t".join(map(str, row.values())) + "\n" for row in rows)
+            table = "whole" if whole else "changes"
+            staging = ", ".join(f'"{name}" {"bigint" if name == "_generation" else "text"}' for name in names)
+            stage = f"CREATE TEMP TABLE {table} ({staging});\nCOPY {table} FROM STDIN;\n{text}\\.\n"
+            postgresql(f"\\set bookmark {found.bookmark}\n{stage}BEGIN;{replace if whole else merge}COMMIT;")
+            rows = lines("SELECT to_jsonb(contacts) FROM contacts;")
+            assert sorted((row["_key"], row["email"], row["firstName"]) for row in rows) == truth
 
 
-def test_delta(rounds, tmp_path):
-    code = statement("Delta", "python")
-    table = None
-    for changes, truth in rounds:
-        if table is None:
-            empty = changes.select(COLUMNS).slice(0, 0)
-            deltalake.write_deltalake(tmp_path / "contacts", empty)
-            table = deltalake.DeltaTable(tmp_path / "contacts")
-        for _ in range(2):
-            exec(code, {"changes": changes, "table": table, "pyarrow": pyarrow})  # noqa: S102
-        found = pyarrow.table(table.to_pyarrow_table()).select(COLUMNS).to_pylist()
-        assert sorted(tuple(row.values()) for row in found) == truth
+def test_delta(rounds, load):
+    for truth, is_whole in rounds():
+        for again in range(2):
+            load["run"]("Delta")
+            assert load["is_whole"] == (is_whole and not again)
+            found = pyarrow.table(load["table"].to_pyarrow_table()).select(COLUMNS).to_pylist()
+            assert sorted(tuple(row.values()) for row in found) == truth

@@ -2,8 +2,11 @@
 
 import contextlib
 import datetime
+import json
+import os
 import pathlib
 import sqlite3
+import tempfile
 
 import pandas
 import polars
@@ -32,11 +35,16 @@ def test_syncs_changes_and_lists_as_they_were(sandbox, client, tmp_path):
     syncs = [sync for sync in mirror.syncs if sync.scan.resource == "contacts"]
     assert [(sync.generation, sync.scan.records) for sync in syncs] == [(1, 450), (2, 452)]
     for sync, table in zip(syncs, then):
-        for moment in (sync.generation, sync.ended, sync.ended.isoformat()):
+        for moment in (sync.generation, sync.bookmark, sync.ended, sync.ended.isoformat()):
             assert ids(mirror.as_of("contacts", moment)) == ids(table)
     current = mirror.current("contacts")
     assert current.to_arrow().sort_by("id").to_pylist() == then[-1].sort_by("id").to_pylist()
     assert len(current.to_pandas()) == len(current.to_polars()) == 452
+    for since in (1, syncs[0].bookmark, syncs[0].ended):
+        rows = mirror.changes("contacts", since=since)
+        assert rows.bookmark == syncs[1].bookmark
+        assert rows.to_arrow().schema.metadata[b"talentdata.bookmark"].decode() == rows.bookmark
+    assert mirror.as_of("contacts", 1).bookmark == syncs[0].bookmark
     changes = polars.DataFrame(mirror.changes("contacts", since=1))
     told = dict(changes["_op"].value_counts().iter_rows())
     assert told == {name: count for name, count in syncs[1].changes.items() if count}
@@ -47,6 +55,39 @@ def test_syncs_changes_and_lists_as_they_were(sandbox, client, tmp_path):
     assert len(current) == 452 and set(current.columns) == {"id", "firstName", "lastName", "email"}
     assert set(zip(changes["_op"], changes["records"])) >= {("delete", 10), ("insert", 450)}
     assert list(history["deleted"]) == [0, 10]
+
+
+def read_as_nobody(path, query):
+    """What the SQLite of this Python reads as a user who owns nothing."""
+    ours, theirs = os.pipe()
+    if not (child := os.fork()):
+        try:
+            os.setgid(65534)
+            os.setuid(65534)
+            with contextlib.closing(sqlite3.connect(path)) as connection:
+                found = connection.execute(query).fetchall()
+        except Exception as error:
+            found = repr(error)
+        os.write(theirs, json.dumps(found).encode())
+        os._exit(0)
+    os.close(theirs)
+    with open(ours) as pipe:
+        found = json.load(pipe)
+    os.waitpid(child, 0)
+    return found
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="NOT RUN: only root can read as another user")
+def test_who_can_write_neither_file_nor_folder_reads_between_syncs(sandbox, client):
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        path, query = pathlib.Path(folder, "mirror.db"), "SELECT count(*), count(id), count(_record) FROM contacts"
+        for count in (450, 455):
+            client.sync(["contacts"], path)
+            assert read_as_nobody(path, query) == [[count] * 3]
+            assert talentdata.Mirror(path).verify() == []
+            assert read_as_nobody(path, query) == [[count] * 3]
+            sandbox.change("contacts", insert=5)
 
 
 def test_a_type_that_changes_is_reported_or_refused(sandbox, client, tmp_path, caplog):
@@ -80,10 +121,13 @@ def test_a_type_that_changes_is_reported_or_refused(sandbox, client, tmp_path, c
 def test_rows_are_those_of_the_moment_they_were_asked_for(sandbox, client, tmp_path):
     client.sync(["pools"], tmp_path / "mirror.db")
     rows = talentdata.Mirror(tmp_path / "mirror.db").current("pools")
+    bookmark = rows.bookmark
     sandbox.change("pools", insert=5)
     client.sync(["pools"], tmp_path / "mirror.db")
     assert rows.to_arrow().num_rows == 3
     assert rows.to_arrow().num_rows == 8
+    # What is loaded twice does no harm.
+    assert rows.bookmark == bookmark and bookmark.endswith(":1")
 
 
 async def test_a_sync_has_its_options_and_a_mirror_its_refusals(sandbox, client, async_client, tmp_path):
@@ -99,11 +143,14 @@ async def test_a_sync_has_its_options_and_a_mirror_its_refusals(sandbox, client,
         receipt.require_proven()
     [receipt] = client.sync(["ja_tasks"], path, max_deletes=0.5, keep=datetime.timedelta(microseconds=1))
     assert (receipt.changes["delete"], receipt.missing, receipt.withheld) == (115, 0, None)
+    assert (receipt.removed.syncs, receipt.removed.changes, receipt.removed.versions) == (1, 345, 0)
     mirror = talentdata.Mirror(path)
     for wrong, says in (
-        (lambda: mirror.changes("ja_tasks", since=0), "no longer kept"),
+        (lambda: mirror.changes("ja_tasks", since=0), "not all changes"),
+        (lambda: mirror.changes("ja_tasks", since=9), "no sync 9 of ja_tasks yet"),
+        (lambda: mirror.changes("ja_tasks", since="000000-000000-000000000000:2"), "of another mirror"),
         (lambda: mirror.changes("contacts"), "does not have contacts"),
-        (lambda: mirror.as_of("ja_tasks", "yesterday"), "neither the number of a sync"),
+        (lambda: mirror.as_of("ja_tasks", "yesterday"), "neither a bookmark"),
         (lambda: mirror.as_of("ja_tasks", datetime.datetime(2026, 1, 1)), "time zone"),
         (lambda: mirror.current("people"), "people"),
     ):

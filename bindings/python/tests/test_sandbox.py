@@ -27,6 +27,9 @@ def test_options():
     with talentdata.Sandbox(total="zero", ignore_offset=True) as sandbox, sandbox.client() as client:
         first, second = (client.contacts.page(limit=5, offset=offset) for offset in (0, 5))
         assert (second.pagination.total, second.pagination.offset) == (0, 5) and [*first] == [*second]
+    with talentdata.Sandbox(records={"contacts": 250}, pages="told") as sandbox, sandbox.client() as client:
+        contacts = client.contacts.list()
+        assert len([*contacts]) == 250 and contacts.receipt.basis == "counted"
     with talentdata.Sandbox(seed=6) as other, other.client() as client:
         assert [*client.contacts.page(limit=5)] != [*first]
 

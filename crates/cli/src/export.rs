@@ -56,9 +56,9 @@ pub(crate) struct Verb {
     /// Read the list from this mirror, and not from the service
     #[arg(long, value_name = "FILE", conflicts_with_all = ["resume", "restart", "page_size"])]
     from: Option<PathBuf>,
-    /// As which sync has read it: by its number, or the last one that had ended by a time such as 2026-11-20T06:00:00Z;
+    /// As which sync has read it: its bookmark or number, or a time such as 2026-11-20T06:00:00Z by which it had ended;
     /// by default as of now
-    #[arg(long, value_name = "TIME|N", requires = "from")]
+    #[arg(long, value_name = "TIME|BOOKMARK|N", requires = "from")]
     as_of: Option<At>,
     #[command(flatten)]
     lists: Lists,

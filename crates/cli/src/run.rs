@@ -133,14 +133,19 @@ impl Work {
                 self.place()
             ),
             Done::Sync(receipt) => format!(
-                "{list}: sync {}: {} records, {} inserted, {} updated, {} deleted, {} missing, in {:.1} s",
+                "{list}: sync {}: {} records, {} inserted, {} updated, {} deleted, {} missing, in {:.1} s{}, bookmark {}",
                 receipt.generation,
                 receipt.scan.records,
                 receipt.changes.insert,
                 receipt.changes.update,
                 receipt.changes.delete,
                 receipt.missing,
-                receipt.scan.seconds
+                receipt.scan.seconds,
+                receipt.removed.map_or_else(String::new, |removed| format!(
+                    ", removed as too old: {} syncs, {} changes, {} versions",
+                    removed.syncs, removed.changes, removed.versions
+                )),
+                receipt.bookmark
             ),
         }
     }

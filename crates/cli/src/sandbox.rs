@@ -9,7 +9,7 @@ use std::time::Duration;
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind};
 use talentdata_sandbox::limit::{Policy, ResetRounding};
-use talentdata_sandbox::{Drift, Ids, ListOrder, Options, Replicas, Tokens, Total};
+use talentdata_sandbox::{Drift, Ids, ListOrder, Options, Pages, Replicas, Tokens, Total};
 
 /// Shown below the verb's help.
 pub(crate) const EXAMPLES: &str = "\
@@ -86,6 +86,10 @@ pub(crate) struct Verb {
     /// What the pagination object says of the length of a list; with unknown, hasMore is always true as well
     #[arg(long, default_value_t = Options::default().total, value_parser = one_of(Total::ALL))]
     total: Total,
+    /// Which pages a list has: those at any offset, or at multiples of the limit, with other offsets rounded (the pagination
+    /// object may tell) or refused, or pages of one size only
+    #[arg(long, default_value_t = Options::default().pages, value_parser = one_of(Pages::ALL))]
+    pages: Pages,
     /// Answer every page request with the first page, whatever its offset
     #[arg(long)]
     ignore_offset: bool,
@@ -148,6 +152,7 @@ impl Verb {
             order: self.order,
             ids: self.ids,
             total: self.total,
+            pages: self.pages,
             ignore_offset: self.ignore_offset,
             replicas: self.replicas,
             warnings: self.warnings,

@@ -21,7 +21,7 @@ too many to be believed, deletes nothing and ends with 31.
 Examples:
   talentdata sync contacts vacancies --to mirror.db
   talentdata sync contacts --to mirror.db --confirm --keep 90d
-  talentdata changes contacts --from mirror.db --since 16
+  talentdata changes contacts --from mirror.db --since 9c41d0-51d2a7-5f2a03b8c6e1:17
   talentdata export contacts --from mirror.db --as-of 2026-11-20T06:00:00Z --out contacts.parquet
   sqlite3 mirror.db 'SELECT id, email FROM contacts'";
 
@@ -39,10 +39,11 @@ pub(crate) struct Verb {
     #[arg(long, value_name = "ACTION", value_parser = one_of(OnNew::ALL))]
     on_new_field: Option<OnNew>,
     /// The most deletes to believe, of the records that the mirror has of a list, such as 500 or 25%; 100% accepts any
-    /// number. By default a fifth, and ten in any case
+    /// number. By default a fifth, rounded up, and two in any case
     #[arg(long, value_name = "SHARE|N", default_value = "", hide_default_value = true, value_parser = max_deletes)]
     max_deletes: MaxDeletes,
-    /// Remove changes and earlier versions that are older than this, such as 90d, 12h or 30m; by default all are kept
+    /// Remove changes and earlier versions that are older than this, such as 90d, 12h or 30m; by default all are kept.
+    /// Ages are counted from sync to sync, and the changes of the last one are always kept
     #[arg(long, value_name = "AGE", value_parser = age)]
     keep: Option<Duration>,
     #[command(flatten)]

@@ -131,8 +131,9 @@ pub extern "C" fn talentdata_client_sync(
 ///
 /// @param job the job
 /// @param receipt_out what was done, a JSON object: of an export the receipt of its scan, with earlier exports that were
-/// resumed, and `written`; of a sync `generation`, `changes` by operation, `missing`, `withheld`, `shortfall`, which says why
-/// the mirror may lack changes and is null where all is proven, and `scan`, the receipt of the scan
+/// resumed, and `written`; of a sync `generation`, `bookmark`, `changes` by operation, `missing`, `withheld`, `removed`,
+/// `shortfall`, which says why the mirror may lack changes and is null where all is proven, and `scan`, the receipt of the
+/// scan
 /// Ownership: the caller frees `*receipt_out` with talentdata_record_free.
 /// Threads: one at a time per job; waits for the service. Closing or freeing the client does not end it.
 /// Errors: those of talentdata_scan_next; IO, with the path, when a file cannot be written, when another export or sync is

@@ -65,17 +65,22 @@ pub extern "C" fn talentdata_mirror_syncs(
 
 /// What has changed in a list after a sync, from the oldest change to the newest, as a stream of the Arrow C data
 /// interface: the columns _generation, _op (insert, update, delete, missing or reappeared), _key, _last_seen and _seen,
-/// and those of the record: the new one, or for delete and missing the last that is known.
+/// and those of the record: the new one, or for delete and missing the last that is known. Note the `bookmark` of the last
+/// sync with what was loaded, also where nothing has changed; the changes after it are the next ones. The metadata of the
+/// schema has it as talentdata.bookmark.
 ///
 /// @param mirror the mirror
 /// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
-/// @param since the number of a sync such as 16, or a time as for talentdata_mirror_records; absent for all changes
+/// @param since the bookmark that was noted, such as 9c41d0-51d2a7-5f2a03b8c6e1:17, a time as for
+/// talentdata_mirror_records, or the number of a sync in a mirror that was never copied or restored; absent for all changes
 /// @param options the options of the columns, or NULL for the columns of the mirror
 /// @param stream_out the stream; what was there before is overwritten
-/// Ownership: the caller, or whatever receives the stream, calls its release function. It outlives the mirror.
+/// @param sync_out NULL, or the sync up to which the changes go, a JSON object as talentdata_job_run gives it
+/// Ownership: the caller, or whatever receives the stream, calls its release function; it outlives the mirror. The caller
+/// frees `*sync_out` with talentdata_record_free.
 /// Threads: any; one at a time per stream.
 /// Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have, and where there is no such sync
-/// yet, or changes after it are no longer kept; IO.
+/// in this history of the list, changes after it are no longer kept, or its number may be that of another sync; IO.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_mirror_changes(
@@ -84,12 +89,14 @@ pub extern "C" fn talentdata_mirror_changes(
     since: Text,
     options: Option<&Options>,
     stream_out: Option<&mut MaybeUninit<FFI_ArrowArrayStream>>,
+    sync_out: Option<&mut MaybeUninit<Box<Record>>>,
 ) -> Option<Box<Error>> {
     get((mirror, "mirror"), (stream_out, "stream_out"), |mirror| {
         let since = optional_text(&since, "since")?;
         let since = since.map_or(Ok(At::Sync(0)), str::parse)?;
         let resource = resource(&list)?;
-        batches(resource, options, mirror.inner.changes(resource, &since)?)
+        let changes = mirror.inner.changes(resource, &since)?;
+        batches(resource, options, changes, sync_out)
     })
 }
 
@@ -98,11 +105,13 @@ pub extern "C" fn talentdata_mirror_changes(
 ///
 /// @param mirror the mirror
 /// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
-/// @param at the number of a sync such as 17, or a time such as 2026-11-20T06:00:00Z, of which the last sync that had ended
-/// by then counts; absent for the last sync
+/// @param at the bookmark or the number of a sync, or a time such as 2026-11-20T06:00:00Z, of which the last sync that had
+/// ended by then counts; absent for the last sync
 /// @param options the options of the columns, or NULL for the columns of the mirror
 /// @param stream_out the stream; what was there before is overwritten
-/// Ownership: the caller, or whatever receives the stream, calls its release function. It outlives the mirror.
+/// @param sync_out NULL, or this sync, a JSON object as talentdata_job_run gives it, with the `bookmark` to be noted
+/// Ownership: the caller, or whatever receives the stream, calls its release function; it outlives the mirror. The caller
+/// frees `*sync_out` with talentdata_record_free.
 /// Threads: any; one at a time per stream.
 /// Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have, and where there was no
 /// such sync or it is no longer kept; IO.
@@ -114,12 +123,13 @@ pub extern "C" fn talentdata_mirror_records(
     at: Text,
     options: Option<&Options>,
     stream_out: Option<&mut MaybeUninit<FFI_ArrowArrayStream>>,
+    sync_out: Option<&mut MaybeUninit<Box<Record>>>,
 ) -> Option<Box<Error>> {
     get((mirror, "mirror"), (stream_out, "stream_out"), |mirror| {
         let resource = resource(&list)?;
         let at = optional_text(&at, "at")?.map(str::parse).transpose()?;
         let records = mirror.inner.records(resource, at.as_ref())?;
-        batches(resource, options, records)
+        batches(resource, options, records, sync_out)
     })
 }
 
@@ -166,13 +176,19 @@ pub extern "C" fn talentdata_mirror_free(mirror: Option<Box<Mirror>>) {
     guard_or((), || drop(mirror));
 }
 
+/// The stream of rows; nothing can fail once the sync is written.
 fn batches(
     resource: Resource,
     options: Option<&Options>,
     rows: Rows,
+    sync_out: Option<&mut MaybeUninit<Box<Record>>>,
 ) -> Result<FFI_ArrowArrayStream> {
     let operation = resource.shape().operation;
     let table = Options::given(options, operation, OF_MIRRORS, "a mirror")?.table;
+    let sync = Record::of(rows.sync())?;
     let mut batches = rows.into_batches(ROWS, table)?;
+    if let Some(out) = sync_out {
+        out.write(sync);
+    }
     Ok(stream(batches.schema(), move || batches.next().transpose()))
 }

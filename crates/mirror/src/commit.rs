@@ -3,14 +3,19 @@
 
 use crate::digest::{Hash, key};
 use crate::file::{Claim, Outcome, at, damaged};
+use crate::keep::{micros, old};
+use crate::mark::{Marker, State};
 use crate::order::{NONE, place};
-use crate::receipt::{CHANGES, SyncReceipt, SyncRow, Withheld};
+use crate::position::Bookmark;
+use crate::receipt::{CHANGES, Removed, SyncReceipt, SyncRow, Withheld};
 use crate::sync::Sync;
+use crate::tables::{new_id, seal_list};
+use crate::upgrade::upgrade;
 use crate::views;
 use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 use talentdata_columns::arrow::{Checker, Columns, OnNew, TableSchema};
 use talentdata_core::run::Sink;
 use talentdata_core::scan::{Basis, Batch, Completeness, Doubt, Receipt, SchemaDifferences, utc};
@@ -48,9 +53,18 @@ pub(crate) struct Staging {
     sync: Sync,
     /// The service and the client, and how the list is read.
     of: [String; 2],
-    started: String,
+    pub(crate) started: SystemTime,
+    /// When it began by a clock that nobody sets.
+    began: Instant,
     /// The sync that this one is compared with.
     before: Option<SyncRow>,
+    /// The list before this sync, and the mark that is left of it.
+    state: State,
+    marker: Marker,
+    /// What this sync is called, in whatever copy of the file.
+    id: String,
+    /// When the syncs had ended that are kept, this one not among them.
+    ends: Vec<i64>,
     /// Whether two records were delivered under one `id`.
     is_repeated: bool,
 }
@@ -66,8 +80,9 @@ impl Sink for Staging {
     }
 
     fn finish(&mut self, receipt: Receipt) -> Result<SyncReceipt> {
-        self.commit(receipt, SystemTime::now())
-            .map_err(at(&self.sync.path))
+        // A clock that was set back during the scan does not make it end before it began.
+        let ended = SystemTime::now().max(self.started + self.began.elapsed());
+        self.commit(receipt, ended).map_err(at(&self.sync.path))
     }
 
     fn abandon(self, error: Error) -> Error {
@@ -87,7 +102,21 @@ impl Staging {
             serde_json::to_string(&parameters)?,
         ];
         let connection = claim.open()?;
-        let before = SyncRow::all(&connection, resource.name())?.pop();
+        let mut syncs = SyncRow::all(&connection, resource.name())?;
+        let ends = syncs.iter().map(|sync| micros(&sync.receipt.ended));
+        let (ends, before) = (ends.collect(), syncs.pop());
+        let state = State::read(&connection, resource.name())?;
+        if before
+            .as_ref()
+            .is_some_and(|before| before.number() != state.last)
+        {
+            return Err(damaged(format!("the last sync of {resource} is lacking")).into());
+        }
+        let mut state = state.compared(&sync.path, resource.name());
+        if before.is_none() {
+            state.epoch = new_id(&connection)?;
+        }
+        let id = new_id(&connection)?;
         let service = "SELECT about ->> '$.of[0]' FROM sync LIMIT 1";
         let service = connection.query_row(service, [], |row| row.get(0));
         let filters = before.as_ref().map(|before| before.of[1].clone());
@@ -105,8 +134,13 @@ impl Staging {
             connection,
             sync: sync.clone(),
             of,
-            started: utc(SystemTime::now()),
+            started: SystemTime::now(),
+            began: Instant::now(),
             before,
+            state,
+            marker: Marker::new(claim),
+            id,
+            ends,
             is_repeated: false,
         })
     }
@@ -143,14 +177,18 @@ impl Staging {
             scan.doubts.retain(|doubt| *doubt != Doubt::RepeatedId);
             scan.doubts.push(Doubt::RepeatedId);
         }
+        let list = self.sync.resource.name();
         self.connection.execute_batch("BEGIN IMMEDIATE")?;
+        upgrade(&self.connection)?;
         let receipt = self.apply(scan, &utc(ended))?;
-        if let Some(keep) = self.sync.keep {
-            // Earlier times are older than any sync, and some of them cannot be written down.
-            let before = ended.checked_sub(keep).unwrap_or(SystemTime::UNIX_EPOCH);
-            self.prune(&utc(before.max(SystemTime::UNIX_EPOCH)))?;
-        }
+        self.marker.note(list, &self.state, Some(&self.id));
         self.connection.execute_batch("COMMIT")?;
+        let state = State {
+            last: self.state.last + 1,
+            sync: Some(self.id.clone()),
+            ..self.state.clone()
+        };
+        self.marker.note(list, &state, None);
         if let Some(differences) = &receipt.scan.schema {
             differences.log(self.sync.resource.name());
         }
@@ -177,18 +215,23 @@ impl Staging {
         }
         self.place()?;
         let last_seen = last.map_or("", |last| &last.receipt.started);
-        let number = before + 1;
+        // Where the clock has gone back since then, it does not tell when a change happened.
+        let since = match last_seen <= ended {
+            true => format!("'{last_seen}'"),
+            false => "NULL".to_owned(),
+        };
+        let number = self.state.last + 1;
         // Ends the versions that are no longer current, and writes the new ones in the order of the list.
         connection.execute_batch(&format!(
             "UPDATE record SET last = ifnull(last, {before}), missing = NULL WHERE id IN (SELECT record FROM fresh);
             UPDATE record INDEXED BY record_order SET last = {before}, missing = 0, last_seen = '{last_seen}'
                 WHERE list = '{list}' AND last IS NULL AND id NOT IN (SELECT record FROM late)
                 AND NOT EXISTS (SELECT 1 FROM staged WHERE staged.record = record.id);
-            INSERT INTO record (list, key, first, position, text)
-                SELECT '{list}', key, {number}, position, text FROM fresh ORDER BY place;
+            INSERT INTO record (list, key, first, position, text, plain)
+                SELECT '{list}', key, {number}, position, text, plain(text) FROM fresh ORDER BY place;
             INSERT INTO change
                 SELECT '{list}', {number}, row_number() OVER (ORDER BY place), op, new.key,
-                    iif(op = 'update', '{last_seen}', fresh.last_seen), '{ended}', new.id
+                    iif(op = 'update', {since}, iif(fresh.last_seen <= '{ended}', fresh.last_seen, NULL)), '{ended}', new.id
                 FROM fresh JOIN record AS new ON new.list = '{list}' AND new.position = fresh.position AND first = {number}
                 WHERE op IS NOT NULL;"
         ))?;
@@ -210,7 +253,7 @@ impl Staging {
             "INSERT INTO change
                 SELECT '{list}', {number}, row_number() OVER (ORDER BY position, id)
                     + (SELECT ifnull(max(seq), 0) FROM change WHERE list = '{list}' AND sync = {number}),
-                    op, key, last_seen, '{ended}', id
+                    op, key, iif(last_seen <= '{ended}', last_seen, NULL), '{ended}', id
                 FROM (SELECT *, CASE WHEN {is_allowed} AND {gone} THEN 'delete' WHEN last = {before} THEN 'missing' END AS op
                     {absent})
                 WHERE op IS NOT NULL;
@@ -231,13 +274,22 @@ impl Staging {
         );
         let changes = connection.query_row(&changes, [list], |row| Ok((row.get(0)?, row.get(1)?)));
         let (changes, counts): (Hash, String) = changes?;
+        let State {
+            mirror,
+            epoch,
+            fork,
+            ..
+        } = &self.state;
+        let bookmark = Bookmark::new([mirror, epoch, &self.id], number);
         let mut receipt = SyncReceipt {
             generation: number.unsigned_abs(),
-            started: self.started.clone(),
+            bookmark: bookmark.to_string(),
+            started: utc(self.started),
             ended: ended.to_owned(),
             changes: serde_json::from_str(&counts)?,
             missing,
             withheld: (!is_allowed).then_some(Withheld { deletes, records }),
+            removed: self.prune(ended)?,
             scan,
             ..SyncReceipt::default()
         };
@@ -249,9 +301,17 @@ impl Staging {
             changes,
             of: self.of.clone(),
             columns,
+            id: self.id.clone(),
+            begun: last.map_or(number, |last| last.begun),
+            bookmark,
         };
-        let insert = "INSERT INTO sync VALUES (?1, ?2, ?3, seal(?1, ?2, ?3))";
-        connection.execute(insert, params![list, number, serde_json::to_string(&row)?])?;
+        let insert = "INSERT INTO sync VALUES (?1, ?2, ?3, ?4, seal(?1, ?2, ?3, ?4))";
+        let about = serde_json::to_string(&row)?;
+        connection.execute(insert, params![list, number, row.id, about])?;
+        let insert = "INSERT INTO list VALUES (?1, ?2, ?3, json_object('fork', ?4), x'')
+            ON CONFLICT DO UPDATE SET epoch = ?2, last = ?3, about = json_set(about, '$.fork', ?4)";
+        connection.execute(insert, params![list, epoch, number, fork])?;
+        seal_list(connection, list)?;
         Ok(row.receipt)
     }
 
@@ -323,17 +383,29 @@ impl Staging {
         Ok(checker.differences())
     }
 
-    /// Removes what was over before a time: the last sync that had ended by then is the first that can still be read.
-    fn prune(&self, before: &str) -> rusqlite::Result<()> {
-        let list = self.sync.resource.name();
-        self.connection.execute_batch(&format!(
-            "CREATE TEMP TABLE kept AS SELECT max(number) AS number FROM sync
-                WHERE list = '{list}' AND number > 1 AND about ->> '$.receipt.ended' <= '{before}';
-            DELETE FROM sync WHERE list = '{list}' AND number < (SELECT number FROM kept);
-            DELETE FROM change WHERE list = '{list}' AND sync <= (SELECT number FROM kept);
-            DELETE FROM record WHERE list = '{list}' AND last < (SELECT number FROM kept) AND missing IS NULL
-                AND id NOT IN (SELECT record FROM change WHERE list = '{list}');"
-        ))
+    /// Removes what is older than `keep`: the last sync that is old is the first that can still be read.
+    fn prune(&self, ended: &str) -> Outcome<Option<Removed>> {
+        let (connection, list) = (&self.connection, self.sync.resource.name());
+        let ends: Vec<i64> = [&*self.ends, &[micros(ended)]].concat();
+        let old = self.sync.keep.map_or(0, |keep| old(&ends, keep));
+        let begun = self.before.as_ref().map_or(0, |before| before.begun);
+        // Those that are kept have numbers in a row, and `before` has the last of them.
+        let kept = self.state.last - (self.ends.len() as i64) + old as i64;
+        if old == 0 || kept == begun {
+            return Ok(None);
+        }
+        let delete =
+            |from: &str| connection.execute(&format!("DELETE FROM {from}"), params![list, kept]);
+        let removed = Removed {
+            syncs: delete("sync WHERE list = ?1 AND number < ?2")? as u64,
+            changes: delete("change WHERE list = ?1 AND sync <= ?2")? as u64,
+            versions: delete(
+                "record WHERE list = ?1 AND last < ?2 AND missing IS NULL \
+                 AND id NOT IN (SELECT record FROM change WHERE list = ?1)",
+            )? as u64,
+        };
+        let is_any = removed.syncs + removed.changes + removed.versions > 0;
+        Ok(is_any.then_some(removed))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The key of a record, whether two texts have the same values, and digests by which a changed byte of the file is noticed.
 
+use crate::plain::plain;
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Result};
@@ -15,7 +16,11 @@ pub(crate) fn key(record: &RawRecord) -> (String, bool) {
     match record.id() {
         None => (format!("{:032x}", hash(record.as_bytes())), false),
         Some(id) if !id.starts_with('"') => (number(id), true),
-        Some(id) => (json::decoded(id).map_or(id.into(), Into::into), true),
+        Some(id) => {
+            // Many programs cut a text at U+0000.
+            let text = json::decoded(id).filter(|text| !text.contains('\0'));
+            (text.map_or(id.into(), Into::into), true)
+        }
     }
 }
 
@@ -77,11 +82,13 @@ fn seal(row: &Context<'_>) -> Hash {
     hash(&form)
 }
 
-/// Makes known to a connection: `seal(...)`, the digest of a row; `digest(...)`, the sum of those of many; and
-/// `differ(one, other)`, whether two records have different values.
+/// Makes known to a connection: `seal(...)`, the digest of a row; `digest(...)`, the sum of those of many;
+/// `differ(one, other)`, whether two records have different values; and `plain(text)`, the text of a record for views.
 pub(crate) fn register(connection: &Connection) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     connection.create_scalar_function("seal", -1, flags, |row| Ok(seal(row)))?;
+    connection
+        .create_scalar_function("plain", 1, flags, |row| Ok(plain(row.get_raw(0).as_str()?)))?;
     connection.create_scalar_function("differ", 2, flags, |row| {
         Ok(differ(row.get_raw(0).as_str()?, row.get_raw(1).as_str()?))
     })?;

@@ -1,43 +1,27 @@
 //! The file of a mirror: begun, recognised or refused, and locked for one sync at a time.
 
 use crate::digest::register;
-use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
+use crate::tables::{BEFORE, TABLES, VERSION, new_id, read_as_current, version};
+use rusqlite::{Connection, DEFAULT_NAME, ErrorCode, FileControl, OpenFlags, ffi};
 #[cfg(unix)]
 use rustix::fs::OFlags;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
 #[cfg(unix)]
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use talentdata_core::{Error, ErrorKind, Result};
 
 /// Tells mirrors from other SQLite files.
 const APPLICATION: i32 = 0x5444_6d72;
-/// The version of the tables below.
-const VERSION: i32 = 5;
 /// How long a sync waits for another program to let go of the file, and a reader where it has to wait.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// File systems on other machines: NFS, SMB, CIFS, SMB2, AFS, Coda, Ceph, 9P, and FUSE, which may be any of them.
 #[cfg(target_os = "linux")]
 const REMOTE: &[u32] = &[
     0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0x73757245, 0xc36400, 0x1021997, 0x65735546,
-];
-
-/// The tables and their indexes. `record` has a row for each version of a record: the first sync that saw it, and the
-/// last one that did, which is null as long as it is the current one. `missing` is not null as long as a record is missing:
-/// whether the last scan that lacked it was proven; `last_seen` is when the scan began that delivered it last.
-pub(crate) const TABLES: [&str; 6] = [
-    "CREATE TABLE sync (list TEXT NOT NULL, number INTEGER NOT NULL, about TEXT NOT NULL, seal BLOB NOT NULL, \
-     PRIMARY KEY (list, number)) STRICT, WITHOUT ROWID",
-    "CREATE TABLE record (id INTEGER PRIMARY KEY, list TEXT NOT NULL, key TEXT NOT NULL, first INTEGER NOT NULL, \
-     last INTEGER, missing INTEGER, last_seen TEXT, position INTEGER NOT NULL, text TEXT NOT NULL) STRICT",
-    "CREATE UNIQUE INDEX record_key ON record (list, key) WHERE last IS NULL OR missing IS NOT NULL",
-    "CREATE INDEX record_order ON record (list, position)",
-    "CREATE INDEX record_missing ON record (list) WHERE missing IS NOT NULL",
-    "CREATE TABLE change (list TEXT NOT NULL, sync INTEGER NOT NULL, seq INTEGER NOT NULL, op TEXT NOT NULL, \
-     key TEXT NOT NULL, last_seen TEXT, seen TEXT NOT NULL, record INTEGER NOT NULL, \
-     PRIMARY KEY (list, sync, seq)) STRICT, WITHOUT ROWID",
 ];
 
 /// Why something could not be done with a mirror whose path is added later: an error of SQLite, or one that is complete.
@@ -105,7 +89,7 @@ fn is_mirror(path: &Path) -> Result<bool> {
                 Ok((number("application_id")?, number("user_version")?))
             });
             match head {
-                Ok((APPLICATION, VERSION)) => return Ok(true),
+                Ok((APPLICATION, BEFORE | VERSION)) => return Ok(true),
                 Ok((APPLICATION, other)) => format!(
                     " is a mirror of version {other}, and this program reads version {VERSION}; sync into a new file, or \
                      use the program that wrote it"
@@ -143,7 +127,7 @@ fn connect(path: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Result<Connect
     Ok(connection)
 }
 
-/// Opens a mirror to read it.
+/// Opens a mirror to read it, in a transaction that has begun.
 ///
 /// # Errors
 /// `Io`, naming the path, where there is none or it cannot be read.
@@ -154,14 +138,22 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
     }
     let has_log = || std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
     let opened = connect(named(path), OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|connection| {
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema")?;
         Ok(connection)
     });
     let opened = opened.or_else(|error| match error.sqlite_error_code() {
         // In a directory that cannot be written there is no room for shared memory, which nobody needs there. SQLite
         // reports it in another way where the file cannot be written either.
-        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly) if !has_log() => immutable(path),
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly) if !has_log() => {
+            let connection = immutable(path)?;
+            connection.execute_batch("BEGIN")?;
+            Ok(connection)
+        }
         _ => Err(error),
+    });
+    let opened = opened.and_then(|connection| {
+        read_as_current(&connection)?;
+        Ok(connection)
     });
     opened.map_err(|error| at(path)(error.into()))
 }
@@ -170,7 +162,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
 pub(crate) struct Claim {
     pub(crate) path: PathBuf,
     /// A file beside the mirror. Locks on the mirror itself are SQLite's own.
-    lock: File,
+    pub(crate) lock: Arc<File>,
     /// Whether there was no mirror before.
     new: bool,
 }
@@ -182,12 +174,10 @@ impl Claim {
     /// `Io` while another sync has it, and where there is anything else.
     pub(crate) fn acquire(path: &Path) -> Result<Self> {
         is_mirror(path)?;
-        let mut options = File::options();
-        options.append(true).create(true);
-        // Neither a link nor a pipe that somebody has put there is followed or waited for.
-        #[cfg(unix)]
-        options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
-        let lock = options.open(beside(path, ".lock"));
+        let lock = open_lock(
+            path,
+            File::options().write(true).create(true).truncate(false),
+        );
         let lock = lock.and_then(|lock| Ok(lock.try_lock().map(|()| lock)?));
         let lock = lock.map_err(|error| {
             let why = if error.kind() == io::ErrorKind::WouldBlock {
@@ -198,6 +188,7 @@ impl Claim {
             io_error(path, &format!(": {why} ({error})"))
         })?;
         let (path, new) = (path.to_owned(), !is_mirror(path)?);
+        let lock = Arc::new(lock);
         Ok(Claim { path, lock, new })
     }
 
@@ -205,13 +196,17 @@ impl Claim {
     pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let connection = connect(named(&self.path), flags)?;
-        let version = "SELECT user_version FROM pragma_user_version";
-        if connection.query_row(version, [], |row| row.get::<_, i32>(0))? != VERSION {
+        // The files of the log stay, empty, for those who may read the mirror but not make files beside it.
+        connection.file_control(DEFAULT_NAME, FileControl::PersistWal(&mut 1))?;
+        if version(&connection)? == 0 {
             connection.execute_batch(&format!(
-                "BEGIN; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; {}; COMMIT",
-                TABLES.join(";")
+                "BEGIN; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; {}; \
+                 INSERT INTO mirror SELECT id, '{{}}', seal(id, '{{}}') FROM (SELECT '{}' AS id); COMMIT",
+                TABLES.join(";"),
+                new_id(&connection)?
             ))?;
         }
+        read_as_current(&connection)?;
         // Processes on different machines share no memory, which WAL needs.
         #[cfg(target_os = "linux")]
         let remote = rustix::fs::statfs(&self.path)
@@ -220,9 +215,24 @@ impl Claim {
         let remote = false;
         let mode = if remote { "DELETE" } else { "WAL" };
         connection.execute_batch(&format!(
-            "PRAGMA journal_mode = {mode}; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192; PRAGMA temp.cache_size = -8192"
+            "PRAGMA journal_mode = {mode}; PRAGMA journal_size_limit = 0; PRAGMA synchronous = FULL; \
+             PRAGMA cache_size = -8192; PRAGMA temp.cache_size = -8192"
         ))?;
+        self.share_log();
         Ok(connection)
+    }
+
+    /// Gives the files of the log the permissions of the mirror. Where another user owns them, they stay as they are.
+    fn share_log(&self) {
+        let permissions = |path: &Path| std::fs::metadata(path).map(|file| file.permissions());
+        let Ok(wanted) = permissions(&self.path) else {
+            return;
+        };
+        for path in ["-wal", "-shm"].map(|suffix| beside(&self.path, suffix)) {
+            if permissions(&path).is_ok_and(|found| found != wanted) {
+                let _ = std::fs::set_permissions(&path, wanted.clone());
+            }
+        }
     }
 
     /// Removes a mirror that was begun by this sync, which has failed: before it, there was none.
@@ -238,6 +248,21 @@ impl Drop for Claim {
     fn drop(&mut self) {
         let _ = self.lock.unlock();
     }
+}
+
+/// Opens the lock file beside a mirror.
+///
+/// # Errors
+/// Those of the system, and where it is no regular file.
+pub(crate) fn open_lock(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    // Neither a link nor a pipe that somebody has put there is followed or waited for.
+    #[cfg(unix)]
+    options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
+    let lock = options.read(true).open(beside(path, ".lock"))?;
+    if !lock.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    Ok(lock)
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {

@@ -9,16 +9,23 @@
 mod commit;
 mod digest;
 mod file;
+mod keep;
+mod mark;
 mod mirror;
 mod order;
+mod plain;
+mod position;
 mod receipt;
 mod sync;
+mod tables;
 #[cfg(test)]
 mod tests;
+mod upgrade;
 mod verify;
 mod views;
 
-pub use mirror::{At, Mirror, Rows, forget};
-pub use receipt::{ChangeCounts, MaxDeletes, SyncReceipt, Withheld};
+pub use mirror::{Mirror, Rows, forget};
+pub use position::{At, Bookmark};
+pub use receipt::{ChangeCounts, MaxDeletes, Removed, RowsReceipt, SyncReceipt, Withheld};
 pub use sync::{Sync, age};
 pub use verify::Verification;

@@ -5,20 +5,20 @@
 //! what was cut short never looks like an end.
 
 use crate::digest::Hash;
-use crate::file::{Claim, Fault, Outcome, at, damaged, open};
-use crate::receipt::{CHANGES, SyncReceipt, SyncRow};
+use crate::file::{Claim, Outcome, at, damaged, open};
+use crate::mark::{Marker, State};
+use crate::position::{At, History, invalid};
+use crate::receipt::{CHANGES, RowsReceipt, SyncReceipt, SyncRow};
+use crate::upgrade::upgrade;
 use crate::views;
-use chrono::DateTime;
 use rusqlite::{Connection, params};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::Arc;
 use std::vec::IntoIter;
 use talentdata_columns::arrow::{Column, Columns, OnNew, RecordBatches, TableOptions};
 use talentdata_columns::export::{Format, Target, write_records};
-use talentdata_core::scan::{Receipt, utc};
 use talentdata_core::types::Resource;
-use talentdata_core::{Error, ErrorKind, RawRecord, Result};
+use talentdata_core::{ErrorKind, RawRecord, Result};
 
 /// Rows read at once: as many as the service gives at once.
 const PAGE: usize = 100;
@@ -41,31 +41,6 @@ const COLUMNS: &str = r#"[{"name":"_generation","type":"int64"},{"name":"_op","t
 #[derive(Clone, Debug)]
 pub struct Mirror {
     path: PathBuf,
-}
-
-/// A sync of a list: by its number, or the last one that had ended by a time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum At {
-    /// Its number.
-    Sync(u64),
-    /// A time in UTC to the microsecond, such as `2026-11-20T06:00:00.000000Z`, read from any text of RFC 3339.
-    Time(String),
-}
-
-impl FromStr for At {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        if let Ok(number) = text.parse() {
-            return Ok(At::Sync(number));
-        }
-        let time = DateTime::parse_from_rfc3339(text).map_err(|_| {
-            invalid(format!(
-                "{text:?} is neither the number of a sync nor a time such as 2026-11-20T06:00:00Z"
-            ))
-        })?;
-        Ok(At::Time(utc(time.into())))
-    }
 }
 
 impl Mirror {
@@ -102,8 +77,8 @@ impl Mirror {
     /// # Errors
     /// `InvalidArgument` for a list that it does not have; `Io`.
     pub fn syncs(&self, resource: Resource) -> Result<Vec<SyncReceipt>> {
-        let (_, syncs) = self.snapshot(resource)?;
-        Ok(syncs.into_iter().map(|row| row.receipt).collect())
+        let (_, history) = self.snapshot(resource)?;
+        Ok(history.syncs.into_iter().map(|row| row.receipt).collect())
     }
 
     /// The list as a sync has read it; or as of the last sync, with records that are missing without a proof that they are
@@ -112,14 +87,10 @@ impl Mirror {
     /// # Errors
     /// As [`syncs`](Self::syncs); `InvalidArgument` where there was no such sync, or it is no longer kept.
     pub fn records(&self, resource: Resource, at: Option<&At>) -> Result<Rows> {
-        let (mut rows, syncs) = self.snapshot(resource)?;
-        let wanted = at.map_or(Some(rows.sync.number()), |at| number(at, &syncs));
-        let Some(sync) = syncs.iter().find(|row| Some(row.number()) == wanted) else {
-            let (first, last) = (&syncs[0].receipt, &rows.sync.receipt);
-            return Err(invalid(format!(
-                "as_of: the mirror has {resource} as of sync {} ({}) to {} ({}), and no others",
-                first.generation, first.ended, last.generation, last.ended
-            )));
+        let (mut rows, history) = self.snapshot(resource)?;
+        let sync = match at {
+            Some(at) => history.as_of(at)?.clone(),
+            None => rows.sync.clone(),
         };
         let (number, with_missing) = (sync.number(), at.is_none());
         rows.rest = sync.digest ^ if with_missing { sync.missing } else { 0 };
@@ -129,25 +100,20 @@ impl Mirror {
              WHERE list = ?1) WHERE position >= ?2 AND (position, id) > (?2, ?3)
              AND (seen OR {with_missing} AND missing IS NOT NULL) ORDER BY position, id LIMIT {PAGE}"
         );
-        rows.sync = sync.clone();
+        rows.sync = sync;
         Ok(rows)
     }
 
-    /// What has changed after a sync, from the oldest change to the newest; after sync 0, everything.
+    /// What has changed after a sync, from the oldest change to the newest; after sync 0, everything. Note
+    /// [`Rows::bookmark`] with what was loaded: the changes after it are the next ones.
     ///
     /// # Errors
-    /// As [`syncs`](Self::syncs); `InvalidArgument` where there is no such sync yet, or changes after it are no longer kept.
+    /// As [`syncs`](Self::syncs); `InvalidArgument` where there is no such sync in this history, changes after it are no
+    /// longer kept, or its number alone may be that of another sync as well.
     pub fn changes(&self, resource: Resource, since: &At) -> Result<Rows> {
-        let (mut rows, syncs) = self.snapshot(resource)?;
-        let since = number(since, &syncs).unwrap_or(0);
-        let (first, last) = (SyncRow::before_changes(&syncs), rows.sync.number());
-        if !(first..=last).contains(&since) {
-            return Err(invalid(format!(
-                "since: the changes of {resource} after sync {since} are no longer kept, or not there yet; they are from sync \
-                 {first} on: load the list as of that sync, and then the changes after it; sync {last} is the last one"
-            )));
-        }
-        let wanted = syncs.iter().filter(|row| row.number() > since);
+        let (mut rows, history) = self.snapshot(resource)?;
+        let since = history.since(since)?;
+        let wanted = history.syncs.iter().filter(|row| row.number() > since);
         rows.rest = wanted.fold(0, |rest, row| rest ^ row.changes);
         rows.own = serde_json::from_str(COLUMNS).unwrap_or_default();
         let [digest, from] = CHANGES;
@@ -159,11 +125,16 @@ impl Mirror {
     }
 
     /// One state of the file, for rows of the last sync of a list, and the syncs of the list.
-    fn snapshot(&self, resource: Resource) -> Result<(Rows, Vec<SyncRow>)> {
+    fn snapshot(&self, resource: Resource) -> Result<(Rows, History)> {
         let connection = open(&self.path)?;
-        let read = connection.execute_batch("BEGIN").map_err(Fault::from);
-        let read = read.and_then(|()| SyncRow::all(&connection, resource.name()));
-        let syncs = read.map_err(at(&self.path))?;
+        let list = resource.name();
+        let read = || {
+            Ok((
+                SyncRow::all(&connection, list)?,
+                State::read(&connection, list)?,
+            ))
+        };
+        let (syncs, state) = read().map_err(at(&self.path))?;
         let Some(last) = syncs.last().cloned() else {
             let path = self.path.display();
             return Err(invalid(format!(
@@ -182,18 +153,13 @@ impl Mirror {
             rest: 0,
             page: Some(IntoIter::default()),
         };
-        Ok((rows, syncs))
-    }
-}
-
-/// The number of a sync; none where none had ended by the time.
-fn number(at: &At, syncs: &[SyncRow]) -> Option<i64> {
-    match at {
-        At::Sync(number) => Some(number.cast_signed()),
-        At::Time(time) => {
-            let ended = syncs.iter().rfind(|row| row.receipt.ended <= *time);
-            ended.map(SyncRow::number)
-        }
+        let fork = state.compared(&self.path, list).fork;
+        let history = History {
+            list: resource,
+            syncs,
+            fork,
+        };
+        Ok((rows, history))
     }
 }
 
@@ -218,15 +184,28 @@ pub struct Rows {
 }
 
 impl Rows {
+    /// The sync as of which the records are, or up to which the changes go.
+    pub fn sync(&self) -> &SyncReceipt {
+        &self.sync.receipt
+    }
+
+    /// The bookmark of this sync, to be noted with the rows, even if there are none.
+    pub fn bookmark(&self) -> &str {
+        &self.sync.receipt.bookmark
+    }
+
     /// The rows in Arrow record batches of so many, with the columns of the mirror unless a schema is given; those of a
-    /// change stand before those of its record.
+    /// change stand before those of its record. The metadata of their schema has the [`bookmark`](Self::bookmark) as
+    /// `talentdata.bookmark`.
     ///
     /// # Errors
     /// `Io`, when the first rows cannot be read; `InvalidArgument` for a schema of another list. Of the batches: `Schema` for a
     /// field without a column, or a value that does not fit its column, where that is to fail.
     pub fn into_batches(mut self, rows: usize, table: TableOptions) -> Result<RecordBatches> {
         let (resource, table) = (self.resource, self.table(table));
-        RecordBatches::new(resource, &table, rows, self)
+        let bookmark = self.bookmark().to_owned();
+        let batches = RecordBatches::new(resource, &table, rows, self)?;
+        Ok(batches.with_metadata("talentdata.bookmark", bookmark))
     }
 
     /// Writes the rows as an export of the list writes them; returns the receipt of the sync with what was written, by which
@@ -239,8 +218,14 @@ impl Rows {
         format: Format,
         target: &Target,
         mut table: TableOptions,
-    ) -> Result<Receipt> {
-        let (resource, mut receipt) = (self.resource, self.sync.receipt.scan.clone());
+    ) -> Result<RowsReceipt> {
+        let resource = self.resource;
+        let SyncReceipt {
+            generation,
+            bookmark,
+            scan: mut export,
+            ..
+        } = self.sync.receipt.clone();
         let has_columns = format != Format::Jsonl;
         if has_columns {
             table = self.table(table);
@@ -249,10 +234,14 @@ impl Rows {
             return Err(invalid(message.to_owned()));
         }
         let (written, differences) = write_records(resource, format, target, table, self)?;
-        receipt.schema = differences;
-        receipt.records = written.records;
-        receipt.written = Some(written);
-        Ok(receipt)
+        export.schema = differences;
+        export.records = written.records;
+        export.written = Some(written);
+        Ok(RowsReceipt {
+            generation,
+            bookmark,
+            export,
+        })
     }
 
     /// The columns: those that are given, else those of the mirror.
@@ -315,7 +304,7 @@ impl Iterator for Rows {
     }
 }
 
-/// Removes a list from a mirror, with all that is kept of it.
+/// Removes a list from a mirror, with all that is kept of it but the number of its last sync, which is not used again.
 ///
 /// # Errors
 /// `InvalidArgument` for a list that it does not have; `Io`, also while a sync is writing to it.
@@ -324,19 +313,24 @@ pub fn forget(path: &Path, resource: Resource) -> Result<()> {
     let (claim, list) = (Claim::acquire(path)?, resource.name());
     // What is forgotten is not to be found in the file.
     let sql = format!(
-        "PRAGMA secure_delete = ON; BEGIN IMMEDIATE;
-        DELETE FROM change WHERE list = '{list}';
+        "DELETE FROM change WHERE list = '{list}';
         DELETE FROM record WHERE list = '{list}';
         DELETE FROM sync WHERE list = '{list}';
         {}; COMMIT; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)",
         views::drop(list)
     );
-    let removed = claim
-        .open()
-        .and_then(|connection| connection.execute_batch(&sql));
-    removed.map_err(|error| at(path)(error.into()))
-}
-
-fn invalid(message: String) -> Error {
-    Error::new(ErrorKind::InvalidArgument, message)
+    let remove = || -> Outcome<()> {
+        let connection = claim.open()?;
+        connection.execute_batch("PRAGMA secure_delete = ON; BEGIN IMMEDIATE")?;
+        upgrade(&connection)?;
+        let fork = State::read(&connection, list)?.compared(path, list).fork;
+        connection.execute_batch(&sql)?;
+        let state = State {
+            fork,
+            ..State::read(&connection, list)?
+        };
+        Marker::new(&claim).note(list, &state, None);
+        Ok(())
+    };
+    remove().map_err(at(path))
 }

@@ -2,6 +2,7 @@
 
 use crate::digest::Hash;
 use crate::file::{Outcome, damaged};
+use crate::position::Bookmark;
 use rusqlite::Connection;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use talentdata_core::{Error, ErrorKind};
 /// How many deletes of one sync are reported; of more, none is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum MaxDeletes {
-    /// A fifth of the records that the mirror has, and ten in any case.
+    /// A fifth of the records that the mirror has, rounded up, and two in any case.
     #[default]
     Usual,
     /// This part of the records that the mirror has, from 0 to 1.
@@ -25,7 +26,7 @@ pub enum MaxDeletes {
 impl MaxDeletes {
     pub(crate) fn allows(self, deletes: u64, records: u64) -> bool {
         match self {
-            Self::Usual => deletes <= 10 || deletes.saturating_mul(5) <= records,
+            Self::Usual => deletes <= records.div_ceil(5).max(2),
             Self::Share(share) => deletes as f64 <= share * records as f64,
             Self::Records(max) => deletes <= max,
         }
@@ -71,11 +72,26 @@ pub struct Withheld {
     pub records: u64,
 }
 
+/// History that a sync has removed because of its age.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Removed {
+    /// The syncs that can no longer be read.
+    pub syncs: u64,
+    /// The changes that were reported up to the first sync that can still be read.
+    pub changes: u64,
+    /// The earlier versions of records.
+    pub versions: u64,
+}
+
 /// What a sync has done.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SyncReceipt {
     /// Its number: the syncs of a list are counted from 1.
     pub generation: u64,
+    /// Its bookmark: give it when the changes after this sync are asked for. It is of this sync of this mirror alone, even if
+    /// a copy of the file goes on with other syncs of the same numbers.
+    #[serde(default)]
+    pub bookmark: String,
     /// When its scan began: a time in UTC as in RFC 3339, by the clock of this machine.
     #[schemars(extend("format" = "date-time"))]
     pub started: String,
@@ -89,6 +105,9 @@ pub struct SyncReceipt {
     /// The deletes that were withheld; null where none were.
     #[serde(default)]
     pub withheld: Option<Withheld>,
+    /// The history that was older than `keep` and was removed; null where none was.
+    #[serde(default)]
+    pub removed: Option<Removed>,
     /// The sync right before, whose missing records this one has confirmed or found again; null where there was no need.
     #[serde(default)]
     pub confirms: Option<Box<SyncReceipt>>,
@@ -137,6 +156,18 @@ impl SyncReceipt {
     }
 }
 
+/// What was written of a mirror: the receipt of a file, and where it stands in the history of the list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RowsReceipt {
+    /// The number of the sync as of which the records are, or up to which the changes go.
+    pub generation: u64,
+    /// The bookmark of this sync, to be noted with what was written: the changes after it are the next ones to load.
+    pub bookmark: String,
+    /// The receipt of the scan of this sync, with what was written.
+    #[serde(flatten)]
+    pub export: Receipt,
+}
+
 /// What is known of a sync; its row in the file has it as JSON.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SyncRow {
@@ -150,6 +181,18 @@ pub(crate) struct SyncRow {
     /// The service and the client, and how the list is read.
     pub(crate) of: [String; 2],
     pub(crate) columns: TableSchema,
+    /// The random id of the sync, which its row has beside the JSON.
+    #[serde(skip)]
+    pub(crate) id: String,
+    /// The first sync of the list since it was begun, or forgotten and begun again.
+    #[serde(default = "first")]
+    pub(crate) begun: i64,
+    #[serde(skip)]
+    pub(crate) bookmark: Bookmark,
+}
+
+fn first() -> i64 {
+    1
 }
 
 impl SyncRow {
@@ -160,7 +203,8 @@ impl SyncRow {
 
     /// The sync after which all changes are kept: the first of these, or none has been removed yet.
     pub(crate) fn before_changes(syncs: &[Self]) -> i64 {
-        (syncs.first().map(Self::number).filter(|first| *first > 1)).unwrap_or(0)
+        let first = syncs.first().filter(|first| first.number() > first.begun);
+        first.map_or(0, Self::number)
     }
 
     /// The syncs of a list that are kept, the oldest first.
@@ -168,7 +212,8 @@ impl SyncRow {
     /// # Errors
     /// That the file is damaged, where one of them was changed or is lacking.
     pub(crate) fn all(connection: &Connection, list: &str) -> Outcome<Vec<Self>> {
-        let sql = "SELECT number, seal = seal(list, number, about), about FROM sync WHERE list = ?1 ORDER BY number";
+        let sql = "SELECT number, sync.seal = seal(sync.list, number, sync.id, sync.about), sync.about, mirror.id, epoch, sync.id
+            FROM sync JOIN list ON name = list JOIN mirror WHERE sync.list = ?1 ORDER BY number";
         let mut statement = connection.prepare(sql)?;
         let (mut rows, mut all) = (statement.query([list])?, Vec::<Self>::new());
         while let Some(row) = rows.next()? {
@@ -178,7 +223,14 @@ impl SyncRow {
                     format!("the row of sync {number} of {list}, or one before it, was changed");
                 return Err(damaged(what).into());
             }
-            all.push(serde_json::from_str(row.get_ref(2)?.as_str()?)?);
+            let [mirror, epoch]: [String; 2] = [row.get(3)?, row.get(4)?];
+            let mut found = SyncRow {
+                id: row.get(5)?,
+                ..serde_json::from_str(row.get_ref(2)?.as_str()?)?
+            };
+            found.bookmark = Bookmark::new([&mirror, &epoch, &found.id], number);
+            found.receipt.bookmark = found.bookmark.to_string();
+            all.push(found);
         }
         Ok(all)
     }
@@ -195,13 +247,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_than_a_fifth_and_more_than_ten_are_withheld() {
+    fn more_than_a_fifth_and_more_than_two_are_withheld() {
         let allows = |max: &str, deletes, records| match max {
             "" => MaxDeletes::default().allows(deletes, records),
             max => max.parse::<MaxDeletes>().unwrap().allows(deletes, records),
         };
-        assert!(allows("", 10, 10) && allows("", 11, 55) && allows("", 0, 0));
-        assert!(!allows("", 11, 54) && !allows("", 3000, 3000));
+        for (deletes, records) in [(0, 0), (1, 1), (2, 2), (2, 10), (3, 11), (3, 12), (11, 51)] {
+            assert!(allows("", deletes, records), "{deletes} of {records}");
+        }
+        for (deletes, records) in [(3, 3), (3, 10), (10, 12), (11, 50), (3000, 3000)] {
+            assert!(!allows("", deletes, records), "{deletes} of {records}");
+        }
         assert!(allows("100%", 3000, 3000) && allows("12", 12, 12) && !allows("12", 13, 1000));
         for wrong in ["", "%", "101%", "-1", "1.5", "many", "NaN%"] {
             let error = wrong.parse::<MaxDeletes>().unwrap_err();

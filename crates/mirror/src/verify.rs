@@ -2,9 +2,10 @@
 
 use crate::commit::missing;
 use crate::digest::Hash;
-use crate::file::{Outcome, TABLES, at, damaged, open};
+use crate::file::{Outcome, at, damaged, open};
 use crate::mirror::Mirror;
 use crate::receipt::{CHANGES, SyncRow};
+use crate::tables::{LIST_SEAL, TABLES, VERSION, version};
 use crate::views;
 use rusqlite::Connection;
 use serde::Serialize;
@@ -55,7 +56,6 @@ impl Mirror {
 }
 
 fn check(connection: &Connection, found: &mut Vec<String>) -> Outcome<()> {
-    connection.execute_batch("BEGIN")?;
     let texts = |sql: &str| -> rusqlite::Result<Vec<String>> {
         let mut statement = connection.prepare(sql)?;
         statement.query_map([], |row| row.get(0))?.collect()
@@ -63,14 +63,30 @@ fn check(connection: &Connection, found: &mut Vec<String>) -> Outcome<()> {
     found.extend(texts("PRAGMA integrity_check")?);
     found.retain(|row| row != "ok");
     // One of a list that is not there is none of any list.
-    let seals =
-        "SELECT 'the row of a sync was changed' FROM sync WHERE seal <> seal(list, number, about)";
-    found.extend(texts(seals)?);
-    let mut definitions = TABLES.map(str::to_owned).to_vec();
+    found.extend(texts(&format!(
+        "SELECT 'the row of a sync was changed' FROM sync WHERE seal <> seal(list, number, id, about)
+        UNION ALL SELECT 'the row of list ' || name || ' was changed' FROM list WHERE seal <> {LIST_SEAL}
+        UNION ALL SELECT 'the row of the mirror was changed'
+            WHERE (SELECT group_concat(seal = seal(id, about)) FROM mirror) IS NOT '1'
+        UNION ALL SELECT 'list ' || list || ' has no row' FROM (SELECT list FROM sync UNION SELECT list FROM kept_out)
+            WHERE list NOT IN (SELECT name FROM list)
+        UNION ALL SELECT 'list ' || name || ' lacks its last sync' FROM list WHERE last < (
+            SELECT max(number) FROM sync WHERE list = name)"
+    ))?);
+    // The next sync defines the tables and views of an earlier version anew.
+    let is_current = version(connection)? == VERSION;
+    let mut definitions = Vec::new();
+    if is_current {
+        definitions.extend(TABLES.map(str::to_owned));
+        let shown = "SELECT 'a record is something else in views' FROM record WHERE plain IS NOT plain(text)";
+        found.extend(texts(shown)?);
+    }
     for list in Resource::ALL.map(Resource::name) {
         let syncs = SyncRow::all(connection, list)?;
         let Some(last) = syncs.last() else { continue };
-        definitions.extend(views::of(list, &last.columns));
+        if is_current {
+            definitions.extend(views::of(list, &last.columns));
+        }
         let kept = SyncRow::before_changes(&syncs);
         // A version is there from the first sync that saw it until after the last one.
         let mut steps = connection.prepare(&format!(

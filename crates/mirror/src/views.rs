@@ -1,9 +1,10 @@
 //! Views with a column for each field, so that any program that opens SQLite files shows tables of records and of changes.
 
+use crate::plain;
 use std::collections::HashSet;
 use talentdata_columns::arrow::TableSchema;
 
-/// The statements that define the views of a list.
+/// The statements that define the views of a list, in words that SQLite 3.26 knows.
 pub(crate) fn of(list: &str, columns: &TableSchema) -> [String; 2] {
     let (fields, [name, changes]) = (fields(columns), names(list));
     let current = format!(
@@ -14,14 +15,14 @@ pub(crate) fn of(list: &str, columns: &TableSchema) -> [String; 2] {
     let changes = format!(
         "CREATE VIEW \"{changes}\" AS SELECT change.sync AS _generation, change.op AS _op, change.key AS _key, \
          change.last_seen AS _last_seen, change.seen AS _seen{fields}, record.text AS _record \
-         FROM change JOIN record ON record.id = change.record \
+         FROM change LEFT JOIN record ON record.id = change.record \
          WHERE change.list = '{list}' ORDER BY change.sync, change.seq"
     );
     [current, changes]
 }
 
 fn names(list: &str) -> [String; 2] {
-    let is_table = ["sync", "record", "change"].contains(&list);
+    let is_table = ["mirror", "list", "kept_out", "sync", "record", "change"].contains(&list);
     let name = format!("{list}{}", if is_table { "_list" } else { "" });
     [name, format!("{list}_changes")]
 }
@@ -37,18 +38,13 @@ fn fields(columns: &TableSchema) -> String {
     let taken = "_key _record _generation _op _last_seen _seen".split(' ');
     let mut taken: HashSet<String> = taken.map(str::to_owned).collect();
     let mut fields = String::new();
-    let names = columns.fields.iter().map(|column| column.name.as_str());
-    for name in names.filter(|name| !name.contains('"')) {
-        if taken.insert(name.to_lowercase()) {
-            let path = format!("$.\"{name}\"").replace('\'', "''");
-            let value = format!("record.text ->> '{path}'");
-            // Half a surrogate pair, which only an escape can be, is no text: SQLite itself reads it as U+FFFD, but gives
-            // other programs bytes that they refuse.
-            let is_half = format!(
-                "record.text GLOB '*\\u[dD]*' AND {value} GLOB '*\u{fffd}*' \
-                 AND replace({value}, '\u{fffd}', '') GLOB '*\u{fffd}*'"
+    for name in columns.fields.iter().map(|column| column.name.as_str()) {
+        if taken.insert(name.to_ascii_lowercase()) {
+            let path = plain::path(name).replace('\'', "''");
+            let name = name.replace('"', "\"\"");
+            fields += &format!(
+                ", json_extract(ifnull(record.plain, record.text), '{path}') AS \"{name}\""
             );
-            fields += &format!(", iif({is_half}, NULL, {value}) AS \"{name}\"");
         }
     }
     fields

@@ -7,7 +7,7 @@ use crate::scan::{capsule, table_options};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use talentdata_columns::arrow::{BatchReader, RecordBatches, TableOptions};
 use talentdata_core::Result as CoreResult;
 use talentdata_core::types::Resource;
@@ -66,6 +66,7 @@ impl RawMirror {
             resource: parse(resource)?,
             changes: at(changes)?,
             as_of: at(as_of)?,
+            bookmark: OnceLock::new(),
             table: table_options(&Options(options))?,
             opened: Mutex::default(),
         };
@@ -90,6 +91,8 @@ pub(crate) struct RawRows {
     changes: Option<At>,
     as_of: Option<At>,
     table: TableOptions,
+    /// Of the last sync when these rows were asked for.
+    bookmark: OnceLock<String>,
     /// The first reading, which began when these rows were asked for: another sync may come before they are read.
     opened: Mutex<Option<RecordBatches>>,
 }
@@ -104,12 +107,19 @@ impl RawRows {
             Some(since) => self.mirror.changes(self.resource, since)?,
             None => self.mirror.records(self.resource, self.as_of.as_ref())?,
         };
+        self.bookmark.get_or_init(|| rows.bookmark().to_owned());
         rows.into_batches(ROWS, self.table.clone())
     }
 }
 
 #[pymethods]
 impl RawRows {
+    /// The bookmark of the sync of the first reading.
+    #[getter]
+    fn bookmark(&self) -> &str {
+        self.bookmark.get().map_or("", String::as_str)
+    }
+
     /// The rows as they are read.
     fn stream<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyCapsule>> {
         let opened = self.lock().take();

@@ -121,6 +121,7 @@ fn read(given: &Given<'_>) -> Result<Options> {
     given.set_parsed(&mut options.order, "order")?;
     given.set_parsed(&mut options.ids, "ids")?;
     given.set_parsed(&mut options.total, "total")?;
+    given.set_parsed(&mut options.pages, "pages")?;
     given.set(&mut options.ignore_offset, "ignore_offset")?;
     options.replicas = given.parsed("replicas")?;
     given.set(&mut options.warnings, "warnings")?;

@@ -2,7 +2,7 @@
 
 use crate::http::{Answer, Received};
 use crate::inspect::{invalid_parameter, with_body};
-use crate::options::{Options, Total};
+use crate::options::{Options, Pages, Total};
 use crate::records::ListRecords;
 use crate::samples::{array, object};
 use serde_json::json;
@@ -15,7 +15,19 @@ impl ListRecords {
         let list = self.list;
         let limit = integer(request, "limit", list.default_limit, 1)?;
         let limit = limit.min(options.max_limit.unwrap_or(list.max_limit));
-        let offset = integer(request, "offset", 0, 0)?;
+        let asked = integer(request, "offset", 0, 0)?;
+        let limit = match options.pages {
+            Pages::Fixed => options.max_limit.unwrap_or(list.max_limit),
+            _ => limit,
+        };
+        let offset = match options.pages {
+            Pages::Any => asked,
+            _ => asked - asked % limit,
+        };
+        if options.pages == Pages::Refused && offset != asked {
+            let wrong = format!(": expected a multiple of {limit}");
+            return Err(invalid_parameter("query", "offset", &wrong));
+        }
         let slice = self.state().page(offset, limit);
         let count = slice.records.len() as u64;
         let mut out = Vec::with_capacity(200 + slice.records.len() * USUAL_RECORD_BYTES);
@@ -28,7 +40,7 @@ impl ListRecords {
         let mut pagination = json!({
             "total": total,
             "limit": if warned { limit } else { count },
-            "offset": offset,
+            "offset": if options.pages == Pages::Told { offset } else { asked },
             "hasMore": has_more,
         });
         if let Some(members) = pagination.as_object_mut() {

@@ -44,6 +44,8 @@ pub struct Options {
     pub ids: Ids,
     /// What the pagination object says of the length of a list.
     pub total: Total,
+    /// Which pages a list has (section 8, pagination, rule 4, counts in pages).
+    pub pages: Pages,
     /// Whether every page is the first one, whatever `offset` asks for and the pagination object says.
     pub ignore_offset: bool,
     /// Read replicas that answer page requests in turn.
@@ -78,12 +80,32 @@ impl Default for Options {
             order: ListOrder::Stable,
             ids: Ids::Unique,
             total: Total::Exact,
+            pages: Pages::Any,
             ignore_offset: false,
             replicas: None,
             warnings: false,
             faults: false,
             gzip: false,
         }
+    }
+}
+
+named! {
+    /// The pages that a list has.
+    #[derive(Default)]
+    pub enum Pages {
+        /// They begin at any offset.
+        #[default]
+        Any = "any",
+        /// They begin at multiples of the limit. Any other offset gets the page that holds it; the pagination object
+        /// repeats the offset asked for.
+        Rounded = "rounded",
+        /// The same, and the pagination object has the offset of the page.
+        Told = "told",
+        /// They begin at multiples of the limit; any other offset is answered 400.
+        Refused = "refused",
+        /// Each has as many records as a page can have, whatever limit is asked for; offsets are rounded silently.
+        Fixed = "fixed",
     }
 }
 

@@ -87,6 +87,6 @@ pub(super) const PYTHON_CLIENT: &str = "\
 pub(super) const PYTHON_PACKAGE: &str = "\
     Any AsyncClient AsyncResource AsyncScan Basis BudgetState BudgetUse ChangeCounts Client \
     Completeness Difference Doubt Error Example False Field FileCheck MemberStats Mirror \
-    MirrorReceipt None OpenEnum Page Plan Receipt Record Resource Rows Sandbox Scan ScanReceipt \
-    SchemaDifferences SyncReceipt True Verification Withheld Written __version__ scan_polars \
-    verify";
+    MirrorReceipt None OpenEnum Page Plan Receipt Record Removed Resource Rows RowsReceipt \
+    Sandbox Scan ScanReceipt SchemaDifferences SyncReceipt True Verification Withheld Written \
+    __version__ scan_polars verify";

@@ -48,15 +48,19 @@ class mirror : public detail::handle<talentdata_mirror, talentdata_mirror_free> 
   result<record> try_syncs(list_name list) const {
     return detail::made<record>(talentdata_mirror_syncs, get(), detail::text(list.name));
   }
-  /// What has changed in a list after a sync: its number such as 16, or a time; by default all changes.
-  result<nothing> try_changes(list_name list, ArrowArrayStream *stream, std::optional<std::string_view> since = {},
-                              const options &columns = {}) const {
-    return detail::done(talentdata_mirror_changes(get(), detail::text(list.name), when(since), columns.get(), stream));
+  /// What has changed in a list after a sync: its bookmark, or a time; by default all changes. Returns the last sync, whose
+  /// `bookmark` is to be noted with the changes, also where there are none.
+  result<record> try_changes(list_name list, ArrowArrayStream *stream, std::optional<std::string_view> since = {},
+                             const options &columns = {}) const {
+    return detail::made<record>(talentdata_mirror_changes, get(), detail::text(list.name), when(since), columns.get(),
+                                stream);
   }
-  /// A list as a sync has read it, such as 17, or as of a time such as 2026-11-20T06:00:00Z; by default the last sync.
-  result<nothing> try_records(list_name list, ArrowArrayStream *stream, std::optional<std::string_view> at = {},
-                              const options &columns = {}) const {
-    return detail::done(talentdata_mirror_records(get(), detail::text(list.name), when(at), columns.get(), stream));
+  /// A list as a sync has read it, by its bookmark, its number or a time such as 2026-11-20T06:00:00Z; by default the last
+  /// sync. Returns this sync, with its `bookmark`.
+  result<record> try_records(list_name list, ArrowArrayStream *stream, std::optional<std::string_view> at = {},
+                             const options &columns = {}) const {
+    return detail::made<record>(talentdata_mirror_records, get(), detail::text(list.name), when(at), columns.get(),
+                                stream);
   }
   /// What is wrong with it; everything in it is read.
   result<record> try_verify() const { return detail::made<record>(talentdata_mirror_verify, get()); }
@@ -68,13 +72,13 @@ class mirror : public detail::handle<talentdata_mirror, talentdata_mirror_free> 
 #if defined(__cpp_exceptions)
   static mirror open(std::string_view path) { return try_open(path).value(); }
   record syncs(list_name list) const { return try_syncs(list).value(); }
-  void changes(list_name list, ArrowArrayStream *stream, std::optional<std::string_view> since = {},
-               const options &columns = {}) const {
-    (void)try_changes(list, stream, since, columns).value();
+  record changes(list_name list, ArrowArrayStream *stream, std::optional<std::string_view> since = {},
+                             const options &columns = {}) const {
+    return try_changes(list, stream, since, columns).value();
   }
-  void records(list_name list, ArrowArrayStream *stream, std::optional<std::string_view> at = {},
-               const options &columns = {}) const {
-    (void)try_records(list, stream, at, columns).value();
+  record records(list_name list, ArrowArrayStream *stream, std::optional<std::string_view> at = {},
+                             const options &columns = {}) const {
+    return try_records(list, stream, at, columns).value();
   }
   record verify() const { return try_verify().value(); }
   void forget(list_name list) const { (void)try_forget(list).value(); }

@@ -40,24 +40,30 @@ talentdata_error *talentdata_mirror_syncs(const talentdata_mirror *mirror,
 /**
  * What has changed in a list after a sync, from the oldest change to the newest, as a stream of the Arrow C data
  * interface: the columns _generation, _op (insert, update, delete, missing or reappeared), _key, _last_seen and _seen,
- * and those of the record: the new one, or for delete and missing the last that is known.
+ * and those of the record: the new one, or for delete and missing the last that is known. Note the `bookmark` of the last
+ * sync with what was loaded, also where nothing has changed; the changes after it are the next ones. The metadata of the
+ * schema has it as talentdata.bookmark.
  *
  * @param mirror the mirror
  * @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
- * @param since the number of a sync such as 16, or a time as for talentdata_mirror_records; absent for all changes
+ * @param since the bookmark that was noted, such as 9c41d0-51d2a7-5f2a03b8c6e1:17, a time as for
+ * talentdata_mirror_records, or the number of a sync in a mirror that was never copied or restored; absent for all changes
  * @param options the options of the columns, or NULL for the columns of the mirror
  * @param stream_out the stream; what was there before is overwritten
- * Ownership: the caller, or whatever receives the stream, calls its release function. It outlives the mirror.
+ * @param sync_out NULL, or the sync up to which the changes go, a JSON object as talentdata_job_run gives it
+ * Ownership: the caller, or whatever receives the stream, calls its release function; it outlives the mirror. The caller
+ * frees `*sync_out` with talentdata_record_free.
  * Threads: any; one at a time per stream.
  * Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have, and where there is no such sync
- * yet, or changes after it are no longer kept; IO.
+ * in this history of the list, changes after it are no longer kept, or its number may be that of another sync; IO.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_mirror_changes(const talentdata_mirror *mirror,
                                             talentdata_text list,
                                             talentdata_text since,
                                             const talentdata_options *options,
-                                            struct ArrowArrayStream *stream_out);
+                                            struct ArrowArrayStream *stream_out,
+                                            talentdata_record **sync_out);
 
 /**
  * A list as a sync has read it, or as of the last sync, with records that are missing without a proof that they are gone, as
@@ -65,11 +71,13 @@ talentdata_error *talentdata_mirror_changes(const talentdata_mirror *mirror,
  *
  * @param mirror the mirror
  * @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
- * @param at the number of a sync such as 17, or a time such as 2026-11-20T06:00:00Z, of which the last sync that had ended
- * by then counts; absent for the last sync
+ * @param at the bookmark or the number of a sync, or a time such as 2026-11-20T06:00:00Z, of which the last sync that had
+ * ended by then counts; absent for the last sync
  * @param options the options of the columns, or NULL for the columns of the mirror
  * @param stream_out the stream; what was there before is overwritten
- * Ownership: the caller, or whatever receives the stream, calls its release function. It outlives the mirror.
+ * @param sync_out NULL, or this sync, a JSON object as talentdata_job_run gives it, with the `bookmark` to be noted
+ * Ownership: the caller, or whatever receives the stream, calls its release function; it outlives the mirror. The caller
+ * frees `*sync_out` with talentdata_record_free.
  * Threads: any; one at a time per stream.
  * Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have, and where there was no
  * such sync or it is no longer kept; IO.
@@ -79,7 +87,8 @@ talentdata_error *talentdata_mirror_records(const talentdata_mirror *mirror,
                                             talentdata_text list,
                                             talentdata_text at,
                                             const talentdata_options *options,
-                                            struct ArrowArrayStream *stream_out);
+                                            struct ArrowArrayStream *stream_out,
+                                            talentdata_record **sync_out);
 
 /**
  * Reads everything in a mirror and compares it with what the syncs have written down of it. Damage is no error.

@@ -223,6 +223,7 @@ fn the_published_schema_is_that_of_the_results() {
     generator.subschema_for::<talentdata_core::BudgetState>();
     generator.subschema_for::<talentdata_columns::verify::Verification>();
     generator.subschema_for::<talentdata_mirror::SyncReceipt>();
+    generator.subschema_for::<talentdata_mirror::RowsReceipt>();
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Results of talentdata: receipts (also the progress of a job), plans, outcomes of syncs and checks, budgets",

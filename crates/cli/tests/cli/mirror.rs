@@ -13,6 +13,17 @@ fn alone(trial: &Trial, words: &str) -> Ended {
     run(program(words).current_dir(trial.directory.path()))
 }
 
+/// What was read from a mirror, and the bookmark that its last line on standard error has.
+fn noted(ended: &Ended) -> (&str, &str) {
+    assert_eq!(
+        (ended.code, ended.stderr.lines().count()),
+        (Some(0), 1),
+        "{ended:?}"
+    );
+    let (_, bookmark) = ended.stderr.trim_end().split_once(": bookmark ").unwrap();
+    (&ended.stdout, bookmark)
+}
+
 #[test]
 fn a_mirror_reports_what_has_changed_and_gives_back_what_was() {
     let trial = trial(&[("contacts", 250), ("pools", 20)]);
@@ -29,7 +40,8 @@ fn a_mirror_reports_what_has_changed_and_gives_back_what_was() {
 
     let alone = |words: &str| alone(&trial, words);
     let changes = alone("changes contacts --since 1 --from m.db");
-    let lines = changes.quiet().lines();
+    let (lines, last) = noted(&changes);
+    let lines = lines.lines();
     let lines = lines.map(|line| serde_json::from_str::<Value>(line).unwrap());
     let deleted: Vec<Value> = lines.filter(|line| line["op"] == "delete").collect();
     assert_eq!(deleted.len(), 2);
@@ -37,16 +49,26 @@ fn a_mirror_reports_what_has_changed_and_gives_back_what_was() {
     assert!(deleted[0]["last_seen"].as_str() < deleted[0]["seen"].as_str());
     for format in ["jsonl", "csv", "parquet", "arrow"] {
         let was = format!("--as-of 1 --out was.{format} --receipt r.json");
-        alone(&format!("export contacts --from m.db {was}")).quiet();
+        let was = alone(&format!("export contacts --from m.db {was}"));
+        let (_, first) = noted(&was);
+        assert_eq!(trial.json("r.json")["bookmark"], first);
+        assert_eq!(receipts[0]["bookmark"], first);
         alone(&format!("verify was.{format} r.json")).json();
-        let changes = format!("changes contacts --from m.db --out changes.{format}");
-        alone(&changes).quiet();
+        let changes =
+            format!("changes contacts --from m.db --out changes.{format} --receipt c.json");
+        let changes = alone(&changes);
+        assert_eq!(trial.json("c.json")["bookmark"], noted(&changes).1);
+        assert_eq!(trial.json("c.json")["generation"], 2);
+        alone(&format!("verify changes.{format} c.json")).json();
         let written = trial.path(&format!("changes.{format}"));
         assert!(fs::metadata(written).unwrap().len() > 250);
     }
     assert!(trial.read("was.jsonl") == trial.read("archive.jsonl"));
     let now = alone("export contacts --out - --from m.db");
-    assert_eq!(now.quiet().lines().count(), 248);
+    assert_eq!(noted(&now).0.lines().count(), 248);
+    // Also where nothing has changed.
+    let nothing = alone(&format!("changes contacts --from m.db --since {last}"));
+    assert_eq!(noted(&nothing), ("", last));
     alone("verify m.db").json();
     let other = "sync contacts --to m.db --sandbox";
     for (words, word) in [
@@ -133,7 +155,7 @@ fn deletes_that_are_too_many_to_be_believed_are_withheld_until_they_are_accepted
     withheld.says(31, "100 of the 250 records|--max-deletes 100");
     trial.run(&format!("{SYNC} --max-deletes 40%")).quiet();
     let changes = alone(&trial, "changes contacts --from m.db");
-    assert_eq!(changes.quiet().matches("\"op\":\"delete\"").count(), 100);
+    assert_eq!(noted(&changes).0.matches("\"op\":\"delete\"").count(), 100);
 }
 
 #[test]

@@ -65,6 +65,18 @@ fn its_ways_can_be_chosen() {
     assert_eq!(Ended::wait(child).code, Some(130));
 }
 
+#[test]
+fn lists_in_whole_pages_are_exported_whole() {
+    for pages in ["rounded", "told", "refused", "fixed"] {
+        let (child, ready) = start(&format!("--pages={pages} --records=pools=250"));
+        let ended = ask(&ready, "export pools --out -");
+        assert_eq!(ended.code, Some(0), "{pages}: {}", ended.stderr);
+        assert_eq!(ended.stdout.lines().count(), 250, "{pages}");
+        send(&child, Signal::INT);
+        Ended::wait(child);
+    }
+}
+
 /// What the sandbox expects in a rule, by its own words for an unknown member, is in the help.
 #[test]
 fn the_help_documents_every_member_of_a_fault_rule() {

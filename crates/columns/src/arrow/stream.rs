@@ -254,6 +254,14 @@ impl RecordBatches {
         })
     }
 
+    /// The same batches, and something that is said of all of them in the metadata of their schema.
+    pub fn with_metadata(mut self, name: &str, value: String) -> Self {
+        let mut schema = self.schema.as_ref().clone();
+        schema.metadata.insert(name.to_owned(), value);
+        self.schema = schema.into();
+        self
+    }
+
     /// The schema of all batches.
     pub fn schema(&self) -> SchemaRef {
         SchemaRef::clone(&self.schema)

@@ -1,10 +1,10 @@
 //! Fetches the pages that the sequence wants, and hands on what is new.
 
 use super::ScanOptions;
-use super::join::{Delivery, Joiner, Slice};
+use super::join::{Delivery, Joiner, Slice, Wanted};
 use super::position::{Batch, ScanState};
 use super::receipt::Receipt;
-use super::sequence::{AHEAD, AHEAD_UNPACED, Sequence};
+use super::sequence::{AHEAD, AHEAD_UNPACED, Sequence, is_refusal};
 use super::unknown_fields;
 use crate::budget::REQUESTS_PER_SECOND;
 use crate::clock::{self, Time};
@@ -91,11 +91,17 @@ impl Driver {
     /// Waits for the next page that joins.
     async fn next_page(&mut self) -> Result<(Page, Delivery)> {
         loop {
-            if let Some(joined) = self.sequence.join()? {
-                return Ok(joined);
+            match self.sequence.join() {
+                Ok(Some(joined)) => return Ok(joined),
+                Ok(None) => {}
+                // A small limit is asked for only because so few records are wanted.
+                Err(error) if is_refusal(&error) && self.page_size_is_limit() => {
+                    self.options.page_size = None;
+                }
+                Err(error) => return Err(error),
             }
-            while let Some((request, offset)) = self.sequence.want() {
-                self.fetch(request, offset);
+            while let Some((request, wanted)) = self.sequence.want() {
+                self.fetch(request, wanted);
             }
             self.calls.needed.send_replace(self.sequence.needed());
             let lost = || Error::new(ErrorKind::Internal, "a scan has lost its place");
@@ -110,11 +116,23 @@ impl Driver {
         }
     }
 
-    fn fetch(&mut self, request: u64, offset: u64) {
+    /// Returns whether nothing has been read yet, and the page size is only the number of records wanted.
+    fn page_size_is_limit(&self) -> bool {
+        let ScanOptions {
+            page_size, limit, ..
+        } = &self.options;
+        self.receipt.pages == 0 && page_size.is_some() && page_size == limit
+    }
+
+    fn fetch(&mut self, request: u64, wanted: Wanted) {
         let (service, resource) = (Arc::clone(&self.service), self.resource);
         let (key, identity_key) = (self.records_key.clone(), self.identity_key);
         let calls = Arc::clone(&self.calls);
-        let limit = self.options.page_size.or(resource.shape().max_limit);
+        let Wanted { offset, limit } = wanted;
+        let most = resource.shape().max_limit;
+        // A service whose pages all have one size may have larger ones than may be asked for.
+        let limit = limit.map(|limit| limit.min(most.unwrap_or(limit)));
+        let limit = limit.or(self.options.page_size).or(most);
         let arguments = self.options.arguments.clone();
         self.underway.spawn(async move {
             let key = key.as_deref();
@@ -181,6 +199,7 @@ impl Driver {
             state: ScanState {
                 key: self.identity_key,
                 edge: joiner.edge,
+                offsets: joiner.known_offsets(),
                 evidence: joiner.evidence.clone(),
             },
             _claim: page.claim,

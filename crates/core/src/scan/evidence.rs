@@ -38,9 +38,6 @@ impl Evidence {
     pub(super) fn note_total(&mut self, page: &Slice) {
         let total = page.total;
         self.total_changed |= *self.total.get_or_insert(total) != total;
-        if !page.ids.is_empty() && page.end() > total {
-            self.doubt(Doubt::WrongTotal);
-        }
         self.since += 1;
         if let Some((before, arrived)) = self.tip {
             if page.sent <= arrived {
@@ -58,6 +55,13 @@ impl Evidence {
             }
         }
         (self.tip, self.since) = (Some((total, page.arrived)), 0);
+    }
+
+    /// A page may not reach behind the total that it has.
+    pub(super) fn compare_total(&mut self, page: &Slice) {
+        if !page.ids.is_empty() && page.end() > page.total {
+            self.doubt(Doubt::WrongTotal);
+        }
     }
 
     pub(super) fn doubt(&mut self, doubt: Doubt) {

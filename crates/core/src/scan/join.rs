@@ -5,12 +5,17 @@
 //! the page as well. What stands before that record and is not known came during the scan. This holds for every
 //! page, whenever it was read, as long as the list keeps its order and records keep their identities.
 
+mod offsets;
+
+pub(super) use offsets::{Offsets, Wanted};
+
 use super::Doubt;
 use super::evidence::Evidence;
 use super::order::Order;
 use super::position::{Entry, Resume};
 use crate::page::Page;
 use crate::record::{Identity, IdentityKey};
+use offsets::{OffsetTest, Rereading};
 use std::collections::{HashMap, HashSet};
 
 /// How often the end of the list has to be read.
@@ -39,6 +44,8 @@ const MAX_BETWEEN: usize = 200;
 #[derive(Clone, Debug)]
 pub(crate) struct Slice {
     pub(crate) offset: u64,
+    /// The limit that was asked for with it, if it was not that of the scan.
+    pub(crate) limit: Option<u64>,
     pub(crate) ids: Vec<Identity>,
     pub(crate) has_more: bool,
     pub(crate) total: u64,
@@ -53,6 +60,7 @@ impl Slice {
         let identities = page.records.iter().map(|record| record.identity(key));
         Slice {
             offset,
+            limit: None,
             ids: identities.collect(),
             has_more: page.pagination.has_more,
             total: u64::try_from(page.pagination.total).unwrap_or(0),
@@ -104,6 +112,8 @@ enum Phase {
     Reading,
     /// The end is reached, and the beginning is read once more.
     Closing,
+    /// The end is reached, and all pages are read once more, because they do not overlap.
+    Rereading,
 }
 
 /// The state of the join.
@@ -112,6 +122,9 @@ pub(crate) struct Joiner {
     pub(crate) evidence: Evidence,
     order: Order,
     phase: Phase,
+    offsets: Offsets,
+    offset_test: OffsetTest,
+    rereading: Rereading,
     /// Offset of the last record of the page joined last, in `order` its frontier as it was then.
     pub(super) edge: Option<u64>,
     /// When the page that brought it had arrived.
@@ -163,21 +176,33 @@ impl Joiner {
             }
         }
         self.granted = page_size;
-        if self.order.len() > 0 {
+        self.resume_offsets(resume.state.offsets);
+        if self.order.len() > 0 && !self.reads_apart() {
             self.phase = Phase::Resuming;
         }
     }
 
     /// Where the next page begins, behind what is joined.
     pub(crate) fn next_offset(&self) -> u64 {
-        let Some(edge) = self.edge.filter(|_| self.phase == Phase::Reading) else {
-            return 0;
-        };
-        (edge + 1).saturating_sub(self.overlap())
+        match (self.phase, self.edge) {
+            (Phase::Reading, Some(edge)) => (edge + 1).saturating_sub(self.overlap()),
+            (Phase::Rereading, _) => self.rereading.offset,
+            _ => 0,
+        }
+    }
+
+    /// Offset of the last record of the page joined last.
+    fn last_offset(&self) -> Option<u64> {
+        self.edge.filter(|_| self.phase == Phase::Reading)
+    }
+
+    /// Whether pages do not overlap, because the service has no others.
+    fn reads_apart(&self) -> bool {
+        matches!(self.offsets, Offsets::OfPage(_))
     }
 
     /// How far pages are apart.
-    pub(crate) fn stride(&self) -> u64 {
+    fn stride(&self) -> u64 {
         self.granted.saturating_sub(self.overlap()).max(1)
     }
 
@@ -185,7 +210,8 @@ impl Joiner {
     pub(crate) fn may_bring(&self, offset: u64, total: u64) -> bool {
         let reading = self.phase == Phase::Reading && self.ends == 0;
         let straight = self.back == 0 && !self.forward && self.edge.is_some();
-        reading && straight && offset.saturating_add(self.overlap()) < total
+        let reading = reading && straight || self.phase == Phase::Rereading;
+        reading && offset.saturating_add(self.overlap()) < total
     }
 
     /// Whether the end was read once, of a list that stands still: all that is owed has been read, and the beginning
@@ -194,14 +220,15 @@ impl Joiner {
         self.phase == Phase::Reading && self.ends == 1 && !self.evidence.total_changed
     }
 
-    /// Whether the beginning is all that is left to read.
+    /// Whether the end is reached, and only what was read is read once more.
     pub(crate) fn is_closing(&self) -> bool {
-        self.phase == Phase::Closing
+        matches!(self.phase, Phase::Closing | Phase::Rereading)
     }
 
     fn overlap(&self) -> u64 {
         match self.bare {
             Some(_) => 0,
+            None if self.reads_apart() => 0,
             None => 1 + self.wider,
         }
     }
@@ -213,10 +240,15 @@ impl Joiner {
 
     /// Judges a page; `again` when it was judged before.
     pub(crate) fn judge(&mut self, page: &Slice, again: bool) -> Verdict {
-        if page.has_more && !page.ids.is_empty() {
-            self.granted = page.ids.len() as u64;
+        let records = page.ids.len() as u64;
+        if page.has_more && records > 0 {
+            self.granted = match page.limit {
+                None => records,
+                Some(limit) if records < limit => records.max(self.granted / 2),
+                Some(_) => self.granted,
+            };
         }
-        self.granted = self.granted.max(page.ids.len() as u64);
+        self.granted = self.granted.max(records);
         if page.offset > self.farthest {
             self.farthest = page.offset;
         } else {
@@ -225,6 +257,15 @@ impl Joiner {
         self.doubt_twins(page);
         if self.bare.is_some() {
             return self.read_bare(page);
+        }
+        if self.phase == Phase::Reading
+            && let Some(verdict) = self.test_offset(page)
+        {
+            return verdict;
+        }
+        self.evidence.compare_total(page);
+        if self.reads_apart() {
+            return self.read_apart(page);
         }
         let known = self.known(page);
         let is_ordered = known.is_sorted_by_key(|(_, number)| self.order.place(*number));
@@ -235,7 +276,7 @@ impl Joiner {
         self.compare(page, &known);
         match self.phase {
             Phase::Resuming | Phase::Closing => return self.look_at_beginning(page, &known),
-            Phase::Reading => {}
+            Phase::Reading | Phase::Rereading => {}
         }
         if self.edge.is_none() && page.offset > 0 {
             // Only a page from the beginning may begin a scan.
@@ -387,7 +428,11 @@ impl Joiner {
             behind = Some(self.order.insert(*id, behind));
         }
         self.adapt_overlap(page);
-        self.duplicates += (known.len() as u64).saturating_sub(1 + self.wider);
+        let shared = match (page.limit, self.edge) {
+            (Some(_), Some(edge)) => (edge + 1).saturating_sub(page.offset),
+            _ => 1 + self.wider,
+        };
+        self.duplicates += (known.len() as u64).saturating_sub(shared);
         let current = self.phase == Phase::Reading && page.sent >= self.joined_at;
         if !page.ids.is_empty() && (current || !fresh.is_empty()) {
             self.edge = Some(page.end() - 1);
@@ -396,7 +441,12 @@ impl Joiner {
             self.frontier = Some(entry.id);
             (self.joined_at, self.idle) = (self.joined_at.max(page.arrived), 0);
             self.farthest = page.offset;
+            self.leave_beginning();
         }
+        if page.offset == 0 {
+            self.note_beginning(page, self.frontier);
+        }
+        self.keep_passing();
         self.evidence.delivered += fresh.len() as u64;
         Delivery {
             fresh,

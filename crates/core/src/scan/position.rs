@@ -1,6 +1,7 @@
 //! What a scan hands out with its records, so that another one can go on from there.
 
 use super::evidence::Evidence;
+use super::join::Offsets;
 use super::receipt::Receipt;
 use super::unknown_fields;
 use crate::error::{Error, ErrorKind, Result};
@@ -70,6 +71,9 @@ pub struct ScanState {
     pub(super) key: IdentityKey,
     /// Offset of the last record of the page joined last.
     pub(super) edge: Option<u64>,
+    /// Which offsets the service honours.
+    #[serde(default)]
+    pub(super) offsets: Offsets,
     /// What the scan has seen so far.
     pub(super) evidence: Evidence,
 }
@@ -192,6 +196,14 @@ mod tests {
         assert_eq!(batch.state.edge, Some(1));
         assert_eq!(batch.state.evidence.delivered, 98);
         assert_eq!(batch.entries, (0..48).collect::<Vec<u8>>());
+    }
+
+    #[test]
+    fn a_state_without_what_is_known_of_offsets_is_read() {
+        let mut state = serde_json::to_value(ScanState::default()).unwrap();
+        assert!(state.as_object_mut().unwrap().remove("offsets").is_some());
+        let state: ScanState = serde_json::from_value(state).unwrap();
+        assert_eq!(state, ScanState::default());
     }
 
     #[test]

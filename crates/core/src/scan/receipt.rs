@@ -181,6 +181,8 @@ pub enum Doubt {
     RepeatedId,
     /// Several records without an `id` are identical.
     EqualRecords,
+    /// The service reads whole pages of one size only, so that pages cannot overlap, and the list changed while it was read.
+    WholePages,
 }
 
 impl Doubt {
@@ -203,6 +205,9 @@ impl Doubt {
             }
             Self::RepeatedId => "several records have the same id and cannot be told apart",
             Self::EqualRecords => "several records without an id are identical",
+            Self::WholePages => {
+                "the service reads whole pages of one size only, so that pages cannot overlap, and the list changed while it was read"
+            }
         }
     }
 }

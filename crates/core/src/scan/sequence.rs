@@ -1,7 +1,7 @@
 //! Orders the pages of a scan: which to read ahead, and which to show the joiner next. Pure, too.
 
-use super::join::{Delivery, Joiner, Slice, Verdict};
-use crate::error::Result;
+use super::join::{Delivery, Joiner, Offsets, Slice, Verdict, Wanted};
+use crate::error::{Error, ErrorKind, Result};
 use std::collections::VecDeque;
 
 /// How many pages are under way or waiting at most. At 40 requests a second it covers responses that
@@ -26,13 +26,22 @@ pub(crate) struct Sequence<P> {
     /// The total that arrived last; only a hint.
     total: u64,
     requests: u64,
+    /// A page that was refused, while it is tried whether another one is not.
+    refusal: Option<Refusal>,
     /// Counts what happens, so that it can be told which page is older.
     clock: u64,
 }
 
+struct Refusal {
+    offset: u64,
+    error: Error,
+    /// Which offsets were believed to be honoured then.
+    offsets: Offsets,
+}
+
 struct Entry<P> {
     request: u64,
-    offset: u64,
+    wanted: Wanted,
     /// Whether it is one of the pages read ahead, and not read because one of them did not join.
     planned: bool,
     /// When it was asked for.
@@ -58,19 +67,19 @@ impl<P> Sequence<P> {
             next: None,
             total: 0,
             requests: 0,
+            refusal: None,
             clock: 0,
         }
     }
 
-    /// The next page to ask for, by request number and offset; none when enough are under way.
-    pub(crate) fn want(&mut self) -> Option<(u64, u64)> {
+    /// The next page to ask for, with its request number; none when enough are under way.
+    pub(crate) fn want(&mut self) -> Option<(u64, Wanted)> {
         if self.queue.is_empty() {
             let offset = self.joiner.next_offset();
             self.push_front(offset);
-            self.next = self
-                .joiner
-                .may_bring(offset, u64::MAX)
-                .then(|| offset.saturating_add(self.joiner.stride()));
+            let page = self.joiner.page_at(offset);
+            let may_bring = self.joiner.may_bring(offset, u64::MAX);
+            self.next = may_bring.then(|| self.joiner.behind(page));
             if self.joiner.is_at_end() {
                 let beginning = self.entry(0, false);
                 self.queue.push_back(beginning);
@@ -82,20 +91,20 @@ impl<P> Sequence<P> {
             && self.joiner.may_bring(next, self.total)
         {
             let entry = self.entry(next, true);
+            self.next = Some(self.joiner.behind(entry.wanted));
             self.queue.push_back(entry);
-            self.next = Some(next.saturating_add(self.joiner.stride()));
         }
         let wanted = |entry: &&mut Entry<P>| matches!(entry.state, State::Wanted);
         let entry = self.queue.iter_mut().find(wanted)?;
         entry.state = State::Underway;
         self.clock += 1;
         entry.sent = self.clock;
-        Some((entry.request, entry.offset))
+        Some((entry.request, entry.wanted))
     }
 
     /// Where the page begins that the scan cannot go on without.
     pub(crate) fn needed(&self) -> Option<u64> {
-        self.queue.front().map(|entry| entry.offset)
+        self.queue.front().map(|entry| entry.wanted.offset)
     }
 
     /// Takes a page that has arrived, or what went wrong with it.
@@ -106,8 +115,10 @@ impl<P> Sequence<P> {
         let entry = entries.find(|entry| entry.request == request);
         // One that was read ahead in vain still has a total.
         let sent = entry.as_ref().map_or(0, |entry| entry.sent);
+        let limit = entry.as_ref().and_then(|entry| entry.wanted.limit);
         let page = page.map(|(page, slice)| {
             let slice = Slice {
+                limit,
                 sent,
                 arrived,
                 ..slice
@@ -128,7 +139,11 @@ impl<P> Sequence<P> {
     pub(crate) fn join(&mut self) -> Result<Option<(P, Delivery)>> {
         while let Some(entry) = self.queue.pop_front() {
             let (page, slice, again) = match entry.state {
-                State::Arrived(page) => page.map(|(page, slice)| (page, slice, false))?,
+                State::Arrived(Ok((page, slice))) => (page, self.after_refusal(slice)?, false),
+                State::Arrived(Err(error)) => {
+                    self.try_another(entry.wanted.offset, error)?;
+                    continue;
+                }
                 State::Shown(page, slice) => (page, slice, true),
                 State::Wanted | State::Underway => {
                     self.queue.push_front(entry);
@@ -142,13 +157,13 @@ impl<P> Sequence<P> {
             }
             if !self.joiner.is_closing() {
                 // What looked like the end was none, so the beginning was requested too early.
-                self.queue.retain(|entry| entry.offset > 0);
+                self.queue.retain(|entry| entry.wanted.offset > 0);
             }
             match verdict {
                 Verdict::Deliver(delivery) => {
                     if delivery.alone {
                         // Only the beginning, which was requested together with the end.
-                        self.queue.retain(|entry| entry.offset == 0);
+                        self.queue.retain(|entry| entry.wanted.offset == 0);
                     } else if entry.planned && !again {
                         self.ahead = (self.ahead + 1).min(self.most_ahead);
                     }
@@ -162,15 +177,63 @@ impl<P> Sequence<P> {
                     self.push_front(earlier);
                 }
                 Verdict::Retry(offset) => self.push_front(offset),
-                Verdict::Instead(offset) => {
-                    self.queue.clear();
-                    self.push_front(offset);
-                    // What is to be read ahead is known when that page is joined.
-                    self.next = None;
-                }
+                Verdict::Instead(offset) => self.ask_instead(offset),
             }
         }
         Ok(None)
+    }
+
+    fn ask_instead(&mut self, offset: u64) {
+        self.queue.clear();
+        self.push_front(offset);
+        // What is to be read ahead is known when that page is joined.
+        self.next = None;
+    }
+
+    /// A page was refused. The service may not honour its offset, which another page shows; or the list may be shorter
+    /// by now, which its beginning shows.
+    ///
+    /// # Errors
+    /// The refusal, where it is neither.
+    fn try_another(&mut self, offset: u64, error: Error) -> Result<()> {
+        if !is_refusal(&error) {
+            return Err(error);
+        }
+        if offset == 0 {
+            return Err(self.refusal.take().map_or(error, |refusal| refusal.error));
+        }
+        let offsets = self.joiner.known_offsets();
+        let refusal = self.refusal.get_or_insert(Refusal {
+            offset,
+            error,
+            offsets,
+        });
+        let offset = self.joiner.refused().unwrap_or_else(|| {
+            self.joiner.restore_offsets(refusal.offsets);
+            0
+        });
+        self.ask_instead(offset);
+        Ok(())
+    }
+
+    /// A page has arrived; if it is the beginning of a list in which another page was refused, that one counts as empty
+    /// where the list has become so short.
+    ///
+    /// # Errors
+    /// The refusal, where the list is as long as it was.
+    fn after_refusal(&mut self, page: Slice) -> Result<Slice> {
+        let Some(refusal) = self.refusal.take().filter(|_| page.offset == 0) else {
+            return Ok(page);
+        };
+        if page.end() > page.total || page.total > refusal.offset {
+            return Err(refusal.error);
+        }
+        Ok(Slice {
+            offset: refusal.offset,
+            ids: Vec::new(),
+            has_more: false,
+            ..page
+        })
     }
 
     fn push_front(&mut self, offset: u64) {
@@ -182,12 +245,18 @@ impl<P> Sequence<P> {
         self.requests += 1;
         Entry {
             request: self.requests,
-            offset,
+            wanted: self.joiner.page_at(offset),
             planned,
             sent: 0,
             state: State::Wanted,
         }
     }
+}
+
+/// Returns whether a service may answer like this to an offset or a limit that it does not take.
+pub(super) fn is_refusal(error: &Error) -> bool {
+    use ErrorKind::{Api, BadRequest, NotFound, Paging};
+    matches!(error.kind(), Api | BadRequest | NotFound | Paging)
 }
 
 #[cfg(test)]
@@ -204,10 +273,11 @@ mod tests {
         while !is_end {
             let at_once: Vec<_> = std::iter::from_fn(|| sequence.want()).collect();
             let total = if asked.len() < 2 { 15 } else { later };
-            asked.push(at_once.iter().map(|one| one.1).collect());
-            for (request, offset) in at_once {
+            asked.push(at_once.iter().map(|one| one.1.offset).collect());
+            for (request, Wanted { offset, .. }) in at_once {
                 let slice = Slice {
                     offset,
+                    limit: None,
                     ids: (offset..total.min(offset + 10)).map(id).collect(),
                     has_more: offset + 10 < total,
                     total,

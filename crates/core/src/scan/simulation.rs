@@ -7,6 +7,7 @@ use super::Doubt;
 use super::join::{Joiner, Slice};
 use super::position::{Resume, ScanState};
 use super::sequence::Sequence;
+use crate::error::{Error, ErrorKind};
 use crate::record::IdentityKey;
 use fastrand::Rng;
 use serde::Deserialize;
@@ -148,6 +149,7 @@ impl Trial<'_> {
                     let state = ScanState {
                         key,
                         edge: joiner.edge,
+                        offsets: joiner.known_offsets(),
                         evidence: evidence.clone(),
                     };
                     // As a checkpoint would have it.
@@ -164,21 +166,27 @@ impl Trial<'_> {
                 true => self.random.usize(..underway.len()),
                 false => 0,
             };
-            let (request, offset) = underway.remove(next).unwrap();
-            let page = self.service.page(offset, self.page_size);
-            let identities = page.records.iter().map(|record| {
+            let (request, wanted) = underway.remove(next).unwrap();
+            let limit = wanted.limit.unwrap_or(self.page_size);
+            let page = self.service.page(wanted.offset, limit);
+            let identity = |record: &u64| {
                 let (bytes, by_id) = self.service.identity(*record);
                 key.identify(&bytes.to_le_bytes(), by_id)
-            });
-            let slice = Slice {
-                offset,
-                ids: identities.collect(),
-                has_more: page.has_more,
-                total: page.total,
-                sent: 0,
-                arrived: 0,
             };
-            sequence.arrive(request, Ok((page, slice)));
+            let page = page.map(|page| {
+                let slice = Slice {
+                    offset: wanted.offset,
+                    limit: None,
+                    ids: page.records.iter().map(identity).collect(),
+                    has_more: page.has_more,
+                    total: page.total,
+                    sent: 0,
+                    arrived: 0,
+                };
+                (page, slice)
+            });
+            let refused = || Error::new(ErrorKind::BadRequest, "no such page");
+            sequence.arrive(request, page.ok_or_else(refused));
             requests += 1;
             outcome.requests += 1;
             let is_enough = outcome.requests < self.max_requests;
@@ -293,6 +301,7 @@ struct Scenarios {
     short: Vec<Scenario>,
     long: Vec<Scenario>,
     worst: Vec<Scenario>,
+    whole_pages: Vec<Scenario>,
 }
 
 fn scenarios() -> Scenarios {
@@ -307,6 +316,11 @@ fn short_lists_are_proven_unless_their_order_changes() {
 #[test]
 fn long_lists_and_resumed_scans_lose_nothing_that_they_do_not_doubt() {
     scenarios().long.iter().for_each(Scenario::judge);
+}
+
+#[test]
+fn services_that_read_whole_pages_only_are_read_whole() {
+    scenarios().whole_pages.iter().for_each(Scenario::judge);
 }
 
 #[test]

@@ -66,6 +66,8 @@ impl Row {
                 "ids" => options.ids = value.parse().unwrap(),
                 "ignore-offset" => options.ignore_offset = true,
                 "later-max-limit" => options.later_max_limit = Some(value.parse().unwrap()),
+                "pages" => options.pages = value.parse().unwrap(),
+                "max-limit" => options.max_limit = Some(value.parse().unwrap()),
                 "order" => options.order = value.parse().unwrap(),
                 "replicas" => options.replicas = Some(value.parse().unwrap()),
                 "total" => options.total = value.parse().unwrap(),

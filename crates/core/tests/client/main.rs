@@ -12,6 +12,7 @@ mod outages;
 mod secrets;
 #[allow(dead_code, reason = "shared with the tests of other crates")]
 mod stub;
+mod whole_pages;
 
 use talentdata_core::settings::Builder;
 use talentdata_sandbox::{Options, Sandbox, limit::Policy};

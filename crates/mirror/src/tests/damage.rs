@@ -88,3 +88,43 @@ fn a_sync_does_not_build_on_a_changed_record() {
         fs::write(&trial.path, before).unwrap();
     }
 }
+
+#[test]
+fn what_was_changed_in_any_table_is_found() {
+    let trial = Trial::of(0..5);
+    trial.sync(&[r#"{"id":"c-1","a":1,"a":2}"#.to_owned()], COUNTED);
+    let intact = fs::read(&trial.path).unwrap();
+    for damage in [
+        "UPDATE mirror SET id = 'another'",
+        "DELETE FROM mirror",
+        "INSERT INTO mirror SELECT * FROM mirror",
+        "UPDATE list SET epoch = 'another'",
+        "UPDATE list SET last = 1",
+        "DELETE FROM list",
+        "INSERT INTO kept_out VALUES ('contacts', 'h1:0')",
+        "INSERT INTO kept_out VALUES ('pools', 'h1:0')",
+        "UPDATE sync SET id = 'another' WHERE number = 1",
+        "DELETE FROM sync WHERE number = 2",
+        "UPDATE record SET plain = NULL WHERE plain IS NOT NULL",
+        "UPDATE record SET plain = '{}' WHERE plain IS NULL",
+        "UPDATE change SET key = 'another' WHERE seq = 1",
+    ] {
+        let connection = rusqlite::Connection::open(&trial.path).unwrap();
+        assert!(connection.execute(damage, []).unwrap() > 0, "{damage}");
+        drop(connection);
+        assert!(!trial.mirror().verify().unwrap().matches, "{damage}");
+        fs::write(&trial.path, &intact).unwrap();
+        assert!(trial.mirror().verify().unwrap().matches);
+    }
+    let connection = rusqlite::Connection::open(&trial.path).unwrap();
+    for wrong in [
+        "UPDATE record SET position = 'x'",
+        "UPDATE record SET last = 'x'",
+        "UPDATE record SET text = x'00'",
+        "UPDATE list SET last = 'x'",
+        "UPDATE change SET record = NULL",
+    ] {
+        let refused = connection.execute(wrong, []).unwrap_err();
+        assert!(refused.to_string().contains("CHECK"), "{wrong}: {refused}");
+    }
+}

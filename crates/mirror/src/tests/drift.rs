@@ -4,7 +4,6 @@
 use super::*;
 use std::collections::{BTreeMap, HashSet};
 use std::process::Stdio;
-use std::time::Duration;
 use talentdata_sandbox::{Change as Changed, ChangeKind, Drift, Options, Sandbox, limit::Policy};
 
 fn start(drift: Option<Drift>) -> (Sandbox, Client) {

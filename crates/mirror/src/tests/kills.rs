@@ -77,3 +77,30 @@ fn a_killed_sync_leaves_the_one_before_or_this_one() {
     }
     println!("{killed} killed, {done} done, {committed} of them committed");
 }
+
+#[test]
+fn a_killed_sync_leaves_an_older_file_as_it_was_or_brings_it_up_to_date() {
+    let (mut steps, mut versions) = (0, Vec::new());
+    loop {
+        let trial = versions::kept(5);
+        let before = trial.current();
+        let mut child = program("kills::child", &trial.path);
+        child.env(MODE, "WAL").env(STEPS, steps.to_string());
+        let status = child.stdout(Stdio::null()).status().unwrap();
+        let version: u8 = trial.ask("PRAGMA user_version");
+        let is_whole = match version {
+            5 => trial.current() == before,
+            _ => trial.as_of(7) == second(),
+        };
+        assert!(is_whole, "after {steps} steps");
+        assert!(trial.mirror().verify().unwrap().matches);
+        trial.sync(&second(), COUNTED);
+        assert!(trial.mirror().verify().unwrap().matches);
+        versions.push(version);
+        if status.success() {
+            break;
+        }
+        steps = steps * 9 / 8 + 1;
+    }
+    assert!(versions.len() > 20 && versions.ends_with(&[6]) && versions.starts_with(&[5]));
+}

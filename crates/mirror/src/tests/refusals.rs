@@ -132,6 +132,7 @@ fn a_mirror_in_a_directory_that_cannot_be_written_can_be_read() {
 fn without_shared_memory_a_sync_is_refused_with_the_way_out() {
     let trial = Trial::of(0..30);
     let shared = trial.path.with_extension("db-shm");
+    fs::remove_file(&shared).unwrap();
     fs::create_dir(&shared).unwrap();
     let sync = trial.sync_late(&[], &contacts(0..40), COUNTED);
     fails(sync, ErrorKind::Io, "shared memory");

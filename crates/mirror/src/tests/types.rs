@@ -183,7 +183,7 @@ fn changes_of_every_kind_have_nothing_in_extra_that_is_not_extra() {
         &talentdata_columns::export::Target::File(target.clone()),
         TableOptions::default(),
     );
-    assert_eq!(written.unwrap().written.unwrap().records, 24);
+    assert_eq!(written.unwrap().export.written.unwrap().records, 24);
     let text = std::fs::read_to_string(target).unwrap();
     assert!(
         text.lines().skip(1).all(|line| line.ends_with(',')),

@@ -4,7 +4,7 @@
 use crate::{Service, start, table, text_of};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use talentdata_sandbox::{Change, ListOrder, Logged, Options, Replicas, Total};
+use talentdata_sandbox::{Change, ListOrder, Logged, Options, Pages, Replicas, Total};
 
 /// With so many contacts, and no pools.
 fn with(contacts: u64, set: impl FnOnce(&mut Options)) -> Service {
@@ -139,6 +139,36 @@ fn pagination_can_tell_nothing_or_lie() {
         let page = page(&service, 100, offset);
         assert_eq!(page["pagination"], expected, "{total} {offset}");
     }
+    let first = ids(&page(&with(300, |_| {}), 100, 0));
+    for (pages, limit, told) in [
+        (Pages::Rounded, 100, 99),
+        (Pages::Told, 100, 0),
+        (Pages::Fixed, 20, 99),
+    ] {
+        let service = with(300, |options| {
+            options.pages = pages;
+            options.max_limit = Some(100);
+        });
+        let other = page(&service, limit, 99);
+        assert_eq!(
+            other["pagination"],
+            pagination(300, 100, told, true),
+            "{pages}"
+        );
+        assert_eq!(ids(&other), first, "{pages}");
+    }
+    let service = with(300, |options| options.pages = Pages::Refused);
+    assert_eq!(
+        service
+            .ask("GET /v1/contacts?limit=100&offset=99", "")
+            .status,
+        400
+    );
+    assert_eq!(
+        ids(&page(&service, 99, 99)),
+        ids(&page(&with(300, |_| {}), 99, 99))
+    );
+
     let service = with(300, |options| options.ignore_offset = true);
     let other = page(&service, 100, 200);
     assert_eq!(other["pagination"], pagination(300, 100, 200, false));

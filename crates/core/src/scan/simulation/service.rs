@@ -42,11 +42,58 @@ pub(super) struct Kind {
     changes: Vec<Change>,
     between_runs: Vec<Change>,
     answers: Answers,
+    /// Which pages it has, where it does not honour every offset.
+    whole: Option<Whole>,
+    /// Whether it refuses pages that begin at the end or behind it.
+    refuses_beyond: bool,
     /// Records that are in the list, and that some answers lack all the same.
     lacks: Vec<Lack>,
     identities: Identities,
     /// Whether a record that has moved is not owed, because it gives itself away by nothing.
     excuses_moves: bool,
+}
+
+/// A service that reads whole pages only: offsets count in multiples of the limit.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Whole {
+    misplaced: Misplaced,
+    /// It has pages of this size only, whatever limit is asked for.
+    size: Option<u64>,
+    /// It has pages of any size, at multiples of this one.
+    step: Option<u64>,
+    /// It grants at most this many records; pages are counted by the limit asked for, or else by what it grants.
+    most: Option<u64>,
+    counts_asked: bool,
+}
+
+/// What becomes of an offset that is no such multiple.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Misplaced {
+    /// The page before is shown, or the one behind.
+    #[default]
+    Down,
+    Up,
+    Refused,
+}
+
+impl Whole {
+    /// The offset and the limit that count in place of those that were asked for; none where it refuses.
+    fn page(&self, offset: u64, limit: u64) -> Option<(u64, u64)> {
+        let granted = self
+            .size
+            .unwrap_or(limit.min(self.most.unwrap_or(u64::MAX)));
+        let step = if self.counts_asked { limit } else { granted };
+        let step = self.step.unwrap_or(step);
+        // Of the limit asked for, a page that is granted less is only the first part.
+        match (self.misplaced, offset % step) {
+            (_, 0) => Some((offset, granted)),
+            (Misplaced::Down, rest) => Some((offset - rest, granted)),
+            (Misplaced::Up, rest) => Some((offset - rest + step, granted)),
+            (Misplaced::Refused, _) => None,
+        }
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -244,10 +291,16 @@ impl<'a> Service<'a> {
         index.min(last)
     }
 
-    pub(super) fn page(&mut self, offset: u64, limit: u64) -> Page {
+    /// The page, unless it is refused.
+    pub(super) fn page(&mut self, offset: u64, limit: u64) -> Option<Page> {
         let kind = self.kind;
         kind.changes.iter().for_each(|one| self.change(one));
         self.requests += 1;
+        let whole = kind.whole.as_ref();
+        let (offset, limit) = whole.map_or(Some((offset, limit)), |one| one.page(offset, limit))?;
+        if kind.refuses_beyond && offset > 0 && offset >= self.records.len() as u64 {
+            return None;
+        }
         let (offset, limit) = (offset as usize, limit as usize);
         self.cursor = offset.saturating_add(limit);
         let shown = self.shown(limit);
@@ -275,7 +328,7 @@ impl<'a> Service<'a> {
             }
             _ => {}
         }
-        page
+        Some(page)
     }
 
     /// The list as this answer shows it.

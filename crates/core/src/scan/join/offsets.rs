@@ -1,0 +1,325 @@
+//! Which offsets a service honours, and how a list is read where that is not every offset.
+//!
+//! The service document counts in pages: page = offset / limit. A service that works like that reads whole pages only.
+//! Asked for 100 records at offset 99, it shows the page at offset 0 or 100, or refuses. Pages of one size then cannot
+//! overlap, but pages of different sizes can: 0 to 99 is a page of 100 records, 99 to 197 one of 99, 196 to 293 one of 98.
+//!
+//! A service whose pages all have one size, whatever is asked for, is read page by page without overlap, and then once
+//! more. If every record delivered is still there, all of them were in the list between the two readings;
+//! and if the list had just as many then, they were the whole list.
+
+use super::{Delivery, Entry, Joiner, MAX_BLANKS, MAX_STUCK, Phase, Slice, Verdict};
+use crate::record::Identity;
+use crate::scan::Doubt;
+use serde::{Deserialize, Serialize};
+
+/// The offsets that a service honours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Offsets {
+    /// No page has shown them yet.
+    #[default]
+    Unknown,
+    Every,
+    /// Multiples of the limit that goes with them.
+    OfLimit,
+    /// Multiples of this page size.
+    OfPage(u64),
+}
+
+/// A page to ask for; where it has no limit, the one that the scan was begun with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Wanted {
+    pub(crate) offset: u64,
+    pub(crate) limit: Option<u64>,
+}
+
+/// The test of what a service does with offsets.
+#[derive(Default)]
+pub(super) struct OffsetTest {
+    /// Whether `OfLimit` has been seen to be so.
+    is_confirmed: bool,
+    /// The first record of the list and its total, as the page at offset 0 had them.
+    beginning: Option<(Identity, u64)>,
+    /// Where the frontier stood on that page.
+    frontier_at: Option<u64>,
+    /// A page lacked the frontier, and the one at offset 0 is read again to see whether it has moved.
+    is_suspected: bool,
+    suspicions: u32,
+}
+
+/// The second reading of a list whose pages do not overlap.
+#[derive(Default)]
+pub(super) struct Rereading {
+    pub(super) offset: u64,
+    /// Records found again, and the place of the last one.
+    found: u64,
+    place: u64,
+}
+
+/// Limits how often the beginning of a list is read again to see whether a page was misplaced.
+const MAX_SUSPICIONS: u32 = 4;
+
+/// Returns the page that holds the record at this offset and reaches farthest, of those that begin at a multiple of
+/// their limit and have at most `most` records.
+fn whole_page(offset: u64, most: u64) -> Wanted {
+    let begin = |limit: &u64| offset - offset % limit;
+    let limits = 1..=most.max(1);
+    let limit = limits.max_by_key(|limit| begin(limit).saturating_add(*limit));
+    Wanted {
+        offset: limit.as_ref().map_or(offset, begin),
+        limit,
+    }
+}
+
+impl Wanted {
+    /// Returns whether the page holds the record behind the one at this offset, which it holds as well.
+    fn passes(self, offset: u64) -> bool {
+        self.offset.saturating_add(self.limit.unwrap_or(0)) > offset.saturating_add(1)
+    }
+}
+
+impl Joiner {
+    /// The page to ask for in order to see the record at this offset.
+    pub(crate) fn page_at(&self, offset: u64) -> Wanted {
+        match self.offsets {
+            Offsets::Unknown | Offsets::Every => Wanted {
+                offset,
+                limit: None,
+            },
+            Offsets::OfLimit => whole_page(offset, self.granted),
+            Offsets::OfPage(size) => Wanted {
+                offset: offset - offset % size.max(1),
+                limit: Some(size),
+            },
+        }
+    }
+
+    /// Where the page behind this one begins.
+    pub(crate) fn behind(&self, page: Wanted) -> u64 {
+        let records = page.limit.unwrap_or(self.granted);
+        let stride = records.saturating_sub(self.overlap()).max(1);
+        page.offset.saturating_add(stride)
+    }
+
+    /// The offsets that a later run of the scan may rely on.
+    pub(crate) fn known_offsets(&self) -> Offsets {
+        match self.offsets {
+            Offsets::OfLimit if !self.offset_test.is_confirmed => Offsets::Unknown,
+            known => known,
+        }
+    }
+
+    pub(super) fn resume_offsets(&mut self, offsets: Offsets) {
+        self.offsets = offsets;
+        self.offset_test.is_confirmed = offsets == Offsets::OfLimit;
+    }
+
+    /// The service has refused a page that another offset or limit may get; where to go on.
+    pub(crate) fn refused(&mut self) -> Option<u64> {
+        let may_be_misplaced = self.phase == Phase::Reading && self.is_untested();
+        may_be_misplaced.then(|| self.distrust_offsets())
+    }
+
+    /// Goes back to what was known of offsets before others were tried.
+    pub(crate) fn restore_offsets(&mut self, offsets: Offsets) {
+        self.offsets = offsets;
+    }
+
+    fn is_untested(&self) -> bool {
+        match self.offsets {
+            Offsets::Unknown => true,
+            Offsets::OfLimit => !self.offset_test.is_confirmed,
+            Offsets::Every | Offsets::OfPage(_) => false,
+        }
+    }
+
+    /// Looks whether a page that should hold the frontier begins where it was asked to.
+    pub(super) fn test_offset(&mut self, page: &Slice) -> Option<Verdict> {
+        let (edge, frontier) = (self.last_offset()?, self.frontier?);
+        if !self.is_untested() || page.ids.is_empty() {
+            return None;
+        }
+        let index = page.ids.iter().position(|id| *id == frontier);
+        let at = index.map(|index| page.offset.saturating_add(index as u64));
+        let test = &mut self.offset_test;
+        let expected = test.frontier_at.unwrap_or(edge);
+        if page.offset == 0 {
+            let is_suspected = std::mem::take(&mut test.is_suspected);
+            // It has not moved, so the page that lacked it was another one than was asked for.
+            let is_as_before = at.is_some() && at == test.frontier_at;
+            let has_total = test.beginning.is_some_and(|(_, total)| total == page.total);
+            let is_misplaced = is_suspected && is_as_before && has_total;
+            return is_misplaced.then(|| Verdict::Instead(self.distrust_offsets()));
+        }
+        if page.offset > expected || page.offset.is_multiple_of(self.granted.max(1)) {
+            return None;
+        }
+        if at == Some(expected) {
+            match self.offsets {
+                Offsets::Unknown => self.offsets = Offsets::Every,
+                _ => test.is_confirmed = true,
+            }
+            return None;
+        }
+        // The second page shows it; later ones may have been stepped back to, and bring nothing new.
+        if edge >= self.granted {
+            return None;
+        }
+        let (first, total) = test.beginning?;
+        let known = self.known(page);
+        let is_beginning = page.ids.contains(&first)
+            || (page.has_more && !known.is_empty() && !self.brings_new(page, &known));
+        // Unless the list has changed so much that the beginning may be there now.
+        if is_beginning && page.total.abs_diff(total) <= page.offset / 4 {
+            return Some(Verdict::Instead(self.distrust_offsets()));
+        }
+        let test = &mut self.offset_test;
+        if page.total == total && test.frontier_at.is_some() && test.suspicions < MAX_SUSPICIONS {
+            (test.is_suspected, test.suspicions) = (true, test.suspicions + 1);
+            return Some(Verdict::Instead(0));
+        }
+        None
+    }
+
+    /// Notes what the page at offset 0 shows, once it is joined.
+    pub(super) fn note_beginning(&mut self, page: &Slice, frontier: Option<Identity>) {
+        let at = page.ids.iter().position(|id| Some(*id) == frontier);
+        self.offset_test.frontier_at = at.map(|index| index as u64);
+        self.offset_test.beginning = page.ids.first().map(|first| (*first, page.total));
+    }
+
+    /// The frontier is on a later page.
+    pub(super) fn leave_beginning(&mut self) {
+        self.offset_test.frontier_at = None;
+    }
+
+    /// The service does not honour offsets as it was believed to; where to go on, with pages that ask less of it.
+    fn distrust_offsets(&mut self) -> u64 {
+        self.offsets = match self.offsets {
+            Offsets::Unknown => Offsets::OfLimit,
+            _ => Offsets::OfPage(self.granted),
+        };
+        self.keep_passing();
+        self.next_offset()
+    }
+
+    /// Where no page holds both the last record and the next one, pages go on without overlap.
+    pub(super) fn keep_passing(&mut self) {
+        if self.offsets == Offsets::OfLimit
+            && let Some(edge) = self.last_offset()
+            && !self.page_at(edge).passes(edge)
+        {
+            self.offsets = Offsets::OfPage(self.granted);
+        }
+    }
+
+    /// Takes a page of a list whose pages do not overlap.
+    pub(super) fn read_apart(&mut self, page: &Slice) -> Verdict {
+        let expected = self.page_at(self.next_offset()).offset;
+        if page.offset != expected {
+            return Verdict::Instead(expected);
+        }
+        let is_short = !page.has_more && page.end() < page.total;
+        if (is_short || page.is_blank()) && self.blanks < MAX_BLANKS {
+            self.blanks += 1;
+            return Verdict::Retry(page.offset);
+        }
+        self.blanks = 0;
+        if self.phase == Phase::Rereading {
+            return self.reread(page);
+        }
+        let next = self.last_offset().map_or(0, |edge| edge + 1);
+        let mut delivery = Delivery::default();
+        for (index, id) in page.ids.iter().enumerate() {
+            if self.order.find(*id).is_none() {
+                let behind = self.order.last;
+                delivery.fresh.push((index, Entry::new(*id, behind)));
+                self.order.insert(*id, behind);
+                self.frontier = Some(*id);
+            }
+        }
+        let known = (page.ids.len() - delivery.fresh.len()) as u64;
+        let repeats = known.saturating_sub(next.saturating_sub(page.offset));
+        self.duplicates += repeats;
+        self.evidence.delivered += delivery.fresh.len() as u64;
+        if !page.ids.is_empty() {
+            self.edge = Some(page.end() - 1);
+        }
+        if repeats > 0 || self.evidence.total_changed {
+            self.evidence.doubt(Doubt::WholePages);
+        }
+        self.stuck = if delivery.fresh.is_empty() {
+            self.stuck + 1
+        } else {
+            0
+        };
+        let doubt = match (page.has_more, page.ids.is_empty()) {
+            (true, true) => Some(Doubt::EmptyPage),
+            (true, false) if self.stuck > MAX_STUCK => Some(Doubt::MovedTooFar),
+            (true, false) => return Verdict::Deliver(delivery),
+            (false, _) => is_short.then_some(Doubt::ShortOfTotal),
+        };
+        if let Some(doubt) = doubt {
+            self.evidence.doubt(doubt);
+        }
+        if !self.evidence.doubts.is_empty() {
+            return self.conclude(delivery);
+        }
+        self.phase = Phase::Rereading;
+        self.rereading = Rereading::default();
+        delivery.alone = true;
+        Verdict::Deliver(delivery)
+    }
+
+    /// Looks whether what was delivered is still there.
+    fn reread(&mut self, page: &Slice) -> Verdict {
+        for id in &page.ids {
+            let place = self.order.find(*id).map(|number| self.order.place(number));
+            if let Some(place) = place.filter(|place| *place > self.rereading.place) {
+                self.rereading.found += 1;
+                self.rereading.place = place;
+            }
+        }
+        self.rereading.offset = page.end();
+        let is_over = !page.has_more || page.ids.is_empty();
+        let found_all = self.rereading.found == self.order.len() as u64;
+        if self.evidence.total_changed || (is_over && !found_all) {
+            self.evidence.doubt(Doubt::WholePages);
+        } else if !is_over {
+            return Verdict::Deliver(Delivery::default());
+        }
+        self.conclude(Delivery::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_pages_of_different_sizes_overlap() {
+        let mut page = whole_page(0, 100);
+        let mut pages = vec![page];
+        while pages.len() < 1_000 {
+            let limit = page.limit.unwrap();
+            let last = page.offset + limit - 1;
+            page = whole_page(last, 100);
+            let end = page.offset + page.limit.unwrap();
+            assert!(page.offset.is_multiple_of(page.limit.unwrap()));
+            assert!(page.offset <= last && last + 1 < end, "{page:?}");
+            pages.push(page);
+        }
+        let offsets: Vec<u64> = pages.iter().map(|page| page.offset).collect();
+        assert_eq!(offsets[..6], [0, 99, 196, 291, 384, 475]);
+        // About an eighth more pages than without overlap.
+        assert!(offsets[999] > 87_000, "{}", offsets[999]);
+    }
+
+    #[test]
+    fn some_pages_of_few_records_cannot_pass_the_last_record() {
+        for (last, most, passes) in [(0, 1, false), (1, 2, false), (2, 3, true), (11, 4, false)] {
+            assert_eq!(whole_page(last, most).passes(last), passes, "{last} {most}");
+        }
+    }
+}

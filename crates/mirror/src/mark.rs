@@ -1,0 +1,164 @@
+//! What a sync leaves beside the mirror, in its lock file, so that the next one notices a file that was copied or restored.
+//!
+//! A copy has the numbers of its original, and goes on with other syncs of the same numbers. So a number alone says which
+//! sync is meant only up to the last one that both have. A mark that is lacking by mistake costs only the use of numbers
+//! above it, because bookmarks tell the syncs apart.
+
+use crate::file::{Claim, Outcome, open_lock};
+use rusqlite::{Connection, OptionalExtension};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Result, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+/// A larger file has no marks, which take some hundred bytes for each list.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// What a file has of a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct State {
+    pub(crate) mirror: String,
+    /// The id of the list since it was begun.
+    pub(crate) epoch: String,
+    /// The greatest number of a sync.
+    pub(crate) last: i64,
+    /// The last sync; none where the list is forgotten.
+    pub(crate) sync: Option<String>,
+    /// The last sync whose number is that of no other one, where there are such.
+    pub(crate) fork: Option<i64>,
+    /// Whether a sync has left a mark.
+    #[serde(skip)]
+    pub(crate) is_marked: bool,
+}
+
+impl State {
+    /// As a file has it, before it is compared with a mark.
+    pub(crate) fn read(connection: &Connection, list: &str) -> Outcome<Self> {
+        let sql = "SELECT mirror.id, ifnull(epoch, ''), ifnull(last, 0), list.about ->> '$.fork',
+            ifnull(json_type(list.about, '$.fork'), '') <> '',
+            (SELECT id FROM sync WHERE list = ?1 ORDER BY number DESC LIMIT 1)
+            FROM mirror LEFT JOIN list ON name = ?1";
+        let state = connection.query_row(sql, [list], |row| {
+            Ok(State {
+                mirror: row.get(0)?,
+                epoch: row.get(1)?,
+                last: row.get(2)?,
+                fork: row.get(3)?,
+                is_marked: row.get(4)?,
+                sync: row.get(5)?,
+            })
+        });
+        Ok(state.optional()?.unwrap_or_default())
+    }
+
+    /// As it is after a comparison with the mark that lies beside the file.
+    pub(crate) fn compared(mut self, path: &Path, list: &str) -> Self {
+        let lock = open_lock(path, &mut File::options());
+        let marks = lock.and_then(|file| Marks::read(&file));
+        let marks = marks.unwrap_or_default();
+        self.fork = match marks.0.get(list) {
+            Some(mark) => mark.fork(&self, path),
+            // A file of an earlier version has none.
+            None if self.is_marked => lower(self.fork, Some(self.last)),
+            None => self.fork,
+        };
+        self
+    }
+}
+
+fn lower(one: Option<i64>, other: Option<i64>) -> Option<i64> {
+    one.into_iter().chain(other).min()
+}
+
+/// The mark of a list.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Mark {
+    /// The file: the number of its inode, and when it was made, in microseconds.
+    file: (u64, u64),
+    /// As the last sync has left it.
+    state: State,
+    /// The sync that was about to be committed then.
+    next: Option<String>,
+}
+
+impl Mark {
+    /// The fork of a list that is in this state now.
+    fn fork(&self, now: &State, path: &Path) -> Option<i64> {
+        let (known, was) = (lower(now.fork, self.state.fork), &self.state);
+        if now.mirror != was.mirror {
+            return Some(0);
+        }
+        let is_next = now.sync.is_some() && now.sync == self.next;
+        let is_same = (now.last, &now.sync) == (was.last, &was.sync);
+        match self.file == identity(path) && (is_same || is_next) {
+            true => known,
+            false => lower(known, Some(now.last)),
+        }
+    }
+}
+
+/// The marks of all lists of a mirror.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(transparent)]
+struct Marks(BTreeMap<String, Mark>);
+
+impl Marks {
+    fn read(mut file: &File) -> Result<Self> {
+        let mut text = String::new();
+        file.rewind()?;
+        file.take(MAX_BYTES).read_to_string(&mut text)?;
+        Ok(serde_json::from_str(&text).unwrap_or_default())
+    }
+
+    fn write(&self, mut file: &File) -> Result<()> {
+        let text = serde_json::to_string(self)?;
+        file.set_len(0)?;
+        file.rewind()?;
+        file.write_all(text.as_bytes())
+    }
+}
+
+/// Leaves marks of a mirror that is claimed.
+pub(crate) struct Marker {
+    lock: Arc<File>,
+    path: PathBuf,
+}
+
+impl Marker {
+    pub(crate) fn new(claim: &Claim) -> Self {
+        Marker {
+            lock: Arc::clone(&claim.lock),
+            path: claim.path.clone(),
+        }
+    }
+
+    /// Notes the state of a list, and the sync that is about to be committed. Where it cannot be written, it is lacking.
+    pub(crate) fn note(&self, list: &str, state: &State, next: Option<&str>) {
+        let mut marks = Marks::read(&self.lock).unwrap_or_default();
+        let mark = Mark {
+            file: identity(&self.path),
+            state: state.clone(),
+            next: next.map(str::to_owned),
+        };
+        marks.0.insert(list.to_owned(), mark);
+        let _ = marks.write(&self.lock);
+    }
+}
+
+/// What a copy of a file does not have in common with it, as far as the system tells.
+fn identity(path: &Path) -> (u64, u64) {
+    let Ok(found) = std::fs::metadata(path) else {
+        return (0, 0);
+    };
+    let made = found.created().ok();
+    let made = made.and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+    #[cfg(unix)]
+    let inode = std::os::unix::fs::MetadataExt::ino(&found);
+    #[cfg(not(unix))]
+    let inode = 0;
+    let made = made.map_or(0, |made| made.as_micros() as u64);
+    (inode, made)
+}

@@ -1,0 +1,145 @@
+//! The text of a record for views, where SQLite's JSON functions do not read the record's own text as it is meant.
+//!
+//! They take the first of two members of one name. Before 3.45 they find a name only as it is spelled. They cut a string at
+//! U+0000, make bytes that are no text of half of a surrogate pair, in 3.26 of a whole one as well, and round integers beyond
+//! 64 bits.
+
+use std::borrow::Cow;
+use talentdata_core::json;
+
+/// Stands in the place of what no path can spell.
+const MARK: char = '\u{f8ff}';
+
+/// The path by which views find a field in a record's plain text, or in its own where that does.
+pub(crate) fn path(name: &str) -> String {
+    format!("$.\"{}\"", spelled(name))
+}
+
+/// The record with each name once and as [`path`] spells it, with the last value. Integers beyond 64 bits are strings, and
+/// in strings U+0000 and half of a surrogate pair are spelled as JSON escapes them. `None` where the text does by itself.
+pub(crate) fn plain(text: &str) -> Option<String> {
+    let members = json::members(text);
+    let named = json::by_name(&members);
+    let is_plain = named.len() == members.len()
+        && members.iter().all(|(name, value)| {
+            matches!(spelled(name), Cow::Borrowed(_)) && !is_long(value) && !is_misread(value)
+        });
+    if is_plain {
+        return None;
+    }
+    let mut plain = String::with_capacity(text.len() + 64);
+    for (name, value) in named {
+        let value = match value {
+            long if is_long(long) => Cow::from(format!("\"{long}\"")),
+            cut if is_misread(cut) => escaped(cut).into(),
+            other => other.into(),
+        };
+        plain.push(if plain.is_empty() { '{' } else { ',' });
+        plain += &format!("\"{}\":{value}", spelled(&name));
+    }
+    plain.push('}');
+    Some(plain)
+}
+
+/// A name without what JSON escapes; no two names are spelled alike.
+fn spelled(name: &str) -> Cow<'_, str> {
+    // Hardly any name has other letters, and most of the time is spent on these.
+    if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return name.into();
+    }
+    let is_special = |letter: char| letter < ' ' || ['"', '\\', MARK].contains(&letter);
+    if !name.is_empty() && !name.contains(is_special) {
+        return name.into();
+    }
+    let mut spelled = MARK.to_string();
+    for letter in name.chars() {
+        if is_special(letter) {
+            spelled += &format!("{MARK}{:x}{MARK}", u32::from(letter));
+        } else {
+            spelled.push(letter);
+        }
+    }
+    spelled.into()
+}
+
+/// Whether a raw value is an integer beyond 64 bits.
+fn is_long(value: &str) -> bool {
+    let is_number = value.starts_with(|first: char| first == '-' || first.is_ascii_digit());
+    is_number
+        && value.len() > 18
+        && !value.contains(['.', 'e', 'E'])
+        && value.parse::<i64>().is_err()
+}
+
+/// Whether a raw value is a string with escapes that are no text, or that one SQLite or another does not read.
+fn is_misread(value: &str) -> bool {
+    let is_escaped = value.starts_with('"') && value.contains("\\u");
+    let is_wrong = |letter: char| letter == '\0' || letter > '\u{ffff}';
+    is_escaped && json::decoded(value).is_none_or(|text| text.contains(is_wrong))
+}
+
+/// A raw string without escapes of surrogate pairs; those of U+0000 and of half of a pair are text.
+fn escaped(string: &str) -> String {
+    let unit = |rest: &str| u16::from_str_radix(rest.strip_prefix("\\u")?.get(..4)?, 16).ok();
+    let (mut escaped, mut rest) = (String::with_capacity(string.len() + 8), string);
+    while let Some(at) = rest.find('\\') {
+        let (before, found) = rest.split_at(at);
+        escaped += before;
+        let pair = unit(found).zip(found.get(6..).and_then(unit));
+        let pair = pair.and_then(|(high, low)| String::from_utf16(&[high, low]).ok());
+        let length = match (unit(found), pair) {
+            (Some(0xd800..=0xdbff), Some(letter)) => {
+                escaped += &letter;
+                rest = &found[12..];
+                continue;
+            }
+            (Some(0 | 0xd800..=0xdfff), _) => {
+                escaped.push('\\');
+                6
+            }
+            _ => 2,
+        };
+        escaped += &found[..length];
+        rest = &found[length..];
+    }
+    escaped + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_that_every_sqlite_reads_needs_no_other_text() {
+        for text in [
+            r#"{"id":"c-1","a.b":1,"a[0]":"\u00e9 \"\\u0000","n":-9223372036854775808}"#,
+            r#"{"Größe":1.5e300,"😀":"😀","x":{"a":1,"a":"\u0000"},"y":[12345678901234567890],"z":null}"#,
+        ] {
+            assert_eq!(plain(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn other_records_are_spelled_as_every_sqlite_reads_them() {
+        for (text, expected) in [
+            (r#"{"Gr\u00f6\u00dfe":1}"#, r#"{"Größe":1}"#),
+            (r#"{"a":1,"b":2,"a":3}"#, r#"{"a":3,"b":2}"#),
+            (r#"{"a":"x\u0000y"}"#, r#"{"a":"x\\u0000y"}"#),
+            (r#"{"a":"\\\u0000\\u0000"}"#, r#"{"a":"\\\\u0000\\u0000"}"#),
+            (
+                r#"{"a":"\ud83d\ud83d\ude00\uDE00"}"#,
+                r#"{"a":"\\ud83d😀\\uDE00"}"#,
+            ),
+            (
+                r#"{"a":9223372036854775808}"#,
+                r#"{"a":"9223372036854775808"}"#,
+            ),
+            (
+                r#"{"\"":1,"":2}"#,
+                "{\"\u{f8ff}\u{f8ff}22\u{f8ff}\":1,\"\u{f8ff}\":2}",
+            ),
+        ] {
+            assert_eq!(plain(text).as_deref(), Some(expected), "{text}");
+        }
+    }
+}

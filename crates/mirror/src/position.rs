@@ -1,0 +1,307 @@
+//! A place in the history of a list: a bookmark, the number of a sync or a time; and which sync it is.
+
+use crate::receipt::SyncRow;
+use chrono::DateTime;
+use std::fmt::{Display, Formatter};
+use std::str::FromStr;
+use talentdata_core::scan::utc;
+use talentdata_core::types::Resource;
+use talentdata_core::{Error, ErrorKind, Result};
+
+/// Says how a copy is loaded again.
+const RELOAD: &str = "load the list as of its last sync in place of the copy, note the bookmark of that sync, and continue \
+     with the changes after it";
+
+/// A sync of a list: by its bookmark, its number, or a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum At {
+    /// Its number; 0 is before all syncs.
+    Sync(u64),
+    /// Its bookmark.
+    Bookmark(Bookmark),
+    /// A time in UTC to the microsecond, such as `2026-11-20T06:00:00.000000Z`, read from any text of RFC 3339.
+    Time(String),
+}
+
+/// The name of one sync in one history: no other sync has it, of whatever list, mirror or copy.
+///
+/// Its text is `MIRROR-EPOCH-SYNC:NUMBER`, such as `9c41d0-51d2a7-5f2a03b8c6e1:17`, with the first digits of random ids.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bookmark {
+    /// The mirror; copies of its file have the same.
+    mirror: String,
+    /// The list from its beginning in this mirror on, until it is forgotten.
+    epoch: String,
+    sync: String,
+    number: u64,
+}
+
+/// How many digits the ids in a bookmark have.
+const DIGITS: [usize; 3] = [6, 6, 12];
+
+impl Bookmark {
+    /// That of a sync, by the ids of the mirror, the list and the sync.
+    pub(crate) fn new(ids: [&str; 3], number: i64) -> Self {
+        let short = |index: usize| {
+            let id: &str = ids[index];
+            id.get(..DIGITS[index]).unwrap_or(id).to_owned()
+        };
+        Bookmark {
+            mirror: short(0),
+            epoch: short(1),
+            sync: short(2),
+            number: number.unsigned_abs(),
+        }
+    }
+
+    /// Reads the text of one.
+    fn parse(text: &str) -> Option<Self> {
+        let (ids, number) = text.rsplit_once(':')?;
+        let ids: Vec<&str> = ids.split('-').collect();
+        let is_digit = |digit: u8| digit.is_ascii_digit() || (b'a'..=b'f').contains(&digit);
+        let is_id = |(id, length): (&&str, usize)| id.len() == length && id.bytes().all(is_digit);
+        if ids.len() != DIGITS.len() || !ids.iter().zip(DIGITS).all(is_id) {
+            return None;
+        }
+        let number: u32 = number.parse().ok()?;
+        Some(Bookmark::new([ids[0], ids[1], ids[2]], number.into()))
+    }
+}
+
+impl Display for Bookmark {
+    fn fmt(&self, out: &mut Formatter<'_>) -> std::fmt::Result {
+        let Bookmark {
+            mirror,
+            epoch,
+            sync,
+            number,
+        } = self;
+        write!(out, "{mirror}-{epoch}-{sync}:{number}")
+    }
+}
+
+impl FromStr for At {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if let Ok(number) = text.parse() {
+            return Ok(At::Sync(number));
+        }
+        if let Some(bookmark) = Bookmark::parse(text) {
+            return Ok(At::Bookmark(bookmark));
+        }
+        let time = DateTime::parse_from_rfc3339(text).map_err(|_| {
+            invalid(format!(
+                "{text:?} is neither a bookmark such as 9c41d0-51d2a7-5f2a03b8c6e1:17, nor the number of a sync, nor a \
+                 time such as 2026-11-20T06:00:00Z"
+            ))
+        })?;
+        Ok(At::Time(utc(time.into())))
+    }
+}
+
+/// The history of a list as far as a mirror has it.
+pub(crate) struct History {
+    pub(crate) list: Resource,
+    /// The syncs that are kept, the oldest first; there is one.
+    pub(crate) syncs: Vec<SyncRow>,
+    /// The last sync whose number is not that of another one in a copy of the file; none where all are such.
+    pub(crate) fork: Option<i64>,
+}
+
+impl History {
+    /// The sync after which all changes are kept: the first of these, or none has been removed yet.
+    pub(crate) fn before_changes(&self) -> i64 {
+        SyncRow::before_changes(&self.syncs)
+    }
+
+    fn find(&self, number: i64) -> Option<&SyncRow> {
+        self.syncs.iter().find(|row| row.number() == number)
+    }
+
+    /// The first sync of the list since it was begun, or forgotten and begun again.
+    fn begun(&self) -> i64 {
+        self.syncs.first().map_or(1, |row| row.begun)
+    }
+
+    fn last(&self) -> i64 {
+        self.syncs.last().map_or(0, SyncRow::number)
+    }
+
+    /// The number of the sync after which changes are asked for.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where it is of another history, and where not all changes after it are there.
+    pub(crate) fn since(&self, at: &At) -> Result<i64> {
+        let since = match at {
+            At::Sync(0) => 0,
+            At::Sync(number) => self.plain(number.cast_signed())?,
+            At::Bookmark(bookmark) => self.marked("since", bookmark)?,
+            At::Time(time) => self.timed(time)?,
+        };
+        let (list, first) = (self.list, self.before_changes());
+        if since < first {
+            return Err(invalid(format!(
+                "since: not all changes of {list} after sync {since} are kept, only those after sync {first}; {RELOAD}"
+            )));
+        }
+        Ok(since)
+    }
+
+    /// A sync by its number alone, which must not be that of another one as well.
+    fn plain(&self, number: i64) -> Result<i64> {
+        let (list, last) = (self.list, self.last());
+        let begun = self.begun();
+        let what = if number > last || number < 0 {
+            format!("there is no sync {number} of {list} yet; the last one is sync {last}")
+        } else if number < begun {
+            format!(
+                "sync {number} was before {list} was forgotten and synced again, from sync {begun} on; {RELOAD}"
+            )
+        } else if self.fork.is_some_and(|fork| number > fork) {
+            format!(
+                "the number {number} alone may be that of two syncs of {list}, because the mirror is a copy or was restored \
+                 from one; give the bookmark of the sync in place of its number, or else {RELOAD}"
+            )
+        } else {
+            return Ok(number);
+        };
+        Err(invalid(format!("since: {what}")))
+    }
+
+    /// The last of the syncs that had all ended by a time.
+    fn timed(&self, time: &str) -> Result<i64> {
+        let (list, syncs) = (self.list, &self.syncs);
+        let before = syncs.iter().take_while(|row| *row.receipt.ended <= *time);
+        let before = before.last().map_or(0, SyncRow::number);
+        // A time that was noted from a sync is of this one, even if the clock has gone back since.
+        if let Some(same) = syncs.iter().find(|row| row.receipt.ended == *time) {
+            return Ok(before.min(same.number()));
+        }
+        let is_left = self.fork == Some(before) && before < self.last();
+        let is_forgotten = before == 0 && self.begun() > 1;
+        if is_left || is_forgotten {
+            return Err(invalid(format!(
+                "since: what had changed in {list} by {time} is not in this mirror, which was restored from an earlier copy or \
+                 begun again since then; {RELOAD}"
+            )));
+        }
+        Ok(before)
+    }
+
+    /// A sync by its bookmark, which must be of this history. Nobody can tell of one that is no longer kept.
+    fn marked(&self, name: &str, bookmark: &Bookmark) -> Result<i64> {
+        let (list, number) = (self.list, bookmark.number.cast_signed());
+        let Some(last) = self.syncs.last() else {
+            return Ok(number);
+        };
+        let known = &last.bookmark;
+        let what = if bookmark.mirror != known.mirror {
+            "is of another mirror; give the one that it was noted from".to_owned()
+        } else if bookmark.epoch != known.epoch && number < self.begun() {
+            format!("was noted before {list} was forgotten and synced again, or is of another list")
+        } else if bookmark.epoch != known.epoch {
+            format!(
+                "is of another list than {list}, or of {list} as it was begun elsewhere: the mirror was restored from an earlier \
+                 copy, or is one"
+            )
+        } else if bookmark.number > known.number {
+            format!(
+                "is of a later sync than {}, the last one of {list}: the mirror was restored from an earlier copy, or is one",
+                known.number
+            )
+        } else if self
+            .find(number)
+            .is_some_and(|row| row.bookmark != *bookmark)
+        {
+            format!(
+                "is of another sync {number} than that of {list} here: the mirror was restored from an earlier copy, or is a \
+                 copy that went on elsewhere"
+            )
+        } else {
+            return Ok(number);
+        };
+        Err(invalid(format!(
+            "{name}: the bookmark {bookmark} {what}; or else {RELOAD}"
+        )))
+    }
+
+    /// The sync as of which the list is asked for.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where there is none, or it is not clear which one it is.
+    pub(crate) fn as_of(&self, at: &At) -> Result<&SyncRow> {
+        let found = match at {
+            At::Sync(number) => self.find(number.cast_signed()),
+            At::Bookmark(bookmark) => self.find(self.marked("as_of", bookmark)?),
+            At::Time(time) => self.by_time(time)?,
+        };
+        found.ok_or_else(|| {
+            let (list, [first, last]) = (self.list, [self.syncs.first(), self.syncs.last()]);
+            let about = |row: Option<&SyncRow>| {
+                row.map(|row| format!("{} ({})", row.number(), row.receipt.ended))
+            };
+            let (first, last) = (about(first), about(last));
+            invalid(format!(
+                "as_of: the mirror has {list} as of sync {} to {}, and no others",
+                first.unwrap_or_default(),
+                last.unwrap_or_default()
+            ))
+        })
+    }
+
+    /// The last sync that had ended by a time, or the one that ended just then.
+    fn by_time(&self, time: &str) -> Result<Option<&SyncRow>> {
+        let mut same = self.syncs.iter().filter(|row| row.receipt.ended == time);
+        if let (Some(row), None) = (same.next(), same.next()) {
+            return Ok(Some(row));
+        }
+        let before = self
+            .syncs
+            .iter()
+            .take_while(|row| *row.receipt.ended <= *time)
+            .last();
+        let latest = self.syncs.iter().rfind(|row| *row.receipt.ended <= *time);
+        let [from, to] = [before, latest].map(|row| row.map(SyncRow::number));
+        if from != to {
+            let list = self.list;
+            return Err(invalid(format!(
+                "as_of: the clock was set back between syncs of {list}, and the time may be that of any from sync {} to {}; \
+                 give the bookmark or the number of one",
+                from.unwrap_or(1),
+                to.unwrap_or(1)
+            )));
+        }
+        Ok(latest)
+    }
+}
+
+pub(crate) fn invalid(message: String) -> Error {
+    Error::new(ErrorKind::InvalidArgument, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_a_number_a_bookmark_or_a_time_with_its_offset() {
+        for (text, time) in [
+            ("2026-11-20T06:00:00Z", "2026-11-20T06:00:00.000000Z"),
+            ("2026-11-20t06:00:00.5z", "2026-11-20T06:00:00.500000Z"),
+            ("2026-11-20T06:00:00+01:30", "2026-11-20T04:30:00.000000Z"),
+        ] {
+            assert_eq!(text.parse::<At>().unwrap(), At::Time(time.into()), "{text}");
+        }
+        assert_eq!("17".parse::<At>().unwrap(), At::Sync(17));
+        let bookmark = Bookmark::new(["9c41d07e", "51d2a7", "5f2a03b8c6e19d74"], 17);
+        let text = "9c41d0-51d2a7-5f2a03b8c6e1:17";
+        assert_eq!(bookmark.to_string(), text);
+        assert_eq!(text.parse::<At>().unwrap(), At::Bookmark(bookmark));
+        let wrong = "noon,,-1,2026-11-20,2026-11-20T06:00:00,2026-13-20T06:00:00Z,9c41d0-51d2a7-5f2a03b8c6e1,\
+                     9c41d0-51d2a7-5f2a03b8c6e:17,9c41d0--5f2a03b8c6e1:17,9c41d0-51d2a7-5f2a03b8c6e1:-1";
+        for wrong in wrong.split(',') {
+            assert!(wrong.parse::<At>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! What any SQLite shows of records that its functions read in different ways.
+
+use super::*;
+
+/// Records with what SQLite's versions read in different ways, and what the column `value` shows of them.
+pub(super) const ODD: [(&str, &str); 16] = [
+    (
+        r#"{"id":"1","value":"\u00e9\ud83d\ude00\n\\u0000"}"#,
+        "'é😀\n\\u0000'",
+    ),
+    (r#"{"id":"2","value":"a\u0000b"}"#, r"'a\u0000b'"),
+    (r#"{"id":"3","value":"\ud83d"}"#, r"'\ud83d'"),
+    (
+        "{\"id\":\"4\",\"value\":\"\u{fffd}\\uDE00\"}",
+        "'\u{fffd}\\uDE00'",
+    ),
+    (r#"{"id":"5","value":"\ud7ff"}"#, "'\u{d7ff}'"),
+    (
+        r#"{"id":"6","value":9223372036854775807}"#,
+        "9223372036854775807",
+    ),
+    (
+        r#"{"id":"7","value":-9223372036854775808}"#,
+        "-9223372036854775808",
+    ),
+    (
+        r#"{"id":"8","value":9223372036854775808}"#,
+        "'9223372036854775808'",
+    ),
+    (r#"{"id":"9","value":1.5e3}"#, "1500.0"),
+    (r#"{"id":"10","value":true}"#, "1"),
+    (r#"{"id":"11","value":1,"x":2,"value":"last"}"#, "'last'"),
+    (r#"{"id":"12","v\u0061lue":"escaped"}"#, "'escaped'"),
+    (
+        r#"{"id":"13","value":{"a":["\u0000",12345678901234567890]}}"#,
+        r#"'{"a":["\u0000",12345678901234567890]}'"#,
+    ),
+    (r#"{"id":"14","value":null}"#, "NULL"),
+    (r#"{"id":"15","value":""}"#, "''"),
+    (r#"{"id":"16"}"#, "NULL"),
+];
+
+/// Names of fields that a path cannot spell as they are, or only with care. A value of each is the name's place.
+pub(super) const NAMES: [&str; 14] = [
+    "Größe",
+    "a.b",
+    "a[0]",
+    "it's",
+    "say \"hi\"",
+    "back\\slash",
+    "$",
+    "",
+    "tab\tbed",
+    "\u{f8ff}",
+    "#-1",
+    "%s",
+    "日本",
+    "x'--",
+];
+
+/// [`ODD`] and records with [`NAMES`], plain and as Python spells them.
+fn odd() -> Vec<String> {
+    let mut texts: Vec<String> = ODD.iter().map(|(text, _)| (*text).to_owned()).collect();
+    for (id, is_ascii) in [("plain", false), ("ascii", true)] {
+        let escaped = |letter: char| {
+            let mut units = [0; 2];
+            let units = letter.encode_utf16(&mut units).iter();
+            units.map(|unit| format!("\\u{unit:04x}")).collect()
+        };
+        let spelled = |letter: char| match is_ascii && !letter.is_ascii() {
+            true => escaped(letter),
+            false => letter.to_string(),
+        };
+        let member = |(place, name): (usize, &&str)| {
+            let name = serde_json::to_string(name).unwrap();
+            let name: String = name.chars().map(spelled).collect();
+            format!(",{name}:{place}")
+        };
+        let members: String = NAMES.iter().enumerate().map(member).collect();
+        texts.push(format!("{{\"id\":\"{id}\"{members},\"nul\\u0000\":1}}"));
+    }
+    texts
+}
+
+/// The same with one field more, so that all are updated.
+fn seen() -> Vec<String> {
+    let seen = |text: String| text.replace("\"id\":", "\"seen\":1,\"id\":");
+    odd().into_iter().map(seen).collect()
+}
+
+fn sync_odd(trial: &Trial) {
+    trial.sync(&odd(), COUNTED);
+    trial.sync(&seen(), COUNTED);
+}
+
+/// The queries that show all of them, each with its answer.
+pub(super) fn questions() -> Vec<(String, String)> {
+    let one = |view: &str, what: &str, id: &str| {
+        format!("SELECT {what} FROM {view} WHERE _key = '{id}' ORDER BY 1 LIMIT 1")
+    };
+    let mut all = Vec::new();
+    for view in ["contacts", "contacts_changes"] {
+        for (number, (text, shown)) in ODD.iter().enumerate() {
+            let id = (number + 1).to_string();
+            all.push((one(view, "quote(value)", &id), (*shown).to_owned()));
+            if view == "contacts" {
+                let text = text.replace("\"id\":", "\"seen\":1,\"id\":");
+                all.push((one(view, "_record", &id), text));
+            }
+        }
+        for (place, name) in NAMES.iter().enumerate() {
+            let column = format!("\"{}\"", name.replace('"', "\"\""));
+            all.push((one(view, &column, "plain"), place.to_string()));
+            all.push((one(view, &column, "ascii"), place.to_string()));
+        }
+    }
+    all
+}
+
+/// As the child of `cargo xtask test sqlites`: makes a mirror, and beside it queries with their answers as JSON. Then each
+/// line of its input takes a sync one step further.
+#[test]
+fn child() {
+    let Ok(path) = std::env::var(PATH) else {
+        return;
+    };
+    let mut trial = Trial::new();
+    (trial.path, trial.sync.path) = (path.clone().into(), path.into());
+    sync_odd(&trial);
+    let questions = serde_json::to_string(&questions()).unwrap();
+    std::fs::write(trial.path.with_extension("json"), questions).unwrap();
+    // What was asked for before is done when the next step is waited for.
+    let mut steps = std::io::stdin().lines();
+    let mut next = || {
+        println!("\n> done");
+        steps.next().is_some()
+    };
+    let mut texts = seen();
+    while next() {
+        let claim = Claim::acquire(&trial.path).unwrap();
+        let mut staging = Staging::begin(&claim, &trial.sync, &config("c")).unwrap();
+        texts.push(contact(texts.len() as u64, 0));
+        staging.take(&[], &records(&texts)).unwrap();
+        next();
+        let receipt = receipt(texts.len(), COUNTED);
+        staging.commit(receipt, SystemTime::now()).unwrap();
+        next();
+    }
+}
+
+#[test]
+fn views_show_every_value_of_records_that_are_spelled_oddly() {
+    let trial = Trial::new();
+    sync_odd(&trial);
+    for (question, answer) in questions() {
+        let shown = format!("SELECT CAST(({question}) AS TEXT)");
+        assert_eq!(trial.ask::<String>(&shown), answer, "{question}");
+    }
+    assert!(trial.mirror().verify().unwrap().matches);
+}
+
+#[cfg(unix)]
+#[test]
+fn whoever_may_read_a_mirror_may_read_its_empty_log_between_syncs() {
+    use std::os::unix::fs::PermissionsExt;
+    let trial = Trial::of(0..3);
+    let files = ["mirror.db", "mirror.db-wal", "mirror.db-shm"];
+    let files = files.map(|name| trial.path.with_file_name(name));
+    let modes = || {
+        files
+            .each_ref()
+            .map(|file| std::fs::metadata(file).unwrap().permissions().mode() & 0o777)
+    };
+    let [mode, ..] = modes();
+    assert_eq!(modes(), [mode; 3]);
+    assert_eq!(std::fs::metadata(&files[1]).unwrap().len(), 0);
+    // A mode that was changed is that of all from the next sync on, also where they were removed.
+    for (mode, is_removed) in [(0o640, false), (0o604, true)] {
+        std::fs::set_permissions(&trial.path, PermissionsExt::from_mode(mode)).unwrap();
+        if is_removed {
+            std::fs::remove_file(&files[2]).unwrap();
+        }
+        trial.sync(&contacts(0..4), COUNTED);
+        assert_eq!(modes(), [mode; 3]);
+        crate::forget(&trial.path, CONTACTS).unwrap();
+        assert_eq!(
+            (modes(), std::fs::metadata(&files[1]).unwrap().len()),
+            ([mode; 3], 0)
+        );
+    }
+}
