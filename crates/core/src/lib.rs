@@ -38,7 +38,6 @@ mod value;
 mod generated {
     pub(crate) mod calls;
     pub(crate) mod checks;
-    pub(crate) mod settings;
 }
 
 pub use arguments::Arguments;

@@ -4,22 +4,24 @@ mod differences;
 mod driver;
 mod evidence;
 mod join;
+mod options;
 mod order;
 mod position;
 mod receipt;
 mod sequence;
 #[cfg(test)]
 mod simulation;
+mod slice;
 mod unknown_fields;
 mod unproven;
 
 pub use crate::clock::utc;
 pub use differences::{Difference, Example, SchemaDifferences};
+pub use options::ScanOptions;
 pub use position::{Batch, Resume, ScanState};
 pub use receipt::{Basis, BudgetUse, Completeness, Doubt, Receipt, Written};
 pub use unproven::Unproven;
 
-use crate::arguments::Arguments;
 use crate::error::{Error, Result};
 use crate::record::RawRecord;
 use crate::request::Service;
@@ -32,34 +34,6 @@ use std::task::{Context, Poll, ready};
 use talentdata_types::Resource;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-
-/// What a scan is asked to do.
-#[derive(Clone, Debug, Default)]
-pub struct ScanOptions {
-    /// Records per page to ask for; the list's maximum by default.
-    pub page_size: Option<u64>,
-    /// Where to go on; from the beginning by default.
-    pub resume: Option<Resume>,
-    /// How many records to deliver at most; the scan ends behind so many, and its receipt says that it is
-    /// unfinished.
-    pub limit: Option<u64>,
-    /// Values of the list's parameters, such as filters; they are sent with every page.
-    pub arguments: Arguments,
-    /// What happens at the end of a list whose completeness is not proven. By default record batches fail, and whoever
-    /// reads records finds it in the receipt. Exports and syncs have no such option.
-    pub unproven: Option<Unproven>,
-}
-
-impl ScanOptions {
-    /// The receipt of a scan that has done nothing yet.
-    pub fn receipt(&self, resource: Resource) -> Receipt {
-        Receipt {
-            resource: resource.name().to_owned(),
-            parameters: self.arguments.recorded(resource.shape().operation),
-            ..Receipt::default()
-        }
-    }
-}
 
 /// Every record of a list, in order; a `Stream` of `Result<T>`.
 ///

@@ -1,6 +1,8 @@
 //! Settings of a client: given explicitly, else from the environment, else from a profile file.
 
 mod base_url;
+#[rustfmt::skip]
+mod config;
 mod profile;
 mod servers;
 mod table;
@@ -8,13 +10,12 @@ mod table;
 mod tests;
 mod values;
 
-pub use crate::generated::settings::Config;
 pub use base_url::BaseUrl;
+pub use config::Config;
 pub use profile::read_secret_file;
 pub(crate) use servers::Proxy;
 pub use table::{Bounds, Kind, PROFILE, SETTINGS, Scope, Setting};
 pub(crate) use values::SettingValues;
-use values::not_set;
 
 pub use crate::budget::{OnUnreachable, REQUESTS_PER_SECOND};
 
@@ -68,6 +69,15 @@ impl Builder {
 fn variable(name: &str) -> Option<String> {
     let value = std::env::var_os(name)?.to_string_lossy().into_owned();
     Some(value).filter(|value| !value.is_empty())
+}
+
+/// The error where a setting that is needed is set nowhere.
+fn not_set(name: &str) -> Error {
+    let variable = values::row(name).map_or_else(|_| String::new(), Setting::variable);
+    let path = profile::usual_path(self::variable);
+    Error::config(format!(
+        "{name} is not set; pass it, set {variable}, or add it to the profile file {path}"
+    ))
 }
 
 impl Config {

@@ -1,10 +1,11 @@
 //! Fetches the pages that the sequence wants, and hands on what is new.
 
-use super::ScanOptions;
-use super::join::{Delivery, Joiner, Slice, Wanted};
+use super::join::{Delivery, Joiner, Wanted};
+use super::options::ScanOptions;
 use super::position::{Batch, ScanState};
 use super::receipt::Receipt;
 use super::sequence::{AHEAD, AHEAD_UNPACED, Sequence, is_refusal};
+use super::slice::Slice;
 use super::unknown_fields;
 use crate::budget::REQUESTS_PER_SECOND;
 use crate::clock::{self, Time};

@@ -1,7 +1,7 @@
 //! What a scan has seen that speaks for or against its completeness: totals and doubts.
 
-use super::Doubt;
-use super::join::Slice;
+use super::receipt::Doubt;
+use super::slice::Slice;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 

@@ -7,14 +7,14 @@
 
 mod offsets;
 
-pub(super) use offsets::{Offsets, Wanted};
+pub(super) use offsets::Wanted;
 
-use super::Doubt;
 use super::evidence::Evidence;
 use super::order::Order;
-use super::position::{Entry, Resume};
-use crate::page::Page;
-use crate::record::{Identity, IdentityKey};
+use super::position::{Entry, Offsets, Resume};
+use super::receipt::Doubt;
+use super::slice::Slice;
+use crate::record::Identity;
 use offsets::{OffsetTest, Rereading};
 use std::collections::{HashMap, HashSet};
 
@@ -39,45 +39,6 @@ const FEW: u64 = 8;
 const MAX_WIDENED: u32 = 3;
 /// Of neighbours on a page, so many records between them are looked at.
 const MAX_BETWEEN: usize = 200;
-
-/// What the joiner needs to know of a page.
-#[derive(Clone, Debug)]
-pub(crate) struct Slice {
-    pub(crate) offset: u64,
-    /// The limit that was asked for with it, if it was not that of the scan.
-    pub(crate) limit: Option<u64>,
-    pub(crate) ids: Vec<Identity>,
-    pub(crate) has_more: bool,
-    pub(crate) total: u64,
-    /// When it was asked for and when it arrived, on one clock for all pages.
-    pub(crate) sent: u64,
-    pub(crate) arrived: u64,
-}
-
-impl Slice {
-    /// The slice that a page shows.
-    pub(super) fn of(page: &Page, offset: u64, key: &IdentityKey) -> Self {
-        let identities = page.records.iter().map(|record| record.identity(key));
-        Slice {
-            offset,
-            limit: None,
-            ids: identities.collect(),
-            has_more: page.pagination.has_more,
-            total: u64::try_from(page.pagination.total).unwrap_or(0),
-            sent: 0,
-            arrived: 0,
-        }
-    }
-
-    /// The offset behind its last record.
-    pub(super) fn end(&self) -> u64 {
-        self.offset.saturating_add(self.ids.len() as u64)
-    }
-
-    fn is_blank(&self) -> bool {
-        self.ids.is_empty() && (self.has_more || self.offset < self.total)
-    }
-}
 
 /// What is to be done with a page.
 #[derive(Debug)]

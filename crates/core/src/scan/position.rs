@@ -1,12 +1,10 @@
 //! What a scan hands out with its records, so that another one can go on from there.
 
 use super::evidence::Evidence;
-use super::join::Offsets;
 use super::receipt::Receipt;
 use super::unknown_fields;
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::RawRecord;
-use crate::record::{Identity, IdentityKey};
+use crate::record::{Identity, IdentityKey, RawRecord};
 use crate::request::page_memory::MemoryClaim;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -61,6 +59,21 @@ impl Entry {
             behind: u64::from_le_bytes(behind),
         }
     }
+}
+
+/// The offsets that a service honours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Offsets {
+    /// No page has shown them yet.
+    #[default]
+    Unknown,
+    /// All of them.
+    Every,
+    /// Multiples of the limit that goes with them.
+    OfLimit,
+    /// Multiples of this page size.
+    OfPage(u64),
 }
 
 /// The part of a scan's state that does not grow with the list. With the entries of all records delivered, it is

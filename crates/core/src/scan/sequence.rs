@@ -1,6 +1,8 @@
 //! Orders the pages of a scan: which to read ahead, and which to show the joiner next. Pure, too.
 
-use super::join::{Delivery, Joiner, Offsets, Slice, Verdict, Wanted};
+use super::join::{Delivery, Joiner, Verdict, Wanted};
+use super::position::Offsets;
+use super::slice::Slice;
 use crate::error::{Error, ErrorKind, Result};
 use std::collections::VecDeque;
 

@@ -3,10 +3,11 @@
 
 mod service;
 
-use super::Doubt;
-use super::join::{Joiner, Slice};
+use super::join::Joiner;
 use super::position::{Resume, ScanState};
+use super::receipt::Doubt;
 use super::sequence::Sequence;
+use super::slice::Slice;
 use crate::error::{Error, ErrorKind};
 use crate::record::IdentityKey;
 use fastrand::Rng;

@@ -1,6 +1,6 @@
 //! Counts the fields and enum values of records that the spec does not know.
 
-use super::Receipt;
+use super::receipt::Receipt;
 use crate::json;
 use crate::record::RawRecord;
 use std::collections::BTreeMap;

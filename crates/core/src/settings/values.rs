@@ -1,7 +1,7 @@
 //! The values found for the settings, and what each must be; errors name the setting and how to mend it.
 
 use super::base_url::BaseUrl;
-use super::profile::usual_path;
+use super::not_set;
 use super::servers::{Proxy, parse_budget_store};
 use super::table::{Bounds, Kind, SETTINGS, Setting};
 use crate::budget::BudgetStore;
@@ -102,16 +102,8 @@ impl SettingValues {
     }
 }
 
-/// A setting that is needed now was given nowhere.
-pub(crate) fn not_set(name: &str) -> Error {
-    let variable = row(name).map_or_else(|_| String::new(), Setting::variable);
-    let path = usual_path(super::variable);
-    Error::config(format!(
-        "{name} is not set; pass it, set {variable}, or add it to the profile file {path}"
-    ))
-}
-
-fn row(name: &str) -> Result<&'static Setting> {
+/// Returns the row of a setting.
+pub(super) fn row(name: &str) -> Result<&'static Setting> {
     let mut rows = SETTINGS.iter();
     rows.find(|row| row.name == name)
         .ok_or_else(|| unknown(name))

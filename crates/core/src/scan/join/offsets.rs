@@ -8,24 +8,11 @@
 //! more. If every record delivered is still there, all of them were in the list between the two readings;
 //! and if the list had just as many then, they were the whole list.
 
-use super::{Delivery, Entry, Joiner, MAX_BLANKS, MAX_STUCK, Phase, Slice, Verdict};
+use super::{Delivery, Joiner, MAX_BLANKS, MAX_STUCK, Phase, Verdict};
 use crate::record::Identity;
-use crate::scan::Doubt;
-use serde::{Deserialize, Serialize};
-
-/// The offsets that a service honours.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Offsets {
-    /// No page has shown them yet.
-    #[default]
-    Unknown,
-    Every,
-    /// Multiples of the limit that goes with them.
-    OfLimit,
-    /// Multiples of this page size.
-    OfPage(u64),
-}
+use crate::scan::position::{Entry, Offsets};
+use crate::scan::receipt::Doubt;
+use crate::scan::slice::Slice;
 
 /// A page to ask for; where it has no limit, the one that the scan was begun with.
 #[derive(Clone, Copy, Debug, PartialEq)]
