@@ -5,7 +5,7 @@ use crate::signals::ExitCode;
 use serde::Serialize;
 use std::io::{ErrorKind as IoKind, IsTerminal, Write};
 use talentdata_core::types::Resource;
-use talentdata_core::{Error, ErrorKind, drives_terminal};
+use talentdata_core::{Error, ErrorKind, is_terminal_control};
 
 /// Writes `text` to standard output.
 pub(crate) fn data(text: &str) -> Result<(), Ending> {
@@ -69,7 +69,7 @@ fn harmless(text: &str) -> String {
     for letter in text.chars() {
         match letter {
             '\n' => out.push(letter),
-            _ if drives_terminal(letter) => {
+            _ if is_terminal_control(letter) => {
                 out += &format!("\\u{:04x}", u32::from(letter));
             }
             _ => out.push(letter),

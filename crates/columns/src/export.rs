@@ -32,8 +32,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use talentdata_core::run::Sink;
 use talentdata_core::scan::{Batch, Receipt, Resume, SchemaDifferences, Written};
+use talentdata_core::sink::Sink;
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, RawRecord, Result, ScanOptions};
 use work::WorkDirectory;
@@ -156,7 +156,7 @@ impl Export {
                 ..self.scan.clone()
             })
         };
-        talentdata_core::run::run(open, blocks.then_some(PATIENCE), scan, stop, progress).await
+        talentdata_core::sink::run(open, blocks.then_some(PATIENCE), scan, stop, progress).await
     }
 }
 

@@ -24,7 +24,7 @@ pub use options::{OnUnreachable, REQUESTS_PER_SECOND};
 
 use crate::clock::{self, Time};
 use crate::process::lock;
-use gate::{Admission, Endpoint, Outcome, PriorityClass, SharedGate, Ticket};
+use gate::{Admission, Endpoint, PriorityClass, RequestOutcome, SharedGate, Ticket};
 use membership::MemberIdentity;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
@@ -43,7 +43,7 @@ pub(crate) trait Budget: Send + Sync {
     ) -> Result<Admission, String>;
 
     /// Reports how the request ended.
-    fn report(&self, now: Time, ticket: Ticket, outcome: Outcome);
+    fn report(&self, now: Time, ticket: Ticket, outcome: RequestOutcome);
 
     /// Returns whether the budget is reached, and with whom it is shared.
     fn status(&self) -> &SharingStatus;
@@ -126,7 +126,7 @@ impl Budget for ProcessBudget {
         Ok(lock(&self.gate).take(now, &member, class, endpoint))
     }
 
-    fn report(&self, now: Time, ticket: Ticket, outcome: Outcome) {
+    fn report(&self, now: Time, ticket: Ticket, outcome: RequestOutcome) {
         lock(&self.gate).complete(now, self.identity.id, ticket, &outcome);
     }
 

@@ -168,7 +168,7 @@ impl Pages {
             self.receipt.clone_from(&batch.receipt);
             batch.receipt.set_unfinished();
             self.wanted -= batch.records.len() as u64;
-            if !batch.records.is_empty() || !batch.late.is_empty() {
+            if !batch.records.is_empty() || !batch.inserted_behind_us.is_empty() {
                 return Poll::Ready(Some(Ok(batch)));
             }
         }

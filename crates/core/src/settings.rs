@@ -14,7 +14,7 @@ pub use base_url::BaseUrl;
 pub use config::Config;
 pub use profile::read_secret_file;
 pub(crate) use servers::Proxy;
-pub use table::{Bounds, Kind, PROFILE, SETTINGS, Scope, Setting};
+pub use table::{Bounds, PROFILE, SETTINGS, Scope, Setting, SettingKind};
 pub(crate) use values::SettingValues;
 
 pub use crate::budget::{OnUnreachable, REQUESTS_PER_SECOND};

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 use talentdata_columns::arrow::OnNew;
 use talentdata_core::blocking::{Client as BlockingClient, Job};
-use talentdata_core::run::run;
 use talentdata_core::scan::Receipt;
+use talentdata_core::sink::run;
 use talentdata_core::types::Resource;
 use talentdata_core::{Client, Error, ErrorKind, Result, ScanOptions};
 

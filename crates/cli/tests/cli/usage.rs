@@ -4,7 +4,7 @@ use crate::support::{names, program, run, trial};
 use std::os::unix::fs::symlink;
 use std::process::Command;
 use talentdata_core::ErrorKind;
-use talentdata_core::settings::{Kind, PROFILE, SETTINGS};
+use talentdata_core::settings::{PROFILE, SETTINGS, SettingKind};
 use talentdata_core::types::Resource;
 
 #[test]
@@ -84,7 +84,7 @@ fn a_receipt_never_replaces_what_an_export_writes() {
 fn a_wrong_setting_is_reported_by_its_name() {
     for setting in SETTINGS {
         let said = match setting.kind {
-            Kind::Secret => "there is no file for the secret",
+            SettingKind::Secret => "there is no file for the secret",
             _ => setting.name,
         };
         let mut command = program("version");

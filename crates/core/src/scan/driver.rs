@@ -162,7 +162,11 @@ impl Driver {
         let record = |index: &usize| page.records.get(*index).cloned();
         let fresh = delivery.fresh.iter();
         let records: Vec<_> = fresh.filter_map(|(index, _)| record(index)).collect();
-        let late = delivery.late.iter().filter_map(record).collect();
+        let inserted_behind_us = delivery
+            .inserted_behind_us
+            .iter()
+            .filter_map(record)
+            .collect();
         let entries = delivery
             .fresh
             .iter()
@@ -194,12 +198,12 @@ impl Driver {
         }
         Batch {
             records,
-            late,
+            inserted_behind_us,
             receipt: receipt.clone(),
             entries: entries.collect(),
             state: ScanState {
                 key: self.identity_key,
-                edge: joiner.edge,
+                last_offset: joiner.last_offset,
                 offsets: joiner.known_offsets(),
                 evidence: joiner.evidence.clone(),
             },

@@ -149,7 +149,7 @@ impl Trial<'_> {
                 if requests >= stop {
                     let state = ScanState {
                         key,
-                        edge: joiner.edge,
+                        last_offset: joiner.last_offset,
                         offsets: joiner.known_offsets(),
                         evidence: evidence.clone(),
                     };

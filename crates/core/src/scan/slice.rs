@@ -1,7 +1,7 @@
 //! The part of a page that joins it with others: its place, the identities of its records, and the total.
 
 use crate::page::Page;
-use crate::record::{Identity, IdentityKey};
+use crate::record::{IdentityKey, RecordId};
 
 /// The part of a page that the joiner needs.
 #[derive(Clone, Debug)]
@@ -11,7 +11,7 @@ pub(crate) struct Slice {
     /// The limit that was asked for with it, if it was not that of the scan.
     pub(crate) limit: Option<u64>,
     /// The identities of its records.
-    pub(crate) ids: Vec<Identity>,
+    pub(crate) ids: Vec<RecordId>,
     /// Whether the service says that more records follow.
     pub(crate) has_more: bool,
     /// The number of records in the list, as the service says.

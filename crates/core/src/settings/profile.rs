@@ -2,7 +2,7 @@
 //!
 //! Both may hold a secret, so both are refused when other users can read them.
 
-use super::table::{Kind, PROFILE, SETTINGS};
+use super::table::{PROFILE, SETTINGS, SettingKind};
 use super::values::unknown;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ fn entry(name: String, value: Value) -> Result<(String, Secret)> {
     let Some(setting) = settings.find(|row| row.name == name) else {
         return Err(unknown(&name));
     };
-    let is_text = setting.bounds().is_none() && !matches!(setting.kind, Kind::Boolean(_));
+    let is_text = setting.bounds().is_none() && !matches!(setting.kind, SettingKind::Boolean(_));
     let text = match value {
         Value::String(text) => text,
         Value::Integer(_) | Value::Float(_) | Value::Boolean(_) if !is_text => value.to_string(),

@@ -3,7 +3,7 @@
 use super::base_url::BaseUrl;
 use super::not_set;
 use super::servers::{Proxy, parse_budget_store};
-use super::table::{Bounds, Kind, SETTINGS, Setting};
+use super::table::{Bounds, SETTINGS, Setting, SettingKind};
 use crate::budget::BudgetStore;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -77,7 +77,7 @@ impl SettingValues {
         }
         let number: f64 = self.parsed(name)?;
         let is_whole = number.fract() == 0.0 || !number.is_finite();
-        if matches!(setting.kind, Kind::Integer(_)) && !is_whole {
+        if matches!(setting.kind, SettingKind::Integer(_)) && !is_whole {
             return Err(Error::config(setting.wrong_type(&number.to_string())));
         }
         match (min..=max).contains(&number) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::budget::gate::{
-    Admission, Endpoint, MemberInfo, Outcome, PriorityClass, RateHeaders, SharedGate, Ticket,
+    Admission, Endpoint, MemberInfo, PriorityClass, RateHeaders, RequestOutcome, SharedGate, Ticket,
 };
 use proptest::prelude::*;
 
@@ -89,12 +89,12 @@ impl Client {
         std::iter::from_fn(|| self.send_before(end)).collect()
     }
 
-    fn complete(&mut self, ticket: Ticket, outcome: &Outcome) {
+    fn complete(&mut self, ticket: Ticket, outcome: &RequestOutcome) {
         self.gate.complete(self.now, Self::ID, ticket, outcome);
     }
 
     fn answer(&mut self, ticket: Ticket, status: u16, headers: &RateHeaders) {
-        self.complete(ticket, &Outcome::Answered(status, headers.clone()));
+        self.complete(ticket, &RequestOutcome::Answered(status, headers.clone()));
     }
 
     /// A request that may go at once, and its response 20 ms later.
@@ -213,11 +213,11 @@ fn four_requests_probe_and_a_loss_makes_room() {
     let mut client = Client::new();
     let tickets = client.send_all();
     assert_eq!(tickets.len(), 4);
-    client.complete(tickets[0], &Outcome::Lost);
+    client.complete(tickets[0], &RequestOutcome::Lost);
     assert!(client.may_send());
     // A member that has left does not come back by the outcome of a request.
     client.gate.leave(client.now, Client::ID);
-    client.complete(tickets[1], &Outcome::Lost);
+    client.complete(tickets[1], &RequestOutcome::Lost);
     assert_eq!(client.gate.members(client.now), []);
 }
 
@@ -228,7 +228,7 @@ fn an_unsent_request_never_happened() {
     client.now += 100 * MS;
     let unused = client.send();
     assert!(!client.may_send());
-    client.complete(unused, &Outcome::Unsent);
+    client.complete(unused, &RequestOutcome::Unsent);
     assert!(client.may_send());
 }
 
@@ -238,7 +238,7 @@ fn a_request_without_a_connection_gives_its_turn_back() {
     for _ in 0..100 {
         client.now += 10 * SECOND;
         let ticket = client.send();
-        client.complete(ticket, &Outcome::Failed { sent: false });
+        client.complete(ticket, &RequestOutcome::Failed { sent: false });
     }
     let Admission::Wait { outage, .. } = client.take(Endpoint::Api) else {
         panic!("it is probed");
@@ -360,11 +360,11 @@ proptest! {
                     client.answer(ticket, 200, &headers(remaining, Some(reset * MS)));
                 }
                 3 => client.answer(open.remove(0), 429, &RateHeaders::default()),
-                _ => client.complete(open.remove(0), &Outcome::Lost),
+                _ => client.complete(open.remove(0), &RequestOutcome::Lost),
             }
         }
         for ticket in open {
-            client.complete(ticket, &Outcome::Lost);
+            client.complete(ticket, &RequestOutcome::Lost);
         }
         let end = client.now + 30 * SECOND;
         let _ = client.send();
