@@ -1,9 +1,9 @@
 //! Lets calls through the gate one by one, in the order in which they came: the part that waits.
 
 use super::retry::{Deadline, RetryState};
-use crate::budget::Budget;
-use crate::budget::gate::{
-    Admission, Endpoint, Failures, LastMinute, Outage, PriorityClass, RequestOutcome, Ticket,
+use crate::budget::{
+    Admission, Budget, Endpoint, Failures, LastMinute, Outage, PriorityClass, RequestOutcome,
+    Ticket,
 };
 use crate::clock::{self, Time};
 use crate::error::Result;

@@ -3,7 +3,7 @@
 mod client;
 mod failure;
 
-use crate::budget::gate::{RateHeaders, RequestOutcome};
+use crate::budget::{RateHeaders, RequestOutcome};
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::page_memory::MemoryClaim;
@@ -191,7 +191,7 @@ impl Response {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::gate::{Admission, Endpoint, PriorityClass, Ticket};
+    use crate::budget::{Admission, Endpoint, PriorityClass, Ticket};
     use crate::budget::{Budget, SharingStatus};
     use crate::request::queue::AdmissionQueue;
     use crate::request::retry::RetryState;
