@@ -37,27 +37,27 @@ use tokio::task::JoinSet;
 
 /// Every record of a list, in order; a `Stream` of `Result<T>`.
 ///
-/// Pages are fetched ahead while the records are consumed; a consumer that stops polling stops the
-/// fetching. After an error the scan is over. Dropping it stops all its requests.
+/// Pages are fetched ahead while the records are consumed. A consumer that stops polling stops the fetching. After an
+/// error the scan is over. Dropping it stops all its requests.
 pub struct Scan<T = RawRecord> {
     pages: Box<Pages>,
     read: fn(RawRecord) -> Result<T>,
 }
 
-/// The pages of a scan, and what of them the caller was given.
+/// The pages of a scan, and the records of them that the caller has received.
 struct Pages {
     resource: Resource,
     batches: mpsc::Receiver<Result<Batch>>,
     current: VecDeque<RawRecord>,
-    /// The receipt as of the batch that was received last.
+    /// The receipt up to the batch that was received last.
     receipt: Receipt,
-    /// Records still to be delivered.
+    /// The number of records that may still be delivered.
     wanted: u64,
-    /// Whether it has ended, well or with an error that was handed out.
+    /// Whether the scan has ended, well or with an error that was returned.
     over: bool,
-    /// What the end does where completeness is not proven, until it has done so; none where the receipt is enough.
+    /// The action at the end if completeness is not proven, until it was carried out; `None` if the receipt is enough.
     unproven: Option<Unproven>,
-    /// The task that fetches, which ends with the scan.
+    /// The task that fetches. It ends with the scan.
     _driver: JoinSet<()>,
 }
 
@@ -84,32 +84,32 @@ impl<T> Scan<T> {
         Scan { pages, read }
     }
 
-    /// The list.
+    /// Returns the list.
     pub fn resource(&self) -> Resource {
         self.pages.resource
     }
 
-    /// The next record; `None` at the end of the list.
+    /// Returns the next record; `None` at the end of the list.
     pub async fn next(&mut self) -> Option<Result<T>> {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// The records of the next page that holds new ones; `None` at the end of the list.
+    /// Returns the records of the next page with new ones; `None` at the end of the list.
     ///
     /// The rest of a page that was begun with [`next`](Self::next) comes first.
     pub async fn next_batch(&mut self) -> Option<Result<Batch>> {
         std::future::poll_fn(|context| self.poll_batch(context)).await
     }
 
-    /// What [`next_batch`](Self::next_batch) waits for.
+    /// Polls for the batch that [`next_batch`](Self::next_batch) waits for.
     pub fn poll_batch(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Batch>>> {
-        match self.pages.current.is_empty() {
-            true => self.pages.poll_batch(context),
-            false => Poll::Ready(Some(Ok(Batch::of(self.pages.current.drain(..).collect())))),
+        if self.pages.current.is_empty() {
+            return self.pages.poll_batch(context);
         }
+        Poll::Ready(Some(Ok(Batch::of(self.pages.current.drain(..).collect()))))
     }
 
-    /// The same scan, with the records not yet taken as the service sent them.
+    /// Converts the scan, so that the remaining records come as the service sent them.
     pub fn into_raw(self) -> Scan {
         Scan {
             pages: self.pages,
@@ -117,12 +117,12 @@ impl<T> Scan<T> {
         }
     }
 
-    /// Leaves it to the caller what happens where completeness is not proven; returns what the options say of it.
+    /// Leaves it to the caller to act if completeness is not proven, and returns the action that the options name.
     pub fn take_unproven(&mut self) -> Option<Unproven> {
         self.pages.unproven.take()
     }
 
-    /// What has been done for the records that were handed out so far; final once the scan has ended.
+    /// Returns the receipt of the records that were returned so far. It is final once the scan has ended.
     pub fn receipt(&self) -> Receipt {
         let pages = &self.pages;
         let mut receipt = pages.receipt.clone();
@@ -183,7 +183,7 @@ impl Pages {
 }
 
 impl Scan {
-    /// A scan that delivers just these pages, for tests.
+    /// Makes a scan that delivers only these pages, for tests.
     #[doc(hidden)]
     pub fn of(resource: Resource, pages: Vec<Result<Vec<RawRecord>>>) -> Self {
         let (sender, batches) = mpsc::channel(pages.len().max(1));

@@ -25,8 +25,8 @@ use crate::error::{Error, ErrorKind, Result};
 use std::collections::BTreeMap;
 use talentdata_types::Secret;
 
-/// Settings to make clients from. What is not set comes from the environment, else from the profile file,
-/// else it has its default. Values are checked when a client is made.
+/// Settings to make clients from. A setting that is not set here comes from the environment, else from the profile
+/// file, else it has its default. Values are checked when a client is made.
 #[derive(Clone, Debug, Default)]
 pub struct Builder(BTreeMap<String, Secret>);
 
@@ -46,7 +46,7 @@ impl Builder {
         Config::read(&self.found(variable)?)
     }
 
-    /// The values from all sources. An explicit value goes before the environment, and that before the profile.
+    /// Returns the values from all sources. An explicit value precedes the environment, and that precedes the profile.
     fn found(&self, environment: impl Fn(&str) -> Option<String>) -> Result<SettingValues> {
         let mut values = BTreeMap::new();
         for setting in SETTINGS {
@@ -65,7 +65,7 @@ impl Builder {
     }
 }
 
-/// A variable of the environment. An empty one is how shells and CI systems say "not set".
+/// Returns a variable of the environment. An empty one counts as not set, as shells and CI systems mean it.
 fn variable(name: &str) -> Option<String> {
     let value = std::env::var_os(name)?.to_string_lossy().into_owned();
     Some(value).filter(|value| !value.is_empty())
@@ -81,7 +81,7 @@ fn not_set(name: &str) -> Error {
 }
 
 impl Config {
-    /// The credentials, which every call but those for the version needs.
+    /// Returns the credentials, which every call but those for the version needs.
     ///
     /// # Errors
     /// `Config`, naming the setting that is missing.
@@ -93,7 +93,7 @@ impl Config {
         }
     }
 
-    /// Where the service is.
+    /// Returns the address of the service.
     pub fn base_url(&self) -> &BaseUrl {
         &self.base_url
     }
@@ -115,8 +115,7 @@ impl Config {
         }
     }
 
-    /// Returns the state of the budget that these settings name. Looking changes nothing, waits for nobody and holds nobody
-    /// up.
+    /// Returns the state of the budget that these settings name. Reading changes nothing and delays nobody.
     ///
     /// # Errors
     /// `Config` where the budget is not shared, or cannot be looked at; `Io` where its file cannot be read,
@@ -135,7 +134,7 @@ impl Config {
         })
     }
 
-    /// The client's identifier, when one is set.
+    /// Returns the client ID, if one is set.
     pub fn client_id(&self) -> Option<&str> {
         self.client_id.as_deref()
     }
@@ -143,7 +142,7 @@ impl Config {
 
 choice!(OnUnreachable, "on_unreachable", { Share => "share", Wait => "wait" });
 
-/// How scans rank among all that share the budget.
+/// The priority of scans among all clients that share the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
     /// After single calls.
@@ -156,7 +155,7 @@ pub enum Priority {
 
 choice!(Priority, "priority", { Normal => "normal", Foreground => "foreground", Background => "background" });
 
-/// Where the access token of a client is kept.
+/// The place where the access token of a client is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenCache {
     /// Each client has a token of its own.

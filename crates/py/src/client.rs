@@ -289,6 +289,6 @@ fn value_of(setting: &Setting, value: &Bound<'_, PyAny>) -> Result<String> {
         _ => value.extract::<String>(),
     };
     let class = value.get_type().name()?.to_string();
-    let message = || setting.wrong_type(&class);
+    let message = || setting.wrong_type_message(&class);
     Ok(read.map_err(|_: PyErr| Error::new(ErrorKind::Config, message()))?)
 }

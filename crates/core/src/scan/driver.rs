@@ -1,4 +1,4 @@
-//! Fetches the pages that the sequence wants, and hands on what is new.
+//! Fetches the pages that the sequence wants, and delivers their new records.
 
 use super::join::{Delivery, Joiner, Wanted};
 use super::options::ScanOptions;
@@ -27,13 +27,13 @@ pub(super) struct Driver {
     options: ScanOptions,
     receipt: Receipt,
     sequence: Sequence<Page>,
-    /// Requests under way, each with its request; they end with the driver.
+    /// The requests under way, each with its number. They end with the driver.
     underway: JoinSet<(u64, Result<(Page, Slice)>)>,
     calls: Arc<ScanCalls>,
     started: Time,
-    /// For how many seconds the budget could not be reached before.
+    /// The number of seconds for which the budget could not be reached before the scan.
     unreachable_before: f64,
-    /// Under which key of the response the records stand, once that is known.
+    /// The key of the records in a response, once it is known.
     records_key: Option<String>,
     identity_key: IdentityKey,
 }
@@ -47,9 +47,10 @@ impl Driver {
             joiner.resume(&resume, page_size.unwrap_or(1));
             identity_key = resume.state.key;
         }
-        let ahead = match service.config.paced {
-            true => AHEAD,
-            false => AHEAD_UNPACED,
+        let ahead = if service.config.paced {
+            AHEAD
+        } else {
+            AHEAD_UNPACED
         };
         Driver {
             sequence: Sequence::new(joiner, ahead),
@@ -66,7 +67,7 @@ impl Driver {
         }
     }
 
-    /// Runs to the end of the list, to an error, or until nobody listens any more.
+    /// Runs to the end of the list, to an error, or until nobody receives batches any more.
     pub(super) async fn run(mut self, batches: Sender<Result<Batch>>) {
         if let Err(error) = self.read(&batches).await {
             // Whoever stopped listening does not want the error either.
@@ -74,7 +75,7 @@ impl Driver {
         }
     }
 
-    /// Reads the list once and hands out its records as they come.
+    /// Reads the list once and sends its records as they come.
     async fn read(&mut self, batches: &Sender<Result<Batch>>) -> Result<()> {
         check_limit(self.resource, "page_size", self.options.page_size)?;
         let operation = self.resource.shape().operation;
@@ -157,7 +158,7 @@ impl Driver {
         });
     }
 
-    /// What a page that was joined has brought, with a receipt that covers it.
+    /// Makes a batch of the new records of a page, with a receipt that covers them.
     fn deliver(&mut self, page: Page, delivery: Delivery) -> Batch {
         let record = |index: &usize| page.records.get(*index).cloned();
         let fresh = delivery.fresh.iter();

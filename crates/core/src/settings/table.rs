@@ -249,12 +249,12 @@ impl Setting {
     }
 
     /// Refuses what is not of its kind: a type, or a quoted text.
-    pub fn wrong_type(&self, got: &str) -> String {
+    pub fn wrong_type_message(&self, got: &str) -> String {
         format!("{} must be {} (got {got})", self.name, self.values())
     }
 
     /// Refuses a number beyond its bounds.
-    pub fn out_of_range(&self, got: f64) -> String {
+    pub fn out_of_range_message(&self, got: f64) -> String {
         let range = self.range().unwrap_or_default();
         // Beyond this, digits are noise.
         let got = match got.abs() < 1e21 {

@@ -109,7 +109,7 @@ fn a_wrong_value_ends_in_the_same_error_from_every_source() {
         let name = setting.name;
         let (text, wanted) = match (setting.kind, setting.bounds()) {
             (SettingKind::Boolean(_), _) => ("-1", format!("{name} must be true or false (got ")),
-            (_, Some(_)) => ("-1", setting.out_of_range(-1.0)),
+            (_, Some(_)) => ("-1", setting.out_of_range_message(-1.0)),
             (_, None) => (
                 " CANARY-123",
                 format!("{name} must not begin or end with white space"),

@@ -63,7 +63,7 @@ pub(super) struct Ask {
     pub(super) seen: Observations,
 }
 
-/// What a member has seen since it last asked. Requests are known by the numbers of their moments.
+/// The observations of a member since it last asked. Requests have the numbers of their send slots.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Observations {
     /// The limit that the service has named, in requests a second.
