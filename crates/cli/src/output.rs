@@ -4,7 +4,7 @@ use crate::lists::dashed;
 use crate::signals::ExitCode;
 use serde::Serialize;
 use std::io::{ErrorKind as IoKind, IsTerminal, Write};
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, is_terminal_control};
 
 /// Writes `text` to standard output.
@@ -42,7 +42,7 @@ pub(crate) fn remark(line: &str) {
 }
 
 /// A line on standard error about a list whose command has succeeded.
-pub(crate) fn warn(list: Resource, text: &str) {
+pub(crate) fn warn(list: ListName, text: &str) {
     remark(&format!("warning: {}: {text}", dashed(list)));
 }
 

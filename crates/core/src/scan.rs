@@ -31,7 +31,7 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use talentdata_types::Resource;
+use talentdata_types::ListName;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -46,7 +46,7 @@ pub struct Scan<T = RawRecord> {
 
 /// The pages of a scan, and the records of them that the caller has received.
 struct Pages {
-    resource: Resource,
+    resource: ListName,
     batches: mpsc::Receiver<Result<Batch>>,
     current: VecDeque<RawRecord>,
     /// The receipt up to the batch that was received last.
@@ -64,7 +64,7 @@ struct Pages {
 impl<T> Scan<T> {
     pub(crate) fn start(
         service: &Arc<Service>,
-        resource: Resource,
+        resource: ListName,
         mut options: ScanOptions,
         read: fn(RawRecord) -> Result<T>,
     ) -> Self {
@@ -85,7 +85,7 @@ impl<T> Scan<T> {
     }
 
     /// Returns the list.
-    pub fn resource(&self) -> Resource {
+    pub fn resource(&self) -> ListName {
         self.pages.resource
     }
 
@@ -137,7 +137,7 @@ impl<T> Scan<T> {
 }
 
 impl Pages {
-    fn new(resource: Resource, batches: mpsc::Receiver<Result<Batch>>) -> Box<Self> {
+    fn new(resource: ListName, batches: mpsc::Receiver<Result<Batch>>) -> Box<Self> {
         Box::new(Pages {
             resource,
             batches,
@@ -185,7 +185,7 @@ impl Pages {
 impl Scan {
     /// Makes a scan that delivers only these pages, for tests.
     #[doc(hidden)]
-    pub fn of(resource: Resource, pages: Vec<Result<Vec<RawRecord>>>) -> Self {
+    pub fn of(resource: ListName, pages: Vec<Result<Vec<RawRecord>>>) -> Self {
         let (sender, batches) = mpsc::channel(pages.len().max(1));
         for page in pages {
             let _ = sender.try_send(page.map(Batch::of));
@@ -221,7 +221,7 @@ mod tests {
     #[tokio::test]
     async fn a_scan_whose_task_is_gone_has_not_ended() {
         let (_, batches) = mpsc::channel(1);
-        let pages = Pages::new(Resource::Contacts, batches);
+        let pages = Pages::new(ListName::Contacts, batches);
         let mut scan: Scan = Scan { pages, read: Ok };
         let error = scan.next().await.unwrap().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Internal);

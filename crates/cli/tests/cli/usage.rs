@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::process::Command;
 use talentdata_core::ErrorKind;
 use talentdata_core::settings::{PROFILE, SETTINGS, SettingKind};
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 
 #[test]
 fn wrong_usage_is_refused_before_anything_is_sent_or_written() {
@@ -148,7 +148,7 @@ fn help_has_an_example_of_every_command_the_settings_and_the_exit_codes() {
 fn completions_know_every_list_and_bash_takes_them() {
     let script = |shell: &str| run(&mut program(&format!("completions {shell}"))).stdout;
     let [bash, zsh] = ["bash", "zsh"].map(script);
-    for resource in Resource::ALL {
+    for resource in ListName::ALL {
         let name = resource.name().replace('_', "-");
         for script in [&bash, &zsh] {
             // For page, export and plan.

@@ -16,14 +16,14 @@ use crate::record::IdentityKey;
 use crate::request::Service;
 use crate::request::stats::ScanCalls;
 use std::sync::Arc;
-use talentdata_types::Resource;
+use talentdata_types::ListName;
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 
 /// One scan at work.
 pub(super) struct Driver {
     service: Arc<Service>,
-    resource: Resource,
+    resource: ListName,
     options: ScanOptions,
     receipt: Receipt,
     sequence: Sequence<Page>,
@@ -39,7 +39,7 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    pub(super) fn new(service: Arc<Service>, resource: Resource, mut options: ScanOptions) -> Self {
+    pub(super) fn new(service: Arc<Service>, resource: ListName, mut options: ScanOptions) -> Self {
         let mut joiner = Joiner::default();
         let mut identity_key = IdentityKey::random();
         if let Some(resume) = options.resume.take() {

@@ -4,7 +4,7 @@ use super::position::Resume;
 use super::receipt::Receipt;
 use super::unproven::Unproven;
 use crate::arguments::Arguments;
-use talentdata_types::Resource;
+use talentdata_types::ListName;
 
 /// The options of a scan.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +24,7 @@ pub struct ScanOptions {
 
 impl ScanOptions {
     /// Returns the receipt of a scan that has done nothing yet.
-    pub fn receipt(&self, resource: Resource) -> Receipt {
+    pub fn receipt(&self, resource: ListName) -> Receipt {
         Receipt {
             resource: resource.name().to_owned(),
             parameters: self.arguments.recorded(resource.shape().operation),

@@ -181,11 +181,11 @@ impl Batch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use talentdata_types::Resource;
+    use talentdata_types::ListName;
 
     #[test]
     fn a_batch_that_is_cut_counts_what_is_left() {
-        let shape = Resource::Contacts.shape();
+        let shape = ListName::Contacts.shape();
         let texts = [0, 1, 1, 2].map(|new| format!("{{\"id\":\"1\",\"new{new}\":1}}"));
         let records = RawRecord::parse_all(&texts).unwrap();
         let mut batch = Batch {
