@@ -75,7 +75,7 @@ class Doubt(OpenEnum):
     """Several records without an `id` are identical."""
 
     WHOLE_PAGES = "whole_pages"
-    """The service reads whole pages of one size only, so that pages cannot overlap, and the list changed while it was read."""
+    """The service seems to read whole pages of one size only, so that pages cannot overlap, and the list changed while it was read."""
 
 
 class Receipt(ScanReceipt):

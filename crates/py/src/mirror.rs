@@ -2,6 +2,7 @@
 
 use crate::arguments::{Options, resource as parse};
 use crate::errors::Result;
+use crate::log;
 use crate::record::{RawRecord, json};
 use crate::scan::{capsule, table_options};
 use pyo3::prelude::*;
@@ -120,8 +121,14 @@ impl RawRows {
         self.bookmark.get().map_or("", String::as_str)
     }
 
+    /// Hands the logger what reading has logged.
+    fn deliver_log(&self, py: Python<'_>) -> PyResult<()> {
+        log::deliver(py)
+    }
+
     /// The rows as they are read.
     fn stream<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyCapsule>> {
+        log::listen(py)?;
         let opened = self.lock().take();
         let mut batches = py.detach(|| opened.map_or_else(|| self.batches(), Ok))?;
         let schema = batches.schema();

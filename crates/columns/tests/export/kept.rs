@@ -174,7 +174,7 @@ async fn after_a_change_of_settings_a_resume_begins_again_and_says_what_differed
             export.table.schema = Some(Arc::clone(schema));
         }),
         (
-            "on_new_field was none and is now fre",
+            "on_new_field was keep and is now fre",
             Format::Csv,
             |export, schema| {
                 export.table.schema = Some(Arc::clone(schema));
