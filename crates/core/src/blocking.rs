@@ -161,7 +161,7 @@ impl Engine {
         Ok(Arc::clone(self.child.get_or_init(|| made)))
     }
 
-    /// Whether it was made before a fork, in the parent.
+    /// Returns whether it was made before a fork, in the parent.
     pub fn is_foreign(&self) -> bool {
         self.parts.get().is_none()
     }

@@ -158,13 +158,13 @@ impl Error {
         self
     }
 
-    /// The same facts, said of another kind.
+    /// Changes the kind of the error.
     pub(crate) fn with_kind(mut self, kind: ErrorKind) -> Self {
         self.0.kind = kind;
         self
     }
 
-    /// The same facts in other words.
+    /// Changes the message of the error.
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.0.message = message.into();
         self
@@ -205,7 +205,7 @@ impl Error {
         self
     }
 
-    /// The same error with a message and a request id that are fit to be shown, whatever the service put into them.
+    /// Makes the message and the request ID fit to be shown, regardless of what the service put into them.
     ///
     /// Every error of a call or of a record leaves through here. Whoever makes one need not care, and must not cut:
     /// only in a whole text are secrets found.

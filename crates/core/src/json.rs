@@ -80,7 +80,7 @@ pub fn by_name<'a>(members: &[(&'a str, &'a str)]) -> Vec<(Cow<'a, str>, &'a str
     named
 }
 
-/// Whether a raw name (without quotes) reads `name`.
+/// Returns whether a raw name (without quotes) reads `name`.
 pub fn is_named(raw: &str, name: &str) -> bool {
     match raw.contains('\\') {
         true => text(raw).is_some_and(|text| text == name),
@@ -102,12 +102,12 @@ pub fn decoded(raw: &str) -> Option<Cow<'_, str>> {
     text(raw.strip_prefix('"')?.strip_suffix('"')?)
 }
 
-/// Whether `text` is one JSON object, nested no deeper than a record may be.
+/// Returns whether `text` is one JSON object, nested no deeper than a record may be.
 pub fn is_object(text: &str) -> bool {
     read_object(text, |_, _| ()).is_ok() && !is_too_deep(text)
 }
 
-/// Whether a JSON value is nested deeper than a record may be.
+/// Returns whether a JSON value is nested deeper than a record may be.
 pub(crate) fn is_too_deep(json: &str) -> bool {
     let opens = json.bytes().filter(|byte| matches!(byte, b'[' | b'{'));
     // Hardly any value has enough brackets, so that strings seldom have to be told from the rest.

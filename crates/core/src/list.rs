@@ -41,7 +41,7 @@ impl<T> List<T> {
         }
     }
 
-    /// The same list with records as the service sent them.
+    /// Returns the list with records as the service sent them.
     pub fn raw(&self) -> List<RawRecord> {
         let raw = self.client.resource(self.resource);
         raw.with(self.arguments.clone())

@@ -33,7 +33,7 @@ impl Page {
     /// Fetches a page of a list, for a scan if `scan` is given.
     ///
     /// # Errors
-    /// `InvalidArgument` for arguments that the list does not take; those of the call, and of [`read`](Self::read).
+    /// `InvalidArgument` for arguments that the list does not take; the errors of the call and of [`read`](Self::read).
     pub(crate) async fn fetch(
         service: &Service,
         list: ListName,
@@ -53,14 +53,13 @@ impl Page {
         Ok(page.with_claim(call.claim).await)
     }
 
-    /// Reads the response to a page request at `offset`.
-    ///
-    /// `key` is where the records are known to be; else they are the response's one array of objects.
+    /// Reads the response to a page request at `offset`. The records are at `key` if it is known, otherwise they are the
+    /// one array of objects in the response.
     pub(crate) fn read(response: &Response, key: Option<&str>, offset: u64) -> Result<Page> {
         read(response, key, offset).map_err(|error| error.with_offset(offset))
     }
 
-    /// The same page with its claim to memory, which from here on is for all that it takes.
+    /// Gives the page its claim to memory, which then covers all that the page takes.
     pub(crate) async fn with_claim(mut self, mut claim: Option<MemoryClaim>) -> Self {
         let bytes = self.records.first().map_or(0, RawRecord::page_size);
         if let Some(claim) = &mut claim {

@@ -274,7 +274,7 @@ impl IdentityKey {
 pub(crate) struct RecordId([u64; 2]);
 
 impl RecordId {
-    /// Whether it stands for an `id`. Records without one may be equal and still be two.
+    /// Returns whether it stands for an `id`. Records without one may be equal and still be two.
     pub(crate) fn by_id(self) -> bool {
         self.0[1] & 1 == 1
     }
@@ -295,7 +295,7 @@ impl RecordId {
     }
 }
 
-/// Whether a raw value can tell a record from others: a number, or a string that is not empty.
+/// Returns whether a raw value can tell a record from others: a number, or a string that is not empty.
 fn identifies(id: &str) -> bool {
     match id.as_bytes().first() {
         Some(b'"') => id != "\"\"",

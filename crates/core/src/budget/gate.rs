@@ -374,12 +374,12 @@ impl SharedGate {
         }
     }
 
-    /// Whether nothing of what it knows matters any more.
+    /// Returns whether nothing of what it knows matters any more.
     pub(crate) fn is_expired(&self, now: Duration) -> bool {
         self.used.saturating_add(FORGOTTEN) < now && self.paused_until() <= now
     }
 
-    /// Whether a state that was read can be one of a gate that keeps to this limit. One that was damaged or forged would go
+    /// Returns whether a state that was read can be one of a gate that keeps to this limit. One that was damaged or forged would go
     /// too fast, wait for ever, or not work at all.
     pub(crate) fn is_valid(&self, limit: u32) -> bool {
         let used = self.used.as_secs_f64();

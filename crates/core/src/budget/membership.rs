@@ -170,7 +170,7 @@ impl SharingStatus {
         }
     }
 
-    /// Whether the budget was reached the last time; not by a forked child, for it is the parent's.
+    /// Returns whether the budget was reached the last time; not by a forked child, for it is the parent's.
     pub(super) fn is_reached(&self) -> bool {
         let contact = lock(&self.stats);
         contact.0.members > 0 && contact.1.is_none() && self.process == std::process::id()

@@ -69,7 +69,7 @@ pub(crate) struct Locked {
 }
 
 impl Locked {
-    /// Whether the path still leads to it: otherwise another process has passed this one over.
+    /// Returns whether the path still leads to it: otherwise another process has passed this one over.
     pub(crate) fn is_current(&self) -> bool {
         leads_to(&self.path, &self.file)
     }
@@ -79,7 +79,7 @@ impl Locked {
         self.newest.as_ref().map(|(_, value)| &value[..])
     }
 
-    /// Whether nobody has written anything yet.
+    /// Returns whether nobody has written anything yet.
     pub(crate) fn is_new(&self) -> bool {
         self.file.metadata().is_ok_and(|facts| facts.len() == 0)
     }
@@ -278,7 +278,7 @@ fn check(directory: &Path) -> Result<()> {
     Err(Error::other(refused))
 }
 
-/// Whether a file is a regular one of this user, has no other name, and can be read by nobody else.
+/// Returns whether a file is a regular one of this user, has no other name, and can be read by nobody else.
 fn is_of(facts: &Metadata, user: u32) -> bool {
     facts.is_file() && facts.nlink() <= 1 && facts.uid() == user && facts.mode() & 0o077 == 0
 }

@@ -52,7 +52,7 @@ impl Scrubber {
         }
     }
 
-    /// Whether it knows of a secret that it cannot hide, so that no foreign text may be shown.
+    /// Returns whether it knows of a secret that it cannot hide, so that no foreign text may be shown.
     pub(crate) fn has_short_secret(&self) -> bool {
         self.has_short_secret
     }
@@ -65,7 +65,7 @@ impl Scrubber {
         }
     }
 
-    /// The same for a text in our own words, which may quote foreign ones.
+    /// Redacts a text in our own words, which may quote foreign ones.
     ///
     /// It is cut last, for half a secret is not known as one. Text behind the cut is not looked at.
     pub(super) fn redact(&self, text: &str, most: usize) -> String {
@@ -120,7 +120,7 @@ fn push_visible(shown: &mut String, letter: char) {
     }
 }
 
-/// Whether a terminal that is shown this character may do something else than show it: a control
+/// Returns whether a terminal that is shown this character may do something else than show it: a control
 /// character, or one that changes the direction of writing.
 pub fn is_terminal_control(letter: char) -> bool {
     let turns = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

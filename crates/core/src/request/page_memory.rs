@@ -109,7 +109,7 @@ impl MemoryClaim {
 mod tests {
     use super::*;
 
-    /// Whether a claim may have this much at once.
+    /// Returns whether a claim may have this much at once.
     async fn may(claim: &mut MemoryClaim, bytes: usize) -> bool {
         let waiting = std::pin::pin!(claim.grow(bytes));
         // It is asked once, and only waits when it has to.

@@ -192,7 +192,8 @@ impl<'a> RetryState<'a> {
         Err(Error::new(ErrorKind::RateLimited, message).with_retry_after(Some(wait)))
     }
 
-    /// Whether the call goes on with another token after the service has refused one, `is_new` if it had never accepted it.
+    /// Returns whether the call continues with another token after the service has refused one. `is_new` says that the
+    /// service had never accepted that one.
     /// Refusals use no attempts, unless something else has failed as well.
     pub(crate) fn retry_with_new_token(&mut self, is_new: bool) -> bool {
         self.new_refused += u32::from(is_new);

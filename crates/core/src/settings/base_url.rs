@@ -56,12 +56,12 @@ impl BaseUrl {
         Ok(BaseUrl(url))
     }
 
-    /// Whether the service is on this machine.
+    /// Returns whether the service is on this machine.
     pub(crate) fn is_loopback(&self) -> bool {
         is_loopback(&self.0)
     }
 
-    /// Whether it is spoken to without TLS, which is only done on this machine.
+    /// Returns whether it is spoken to without TLS, which is only done on this machine.
     pub(crate) fn is_plain(&self) -> bool {
         self.0.scheme() == "http"
     }

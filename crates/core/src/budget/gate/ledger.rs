@@ -7,14 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use super::Ticket;
 
-/// How long a finished request is remembered: one window for the budget, one more for responses that come late.
+/// The time for which a finished request is remembered: one window for the budget, one more for late responses.
 const KEPT: f64 = 2.0;
-/// So much of the way to the mean the least round trip rises with each sample, so that it follows a changed route.
+/// The part of the way to the mean by which the least round trip rises with each sample, so that it follows a changed
+/// route.
 const RISE: f64 = 0.0005;
 /// Below this many samples the true floor may be far lower than the least seen: this part of it is believed.
 const FEW_SAMPLES: u32 = 30;
 const TRUST_EARLY: f64 = 0.8;
-/// Samples that the mean is taken over.
+/// The number of samples in the mean.
 const MEAN_OVER: f64 = 32.0;
 /// The part of a window by which a request may be counted later than the fastest.
 pub(super) const MARGIN: f64 = 0.07;
@@ -26,18 +27,18 @@ pub(super) const NOISE_FLOOR: f64 = 1.5;
 /// For this much longer than a round trip, what others send is not seen: a request of ours apart.
 const UNSEEN: f64 = 0.03;
 
-/// A request.
+/// A request that was sent.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct SentRequest {
     pub(super) ticket: Ticket,
     pub(super) member: u64,
-    /// Otherwise a response has come, or none will; the server may have counted it all the same.
+    /// Whether a response may still come. Otherwise the server may have counted it nevertheless.
     pub(super) in_flight: bool,
-    /// When it is counted, at the latest.
+    /// The latest time at which it is counted.
     pub(super) counted_by: f64,
-    /// How many requests were sent within the window that ended with this one.
+    /// The number of requests that were sent within the window that ended with this one.
     pub(super) own: u32,
-    /// How many were left after it, where the response shows it.
+    /// The number of requests that were left after it, if the response shows it.
     pub(super) remaining: Option<f64>,
 }
 
@@ -55,7 +56,7 @@ pub(super) struct Ledger {
     least: f64,
     /// The usual round trip.
     pub(super) mean: f64,
-    /// When the newest request was sent that was responded to.
+    /// The send time of the newest request that has a response.
     heard: f64,
 }
 
@@ -118,7 +119,7 @@ impl Ledger {
         rate * (self.mean + UNSEEN)
     }
 
-    /// A round trip is never believed to be shorter than this.
+    /// Returns the shortest round trip that is believed.
     pub(super) fn floor(&self) -> f64 {
         match self.samples < FEW_SAMPLES {
             true => self.least * TRUST_EARLY,
@@ -126,7 +127,7 @@ impl Ledger {
         }
     }
 
-    /// How many requests in flight are newer than all that were responded to.
+    /// Returns the number of requests in flight that are newer than all requests with a response.
     pub(super) fn unanswered_since_last_response(&self) -> usize {
         let is_newer = |entry: &&SentRequest| entry.sent() >= self.heard;
         self.in_flight().filter(is_newer).count()
@@ -136,19 +137,19 @@ impl Ledger {
         self.entries.iter().filter(|entry| entry.in_flight)
     }
 
-    /// The requests whose responses have shown counts, and these, the newest first.
+    /// Returns the requests whose responses have shown counts, each with its count, newest first.
     pub(super) fn shown(&self) -> impl Iterator<Item = (&SentRequest, f64)> {
         let newest_first = self.entries.iter().rev();
         newest_first.filter_map(|entry| Some((entry, entry.remaining?)))
     }
 
-    /// When the `n`th last request was sent, of which the newest is the first.
+    /// Returns the send time of the `n`th request, newest first.
     pub(super) fn nth_last_sent(&self, n: usize) -> f64 {
         let nth = self.entries.iter().nth_back(n.saturating_sub(1));
         nth.map_or(f64::NEG_INFINITY, SentRequest::sent)
     }
 
-    /// How many requests were sent after `from` and not after `to`.
+    /// Returns the number of requests that were sent after `from` and not after `to`.
     pub(super) fn sent_between(&self, from: f64, to: f64) -> f64 {
         let sent = self.entries.iter().map(SentRequest::sent);
         sent.filter(|sent| *sent > from && *sent <= to).count() as f64

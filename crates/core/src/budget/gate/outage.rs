@@ -26,7 +26,7 @@ pub(crate) struct Failures {
 }
 
 impl Failures {
-    /// Whether they are an outage.
+    /// Returns whether they are an outage.
     pub(crate) fn is_outage(&self) -> bool {
         self.count >= OUTAGE
     }
@@ -46,7 +46,7 @@ pub(crate) struct Outage {
     pub(crate) probe_at: Time,
 }
 
-/// Whether a response says that the service is down. A 503 that shows an exhausted budget is about the rate limit.
+/// Returns whether a response says that the service is down. A 503 that shows an exhausted budget is about the rate limit.
 pub(crate) fn is_failure(status: u16, headers: &RateHeaders) -> bool {
     matches!(status, 500 | 502 | 504) || status == 503 && headers.remaining != Some(0)
 }
@@ -57,7 +57,7 @@ impl Outage {
         (self.failures.count > 0).then_some(self.failures)
     }
 
-    /// Whether there is an outage and a probe on its way, whose outcome all others wait for; but not without end.
+    /// Returns whether there is an outage and a probe on its way, whose outcome all others wait for; but not without end.
     pub(crate) fn is_probed(&self, now: Time) -> bool {
         let lasts = |probe: Ticket| probe.sent <= now && (now - probe.sent).as_secs_f64() < LONGEST;
         self.failures.is_outage() && self.probe.is_some_and(lasts)

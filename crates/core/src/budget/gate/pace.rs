@@ -87,7 +87,7 @@ impl Pace {
         new
     }
 
-    /// Whether a state that was read makes sense, with this limit, and if it was used last at `used`.
+    /// Returns whether a state that was read makes sense, with this limit, and if it was used last at `used`.
     pub(super) fn is_valid(&self, limit: f64, used: f64) -> bool {
         let mut numbers = [self.slots, self.others, self.last_overshoot, self.span.0].into_iter();
         let alignment = self.windows.alignment.as_ref();

@@ -188,7 +188,7 @@ impl Network {
         Some((served, Duration::from_secs_f64(wait)))
     }
 
-    /// Whether what is on its way gets lost.
+    /// Returns whether what is on its way gets lost.
     pub(super) fn vanishes(&mut self, now: Duration) -> bool {
         let (from, to) = self.scenario.outage;
         (from <= now && now < to) || self.rng.f64() < self.scenario.loss
