@@ -2,27 +2,24 @@
 //!
 //! The exported functions do not depend on the spec, and neither does anything here but the names of lists.
 
+use crate::generation::Spec;
+use crate::ledger::{self, LEDGER};
 use crate::render::render;
-use crate::spec::Spec;
 use cbindgen::{Builder, Config};
 use minijinja::context;
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::collections::BTreeSet;
 
 /// The headers of the exported functions, what each of them includes, and the sources that it is made from.
 #[rustfmt::skip]
 const HEADERS: [(&str, &[&str], &[&str]); 7] = [
     ("error", &["base"], &["core/src/error/kind.rs", "ffi-c/src/error.rs"]),
-    ("record", &["error"], &["ffi-c/src/text.rs", "core/src/nested.rs", "ffi-c/src/record.rs"]),
+    ("record", &["error"], &["ffi-c/src/text.rs", "core/src/value.rs", "ffi-c/src/record.rs"]),
     ("log", &["base"], &["ffi-c/src/boundary.rs", "ffi-c/src/log.rs"]),
     ("client", &["error", "log"], &["ffi-c/src/config.rs", "ffi-c/src/options.rs", "ffi-c/src/client.rs"]),
     ("scan", &["error"], &["ffi-c/src/scan.rs"]),
     ("job", &["error"], &["columns/src/format.rs", "ffi-c/src/job.rs"]),
     ("mirror", &["error"], &["ffi-c/src/mirror.rs"]),
 ];
-
-/// The numbers of enum values, and the lists that the library ever had.
-const LEDGER: &str = "bindings/c/symbols.txt";
 
 /// What cbindgen makes of the sources of a header, as crates/ffi-c/cbindgen.toml says.
 pub(crate) fn header(spec: &Spec, path: &str) -> Result<String, String> {
@@ -75,7 +72,7 @@ pub(crate) fn symbols(spec: &Spec, path: &str) -> Result<String, String> {
         .iter()
         .map(|(name, ..)| header(spec, &format!("/{name}.h")));
     let text = headers.collect::<Result<String, String>>()?;
-    let before = ledger(&spec.root)?;
+    let before = ledger::numbers(&spec.root)?;
     let is_code = |line: &&str| !line.starts_with(['*', '/']) && !line.contains(" inline ");
     let lines = text.lines().map(str::trim).filter(is_code);
     let constants = lines.filter_map(|line| line.trim_end_matches(',').split_once(" = "));
@@ -87,27 +84,9 @@ pub(crate) fn symbols(spec: &Spec, path: &str) -> Result<String, String> {
             ));
         }
     }
-    let known = lists(&spec.root)?.into_iter();
+    let known = ledger::lists(&spec.root)?.into_iter();
     let lists = known.chain(spec.api.lists().map(|(_, list)| list.name.clone()));
     let lists: BTreeSet<String> = lists.collect();
     let data = context! { constants, lists };
     render(path, "symbols.txt.j2", data)
-}
-
-/// The names of all lists that the library ever had.
-pub(crate) fn lists(root: &Path) -> Result<Vec<String>, String> {
-    let ledger = ledger(root)?.into_iter();
-    let names = ledger.filter(|(_, kind)| kind == "list");
-    Ok(names.map(|(name, _)| name).collect())
-}
-
-/// The lines `name = number` and `name = list` that are committed.
-fn ledger(root: &Path) -> Result<BTreeMap<String, String>, String> {
-    let text = std::fs::read_to_string(root.join(LEDGER)).map_err(|error| {
-        format!("{LEDGER}, which has the numbers and lists so far: {error}; get it back from git")
-    })?;
-    let pairs = text.lines().filter_map(|line| line.split_once(" = "));
-    Ok(pairs
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .collect())
 }

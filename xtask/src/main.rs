@@ -7,7 +7,9 @@ mod c;
 #[path = "../../crates/core/src/error/kind.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the core uses the rest of it")]
 mod error_kind;
+mod generation;
 mod languages;
+mod ledger;
 mod models;
 mod names;
 mod outputs;
@@ -16,7 +18,8 @@ mod render;
 mod settings;
 mod spec;
 mod spec_diff;
-mod view;
+mod template_data;
+mod text;
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -60,7 +63,7 @@ fn main() -> ExitCode {
             outputs::dry_run(&root(), Path::new(file)).map(done)
         }
         ["generate", "--spec", file, "--header", directory] => {
-            let spec = spec::Spec::load_file(&root(), Path::new(file));
+            let spec = generation::Spec::load_file(&root(), Path::new(file));
             spec.and_then(|spec| outputs::header(&spec, Path::new(directory)))
                 .map(done)
         }

@@ -1,8 +1,8 @@
 //! Generated models: typify makes them of plain JSON Schema, and one pass gives them the names of the registry.
 
+use crate::generation::Spec;
 use crate::names;
-use crate::render::filled;
-use crate::spec::Spec;
+use crate::render::render_file;
 use crate::spec::api::{Enum, Model, Type};
 use minijinja::context;
 use quote::format_ident;
@@ -27,7 +27,7 @@ pub(crate) fn models(spec: &Spec, path: &str) -> Result<String, String> {
         _ => false,
     });
     let types = prettyplease::unparse(&file);
-    filled(path, context! { types, ..spec.data.clone() })
+    render_file(path, context! { types, ..spec.data.clone() })
 }
 
 /// What typify makes of the models and enums.
@@ -69,7 +69,7 @@ fn object(model: &Model) -> Value {
         properties.insert(name, schema(&field.kind));
     }
     let mut schema = json!({"type": "object", "properties": properties, "required": required});
-    if model.answered {
+    if model.in_responses {
         schema["additionalProperties"] = json!({});
     }
     schema
@@ -97,7 +97,7 @@ fn schema(of: &Type) -> Value {
 /// Gives a struct the documentation of the spec, and its fields the names of the registry.
 fn named_struct(item: &mut syn::ItemStruct, model: &Model) {
     document(&mut item.attrs, &model.description);
-    if model.answered {
+    if model.in_responses {
         item.attrs.push(parse_quote!(#[non_exhaustive]));
     }
     // typify keeps the order of the names, and has that of the undocumented fields last.
@@ -106,7 +106,7 @@ fn named_struct(item: &mut syn::ItemStruct, model: &Model) {
     for (index, field) in fields.enumerate() {
         let Some(one) = model.fields.get(index) else {
             document(&mut field.attrs, "Fields that the document does not show.");
-            field.ident = Some(format_ident!("{}", names::EXTRA));
+            field.ident = Some(format_ident!("{}", names::EXTRA_FIELD));
             continue;
         };
         let (name, wire) = (names::name(&one.wire, names::RUST_FIELD), &one.wire);

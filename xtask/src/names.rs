@@ -17,7 +17,7 @@ mod reserved;
 
 use crate::error_kind::ErrorKind;
 use crate::settings::SETTINGS;
-use crate::spec::is_hidden;
+use crate::text::is_hidden;
 use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 use reserved::*;
 
@@ -32,13 +32,6 @@ pub(crate) fn camel(text: &str) -> String {
     numbered(once.to_upper_camel_case(), "N")
 }
 
-/// The words with a capital first letter.
-pub(crate) fn sentence(words: &str) -> String {
-    let mut letters = words.chars();
-    let first = letters.next().into_iter().flat_map(char::to_uppercase);
-    first.chain(letters).collect()
-}
-
 fn numbered(name: String, letter: &str) -> String {
     match name.starts_with(|first: char| first.is_ascii_digit()) {
         true => format!("{letter}{name}"),
@@ -47,24 +40,24 @@ fn numbered(name: String, letter: &str) -> String {
 }
 
 /// What a place keeps for itself, and languages do there; the words are parted by spaces.
-pub(crate) type Kept = &'static [&'static str];
+pub(crate) type Reserved = &'static [&'static str];
 
 /// A method of a client.
-pub(crate) const RUST_METHOD: Kept = &[RUST, RUST_CLIENT];
-pub(crate) const CPP_METHOD: Kept = &[CPP, CPP_CLIENT];
-pub(crate) const PYTHON_METHOD: Kept = &[PYTHON, PYTHON_LISTS, PYTHON_CLIENT];
+pub(crate) const RUST_METHOD: Reserved = &[RUST, RUST_CLIENT];
+pub(crate) const CPP_METHOD: Reserved = &[CPP, CPP_CLIENT];
+pub(crate) const PYTHON_METHOD: Reserved = &[PYTHON, PYTHON_LISTS, PYTHON_CLIENT];
 /// The map of undocumented fields in a Rust model.
-pub(crate) const EXTRA: &str = "extra";
+pub(crate) const EXTRA_FIELD: &str = "extra";
 /// The attribute of a model.
-pub(crate) const RUST_FIELD: Kept = &[RUST, EXTRA];
-pub(crate) const PYTHON_FIELD: Kept = &[PYTHON, PYTHON_MEMBERS];
+pub(crate) const RUST_FIELD: Reserved = &[RUST, EXTRA_FIELD];
+pub(crate) const PYTHON_FIELD: Reserved = &[PYTHON, PYTHON_MEMBERS];
 /// A parameter, or a field of a body, as an argument, in every language alike.
-pub(crate) const ARGUMENT: Kept = &[RUST, CPP, PYTHON, ARGUMENTS];
+pub(crate) const ARGUMENT: Reserved = &[RUST, CPP, PYTHON, ARGUMENTS];
 /// The variant of a list, and of a value of an open enum.
-pub(crate) const LIST: Kept = &["Self"];
-pub(crate) const VALUE: Kept = &["Self Other"];
+pub(crate) const LIST: Reserved = &["Self"];
+pub(crate) const VALUE: Reserved = &["Self Other"];
 /// A command of the command line, with `_` in place of `-`.
-pub(crate) const COMMAND: Kept = &[COMMANDS];
+pub(crate) const COMMAND: Reserved = &[COMMANDS];
 
 /// The name of a thing in a place, by all three rules.
 pub(crate) fn name(words: &str, kept: &[&str]) -> String {
@@ -95,7 +88,7 @@ pub(crate) fn list(path: &str) -> String {
 }
 
 /// A variant: the words as a type, and `Value` behind what is kept.
-pub(crate) fn variant(words: &str, kept: Kept) -> String {
+pub(crate) fn variant(words: &str, kept: Reserved) -> String {
     let name = camel(words);
     let kept = is_kept(&name, kept);
     if kept { name + "Value" } else { name }

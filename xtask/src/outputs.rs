@@ -1,7 +1,7 @@
 //! The one table of generated files, and the two things done with it: write and check.
 
+use crate::generation::{FILE, Spec};
 use crate::render::{render, template};
-use crate::spec::{FILE, Spec};
 use crate::{Outcome, c, models, python};
 use std::path::Path;
 
@@ -10,11 +10,12 @@ type Make = fn(&Spec, &str) -> Result<String, String>;
 
 /// Every generated file of the repository.
 #[rustfmt::skip]
-const OUTPUTS: [(&str, Make); 23] = [
+const OUTPUTS: [(&str, Make); 24] = [
     ("crates/types/src/generated/models.rs", models::models),
     ("crates/types/src/generated/operations.rs", template),
     ("crates/core/src/generated/calls.rs", template),
-    ("crates/core/src/generated/settings.rs", template),
+    ("crates/core/src/generated/checks.rs", template),
+    ("crates/core/src/settings/config.rs", template),
     ("bindings/python/talentdata/_errors.py", template),
     ("bindings/python/talentdata/_models.py", template),
     ("bindings/python/talentdata/_operations.py", template),

@@ -1,9 +1,9 @@
 //! What is generated for Python and does not come from the spec: classes of results from their JSON Schema, and the
 //! blocking classes from the asynchronous ones.
 
+use crate::generation::Spec;
 use crate::languages::read_by_python;
 use crate::render::render;
-use crate::spec::Spec;
 use crate::spec::api::Type;
 use minijinja::{Value as Data, context};
 use serde_json::{Map, Value};
@@ -65,7 +65,7 @@ fn enumeration(name: &str, schema: &Value, values: &[Value]) -> Data {
         context! { wire, python => wire.to_uppercase(), description => about(one) }
     });
     let values: Vec<Data> = values.collect();
-    context! { name, values, answered => true, description => about(schema) }
+    context! { name, values, in_responses => true, description => about(schema) }
 }
 
 /// A description in the words of Python.

@@ -1,16 +1,16 @@
 //! Generated text: a template per file, which looks like the file that it makes.
 
-use crate::names;
-use crate::spec::Spec;
+use crate::generation::Spec;
+use crate::{names, text};
 use minijinja::{Environment, Value, path_loader};
 
 /// A file by the template of its name.
 pub(crate) fn template(spec: &Spec, path: &str) -> Result<String, String> {
-    filled(path, spec.data.clone())
+    render_file(path, spec.data.clone())
 }
 
 /// The same with other data; Rust is formatted.
-pub(crate) fn filled(path: &str, data: Value) -> Result<String, String> {
+pub(crate) fn render_file(path: &str, data: Value) -> Result<String, String> {
     let name = path.rsplit('/').next().unwrap_or_default();
     let text = render(path, &format!("{name}.j2"), data)?;
     if !path.ends_with(".rs") {
@@ -37,7 +37,7 @@ pub(crate) fn render(path: &str, template: &str, data: Value) -> Result<String, 
         text.replace('\\', "\\\\").replace('"', "\\\"")
     });
     environment.add_filter("constant", |text: String| names::constant(&text));
-    environment.add_filter("sentence", |text: String| names::sentence(&text));
+    environment.add_filter("sentence", |text: String| text::sentence(&text));
     environment.add_filter("snake", |text: String| names::snake(&text));
     environment.add_filter("wrap", |text: String, width: usize| wrap(&text, width));
     environment.set_loader(path_loader(crate::root().join("xtask/src/templates")));

@@ -2,8 +2,9 @@
 //!
 //! Two specs are compared by what their files declare, surface by surface, and by what of them is not generated.
 
+use crate::generation::{FILE, Spec};
 use crate::names::registry::{Subject, Subjects, Surface};
-use crate::spec::{Document, FILE, Spec, api::joined};
+use crate::spec::{Document, api::joined};
 use indexmap::IndexSet;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,12 @@
 """`cargo xtask test tidy`: rules of the house that neither formatter nor linter knows."""
 
 import re
+from pathlib import Path
 
+import imports
+import names
+import rust_source
+import tidy_cases
 from commands import ROOT, Failure, metadata, output
 
 #: Which package may depend on which: the architecture. A new edge needs an argument in ARCHITECTURE.md.
@@ -31,7 +36,11 @@ def wrong():
             yield f"{path}: #![forbid(unsafe_code)] is missing"
         for words in set(FORBIDDEN.findall(text)) if not path.endswith(".lock") else ():
             yield f'{path}: says "{words}"; finish it, add the table row or test that is missing, or file an issue'
-    for package in metadata()["packages"]:
+    packages = metadata()["packages"]
+    sources = {one["name"]: rust_source.crate(Path(one["manifest_path"]).parent) for one in packages}
+    yield from imports.wrong(sources)
+    yield from names.wrong(sources)
+    for package in packages:
         # Tests may use anything; only what ships is architecture.
         shipped = {one["name"] for one in package["dependencies"] if "path" in one and one["kind"] != "dev"}
         for edge in shipped - {f"talentdata-{one}" for one in EDGES.get(package["name"], "").split()}:
@@ -39,6 +48,6 @@ def wrong():
 
 
 def main():
-    found = list(wrong())
+    found = [*tidy_cases.wrong(), *wrong()]
     if found:
         raise Failure("\n  " + "\n  ".join(found))

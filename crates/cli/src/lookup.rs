@@ -10,15 +10,15 @@ use clap_complete::Shell;
 use std::path::PathBuf;
 use talentdata_columns::arrow::{Columns, TableSchema};
 use talentdata_columns::verify::{read_receipt, verify};
-use talentdata_core::budget::BudgetState;
-use talentdata_core::types::Resource;
+use talentdata_core::BudgetState;
+use talentdata_core::types::ListName;
 use talentdata_core::{Builder, RawRecord};
 use talentdata_mirror::Mirror;
 
 /// Prints the lists that there are.
 pub(crate) fn resources() -> Result<(), Ending> {
     let line = |name: &str, path: &str, group: &str| format!("{name:<16}  {path:<22}  {group}\n");
-    let rows = Resource::ALL.map(|resource| {
+    let rows = ListName::ALL.map(|resource| {
         let operation = resource.shape().operation;
         line(&dashed(resource), operation.path, operation.group)
     });
@@ -30,7 +30,7 @@ pub(crate) fn resources() -> Result<(), Ending> {
 pub(crate) struct Page {
     /// The list
     #[arg(value_parser = resource())]
-    resource: Resource,
+    resource: ListName,
     /// Records on the page; the service has a default for each list
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
@@ -60,7 +60,7 @@ pub(crate) async fn page(verb: &Page, common: &Common) -> Result<(), Ending> {
 pub(crate) struct Plan {
     /// The lists
     #[arg(required = true, value_name = "RESOURCE", value_parser = resource())]
-    resources: Vec<Resource>,
+    resources: Vec<ListName>,
 }
 
 pub(crate) async fn plan(verb: &Plan, common: &Common) -> Result<(), Ending> {
@@ -109,7 +109,7 @@ Example:
 pub(crate) struct Schema {
     /// The list
     #[arg(value_name = "RESOURCE", value_parser = resource())]
-    resource: Resource,
+    resource: ListName,
     /// Types of nested values and of timestamps: lists, structs and timestamps, or JSON text and strings
     #[arg(long, value_name = "TYPES", default_value = "typed", value_parser = one_of(Columns::ALL))]
     columns: Columns,
@@ -240,7 +240,7 @@ pub(crate) fn completions(verb: &Completions) -> Result<(), Ending> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use talentdata_core::gate::MemberStats;
+    use talentdata_core::MemberStats;
 
     #[test]
     fn the_members_of_a_budget_are_rows_and_their_names_harmless() {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use talentdata_columns::arrow::{OnNew, TableOptions, TableSchema};
 use talentdata_columns::export::{Export, Format, Target};
 use talentdata_core::scan::SchemaDifferences;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind};
 use talentdata_mirror::{At, Mirror, Rows, RowsReceipt};
 
@@ -34,7 +34,7 @@ pub(crate) const FORGET_EXAMPLES: &str = "Example:\n  talentdata forget contacts
 pub(crate) struct Changes {
     /// The list
     #[arg(value_name = "RESOURCE", value_parser = resource())]
-    resource: Resource,
+    resource: ListName,
     /// The file of the mirror
     #[arg(long, value_name = "FILE")]
     from: PathBuf,
@@ -66,7 +66,7 @@ pub(crate) struct Changes {
 pub(crate) struct Forget {
     /// The list
     #[arg(value_name = "RESOURCE", value_parser = resource())]
-    resource: Resource,
+    resource: ListName,
     /// The file of the mirror
     #[arg(long, value_name = "FILE")]
     from: PathBuf,
@@ -126,7 +126,7 @@ pub(crate) fn export(
 
 /// Writes rows of a list, and says where they end. A reader of standard output that went away is no error.
 fn write(
-    list: Resource,
+    list: ListName,
     rows: Result<Rows, Error>,
     format: Format,
     target: &Target,

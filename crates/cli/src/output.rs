@@ -4,8 +4,8 @@ use crate::lists::dashed;
 use crate::signals::ExitCode;
 use serde::Serialize;
 use std::io::{ErrorKind as IoKind, IsTerminal, Write};
-use talentdata_core::types::Resource;
-use talentdata_core::{Error, ErrorKind, drives_terminal};
+use talentdata_core::types::ListName;
+use talentdata_core::{Error, ErrorKind, is_terminal_control};
 
 /// Writes `text` to standard output.
 pub(crate) fn data(text: &str) -> Result<(), Ending> {
@@ -42,7 +42,7 @@ pub(crate) fn remark(line: &str) {
 }
 
 /// A line on standard error about a list whose command has succeeded.
-pub(crate) fn warn(list: Resource, text: &str) {
+pub(crate) fn warn(list: ListName, text: &str) {
     remark(&format!("warning: {}: {text}", dashed(list)));
 }
 
@@ -69,7 +69,7 @@ fn harmless(text: &str) -> String {
     for letter in text.chars() {
         match letter {
             '\n' => out.push(letter),
-            _ if drives_terminal(letter) => {
+            _ if is_terminal_control(letter) => {
                 out += &format!("\\u{:04x}", u32::from(letter));
             }
             _ => out.push(letter),

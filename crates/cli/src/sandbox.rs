@@ -6,10 +6,10 @@ use crate::output::{self, Ending};
 use crate::signals::Signals;
 use std::str::FromStr;
 use std::time::Duration;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind};
 use talentdata_sandbox::limit::{Policy, ResetRounding};
-use talentdata_sandbox::{Drift, Ids, Options, Order, Pages, Replicas, Tokens, Total};
+use talentdata_sandbox::{Drift, Ids, ListOrder, Options, Pages, Replicas, Tokens, Total};
 
 /// Shown below the verb's help.
 pub(crate) const EXAMPLES: &str = "\
@@ -47,7 +47,7 @@ pub(crate) struct Verb {
     port: u16,
     /// Sizes of lists; others keep their usual size
     #[arg(long, value_name = "LIST=N,...", value_delimiter = ',', value_parser = size)]
-    records: Vec<(Resource, u64)>,
+    records: Vec<(ListName, u64)>,
     /// How requests are counted against the limit
     #[arg(long, default_value_t = Options::default().policy, value_parser = one_of(Policy::ALL))]
     policy: Policy,
@@ -78,8 +78,8 @@ pub(crate) struct Verb {
     drift: Option<Drift>,
     /// What lists are sorted by: something stable, a column with ties, nothing, the time of the last change, or a
     /// column that updates change
-    #[arg(long, default_value_t = Options::default().order, value_parser = one_of(Order::ALL))]
-    order: Order,
+    #[arg(long, default_value_t = Options::default().order, value_parser = one_of(ListOrder::ALL))]
+    order: ListOrder,
     /// What tells records from each other
     #[arg(long, default_value_t = Options::default().ids, value_parser = one_of(Ids::ALL))]
     ids: Ids,
@@ -162,7 +162,7 @@ impl Verb {
     }
 }
 
-fn size(text: &str) -> Result<(Resource, u64), String> {
+fn size(text: &str) -> Result<(ListName, u64), String> {
     let (name, size) = text.split_once('=').ok_or("give LIST=N")?;
     Ok((name.parse()?, number(size)?))
 }

@@ -1,6 +1,6 @@
 //! The arguments of a call: checked against the operation's parameters, then put into path, query and headers.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
@@ -66,9 +66,7 @@ impl Arguments {
         let Some(found) = parameters.find(|one| one.name == parameter) else {
             return Err(unknown(operation, parameter));
         };
-        let value = found
-            .value_of_text(text)
-            .map_err(|message| Error::new(ErrorKind::InvalidArgument, message))?;
+        let value = found.value_of_text(text).map_err(Error::invalid)?;
         let present = self.values.get_mut(found.name);
         match present {
             Some(Value::Array(values)) if found.repeated => values.push(value),
@@ -128,7 +126,7 @@ impl Arguments {
                 return Err(wrong("body", message));
             }
             (Some(_), Some(json)) => {
-                refuse_blanks(operation, &json)?;
+                check_blanks(operation, &json)?;
                 Some(json.into_bytes())
             }
             (_, None) => None,
@@ -228,7 +226,7 @@ fn filled(segment: &str, values: &[(&Parameter, String)]) -> Result<String> {
 }
 
 /// Refuses texts of white space in fields of the body that must say something.
-fn refuse_blanks(operation: &Operation, json: &str) -> Result<()> {
+fn check_blanks(operation: &Operation, json: &str) -> Result<()> {
     let fields = operation.body.iter().flat_map(|body| body.fields);
     let needed: Vec<&Parameter> = fields.filter(|one| one.nonblank).collect();
     if needed.is_empty() {
@@ -337,7 +335,7 @@ fn unknown(operation: &Operation, name: &str) -> Error {
 }
 
 fn wrong(argument: &str, why: impl Display) -> Error {
-    Error::new(ErrorKind::InvalidArgument, format!("{argument}: {why}"))
+    Error::invalid(format!("{argument}: {why}"))
 }
 
 #[cfg(test)]

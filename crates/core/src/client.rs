@@ -1,16 +1,14 @@
 //! The client: one company's credentials, budget and connections, shared by cheap clones.
 
 use crate::arguments::Arguments;
-use crate::budget::{self, BudgetStats};
+use crate::budget::{BudgetStats, open_budget};
 use crate::clock;
-use crate::error::{Error, ErrorKind, Result};
-use crate::generated::calls::{check_body, check_response};
+use crate::error::{Error, Result};
+use crate::generated::checks::{check_body, check_response};
 use crate::json::from_json;
-use crate::request::Call;
-use crate::request::auth::Auth;
-use crate::request::memory::{Memory, PAGES};
 use crate::request::queue::AdmissionQueue;
-use crate::request::transport::{Response, Transport};
+use crate::request::transport::Response;
+use crate::request::{Call, Service};
 use crate::settings::{Builder, Config};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -24,16 +22,7 @@ const LEAVING: Duration = Duration::from_millis(200);
 /// A client of the service. Clones share token, budget and connections; it may be used from any task
 /// of a tokio runtime.
 #[derive(Clone)]
-pub struct Client(pub(crate) Arc<Shared>);
-
-/// What the clones of a client share.
-pub(crate) struct Shared {
-    pub(crate) config: Config,
-    pub(crate) transport: Transport,
-    pub(crate) queue: Arc<AdmissionQueue>,
-    pub(crate) auth: Auth,
-    pub(crate) memory: Memory,
-}
+pub struct Client(pub(crate) Arc<Service>);
 
 impl Client {
     /// Settings to make a client from, such as `Client::builder().share(0.5).build()?`.
@@ -47,7 +36,7 @@ impl Client {
     /// `Config` or `Tls` when the system's certificates or proxy settings cannot be used.
     pub fn new(config: Config) -> Result<Self> {
         let changed = Arc::new(Notify::new());
-        let budget = budget::of(&config, &changed);
+        let budget = open_budget(&config.budget_options(), &changed);
         let queue = AdmissionQueue::new(budget, changed);
         Self::with_queue(config, queue)
     }
@@ -59,25 +48,14 @@ impl Client {
     /// # Errors
     /// As [`Client::new`].
     pub fn with_config(&self, config: Config) -> Result<Self> {
-        let present = self.config();
-        let same = present.budget == config.budget
-            && present.share == config.share
-            && present.paced == config.paced
-            && present.on_unreachable == config.on_unreachable;
-        if !same {
+        if self.config().budget_options() != config.budget_options() {
             return Self::new(config);
         }
         Self::with_queue(config, Arc::clone(&self.0.queue))
     }
 
     fn with_queue(config: Config, queue: Arc<AdmissionQueue>) -> Result<Self> {
-        Ok(Client(Arc::new(Shared {
-            transport: Transport::new(&config)?,
-            queue,
-            auth: Auth::new(&config),
-            memory: Memory::new(PAGES),
-            config,
-        })))
+        Ok(Client(Arc::new(Service::new(config, queue)?)))
     }
 
     /// The settings.
@@ -87,7 +65,7 @@ impl Client {
 
     /// With whom this client shares the request budget.
     pub fn budget(&self) -> BudgetStats {
-        self.0.queue.budget.contact().stats()
+        self.0.budget()
     }
 
     /// Completes when this client, its clones and those made by [`with_config`](Self::with_config) have been dropped, and
@@ -95,7 +73,7 @@ impl Client {
     ///
     /// To be waited for before the runtime ends: otherwise the server may count the client for ten seconds more.
     pub fn closed(&self) -> impl Future<Output = ()> + Send + use<> {
-        let left = self.0.queue.budget.contact().left();
+        let left = self.0.queue.budget.status().departed();
         async move {
             // Who cannot be told finds out.
             let _ = clock::in_time(LEAVING, left).await;
@@ -116,12 +94,12 @@ impl Client {
     ) -> Result<Option<String>> {
         if !operation.callable {
             let message = format!("operation: {} cannot be called like this", operation.name);
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
+            return Err(Error::invalid(message));
         }
         if let Some(body) = arguments.body() {
             check_body(operation, body).map_err(|error| {
                 let message = format!("body: {}", error.message());
-                Error::new(ErrorKind::InvalidArgument, message)
+                Error::invalid(message)
             })?;
         }
         if !operation.answers {
@@ -133,7 +111,8 @@ impl Client {
             check_response(operation, text)?;
             Ok(Some(text.to_owned()))
         };
-        self.call(&mut Call::new(operation, arguments)?, read).await
+        let mut call = Call::new(operation, arguments)?;
+        self.0.call(&mut call, read).await
     }
 
     /// The response of an operation.
@@ -144,7 +123,7 @@ impl Client {
     ) -> Result<T> {
         let mut call = Call::new(operation, arguments)?;
         let read = |response: &Response| from_json(response.json_text()?, "");
-        self.call(&mut call, read).await
+        self.0.call(&mut call, read).await
     }
 
     /// Calls an operation whose response has no body that is read.
@@ -154,7 +133,17 @@ impl Client {
         arguments: Arguments,
     ) -> Result<()> {
         let mut call = Call::new(operation, arguments)?;
-        self.call(&mut call, |_| Ok(())).await
+        self.0.call(&mut call, |_| Ok(())).await
+    }
+}
+
+impl Builder {
+    /// Checks the settings and makes a client, without sending anything.
+    ///
+    /// # Errors
+    /// `Config`, naming the setting.
+    pub fn build(&self) -> Result<Client> {
+        Client::new(self.config()?)
     }
 }
 

@@ -7,7 +7,7 @@ pub use kind::ErrorKind;
 use scrub::KEPT;
 use scrub::LEFT_OUT;
 pub(crate) use scrub::Scrubber;
-pub use scrub::drives_terminal;
+pub use scrub::is_terminal_control;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -56,6 +56,21 @@ impl Error {
             body: None,
             max_attempts: if kind.is_retryable() { u32::MAX } else { 1 },
         }))
+    }
+
+    /// A setting is missing or wrong; `why` names it.
+    pub fn config(why: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Config, why)
+    }
+
+    /// An argument is wrong; `why` names it.
+    pub fn invalid(why: impl Into<String>) -> Self {
+        Error::new(ErrorKind::InvalidArgument, why)
+    }
+
+    /// A response does not match the documented schema; `why` names the field.
+    pub(crate) fn schema(why: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Schema, why)
     }
 
     /// A panic; `what` has panicked, such as `a call`.
@@ -143,13 +158,13 @@ impl Error {
         self
     }
 
-    /// The same facts, said of another kind.
+    /// Changes the kind of the error.
     pub(crate) fn with_kind(mut self, kind: ErrorKind) -> Self {
         self.0.kind = kind;
         self
     }
 
-    /// The same facts in other words.
+    /// Changes the message of the error.
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.0.message = message.into();
         self
@@ -190,21 +205,21 @@ impl Error {
         self
     }
 
-    /// The same error with a message and a request id that are fit to be shown, whatever the service put into them.
+    /// Makes the message and the request ID fit to be shown, regardless of what the service put into them.
     ///
     /// Every error of a call or of a record leaves through here. Whoever makes one need not care, and must not cut:
     /// only in a whole text are secrets found.
-    pub(crate) fn fit(mut self, scrubber: &Scrubber) -> Self {
+    pub(crate) fn sanitize(mut self, scrubber: &Scrubber) -> Self {
         let inner = &mut *self.0;
-        if scrubber.is_blind() {
+        if scrubber.has_short_secret() {
             (inner.body, inner.request_id) = (None, None);
             if inner.kind.quotes_responses() {
                 inner.message = format!("{}; {LEFT_OUT}", inner.kind.summary());
             }
         }
-        inner.message = scrubber.hide(&inner.message, KEPT);
+        inner.message = scrubber.redact(&inner.message, KEPT);
         if let Some(id) = &mut inner.request_id {
-            *id = scrubber.show(id, LONGEST_ID);
+            *id = scrubber.redact_untrusted(id, LONGEST_ID);
         }
         self
     }

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 /// Records nested deeper than this are refused: serde_json builds no value from them, and code that walks through a
 /// record may recurse.
-pub const MAX_DEPTH: usize = 127;
+pub const MAX_JSON_DEPTH: usize = 127;
 
 /// Hands the members of the object `text` to `take`: the raw name (without quotes, escapes as they are) and the raw
 /// value. Names that occur twice come twice.
@@ -80,7 +80,7 @@ pub fn by_name<'a>(members: &[(&'a str, &'a str)]) -> Vec<(Cow<'a, str>, &'a str
     named
 }
 
-/// Whether a raw name (without quotes) reads `name`.
+/// Returns whether a raw name (without quotes) reads `name`.
 pub fn is_named(raw: &str, name: &str) -> bool {
     match raw.contains('\\') {
         true => text(raw).is_some_and(|text| text == name),
@@ -102,16 +102,16 @@ pub fn decoded(raw: &str) -> Option<Cow<'_, str>> {
     text(raw.strip_prefix('"')?.strip_suffix('"')?)
 }
 
-/// Whether `text` is one JSON object, nested no deeper than a record may be.
+/// Returns whether `text` is one JSON object, nested no deeper than a record may be.
 pub fn is_object(text: &str) -> bool {
     read_object(text, |_, _| ()).is_ok() && !is_too_deep(text)
 }
 
-/// Whether a JSON value is nested deeper than a record may be.
+/// Returns whether a JSON value is nested deeper than a record may be.
 pub(crate) fn is_too_deep(json: &str) -> bool {
     let opens = json.bytes().filter(|byte| matches!(byte, b'[' | b'{'));
     // Hardly any value has enough brackets, so that strings seldom have to be told from the rest.
-    if opens.count() <= MAX_DEPTH {
+    if opens.count() <= MAX_JSON_DEPTH {
         return false;
     }
     let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
@@ -124,7 +124,7 @@ pub(crate) fn is_too_deep(json: &str) -> bool {
             b']' | b'}' if !quoted => depth = depth.saturating_sub(1),
             _ => {}
         }
-        depth > MAX_DEPTH
+        depth > MAX_JSON_DEPTH
     })
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn json_error(error: &serde_json::Error, place: &str) -> Error {
     let what = match error.classify() {
         Category::Data => {
             let message = format!("{at}{}", without_value(error));
-            return Error::new(ErrorKind::Schema, message);
+            return Error::schema(message);
         }
         Category::Eof => "the JSON ends too early",
         Category::Syntax | Category::Io => "this is not JSON",

@@ -14,44 +14,42 @@
 #![forbid(unsafe_code)]
 
 pub mod blocking;
-pub mod budget;
 pub mod clock;
-pub mod gate;
 pub mod json;
 pub mod log;
 pub mod page;
 pub mod process;
-pub mod run;
 pub mod scan;
 pub mod settings;
+pub mod sink;
 
 mod arguments;
+mod budget;
 mod choice;
 mod client;
 mod error;
-#[cfg(unix)]
-mod host;
 mod list;
-mod nested;
 mod record;
 mod request;
 mod tls;
+mod value;
 
 #[rustfmt::skip]
 mod generated {
     pub(crate) mod calls;
-    pub(crate) mod settings;
+    pub(crate) mod checks;
 }
 
 pub use arguments::Arguments;
+pub use budget::{BudgetState, BudgetStats, MemberStats};
 pub use client::Client;
-pub use error::{Error, ErrorKind, Result, drives_terminal};
+pub use error::{Error, ErrorKind, Result, is_terminal_control};
 pub use json::decoded;
 pub use list::{List, Plan};
-pub use nested::{NestedValue, ValueKind};
 pub use page::Page;
 pub use record::RawRecord;
-pub use run::Stop;
 pub use scan::{Scan, ScanOptions};
 pub use settings::{Builder, Config};
+pub use sink::Stop;
 pub use talentdata_types as types;
+pub use value::{NestedValue, ValueKind};

@@ -1,30 +1,27 @@
 //! One list of the service: its pages and its scan, as typed records or raw ones, and what a scan will cost.
 
 use crate::arguments::Arguments;
+use crate::budget::REQUESTS_PER_SECOND;
 use crate::client::Client;
-use crate::error::{Error, ErrorKind, Result};
-use crate::page::Page;
+use crate::error::{Error, Result};
+use crate::page::{Page, check_limit};
 use crate::record::RawRecord;
-use crate::request::Call;
-use crate::request::memory::ScanMetrics;
 use crate::scan::{Scan, ScanOptions};
-use crate::settings::REQUESTS_PER_SECOND;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::sync::Arc;
-use talentdata_types::Resource;
+use talentdata_types::ListName;
 
 /// A list of the service whose records are read as `T`.
 pub struct List<T> {
     client: Client,
-    resource: Resource,
+    resource: ListName,
     arguments: Arguments,
     read: fn(RawRecord) -> Result<T>,
 }
 
 impl<T: DeserializeOwned> List<T> {
-    pub(crate) fn typed(client: &Client, resource: Resource) -> Self {
+    pub(crate) fn typed(client: &Client, resource: ListName) -> Self {
         List {
             client: client.clone(),
             resource,
@@ -44,7 +41,7 @@ impl<T> List<T> {
         }
     }
 
-    /// The same list with records as the service sent them.
+    /// Returns the list with records as the service sent them.
     pub fn raw(&self) -> List<RawRecord> {
         let raw = self.client.resource(self.resource);
         raw.with(self.arguments.clone())
@@ -58,11 +55,11 @@ impl<T> List<T> {
     /// Every record, in order, read in this way. Must be called within a tokio runtime.
     pub fn scan(&self, mut options: ScanOptions) -> Scan<T> {
         options.arguments = options.arguments.or(&self.arguments);
-        Scan::start(&self.client, self.resource, options, self.read)
+        Scan::start(&self.client.0, self.resource, options, self.read)
     }
 
     /// Which list it is.
-    pub fn resource(&self) -> Resource {
+    pub fn resource(&self) -> ListName {
         self.resource
     }
 
@@ -77,13 +74,11 @@ impl<T> List<T> {
         // What the response says of it is read as a signed number.
         if i64::try_from(offset).is_err() {
             let message = format!("offset must be at most {} (got {offset})", i64::MAX);
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
+            return Err(Error::invalid(message));
         }
         let key = self.resource.shape().record_key;
-        let page = self
-            .client
-            .fetch_page(self.resource, &self.arguments, limit, offset, key, None)
-            .await?;
+        let (service, arguments) = (&self.client.0, &self.arguments);
+        let page = Page::fetch(service, self.resource, arguments, limit, offset, key, None).await?;
         let records: Result<Vec<T>> = page.records.into_iter().map(self.read).collect();
         // Its memory is the caller's from here on.
         Ok(Page {
@@ -95,52 +90,15 @@ impl<T> List<T> {
     }
 }
 
-/// Whether so many records may be asked for at a time (section 8); `name` is what the caller calls it.
-///
-/// # Errors
-/// `InvalidArgument`, naming it and what is possible.
-pub(crate) fn check_limit(resource: Resource, name: &str, limit: Option<u64>) -> Result<()> {
-    let most = resource.shape().max_limit;
-    match limit {
-        Some(limit) if limit == 0 || most.is_some_and(|most| limit > most) => {
-            let bounds = most.map_or("at least 1".to_owned(), |most| {
-                format!("between 1 and {most}")
-            });
-            let message = format!("{name} must be {bounds} (got {limit})");
-            Err(Error::new(ErrorKind::InvalidArgument, message))
-        }
-        _ => Ok(()),
-    }
-}
-
 impl Client {
     /// A list with records as the service sent them.
-    pub fn resource(&self, resource: Resource) -> List<RawRecord> {
+    pub fn resource(&self, resource: ListName) -> List<RawRecord> {
         List {
             client: self.clone(),
             resource,
             arguments: Arguments::default(),
             read: Ok,
         }
-    }
-
-    pub(crate) async fn fetch_page(
-        &self,
-        resource: Resource,
-        arguments: &Arguments,
-        limit: Option<u64>,
-        offset: u64,
-        key: Option<&str>,
-        metrics: Option<Arc<ScanMetrics>>,
-    ) -> Result<Page> {
-        let mut call = Call::new(resource.shape().operation, arguments.clone())?;
-        let query = &mut call.parts.query;
-        query.push(("offset", offset.to_string()));
-        query.extend(limit.map(|limit| ("limit", limit.to_string())));
-        call.claim = Some(self.0.memory.claim(metrics, offset).await);
-        let page = self.call(&mut call, |response| Page::read(response, key, offset));
-        let page = page.await.map_err(|error| error.with_offset(offset))?;
-        Ok(page.with_claim(call.claim).await)
     }
 }
 
@@ -165,7 +123,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`List::page`](crate::List::page).
-    pub async fn plan(&self, resource: Resource, arguments: impl Into<Arguments>) -> Result<Plan> {
+    pub async fn plan(&self, resource: ListName, arguments: impl Into<Arguments>) -> Result<Plan> {
         let most = resource.shape().max_limit;
         let list = self.resource(resource).with(arguments);
         let page = list.page(most, 0).await?;

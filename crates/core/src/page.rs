@@ -1,13 +1,16 @@
 //! One page of a list: its records and its paging metadata.
 
+use crate::arguments::Arguments;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, from_json, json_error};
 use crate::record::{PageText, RawRecord};
-use crate::request::memory::Claim;
+use crate::request::page_memory::MemoryClaim;
+use crate::request::stats::ScanCalls;
 use crate::request::transport::Response;
+use crate::request::{Call, Service};
 use std::borrow::Cow;
 use std::sync::Arc;
-use talentdata_types::Pagination;
+use talentdata_types::{ListName, Pagination};
 
 /// A response with more items than this in its arrays is refused, and one with more members: a page was asked for, and
 /// each of them takes memory.
@@ -23,19 +26,41 @@ pub struct Page<R = RawRecord> {
     /// The key under which the records stood.
     pub key: String,
     /// What its text takes of the memory of all pages, until the page is handed on.
-    pub(crate) claim: Option<Arc<Claim>>,
+    pub(crate) claim: Option<Arc<MemoryClaim>>,
 }
 
 impl Page {
-    /// Reads the response to a page request at `offset`.
+    /// Fetches a page of a list, for a scan if `scan` is given.
     ///
-    /// `key` is where the records are known to be; else they are the response's one array of objects.
+    /// # Errors
+    /// `InvalidArgument` for arguments that the list does not take; the errors of the call and of [`read`](Self::read).
+    pub(crate) async fn fetch(
+        service: &Service,
+        list: ListName,
+        arguments: &Arguments,
+        limit: Option<u64>,
+        offset: u64,
+        key: Option<&str>,
+        scan: Option<Arc<ScanCalls>>,
+    ) -> Result<Page> {
+        let mut call = Call::new(list.shape().operation, arguments.clone())?;
+        let query = &mut call.parts.query;
+        query.push(("offset", offset.to_string()));
+        query.extend(limit.map(|limit| ("limit", limit.to_string())));
+        call.claim = Some(service.memory.claim(scan, offset).await);
+        let page = service.call(&mut call, |response| Page::read(response, key, offset));
+        let page = page.await.map_err(|error| error.with_offset(offset))?;
+        Ok(page.with_claim(call.claim).await)
+    }
+
+    /// Reads the response to a page request at `offset`. The records are at `key` if it is known, otherwise they are the
+    /// one array of objects in the response.
     pub(crate) fn read(response: &Response, key: Option<&str>, offset: u64) -> Result<Page> {
         read(response, key, offset).map_err(|error| error.with_offset(offset))
     }
 
-    /// The same page with its claim to memory, which from here on is for all that it takes.
-    pub(crate) async fn with_claim(mut self, mut claim: Option<Claim>) -> Self {
+    /// Gives the page its claim to memory, which then covers all that the page takes.
+    pub(crate) async fn with_claim(mut self, mut claim: Option<MemoryClaim>) -> Self {
         let bytes = self.records.first().map_or(0, RawRecord::page_size);
         if let Some(claim) = &mut claim {
             claim.complete(bytes).await;
@@ -48,7 +73,7 @@ impl Page {
 fn read(response: &Response, key: Option<&str>, offset: u64) -> Result<Page> {
     let text = response.object_text()?;
     let envelope = Envelope::read(text)?;
-    envelope.refuse_failure()?;
+    envelope.check_success()?;
     let pagination: Pagination = from_json(envelope.require("pagination")?, "pagination")?;
     if u64::try_from(pagination.offset).ok() != Some(offset) {
         let answered = pagination.offset;
@@ -72,8 +97,22 @@ fn read(response: &Response, key: Option<&str>, offset: u64) -> Result<Page> {
     })
 }
 
-fn schema(message: String) -> Error {
-    Error::new(ErrorKind::Schema, message)
+/// Checks how many records may be asked for at a time; `name` is what the caller calls the number.
+///
+/// # Errors
+/// `InvalidArgument`, naming the number and its bounds.
+pub(crate) fn check_limit(list: ListName, name: &str, limit: Option<u64>) -> Result<()> {
+    let most = list.shape().max_limit;
+    match limit {
+        Some(limit) if limit == 0 || most.is_some_and(|most| limit > most) => {
+            let bounds = most.map_or("at least 1".to_owned(), |most| {
+                format!("between 1 and {most}")
+            });
+            let message = format!("{name} must be {bounds} (got {limit})");
+            Err(Error::invalid(message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The members of the response's object, in its order; of a name that occurs twice, the last value.
@@ -104,19 +143,19 @@ impl<'a> Envelope<'a> {
     fn require(&self, name: &str) -> Result<&'a str> {
         self.get(name).ok_or_else(|| {
             let names = names(self.names());
-            schema(format!("{name} is missing; the response holds: {names}"))
+            Error::schema(format!("{name} is missing; the response holds: {names}"))
         })
     }
 
     /// `success: false` is a failure, whatever the status (section 2).
-    fn refuse_failure(&self) -> Result<()> {
+    fn check_success(&self) -> Result<()> {
         match self.get("success") {
             None | Some("true") => Ok(()),
             Some("false") => Err(Error::new(
                 ErrorKind::Api,
                 "the service answered success: false",
             )),
-            Some(_) => Err(schema("success is not a boolean".into())),
+            Some(_) => Err(Error::schema("success is not a boolean")),
         }
     }
 
@@ -126,7 +165,7 @@ impl<'a> Envelope<'a> {
             // A service may write null where it means none.
             "null" => Ok(Vec::new()),
             value if value.starts_with('[') => items(value, MAX_ITEMS),
-            _ => Err(schema(format!("{key} is not an array"))),
+            _ => Err(Error::schema(format!("{key} is not an array"))),
         }
     }
 
@@ -158,11 +197,11 @@ impl<'a> Envelope<'a> {
             Ok([(name, items)]) => Ok((name.to_owned(), items)),
             Err(arrays) if arrays.is_empty() => {
                 let names = names(self.names());
-                Err(schema(format!("no array of objects among: {names}")))
+                Err(Error::schema(format!("no array of objects among: {names}")))
             }
             Err(several) => {
                 let names = names(several.iter().map(|(name, _)| *name));
-                Err(schema(format!(
+                Err(Error::schema(format!(
                     "which array holds the records is not known; there are: {names}"
                 )))
             }

@@ -1,15 +1,18 @@
 //! The way of a call to the service and back: queue, token, gate, transport, response, retry.
 //!
-//! `call` is the one way through. The gate reads every response, and decides when the next request may go: after a 429, and
+//! `Service::call` is the one way through. The gate reads every response, and decides when the next request may go: after a 429, and
 //! while the service is down, as well. `retry` decides whether a call is worth another attempt.
 
 pub(crate) mod auth;
-pub(crate) mod memory;
+pub(crate) mod page_memory;
 pub(crate) mod queue;
 pub(crate) mod response;
 pub(crate) mod retry;
+pub(crate) mod stats;
 pub(crate) mod transport;
 
 mod call;
+mod service;
 
 pub(crate) use call::Call;
+pub(crate) use service::Service;

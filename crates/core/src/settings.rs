@@ -1,32 +1,32 @@
 //! Settings of a client: given explicitly, else from the environment, else from a profile file.
 
 mod base_url;
-mod found;
+#[rustfmt::skip]
+mod config;
 mod profile;
 mod servers;
 mod table;
 #[cfg(all(test, unix))]
 mod tests;
+mod values;
 
-pub use crate::generated::settings::Config;
 pub use base_url::BaseUrl;
-pub(crate) use found::Found;
-use found::not_set;
+pub use config::Config;
 pub use profile::read_secret_file;
-pub(crate) use servers::{BudgetStore, Proxy};
-pub use table::{Bounds, Kind, PROFILE, SETTINGS, Scope, Setting};
+pub(crate) use servers::Proxy;
+pub use table::{Bounds, PROFILE, SETTINGS, Scope, Setting, SettingKind};
+pub(crate) use values::SettingValues;
 
+pub use crate::budget::{OnUnreachable, REQUESTS_PER_SECOND};
+
+use crate::budget::{BudgetOptions, BudgetState, Unread, read_budget};
 use crate::choice;
-use crate::client::Client;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use std::collections::BTreeMap;
 use talentdata_types::Secret;
 
-/// The company's limit, in requests per second.
-pub const REQUESTS_PER_SECOND: u32 = 40;
-
-/// Settings to make clients from. What is not set comes from the environment, else from the profile file,
-/// else it has its default. Values are checked when a client is made.
+/// Settings to make clients from. A setting that is not set here comes from the environment, else from the profile
+/// file, else it has its default. Values are checked when a client is made.
 #[derive(Clone, Debug, Default)]
 pub struct Builder(BTreeMap<String, Secret>);
 
@@ -46,16 +46,8 @@ impl Builder {
         Config::read(&self.found(variable)?)
     }
 
-    /// Checks the settings and makes a client, without sending anything.
-    ///
-    /// # Errors
-    /// `Config`, naming the setting.
-    pub fn build(&self) -> Result<Client> {
-        Client::new(self.config()?)
-    }
-
-    /// The values from all sources. An explicit value goes before the environment, and that before the profile.
-    fn found(&self, environment: impl Fn(&str) -> Option<String>) -> Result<Found> {
+    /// Returns the values from all sources. An explicit value precedes the environment, and that precedes the profile.
+    fn found(&self, environment: impl Fn(&str) -> Option<String>) -> Result<SettingValues> {
         let mut values = BTreeMap::new();
         for setting in SETTINGS {
             if let Some(text) = environment(&setting.variable()) {
@@ -63,8 +55,8 @@ impl Builder {
             }
         }
         values.extend(self.0.clone());
-        let mut found = Found(values);
-        found.refuse_unknown()?;
+        let mut found = SettingValues(values);
+        found.check_known()?;
         let section = found.text(PROFILE)?;
         for (name, value) in profile::load(section.as_deref(), environment)? {
             found.0.entry(name).or_insert(value);
@@ -73,14 +65,23 @@ impl Builder {
     }
 }
 
-/// A variable of the environment. An empty one is how shells and CI systems say "not set".
+/// Returns a variable of the environment. An empty one counts as not set, as shells and CI systems mean it.
 fn variable(name: &str) -> Option<String> {
     let value = std::env::var_os(name)?.to_string_lossy().into_owned();
     Some(value).filter(|value| !value.is_empty())
 }
 
+/// The error where a setting that is needed is set nowhere.
+fn not_set(name: &str) -> Error {
+    let variable = values::row(name).map_or_else(|_| String::new(), Setting::variable);
+    let path = profile::usual_path(self::variable);
+    Error::config(format!(
+        "{name} is not set; pass it, set {variable}, or add it to the profile file {path}"
+    ))
+}
+
 impl Config {
-    /// The credentials, which every call but those for the version needs.
+    /// Returns the credentials, which every call but those for the version needs.
     ///
     /// # Errors
     /// `Config`, naming the setting that is missing.
@@ -92,29 +93,56 @@ impl Config {
         }
     }
 
-    /// Where the service is.
+    /// Returns the address of the service.
     pub fn base_url(&self) -> &BaseUrl {
         &self.base_url
     }
 
-    /// The client's identifier, when one is set.
+    /// Returns the texts that name the company, which one budget is for.
+    pub(crate) fn company(&self) -> [String; 2] {
+        let client_id = self.client_id.clone().unwrap_or_default();
+        [self.base_url.to_string(), client_id]
+    }
+
+    /// Returns the budget that these settings ask for.
+    pub(crate) fn budget_options(&self) -> BudgetOptions {
+        BudgetOptions {
+            company: self.company(),
+            store: self.budget.clone(),
+            share: self.share,
+            paced: self.paced,
+            on_unreachable: self.on_unreachable,
+        }
+    }
+
+    /// Returns the state of the budget that these settings name. Reading changes nothing and delays nobody.
+    ///
+    /// # Errors
+    /// `Config` where the budget is not shared, or cannot be looked at; `Io` where its file cannot be read,
+    /// `Connect` where its server cannot be reached.
+    pub fn budget_state(&self) -> Result<BudgetState> {
+        read_budget(&self.budget_options()).map_err(|unread| match unread {
+            Unread::NotShared(why) => Error::config(format!("budget: {why}")),
+            Unread::File(why) => Error::new(
+                ErrorKind::Io,
+                format!("the file of the shared budget cannot be read: {why}"),
+            ),
+            Unread::Server(why) => Error::new(
+                ErrorKind::Connect,
+                format!("the shared budget cannot be read: {why}"),
+            ),
+        })
+    }
+
+    /// Returns the client ID, if one is set.
     pub fn client_id(&self) -> Option<&str> {
         self.client_id.as_deref()
     }
 }
 
-/// What a client does while the shared budget cannot be reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnUnreachable {
-    /// It spends an equal share of the budget.
-    Share,
-    /// It waits, as long as the time limit of each call allows.
-    Wait,
-}
-
 choice!(OnUnreachable, "on_unreachable", { Share => "share", Wait => "wait" });
 
-/// How scans rank among all that share the budget.
+/// The priority of scans among all clients that share the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
     /// After single calls.
@@ -127,7 +155,7 @@ pub enum Priority {
 
 choice!(Priority, "priority", { Normal => "normal", Foreground => "foreground", Background => "background" });
 
-/// Where the access token of a client is kept.
+/// The place where the access token of a client is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenCache {
     /// Each client has a token of its own.

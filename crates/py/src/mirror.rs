@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use talentdata_columns::arrow::{BatchReader, RecordBatches, TableOptions};
 use talentdata_core::Result as CoreResult;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_mirror::{At, Mirror};
 
 /// Rows of a batch.
@@ -36,7 +36,7 @@ impl RawMirror {
     /// The names of the lists that it has.
     fn resources(&self, py: Python<'_>) -> Result<Vec<&'static str>> {
         let resources = py.detach(|| self.mirror.resources())?.into_iter();
-        Ok(resources.map(Resource::name).collect())
+        Ok(resources.map(ListName::name).collect())
     }
 
     /// The receipts of the syncs of a list that are kept, the oldest first.
@@ -88,7 +88,7 @@ pub(crate) fn forget(py: Python<'_>, path: PathBuf, resource: &str) -> Result<()
 #[pyclass(frozen, module = "talentdata._talentdata")]
 pub(crate) struct RawRows {
     mirror: Arc<Mirror>,
-    resource: Resource,
+    resource: ListName,
     changes: Option<At>,
     as_of: Option<At>,
     table: TableOptions,

@@ -1,31 +1,17 @@
 //! The endpoints of a test, which exist only with [`Options::faults`](crate::Options::faults): fault rules, the log of
 //! requests, counts, and what has happened to the lists. None of them counts against the limit.
 
-use crate::faults::{Condition, How, Reply, Rule, Script};
+use crate::clock::lock;
+use crate::faults::Script;
 use crate::http::{Answer, Received, failure, in_json};
-use crate::records::Records;
-use crate::service::{Service, lock};
+use crate::records::ListRecords;
+use crate::request_log::Faults;
+use crate::service::Service;
 use crate::state::Logged;
-use ::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN, PROXY_AUTHORIZATION};
+use ::http::header::{HOST, ORIGIN};
 use ::http::{HeaderMap, Method};
-use serde_json::{Map, Value, json};
-use std::collections::VecDeque;
+use serde_json::{Value, json};
 use std::io;
-use std::time::Duration;
-
-/// Long tests must not fill the memory.
-const MAX_LOGGED: usize = 100_000;
-
-/// What stands where a secret stood: anybody on this machine can read the log.
-const REDACTED: &str = "[redacted]";
-
-/// The rules in force, and the log of requests.
-#[derive(Debug, Default)]
-pub(crate) struct Faults {
-    rules: Vec<Rule>,
-    log: VecDeque<Value>,
-    dropped: u64,
-}
 
 /// Puts the rules of a script in place of those before.
 ///
@@ -49,94 +35,6 @@ pub(crate) fn set_faults(service: &Service, script: &[u8]) -> Result<(), String>
     }
     lock(faults).rules = script.rules;
     Ok(())
-}
-
-impl Faults {
-    /// The position of the first rule whose condition fits. Each rule that fits counts.
-    fn first(&mut self, fits: impl Fn(&Condition) -> bool) -> Option<usize> {
-        let rules = self.rules.iter_mut().enumerate();
-        let fitting = rules.filter_map(|(position, rule)| {
-            (fits(&rule.condition) && rule.meet()).then_some(position)
-        });
-        // All of them are looked at.
-        fitting.min()
-    }
-
-    /// What is to be done to a connection that was just accepted.
-    pub(crate) fn accepted(&mut self) -> Option<How> {
-        let position = self.first(|condition| condition.accept)?;
-        Some(self.rules[position].reply.how.unwrap_or_default())
-    }
-
-    /// Logs a request, and finds what is to be done to its response: the first rule that is for it decides.
-    ///
-    /// `scrub` takes secrets out of a text.
-    pub(crate) fn received(
-        &mut self,
-        request: &Received,
-        scrub: impl Fn(&str) -> String,
-        at: Duration,
-    ) -> Option<Reply> {
-        let position = self.first(|condition| {
-            let method = condition.method.as_ref();
-            let path = condition.path.as_ref();
-            method.is_none_or(|one| request.method == **one)
-                && path.is_none_or(|one| *one == request.path)
-                && !condition.accept
-        });
-        if self.log.len() == MAX_LOGGED {
-            self.log.pop_front();
-            self.dropped += 1;
-        }
-        self.log.push_back(json!({
-            "method": request.method.as_str(),
-            "path": request.path,
-            "query": scrub(&request.query),
-            "headers": headers(&request.headers, &scrub),
-            "body": scrub(&body(&request.body)),
-            "at_ms": at.as_millis() as u64,
-            "connection": request.connection,
-            "fault": position,
-        }));
-        position.map(|position| self.rules[position].reply.clone())
-    }
-}
-
-/// A body as it is logged, without the secret of a client that may know a real one.
-fn body(bytes: &[u8]) -> String {
-    let mut body: Value = serde_json::from_slice(bytes).unwrap_or_default();
-    match body.get_mut("clientSecret") {
-        Some(secret) => {
-            *secret = REDACTED.into();
-            body.to_string()
-        }
-        None => String::from_utf8_lossy(bytes).into_owned(),
-    }
-}
-
-/// Headers as they are logged: those that are there to hold a secret show no more than its scheme.
-fn headers(headers: &HeaderMap, scrub: impl Fn(&str) -> String) -> Map<String, Value> {
-    let mut out = Map::new();
-    for name in headers.keys() {
-        let values = headers.get_all(name).iter().map(|value| {
-            let text = String::from_utf8_lossy(value.as_bytes());
-            match text.split_once(' ') {
-                _ if ![AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE].contains(name) => scrub(&text),
-                Some((scheme, _)) if name != COOKIE => format!("{scheme} {REDACTED}"),
-                _ => REDACTED.to_owned(),
-            }
-        });
-        let values = values.collect::<Vec<_>>().join(", ");
-        out.insert(name.to_string(), values.into());
-    }
-    out
-}
-
-/// The text without these secrets.
-pub(crate) fn scrubbed<'a>(text: &str, secrets: impl Iterator<Item = &'a String>) -> String {
-    secrets.fold(text.to_owned(), |text, secret| {
-        text.replace(secret, REDACTED)
-    })
 }
 
 /// The response, when the request is for one of these endpoints and they exist.
@@ -173,11 +71,11 @@ pub(crate) fn administer(service: &Service, request: &Received) -> Option<Answer
 
 /// `{"list", "changes", "next"}`: what has happened to the list since the start, but for the first `skip` changes, and
 /// how many to skip the next time. The members of a change are those of [`Logged::to_json`].
-fn changes(list: &Records, request: &Received) -> io::Result<Value> {
+fn changes(list: &ListRecords, request: &Received) -> io::Result<Value> {
     let skip = request.parameter("skip");
     let skip = skip.map_or(Ok(0), |text| text.parse::<usize>());
     let skip = skip.map_err(|_| io::Error::other("skip: a whole number is expected"))?;
-    let changes = list.state().changes(list, skip);
+    let changes = list.changes(skip);
     let next = skip.saturating_add(changes.len());
     let changes: Value = changes.iter().map(Logged::to_json).collect();
     Ok(json!({"list": list.list.name, "changes": changes, "next": next}))

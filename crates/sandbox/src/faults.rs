@@ -3,7 +3,6 @@
 //! The README of this crate describes the rules.
 
 use crate::http::{Answer, gzip, set};
-use crate::server::{Failure, wait};
 use ::http::header::{
     CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING,
 };
@@ -24,6 +23,9 @@ use tokio::net::TcpStream;
 /// Small, so that a cut between chunks, or within the size of one, is possible in every page.
 const CHUNK_BYTES: usize = 64;
 
+/// What ends a connection early.
+pub(crate) type ConnectionFailure = Box<dyn std::error::Error + Send + Sync>;
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Script {
@@ -35,7 +37,7 @@ pub(crate) struct Script {
 pub(crate) struct Rule {
     #[serde(rename = "match", default)]
     pub(crate) condition: Condition,
-    pub(crate) reply: Reply,
+    pub(crate) reply: FaultReply,
     /// Requests or connections that matched until now.
     #[serde(skip)]
     met: u64,
@@ -67,7 +69,7 @@ pub(crate) struct Condition {
 /// What is done to the response that the service gave; without any member, nothing.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Reply {
+pub(crate) struct FaultReply {
     #[serde(deserialize_with = "status")]
     status: Option<StatusCode>,
     /// Replaced or added; an array sends the header several times.
@@ -167,7 +169,7 @@ fn base64<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Bytes>, D::Error>
     Ok(Some(bytes.into()))
 }
 
-impl Reply {
+impl FaultReply {
     /// Body first, then the headers, so that a rule has the last word on them.
     fn edit(&self, answer: &mut Answer) -> io::Result<()> {
         let new = match self.gzip_bomb_mb {
@@ -301,10 +303,10 @@ fn bomb(mebibytes: u32) -> io::Result<Vec<u8>> {
 /// Does to `answer` what `reply` says. What is still valid HTTP is left to the library; all else is written to `spare`,
 /// which is the same connection. The library then must not answer, and drops what is left of it, for which an error asks.
 pub(crate) async fn play(
-    reply: &Reply,
+    reply: &FaultReply,
     mut answer: Answer,
     spare: &std::net::TcpStream,
-) -> Result<Answer, Failure> {
+) -> Result<Answer, ConnectionFailure> {
     reply.edit(&mut answer)?;
     wait(Duration::from_millis(reply.delay_ms)).await;
     if !reply.needs_wire(answer.headers()) {
@@ -344,4 +346,11 @@ async fn write(socket: &mut TcpStream, bytes: &[u8], trickle: Option<Trickle>) -
         }
     }
     Ok(())
+}
+
+/// A timer's shortest time is a millisecond, so no time is not left to it.
+pub(crate) async fn wait(time: Duration) {
+    if time > Duration::ZERO {
+        tokio::time::sleep(time).await;
+    }
 }

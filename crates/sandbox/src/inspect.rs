@@ -2,14 +2,14 @@
 
 use crate::http::{Answer, Received, empty, failure, written};
 use crate::samples::hash;
-use crate::schema::{Maker, Schemas, Way};
-use crate::spec::{Body, Found, Parameter, Success};
+use crate::schema::{Maker, Schemas, Way, scalar};
+use crate::spec::{DocumentedBody, DocumentedParameter, RouteMatch, Success};
 use serde_json::{Value, json};
 
 /// Compares every parameter with its schema; `limit` and `offset` of a list are read elsewhere.
 pub(crate) fn parameters(
     schemas: &Schemas,
-    found: &Found<'_>,
+    found: &RouteMatch<'_>,
     request: &Received,
     list: bool,
 ) -> Result<(), Answer> {
@@ -41,8 +41,8 @@ fn invalid(message: &str) -> Answer {
 /// What a parameter may stand for, as a text and as what the text spells; none where it is not given.
 fn candidates(
     schemas: &Schemas,
-    one: &Parameter,
-    found: &Found<'_>,
+    one: &DocumentedParameter,
+    found: &RouteMatch<'_>,
     request: &Received,
 ) -> Option<[Value; 2]> {
     let mut texts = match one.location.as_str() {
@@ -70,17 +70,10 @@ fn candidates(
     Some([texts.into(), read])
 }
 
-/// A number or boolean as JSON has it, or else the text.
-pub(crate) fn scalar(text: &str) -> Value {
-    let value: Option<Value> = serde_json::from_str(text).ok();
-    let value = value.filter(|value| value.is_number() || value.is_boolean());
-    value.unwrap_or(text.into())
-}
-
 /// The JSON body, if there is one, compared with its schema.
 pub(crate) fn body(
     schemas: &Schemas,
-    documented: Option<&Body>,
+    documented: Option<&DocumentedBody>,
     request: &Received,
 ) -> Result<Option<Value>, Answer> {
     let Some(documented) = documented else {
@@ -109,7 +102,7 @@ pub(crate) fn body(
 /// The same request gets the same response, for the same seed.
 pub(crate) fn made(
     schemas: &Schemas,
-    found: &Found<'_>,
+    found: &RouteMatch<'_>,
     path: &str,
     body: Option<&Value>,
     seed: u64,
@@ -172,13 +165,13 @@ pub(crate) fn with_body(success: &Success, body: Vec<u8>) -> Answer {
 mod tests {
     use super::*;
     use crate::cases::table;
-    use crate::spec::Spec;
+    use crate::spec::ServiceSpec;
     use ::http::{HeaderMap, HeaderName, HeaderValue, Method};
     use bytes::Bytes;
 
     /// `POST /things/{id}` with every kind of parameter, and a body. Those from `Accept` on are not checked.
-    fn things() -> Spec {
-        Spec::read(table("things"))
+    fn things() -> ServiceSpec {
+        ServiceSpec::read(table("things"))
     }
 
     fn received(path: &str, query: &str, headers: &[(&str, &str)], body: &str) -> Received {
@@ -229,7 +222,7 @@ mod tests {
         let thing = spec.find("/things/1").remove(0).operation.request.clone();
         let other = |required, json: bool| {
             let schema = json.then(|| json!({"type": "object"}));
-            Some(Body { required, schema })
+            Some(DocumentedBody { required, schema })
         };
         let patch = "application/merge-patch+json; charset=utf-8";
         let right = r#"{"name":"x","sizes":[1],"other":true}"#;
@@ -258,16 +251,16 @@ mod tests {
     }
 
     /// A document with one operation, `POST /v1/pools/{id}`, whose response is as given.
-    fn responding(status: u16, kind: Option<&str>, schema: &Value) -> Spec {
+    fn responding(status: u16, kind: Option<&str>, schema: &Value) -> ServiceSpec {
         let content = kind.map_or(json!({}), |kind| json!({kind: {"schema": schema}}));
         let responses = json!({status.to_string(): {"content": content}});
         let mut document: Value = table("pools");
         document["paths"]["/v1/pools/{id}"]["post"]["responses"] = responses;
-        Spec::read(document)
+        ServiceSpec::read(document)
     }
 
     /// The answer to a request for the pool with this id.
-    fn answer(spec: &Spec, id: &str, body: Option<&Value>, seed: u64) -> Answer {
+    fn answer(spec: &ServiceSpec, id: &str, body: Option<&Value>, seed: u64) -> Answer {
         let path = format!("/v1/pools/{id}");
         made(&spec.schemas, &spec.find(&path)[0], &path, body, seed)
     }

@@ -5,13 +5,16 @@
 #![allow(clippy::result_large_err, reason = "a refusal is a response, too")]
 
 mod admin;
+mod clock;
 mod faults;
 mod http;
 mod inspect;
 pub mod limit;
 mod list;
+mod named;
 mod options;
 mod records;
+mod request_log;
 mod samples;
 mod schema;
 mod server;
@@ -20,13 +23,11 @@ mod spec;
 mod state;
 mod token;
 
-pub use list::{List, Pages, Total, lists};
-pub use options::{Change, Drift, Options, Replicas};
-pub use records::Ids;
+pub use options::{Change, Drift, Ids, ListOrder, Options, Pages, Replicas, Tokens, Total};
 pub use server::Sandbox;
 pub use service::Stats;
-pub use state::{Logged, Operation, Order};
-pub use token::Tokens;
+pub use spec::{ServedList, lists};
+pub use state::{ChangeKind, Logged};
 
 #[cfg(test)]
 mod cases {

@@ -3,41 +3,9 @@
 //! The service document (section 8) gives the limit, its three headers and the rule for clients, but not the way
 //! requests are counted. The sandbox therefore knows all the usual ways, and a client has to live with any of them.
 
-use crate::options::named;
+pub use crate::options::{Policy, ResetRounding};
 use std::collections::VecDeque;
 use std::time::Duration;
-
-named! {
-    /// How requests are counted against the limit.
-    pub enum Policy {
-        /// Counts in windows aligned to the clock: for a window of 1 s, whole seconds since the Unix epoch.
-        ClockWindow = "clock-window",
-        /// Counts in windows that open with the first request after the previous one has ended.
-        FirstRequestWindow = "first-request-window",
-        /// Remembers the time of every admitted request for one window.
-        SlidingLog = "sliding-log",
-        /// Counts in clock windows and adds the share of the previous one that a sliding window still covers.
-        SlidingCounter = "sliding-counter",
-        /// A bucket of `limit` tokens, refilled evenly; reset tells when the next token arrives.
-        TokenBucket = "token-bucket",
-        /// The generic cell rate algorithm with a burst of `limit`; reset tells when the whole burst is back.
-        Gcra = "gcra",
-        /// Admits everything, and shows the limit as never touched.
-        Unlimited = "unlimited",
-    }
-}
-
-named! {
-    /// How the exact time to the reset becomes the text of `x-ratelimit-reset`.
-    pub enum ResetRounding {
-        /// Whole seconds, never too early and never 0: for a window of 1 s always `1`.
-        Up = "up",
-        /// Whole seconds, up to one too early: for a window of 1 s nearly always `0`.
-        Down = "down",
-        /// Seconds with three decimals, rounded up to the millisecond.
-        Fractional = "fractional",
-    }
-}
 
 /// The response to one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

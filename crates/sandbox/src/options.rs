@@ -1,11 +1,7 @@
 //! What can be set when a sandbox is started, by name on a command line or in Python.
 
-use crate::limit::{Policy, ResetRounding};
-use crate::list::{Pages, Total};
-use crate::records::Ids;
-use crate::spec::Spec;
-use crate::state::Order;
-use crate::token::Tokens;
+use crate::named::named;
+use crate::spec::ServiceSpec;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Number, Value};
@@ -43,7 +39,7 @@ pub struct Options {
     /// Lists that change between page requests (section 8, pagination, rule 7).
     pub drift: Option<Drift>,
     /// What lists are sorted by.
-    pub order: Order,
+    pub order: ListOrder,
     /// What tells records from each other.
     pub ids: Ids,
     /// What the pagination object says of the length of a list.
@@ -65,7 +61,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        let documented = Spec::embedded().rate_limit;
+        let documented = ServiceSpec::embedded().rate_limit;
         let (limit, window) = documented.unwrap_or((40, Duration::from_secs(1)));
         Self {
             port: 0,
@@ -81,7 +77,7 @@ impl Default for Options {
             max_limit: None,
             later_max_limit: None,
             drift: None,
-            order: Order::Stable,
+            order: ListOrder::Stable,
             ids: Ids::Unique,
             total: Total::Exact,
             pages: Pages::Any,
@@ -91,6 +87,123 @@ impl Default for Options {
             faults: false,
             gzip: false,
         }
+    }
+}
+
+named! {
+    /// The pages that a list has.
+    #[derive(Default)]
+    pub enum Pages {
+        /// They begin at any offset.
+        #[default]
+        Any = "any",
+        /// They begin at multiples of the limit. Any other offset gets the page that holds it; the pagination object
+        /// repeats the offset asked for.
+        Rounded = "rounded",
+        /// The same, and the pagination object has the offset of the page.
+        Told = "told",
+        /// They begin at multiples of the limit; any other offset is answered 400.
+        Refused = "refused",
+        /// Each has as many records as a page can have, whatever limit is asked for; offsets are rounded silently.
+        Fixed = "fixed",
+    }
+}
+
+named! {
+    /// How requests are counted against the limit.
+    pub enum Policy {
+        /// Counts in windows aligned to the clock: for a window of 1 s, whole seconds since the Unix epoch.
+        ClockWindow = "clock-window",
+        /// Counts in windows that open with the first request after the previous one has ended.
+        FirstRequestWindow = "first-request-window",
+        /// Remembers the time of every admitted request for one window.
+        SlidingLog = "sliding-log",
+        /// Counts in clock windows and adds the share of the previous one that a sliding window still covers.
+        SlidingCounter = "sliding-counter",
+        /// A bucket of `limit` tokens, refilled evenly; reset tells when the next token arrives.
+        TokenBucket = "token-bucket",
+        /// The generic cell rate algorithm with a burst of `limit`; reset tells when the whole burst is back.
+        Gcra = "gcra",
+        /// Admits everything, and shows the limit as never touched.
+        Unlimited = "unlimited",
+    }
+}
+
+named! {
+    /// How the exact time to the reset becomes the text of `x-ratelimit-reset`.
+    pub enum ResetRounding {
+        /// Whole seconds, never too early and never 0: for a window of 1 s always `1`.
+        Up = "up",
+        /// Whole seconds, up to one too early: for a window of 1 s nearly always `0`.
+        Down = "down",
+        /// Seconds with three decimals, rounded up to the millisecond.
+        Fractional = "fractional",
+    }
+}
+
+named! {
+    /// Which tokens are valid (section 5: not shown).
+    #[derive(Default)]
+    pub enum Tokens {
+        /// All of them, until they expire.
+        #[default]
+        All = "all",
+        /// Only the one that was issued last: each new one ends the one before.
+        Newest = "newest",
+    }
+}
+
+named! {
+    /// What a service sorts its lists by.
+    #[derive(Default)]
+    pub enum ListOrder {
+        /// By something that never changes; an updated record keeps its place.
+        #[default]
+        Stable = "stable",
+        /// By a column with ties: runs of seven to twelve records are tied, and come in another order at every request.
+        Ties = "ties",
+        /// Not at all: every request sees another order.
+        Random = "random",
+        /// By the time of the last change: an updated record moves to the end.
+        Updated = "updated",
+        /// By the time of the last change, the latest first: an updated record moves to the front.
+        UpdatedDesc = "updated-desc",
+        /// By a column that updates change: an updated record moves to a random place.
+        Anywhere = "anywhere",
+    }
+}
+
+named! {
+    /// What tells the records of a list from each other.
+    #[derive(Default)]
+    pub enum Ids {
+        /// Each record has an `id` of its own: as documented, or else a string, but an integer beyond 2^53 for tasks.
+        #[default]
+        Unique = "unique",
+        /// No record has an `id`; their other members differ.
+        None = "none",
+        /// No record has an `id`, and all of them are equal, byte for byte.
+        Equal = "equal",
+        /// No record has an `id`, and one member of each record, a signed URL, is another one at every read.
+        Volatile = "volatile",
+        /// Two records, half of the list apart, share one `id`.
+        Repeated = "repeated",
+        /// Two records, half of the list apart, have different `id`s with the same 64-bit XXH3 hash (without a seed).
+        Colliding = "colliding",
+    }
+}
+
+named! {
+    /// What the pagination object says of the length of the list.
+    #[derive(Default)]
+    pub enum Total {
+        /// How many records there are, and whether more follow.
+        #[default]
+        Exact = "exact",
+        /// A `total` of 0; `hasMore` is right.
+        Zero = "zero",
+        /// A `total` of 0, and `hasMore` is always true, even beyond the end.
+        Unknown = "unknown",
     }
 }
 
@@ -110,7 +223,7 @@ pub struct Drift {
     /// Records deleted each time.
     pub deletes: u32,
     /// Records updated each time: other members, the same `id`; without one, their members stay as they are. Where
-    /// an updated record goes is for the [`Order`](crate::Order) to say.
+    /// an updated record goes is for the [`ListOrder`](crate::Order) to say.
     pub updates: u32,
     /// Records deleted each time in one piece, at a random place.
     pub bulk_deletes: u32,
@@ -189,47 +302,6 @@ fn percent<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     let wrong = || D::Error::custom(format!("{percent} is more than 100"));
     (percent <= 100).then_some(percent).ok_or_else(wrong)
 }
-
-/// An enum whose values are set by name: it knows `ALL` of them, and reads and displays their names.
-macro_rules! named {
-    (
-        $(#[$about:meta])*
-        pub enum $choice:ident {
-            $($(#[$each:meta])* $variant:ident = $name:literal,)+
-        }
-    ) => {
-        $(#[$about])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum $choice {
-            $($(#[$each])* $variant,)+
-        }
-
-        impl $choice {
-            /// Every value.
-            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
-        }
-
-        impl std::fmt::Display for $choice {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.pad(match self {
-                    $(Self::$variant => $name),+
-                })
-            }
-        }
-
-        impl std::str::FromStr for $choice {
-            type Err = String;
-
-            fn from_str(given: &str) -> Result<Self, String> {
-                match given {
-                    $($name => Ok(Self::$variant),)+
-                    _ => Err(format!("`{given}` is not one of: {}", [$($name),+].join(", "))),
-                }
-            }
-        }
-    };
-}
-pub(crate) use named;
 
 #[cfg(test)]
 mod tests {

@@ -1,35 +1,17 @@
 //! The records of a list and the fixed members of its pages, as its document has them.
 
-use crate::inspect::scalar;
-use crate::list::{List, PAGINATION};
-use crate::options::{Options, named};
-use crate::samples::{Object, Rng, Sample, id_form, key, members_of, object, put, scramble};
-use crate::schema::{Maker, Schemas, Way};
-use crate::spec::Spec;
-use crate::state::State;
+use crate::clock::lock;
+use crate::options::{Ids, Options};
+use crate::samples::{
+    IdForm, ObjectWriter, Rng, SampleRecord, hexadecimal, id_form, key, members_of, object, put,
+    scramble,
+};
+use crate::schema::{Maker, Schemas, Way, scalar};
+use crate::spec::{PAGINATION, ServedList, ServiceSpec};
+use crate::state::{ChangeEntry, Logged, State};
 use serde_json::{Map, Value};
 use std::io;
-use std::sync::Mutex;
-
-named! {
-    /// What tells the records of a list from each other.
-    #[derive(Default)]
-    pub enum Ids {
-        /// Each record has an `id` of its own: as documented, or else a string, but an integer beyond 2^53 for tasks.
-        #[default]
-        Unique = "unique",
-        /// No record has an `id`; their other members differ.
-        None = "none",
-        /// No record has an `id`, and all of them are equal, byte for byte.
-        Equal = "equal",
-        /// No record has an `id`, and one member of each record, a signed URL, is another one at every read.
-        Volatile = "volatile",
-        /// Two records, half of the list apart, share one `id`.
-        Repeated = "repeated",
-        /// Two records, half of the list apart, have different `id`s with the same 64-bit XXH3 hash (without a seed).
-        Colliding = "colliding",
-    }
-}
+use std::sync::{Mutex, MutexGuard};
 
 /// A member that tells records without an `id` apart.
 const NUMBER: &str = "number";
@@ -39,9 +21,9 @@ const COMPARED: u64 = 40;
 
 /// The records of one list, and everything about its pages that was found out once.
 #[derive(Debug)]
-pub(crate) struct Records {
-    spec: &'static Spec,
-    pub(crate) list: &'static List,
+pub(crate) struct ListRecords {
+    spec: &'static ServiceSpec,
+    pub(crate) list: &'static ServedList,
     seed: u64,
     ids: Ids,
     /// Records in the list at the start.
@@ -57,16 +39,16 @@ pub(crate) struct Records {
     record: Value,
     /// Whether records are the sample records as they are.
     sampled: bool,
-    pub(crate) state: Mutex<State>,
+    state: Mutex<State>,
 }
 
-impl Records {
+impl ListRecords {
     /// # Errors
     ///
     /// When the list would have to drift, but is too large for it.
     pub(crate) fn new(
-        spec: &'static Spec,
-        list: &'static List,
+        spec: &'static ServiceSpec,
+        list: &'static ServedList,
         options: &Options,
     ) -> io::Result<Self> {
         let schemas = &spec.schemas;
@@ -111,6 +93,29 @@ impl Records {
         Ok(new)
     }
 
+    /// The list as it is now.
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    /// What has happened since the start, in order, but for the first `skip` changes.
+    pub(crate) fn changes(&self, skip: usize) -> Vec<Logged> {
+        let logged = |entry: &ChangeEntry| Logged {
+            at: entry.at,
+            operation: entry.operation,
+            key: self.identity(entry.number),
+            record: self.value(entry.number, entry.version, 0),
+        };
+        self.state().log().iter().skip(skip).map(logged).collect()
+    }
+
+    /// The record with this `id`, if it is one of the first million.
+    pub(crate) fn record(&self, id: &str) -> Option<Value> {
+        let state = self.state();
+        let (number, version) = state.find(|number| self.is_called(number, id))?;
+        Some(self.value(number, version, state.requests()))
+    }
+
     /// Whether there are sample records that are as documented, and lack no documented member.
     fn samples_fit(&self) -> bool {
         let Some(members) = members_of(&self.list.name) else {
@@ -134,8 +139,8 @@ impl Records {
         })
     }
 
-    fn sample_of(&self, number: u64, version: u32) -> Sample<'_> {
-        Sample::new(&self.list.name, self.seed, number, version)
+    fn sample_of(&self, number: u64, version: u32) -> SampleRecord<'_> {
+        SampleRecord::new(&self.list.name, self.seed, number, version)
     }
 
     fn key(&self) -> u64 {
@@ -195,7 +200,7 @@ impl Records {
                 .map_or(identity == scalar(id), |text| text == id)
     }
 
-    fn write_members(&self, number: u64, version: u32, object: &mut Object<'_>) {
+    fn write_members(&self, number: u64, version: u32, object: &mut ObjectWriter<'_>) {
         let number = if self.ids == Ids::Equal { 0 } else { number };
         if self.sampled {
             return self.sample_of(number, version).write_members(object);
@@ -257,16 +262,6 @@ fn read(write: impl FnOnce(&mut Vec<u8>)) -> Value {
     serde_json::from_slice(&out).unwrap_or_default()
 }
 
-/// What an id looks like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum IdForm {
-    /// 16 hexadecimal digits.
-    Hexadecimal,
-    Uuid,
-    /// An integer, counted from this one.
-    Integer(u64),
-}
-
 impl IdForm {
     /// This form if the document allows it, or else the first one that it allows.
     pub(crate) fn allowed(self, schemas: &Schemas, schema: &Value) -> Self {
@@ -283,39 +278,13 @@ impl IdForm {
         let mut forms = [self, IdForm::Hexadecimal, first].into_iter();
         forms.find(allowed).unwrap_or(self)
     }
-
-    /// Writes the id of record `number` as a JSON value; lists differ in `key`.
-    pub(crate) fn write(self, key: u64, number: u64, out: &mut Vec<u8>) {
-        // Scrambling is one-to-one, so different numbers cannot meet.
-        let scrambled = scramble(number.wrapping_add(key));
-        match self {
-            IdForm::Integer(first) => put(out, first.wrapping_add(number)),
-            IdForm::Hexadecimal => put(out, format_args!("\"{}\"", hexadecimal(scrambled))),
-            IdForm::Uuid => put(out, format_args!("\"{}\"", uuid(scrambled))),
-        }
-    }
-}
-
-/// 16 digits.
-pub(crate) fn hexadecimal(number: u64) -> String {
-    format!("{number:016x}")
-}
-
-/// A UUID of version 4 that holds all bits of `number`.
-pub(crate) fn uuid(number: u64) -> String {
-    let digits = hexadecimal(number);
-    let (first, rest) = digits.split_at(8);
-    let (second, rest) = rest.split_at(4);
-    let (third, fourth) = rest.split_at(3);
-    let last = scramble(number) >> 16;
-    format!("{first}-{second}-4{third}-8{fourth}00-{last:012x}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cases::table;
-    use crate::list::lists;
+    use crate::spec::lists;
     use std::collections::HashSet;
     use xxhash_rust::xxh3::xxh3_64;
 
@@ -329,7 +298,7 @@ mod tests {
                 ids: kind,
                 ..Options::default()
             };
-            let records = Records::new(Spec::embedded(), list, &options).unwrap();
+            let records = ListRecords::new(ServiceSpec::embedded(), list, &options).unwrap();
             let texts = |read| -> Vec<Vec<u8>> {
                 let text = |number| {
                     let mut out = Vec::new();
@@ -383,8 +352,8 @@ mod tests {
         let page = &document["paths"]["/v1/contacts"]["get"]["responses"]["200"]["content"];
         let page = &page["application/json"]["schema"]["properties"];
         let contact = page["contacts"]["items"].clone();
-        let spec: &Spec = Box::leak(Box::new(Spec::read(document)));
-        let records = Records::new(spec, &spec.lists[0], &Options::default()).unwrap();
+        let spec: &ServiceSpec = Box::leak(Box::new(ServiceSpec::read(document)));
+        let records = ListRecords::new(spec, &spec.lists[0], &Options::default()).unwrap();
         for number in 0..100 {
             let (value, sample) = (records.value(number, 0, 0), records.sample(number, 0));
             let accepted = spec.schemas.accepts(&contact, &value, Way::Response);

@@ -16,7 +16,6 @@
 //! | `{"$records": [LIST, LEAST, COUNT, {...}]}` | different such objects, with more members |
 //! | `{"$earlier": KIND}` | the same for an earlier record of the list itself, null in the first one |
 
-use crate::records::IdForm;
 use chrono::DateTime;
 use serde_json::{Map, Value};
 use std::io::Write as _;
@@ -69,13 +68,51 @@ pub(crate) fn id_form(list: &str) -> IdForm {
     }
 }
 
+/// What an id looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IdForm {
+    /// 16 hexadecimal digits.
+    Hexadecimal,
+    Uuid,
+    /// An integer, counted from this one.
+    Integer(u64),
+}
+
+impl IdForm {
+    /// Writes the id of record `number` as a JSON value; lists differ in `key`.
+    pub(crate) fn write(self, key: u64, number: u64, out: &mut Vec<u8>) {
+        // Scrambling is one-to-one, so different numbers cannot meet.
+        let scrambled = scramble(number.wrapping_add(key));
+        match self {
+            IdForm::Integer(first) => put(out, first.wrapping_add(number)),
+            IdForm::Hexadecimal => put(out, format_args!("\"{}\"", hexadecimal(scrambled))),
+            IdForm::Uuid => put(out, format_args!("\"{}\"", uuid(scrambled))),
+        }
+    }
+}
+
+/// 16 digits.
+pub(crate) fn hexadecimal(number: u64) -> String {
+    format!("{number:016x}")
+}
+
+/// A UUID of version 4 that holds all bits of `number`.
+pub(crate) fn uuid(number: u64) -> String {
+    let digits = hexadecimal(number);
+    let (first, rest) = digits.split_at(8);
+    let (second, rest) = rest.split_at(4);
+    let (third, fourth) = rest.split_at(3);
+    let last = scramble(number) >> 16;
+    format!("{first}-{second}-4{third}-8{fourth}00-{last:012x}")
+}
+
 /// A JSON object that is being written.
-pub(crate) struct Object<'a> {
+pub(crate) struct ObjectWriter<'a> {
     out: &'a mut Vec<u8>,
     comma: bool,
 }
 
-impl Object<'_> {
+impl ObjectWriter<'_> {
     /// A member whose value `write` writes; the name is written as it stands.
     pub(crate) fn member(&mut self, name: &str, write: impl FnOnce(&mut Vec<u8>)) {
         if self.comma {
@@ -94,9 +131,9 @@ impl Object<'_> {
 }
 
 /// Writes an object, whose members `write` writes.
-pub(crate) fn object(out: &mut Vec<u8>, write: impl FnOnce(&mut Object<'_>)) {
+pub(crate) fn object(out: &mut Vec<u8>, write: impl FnOnce(&mut ObjectWriter<'_>)) {
     out.push(b'{');
-    write(&mut Object { out, comma: false });
+    write(&mut ObjectWriter { out, comma: false });
     out.push(b'}');
 }
 
@@ -123,7 +160,7 @@ pub(crate) fn array<T>(
 }
 
 /// A record at hand: what its templates are filled in with.
-pub(crate) struct Sample<'a> {
+pub(crate) struct SampleRecord<'a> {
     list: &'a str,
     seed: u64,
     number: u64,
@@ -137,13 +174,13 @@ pub(crate) struct Sample<'a> {
     names: [&'static Value; 2],
 }
 
-impl<'a> Sample<'a> {
+impl<'a> SampleRecord<'a> {
     /// Record `number` of a list after `version` updates; the same one for the same seed, whatever the size of the list.
     pub(crate) fn new(list: &'a str, seed: u64, number: u64, version: u32) -> Self {
         let mut rng = Rng::new(key(list, seed) ^ scramble(number) ^ u64::from(version));
         let culture = pick(&mut rng, &samples()["people"]);
         let names = ["given", "family"].map(|name| pick(&mut rng, &culture[name]));
-        Sample {
+        SampleRecord {
             list,
             seed,
             number,
@@ -156,13 +193,13 @@ impl<'a> Sample<'a> {
     }
 
     /// Writes its members, all but its `id`.
-    pub(crate) fn write_members(&mut self, object: &mut Object<'_>) {
+    pub(crate) fn write_members(&mut self, object: &mut ObjectWriter<'_>) {
         if let Some(members) = template(self.list) {
             self.members(members, object);
         }
     }
 
-    fn members(&mut self, members: &'static Map<String, Value>, object: &mut Object<'_>) {
+    fn members(&mut self, members: &'static Map<String, Value>, object: &mut ObjectWriter<'_>) {
         for (name, template) in members {
             let present = match generator(template) {
                 Some(("$some", some)) => self.one_in(some).then_some(&some[1]),
@@ -266,11 +303,11 @@ impl<'a> Sample<'a> {
         }
     }
 
-    fn reference(&self, list: &str, number: u64, object: &mut Object<'_>) {
+    fn reference(&self, list: &str, number: u64, object: &mut ObjectWriter<'_>) {
         object.member("id", |out| self.refer("id", list, number, out));
         // The first member of a record that others refer to is its name.
         if let Some(name) = template(list).and_then(|members| members.values().next()) {
-            let mut record = Sample::new(list, self.seed, number, 0);
+            let mut record = SampleRecord::new(list, self.seed, number, 0);
             object.member("name", |out| record.write(name, out));
         }
     }

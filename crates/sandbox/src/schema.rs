@@ -414,5 +414,12 @@ fn same(one: &Value, other: &Value) -> bool {
     one == other || (one.is_number() && one.as_f64() == other.as_f64())
 }
 
+/// A number or boolean as JSON has it, or else the text.
+pub(crate) fn scalar(text: &str) -> Value {
+    let value: Option<Value> = serde_json::from_str(text).ok();
+    let value = value.filter(|value| value.is_number() || value.is_boolean());
+    value.unwrap_or(text.into())
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,12 @@
 //! HTTP/1.1 over loopback, on threads of its own: accepts connections and carries requests to the service.
 
 use crate::admin::{administer, refusal, set_faults};
-use crate::faults::{end, play};
+use crate::clock::lock;
+use crate::faults::{ConnectionFailure, end, play, wait};
 use crate::http::{Answer, Received};
 use crate::options::{Change, Options};
-use crate::service::{Service, Stats, lock};
-use crate::spec::Spec;
+use crate::service::{Service, Stats};
+use crate::spec::ServiceSpec;
 use crate::state::Logged;
 use ::http::{Request, Response};
 use bytes::Bytes;
@@ -20,9 +21,6 @@ use std::time::Duration;
 use std::{fmt, io, thread};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
-
-/// What ends a connection early.
-pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Serves until the runtime ends.
 async fn serve(listener: TcpListener, service: Arc<Service>) {
@@ -66,7 +64,7 @@ async fn respond(
     connection: u64,
     service: Arc<Service>,
     spare: Arc<std::net::TcpStream>,
-) -> Result<Response<Full<Bytes>>, Failure> {
+) -> Result<Response<Full<Bytes>>, ConnectionFailure> {
     let answer = answer(request, connection, &service, &spare).await?;
     Ok(answer.map(Full::new))
 }
@@ -76,7 +74,7 @@ async fn answer(
     connection: u64,
     service: &Service,
     spare: &std::net::TcpStream,
-) -> Result<Answer, Failure> {
+) -> Result<Answer, ConnectionFailure> {
     if service.faults.is_some() && request.uri().path().starts_with("/__") {
         let port = spare.local_addr()?.port();
         if let Some(refusal) = refusal(request.headers(), port) {
@@ -95,13 +93,6 @@ async fn answer(
     match fault {
         None => Ok(answer),
         Some(reply) => play(&reply, answer, spare).await,
-    }
-}
-
-/// A timer's shortest time is a millisecond, so no time is not left to it.
-pub(crate) async fn wait(time: Duration) {
-    if time > Duration::ZERO {
-        tokio::time::sleep(time).await;
     }
 }
 
@@ -129,7 +120,7 @@ impl Sandbox {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, options.port))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let service = Arc::new(Service::new(Spec::embedded(), options)?);
+        let service = Arc::new(Service::new(ServiceSpec::embedded(), options)?);
         let runtime = Builder::new_multi_thread()
             .worker_threads(WORKERS)
             .thread_name("talentdata-sandbox")
@@ -187,8 +178,7 @@ impl Sandbox {
     ///
     /// When there is no such list.
     pub fn changes(&self, list: &str, skip: usize) -> io::Result<Vec<Logged>> {
-        let list = self.service.list(list)?;
-        Ok(list.state().changes(list, skip))
+        Ok(self.service.list(list)?.changes(skip))
     }
 
     /// What was seen until now.

@@ -1,28 +1,29 @@
 //! The service: takes complete requests through limit, route and token to their responses, without any network.
 
-use crate::admin::{Faults, scrubbed};
-use crate::faults::Reply;
+use crate::clock::{lock, now};
+use crate::faults::FaultReply;
 use crate::http::{Answer, Received, failure, gzip, set, unauthorized};
 use crate::inspect;
 use crate::limit::Limiter;
 use crate::options::Options;
-use crate::records::Records;
+use crate::records::ListRecords;
+use crate::request_log::{Faults, scrubbed};
 use crate::samples::{hash, samples};
-use crate::spec::{Bearer, Found, Spec};
-use crate::token::{CREATE_TOKEN, Credentials, issue, version_check};
+use crate::spec::{Bearer, RouteMatch, ServiceSpec};
+use crate::token::{Credentials, TOKEN_OPERATION, issue, version_check};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::sync::Mutex;
+use std::time::Instant;
 
 /// Everything that one sandbox knows.
 pub(crate) struct Service {
-    pub(crate) spec: &'static Spec,
+    pub(crate) spec: &'static ServiceSpec,
     pub(crate) options: Options,
     pub(crate) credentials: Credentials,
-    lists: Vec<Records>,
+    lists: Vec<ListRecords>,
     started: Instant,
     state: Mutex<State>,
     /// Only with `options.faults`.
@@ -38,7 +39,7 @@ struct State {
 
 impl Service {
     /// An error when `options.records` names a list that there is not.
-    pub(crate) fn new(spec: &'static Spec, options: Options) -> io::Result<Self> {
+    pub(crate) fn new(spec: &'static ServiceSpec, options: Options) -> io::Result<Self> {
         let Options {
             policy,
             limit,
@@ -50,7 +51,7 @@ impl Service {
         let service = Self {
             credentials: Credentials::random()?,
             lists: lists
-                .map(|list| Records::new(spec, list, &options))
+                .map(|list| ListRecords::new(spec, list, &options))
                 .collect::<io::Result<_>>()?,
             faults: options.faults.then(Mutex::default),
             spec,
@@ -72,7 +73,7 @@ impl Service {
     /// # Errors
     ///
     /// When there is no such list.
-    pub(crate) fn list(&self, name: &str) -> io::Result<&Records> {
+    pub(crate) fn list(&self, name: &str) -> io::Result<&ListRecords> {
         let mut lists = self.lists.iter();
         let found = lists.find(|records| records.list.name == name);
         found.ok_or_else(|| {
@@ -83,7 +84,7 @@ impl Service {
         })
     }
 
-    fn list_at(&self, path: &str) -> Option<&Records> {
+    fn list_at(&self, path: &str) -> Option<&ListRecords> {
         let mut lists = self.lists.iter();
         lists.find(|records| records.list.path == path)
     }
@@ -93,7 +94,7 @@ impl Service {
     }
 
     /// Logs the request, and finds what is to be done to its response.
-    pub(crate) fn fault(&self, request: &Received) -> Option<Reply> {
+    pub(crate) fn fault(&self, request: &Received) -> Option<FaultReply> {
         let faults = self.faults.as_ref()?;
         let state = lock(&self.state);
         let secrets = || state.tokens.keys().chain([&self.credentials.client_secret]);
@@ -124,10 +125,11 @@ impl Service {
     fn admit(
         &self,
         request: &Received,
-        at_path: &[Found<'_>],
+        at_path: &[RouteMatch<'_>],
     ) -> (bool, [(&'static str, String); 3]) {
         let template = at_path.first().map(|found| found.operation.path.as_str());
-        let token = of_method(at_path, request).filter(|found| found.operation.id == CREATE_TOKEN);
+        let token =
+            of_method(at_path, request).filter(|found| found.operation.id == TOKEN_OPERATION);
         let State { limiter, stats, .. } = &mut *lock(&self.state);
         let decision = limiter.decide(now());
         stats.requests += 1;
@@ -138,7 +140,7 @@ impl Service {
         (decision.admitted, limiter.headers(&decision))
     }
 
-    fn serve(&self, at_path: &[Found<'_>], request: &Received) -> Result<Answer, Answer> {
+    fn serve(&self, at_path: &[RouteMatch<'_>], request: &Received) -> Result<Answer, Answer> {
         if at_path.is_empty() {
             let message = "there is nothing at this path";
             return Err(failure(404, "not_found", message));
@@ -167,7 +169,7 @@ impl Service {
     /// document alone.
     fn run(
         &self,
-        found: &Found<'_>,
+        found: &RouteMatch<'_>,
         request: &Received,
         body: Option<&Value>,
     ) -> Result<Answer, Answer> {
@@ -175,7 +177,7 @@ impl Service {
         let success = &found.operation.success;
         let given = body.unwrap_or(&Value::Null);
         let answer = match found.operation.id.as_str() {
-            CREATE_TOKEN => {
+            TOKEN_OPERATION => {
                 let known = &mut lock(&self.state).tokens;
                 issue(given, &self.credentials, &self.options, known)?
             }
@@ -185,7 +187,7 @@ impl Service {
             _ => match self.record(found) {
                 None => return Ok(inspect::made(schemas, found, path, body, seed)),
                 Some((list, id)) => {
-                    let record = list.state().record(list, id);
+                    let record = list.record(id);
                     let message = "the list has no record with this id";
                     let record = record.ok_or_else(|| failure(404, "not_found", message))?;
                     inspect::under_its_name(schemas, success, record)
@@ -196,7 +198,7 @@ impl Service {
     }
 
     /// The list and the `id` where an operation reads the path of a list with one parameter behind it.
-    fn record<'a>(&self, found: &'a Found<'_>) -> Option<(&Records, &'a str)> {
+    fn record<'a>(&self, found: &'a RouteMatch<'_>) -> Option<(&ListRecords, &'a str)> {
         let (path, last) = found.operation.path.rsplit_once('/')?;
         let [(name, id)] = found.parameters.as_slice() else {
             return None;
@@ -221,7 +223,10 @@ impl Service {
 }
 
 /// Of the operations at a path, the one for the method of the request.
-fn of_method<'a, 'b>(at_path: &'a [Found<'b>], request: &Received) -> Option<&'a Found<'b>> {
+fn of_method<'a, 'b>(
+    at_path: &'a [RouteMatch<'b>],
+    request: &Received,
+) -> Option<&'a RouteMatch<'b>> {
     let method = request.method.as_str();
     at_path
         .iter()
@@ -240,15 +245,4 @@ pub struct Stats {
     /// Requests by path, or by its template where it has parameters (`/v1/contacts/{id}`); paths that the service does
     /// not have are counted together as `other`.
     pub requests_by_path: BTreeMap<String, u64>,
-}
-
-/// The time since 1970.
-pub(crate) fn now() -> Duration {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.unwrap_or_default()
-}
-
-/// Locks `mutex`. A panic elsewhere leaves counters at worst one off, so serving goes on.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,13 +3,18 @@
 //! The sandbox reads the document by itself, so that it shares no misreading with the client.
 
 use crate::http::is_json;
-use crate::list::{List, list};
 use crate::schema::Schemas;
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use std::cmp::Reverse;
 use std::sync::OnceLock;
 use std::time::Duration;
+
+mod list;
+
+pub(crate) use list::PAGINATION;
+use list::list;
+pub use list::{ServedList, lists};
 
 /// The methods of HTTP that OpenAPI knows.
 const METHODS: [&str; 8] = [
@@ -21,26 +26,26 @@ const DESCRIBED_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"]
 
 /// Everything that the sandbox needs of a document.
 #[derive(Debug)]
-pub(crate) struct Spec {
+pub(crate) struct ServiceSpec {
     pub(crate) schemas: Schemas,
     /// Those with the most literal paths first.
-    pub(crate) operations: Vec<Operation>,
-    pub(crate) lists: Vec<List>,
+    pub(crate) operations: Vec<DocumentedOperation>,
+    pub(crate) lists: Vec<ServedList>,
     /// Requests per window, and the length of the window, where the document states them as `40;w=1`.
     pub(crate) rate_limit: Option<(u32, Duration)>,
 }
 
 /// A method of a path.
 #[derive(Debug, Clone)]
-pub(crate) struct Operation {
+pub(crate) struct DocumentedOperation {
     pub(crate) id: String,
     /// In capitals.
     pub(crate) method: String,
     /// With its parameters in braces.
     pub(crate) path: String,
     pub(crate) bearer: Bearer,
-    pub(crate) parameters: Vec<Parameter>,
-    pub(crate) request: Option<Body>,
+    pub(crate) parameters: Vec<DocumentedParameter>,
+    pub(crate) request: Option<DocumentedBody>,
     pub(crate) success: Success,
 }
 
@@ -55,7 +60,7 @@ pub(crate) enum Bearer {
 
 /// A parameter of an operation that is checked: a text, a number, a boolean, or an array of them.
 #[derive(Debug, Clone)]
-pub(crate) struct Parameter {
+pub(crate) struct DocumentedParameter {
     pub(crate) name: String,
     /// `path`, `query` or `header`.
     pub(crate) location: String,
@@ -65,7 +70,7 @@ pub(crate) struct Parameter {
     pub(crate) schema: Value,
 }
 
-impl Parameter {
+impl DocumentedParameter {
     /// Whether a list takes it to choose a page.
     pub(crate) fn is_of_page(&self) -> bool {
         self.location == "query" && ["limit", "offset"].contains(&self.name.as_str())
@@ -74,7 +79,7 @@ impl Parameter {
 
 /// The body of a request; without a schema it may be anything.
 #[derive(Debug, Clone)]
-pub(crate) struct Body {
+pub(crate) struct DocumentedBody {
     pub(crate) required: bool,
     pub(crate) schema: Option<Value>,
 }
@@ -88,10 +93,10 @@ pub(crate) struct Success {
     pub(crate) schema: Value,
 }
 
-impl Spec {
+impl ServiceSpec {
     /// The document that the sandbox is built with.
     pub(crate) fn embedded() -> &'static Self {
-        static SPEC: OnceLock<Spec> = OnceLock::new();
+        static SPEC: OnceLock<ServiceSpec> = OnceLock::new();
         // It is a part of the program, and a test reads it.
         SPEC.get_or_init(|| {
             let text = include_str!("../openapi.json");
@@ -125,16 +130,22 @@ impl Spec {
 }
 
 impl Schemas {
-    fn operation(&self, path: &str, method: &str, item: &Value, body: &Value) -> Operation {
+    fn operation(
+        &self,
+        path: &str,
+        method: &str,
+        item: &Value,
+        body: &Value,
+    ) -> DocumentedOperation {
         let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
         let request = body.get("requestBody").map(|one| self.resolved(one));
-        Operation {
+        DocumentedOperation {
             id: text("operationId"),
             method: method.to_uppercase(),
             path: path.to_owned(),
             bearer: self.bearer(body),
             parameters: self.parameters(item, body),
-            request: request.map(|one| Body {
+            request: request.map(|one| DocumentedBody {
                 required: one["required"] == true,
                 schema: self.json_content(one).map(|(_, schema)| schema),
             }),
@@ -144,8 +155,8 @@ impl Schemas {
 
     /// Those of the operation stand for those of the path with the same name and place. Cookies, objects and arrays in
     /// unusual styles are left out: they are taken as they come.
-    fn parameters(&self, item: &Value, body: &Value) -> Vec<Parameter> {
-        let mut out: Vec<Parameter> = Vec::new();
+    fn parameters(&self, item: &Value, body: &Value) -> Vec<DocumentedParameter> {
+        let mut out: Vec<DocumentedParameter> = Vec::new();
         let both = [body, item].into_iter();
         let written = both.filter_map(|one| one.get("parameters")?.as_array());
         for one in written.flatten().map(|one| self.resolved(one)) {
@@ -165,7 +176,7 @@ impl Schemas {
                 location => ["path", "query"].contains(&location),
             };
             if usual && !shape.is("object") && ["", "form", "simple"].contains(&style.as_str()) {
-                out.push(Parameter {
+                out.push(DocumentedParameter {
                     required: location == "path" || one["required"] == true,
                     separate: location == "query" && one["explode"] != false,
                     schema: schema.clone(),
@@ -265,15 +276,15 @@ fn members(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
 
 /// What was found at a path.
 #[derive(Debug)]
-pub(crate) struct Found<'a> {
-    pub(crate) operation: &'a Operation,
+pub(crate) struct RouteMatch<'a> {
+    pub(crate) operation: &'a DocumentedOperation,
     /// Name and value of each path parameter.
     pub(crate) parameters: Vec<(&'a str, String)>,
 }
 
-impl Spec {
+impl ServiceSpec {
     /// The operations at a path, the most literal template first.
-    pub(crate) fn find(&self, path: &str) -> Vec<Found<'_>> {
+    pub(crate) fn find(&self, path: &str) -> Vec<RouteMatch<'_>> {
         let decoded = |one| percent_decode_str(one).decode_utf8_lossy();
         let segments: Vec<_> = path.split('/').map(decoded).collect();
         let found = self.operations.iter().filter_map(|operation| {
@@ -282,7 +293,7 @@ impl Spec {
             let mut pairs = template.clone().zip(&segments);
             let fits = template.count() == segments.len()
                 && pairs.all(|(template, text)| fits(template, text, &mut parameters));
-            fits.then_some(Found {
+            fits.then_some(RouteMatch {
                 operation,
                 parameters,
             })
@@ -328,11 +339,10 @@ mod tests {
 
     use super::*;
     use crate::cases::table;
-    use crate::list::lists;
 
     #[test]
     fn our_own_document_is_read() {
-        let spec = Spec::embedded();
+        let spec = ServiceSpec::embedded();
         for id in "createToken getTokenPermissions getVersion checkVersion".split(' ') {
             assert!(spec.operations.iter().any(|one| one.id == id), "{id}");
         }
@@ -362,7 +372,7 @@ mod tests {
                 json!({"example": text}),
             ] {
                 let headers = json!({"X-RateLimit-Limit": {"$ref": "#/components/headers/Limit"}});
-                let spec = Spec::read(json!({
+                let spec = ServiceSpec::read(json!({
                     "paths": {"/a": {"get": {"responses": {"200": {"headers": headers}}}}},
                     "components": {"headers": {"Limit": header}},
                 }));
@@ -371,10 +381,10 @@ mod tests {
         }
     }
 
-    fn operation(operation: Value) -> Operation {
+    fn operation(operation: Value) -> DocumentedOperation {
         let mut document: Value = table("operation");
         document["items"]["a%b"]["get"] = operation;
-        Spec::read(document).operations.remove(0)
+        ServiceSpec::read(document).operations.remove(0)
     }
 
     #[test]
@@ -413,10 +423,10 @@ mod tests {
             let (method, path) = line.split_once(' ').unwrap();
             paths[path][method.to_lowercase()] = json!({"security": []});
         }
-        let spec = Spec::read(json!({"paths": paths}));
+        let spec = ServiceSpec::read(json!({"paths": paths}));
         for (path, expected) in table::<Vec<(String, Vec<String>)>>("found") {
             let found = spec.find(&path).into_iter().map(|found| {
-                let Operation { method, path, .. } = found.operation;
+                let DocumentedOperation { method, path, .. } = found.operation;
                 let parameters = found.parameters.iter();
                 let parameters: String = parameters.map(|(k, v)| format!(" {k}={v}")).collect();
                 format!("{method} {path}{parameters}")

@@ -1,9 +1,8 @@
 //! The state of one list: which records it holds in which order, and what has happened to it.
 
-use crate::options::{Change, Drift, Options, Replicas, named};
-use crate::records::Records;
+use crate::clock::now;
+use crate::options::{Change, Drift, ListOrder, Options, Replicas};
 use crate::samples::{Rng, moment_text, scramble};
-use crate::service::now;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -36,21 +35,21 @@ pub(crate) struct State {
     has_ids: bool,
     /// How often records have been updated, by number.
     versions: BTreeMap<u64, u32>,
-    log: Vec<Entry>,
+    log: Vec<ChangeEntry>,
 }
 
 /// A change as a list remembers it: the record itself is computed when somebody asks.
 #[derive(Debug)]
-struct Entry {
-    at: Duration,
-    operation: Operation,
-    number: u64,
-    version: u32,
+pub(crate) struct ChangeEntry {
+    pub(crate) at: Duration,
+    pub(crate) operation: ChangeKind,
+    pub(crate) number: u64,
+    pub(crate) version: u32,
 }
 
 /// The records of a page, and the list at that moment.
 #[derive(Debug)]
-pub(crate) struct Slice {
+pub(crate) struct PageSlice {
     /// How many records the list holds.
     pub(crate) total: u64,
     /// Numbers of records, and how often each has been updated.
@@ -109,26 +108,24 @@ impl State {
         }
     }
 
-    /// What has happened since the start, in order, but for the first `skip` changes.
-    pub(crate) fn changes(&self, records: &Records, skip: usize) -> Vec<Logged> {
-        let logged = |entry: &Entry| Logged {
-            at: entry.at,
-            operation: entry.operation,
-            key: records.identity(entry.number),
-            record: records.value(entry.number, entry.version, 0),
-        };
-        self.log.iter().skip(skip).map(logged).collect()
+    /// All changes since the start, in order.
+    pub(crate) fn log(&self) -> &[ChangeEntry] {
+        &self.log
     }
 
-    /// The record with this `id`, if it is one of the first million.
-    pub(crate) fn record(&self, records: &Records, id: &str) -> Option<Value> {
-        let mut numbers = self.cut(0..SEARCHED).into_iter();
-        let number = numbers.find(|number| records.is_called(*number, id))?;
-        Some(records.value(number, self.version(number), self.requests))
+    /// Page requests so far.
+    pub(crate) fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// The first record that is the one looked for, of the first million: its number, and how often it was updated.
+    pub(crate) fn find(&self, is_it: impl Fn(u64) -> bool) -> Option<(u64, u32)> {
+        let number = self.cut(0..SEARCHED).into_iter().find(|one| is_it(*one))?;
+        Some((number, self.version(number)))
     }
 
     /// The page at this moment; the list may change right after it.
-    pub(crate) fn page(&mut self, offset: u64, limit: u64) -> Slice {
+    pub(crate) fn page(&mut self, offset: u64, limit: u64) -> PageSlice {
         // Not of the generator that chooses the changes, so that those are the same for every order.
         let mut rng = Rng::new(scramble(self.options.seed) ^ self.requests);
         let total = self.seen();
@@ -142,12 +139,12 @@ impl State {
         };
         let places = start.min(total)..start.saturating_add(most).min(total);
         let numbers = match self.options.order {
-            Order::Ties => self.tied(places, total, &mut rng),
-            Order::Random => self.random(places, total, &mut rng),
+            ListOrder::Ties => self.tied(places, total, &mut rng),
+            ListOrder::Random => self.random(places, total, &mut rng),
             _ => self.cut(places),
         };
         let records = numbers.into_iter().map(|one| (one, self.version(one)));
-        let slice = Slice {
+        let slice = PageSlice {
             total,
             records: records.collect(),
             read: self.requests,
@@ -217,9 +214,9 @@ impl State {
     /// Inserts, deletes and updates in mixed order, around `cursor`.
     fn drift(&mut self, drift: Drift, cursor: u64) {
         let operations = [
-            (Operation::Insert, drift.inserts),
-            (Operation::Delete, drift.deletes),
-            (Operation::Update, drift.updates),
+            (ChangeKind::Insert, drift.inserts),
+            (ChangeKind::Delete, drift.deletes),
+            (ChangeKind::Update, drift.updates),
         ];
         let operations = operations.map(|(one, count)| vec![one; count as usize]);
         let mut operations = operations.concat();
@@ -227,9 +224,9 @@ impl State {
         for operation in operations {
             let place = self.place_near(cursor);
             match operation {
-                Operation::Insert => self.insert(place),
-                Operation::Delete => self.delete(place),
-                Operation::Update => self.update(place),
+                ChangeKind::Insert => self.insert(place),
+                ChangeKind::Delete => self.delete(place),
+                ChangeKind::Update => self.update(place),
             }
         }
         if drift.bulk_deletes > 0 {
@@ -288,14 +285,14 @@ impl State {
         let (number, total) = (self.next, self.total());
         self.next += 1;
         self.numbers().insert(place.min(total) as usize, number);
-        self.note(Operation::Insert, number);
+        self.note(ChangeKind::Insert, number);
     }
 
     /// Deletes the record at `place`, or the last one.
     fn delete(&mut self, place: u64) {
         if let Some(last) = self.total().checked_sub(1) {
             let number = self.numbers().remove(place.min(last) as usize);
-            self.note(Operation::Delete, number);
+            self.note(ChangeKind::Delete, number);
         }
     }
 
@@ -308,13 +305,13 @@ impl State {
         let number = self.cut(place..place + 1)[0];
         if self.has_ids {
             *self.versions.entry(number).or_default() += 1;
-            self.note(Operation::Update, number);
+            self.note(ChangeKind::Update, number);
         }
         let after = match self.options.order {
-            Order::Stable | Order::Ties | Order::Random => return,
-            Order::Updated => last,
-            Order::UpdatedDesc => 0,
-            Order::Anywhere => self.rng.below(last + 1),
+            ListOrder::Stable | ListOrder::Ties | ListOrder::Random => return,
+            ListOrder::Updated => last,
+            ListOrder::UpdatedDesc => 0,
+            ListOrder::Anywhere => self.rng.below(last + 1),
         };
         self.numbers().remove(place as usize);
         self.numbers().insert(after as usize, number);
@@ -324,8 +321,8 @@ impl State {
         self.versions.get(&number).copied().unwrap_or_default()
     }
 
-    fn note(&mut self, operation: Operation, number: u64) {
-        self.log.push(Entry {
+    fn note(&mut self, operation: ChangeKind, number: u64) {
+        self.log.push(ChangeEntry {
             at: now(),
             operation,
             number,
@@ -339,26 +336,6 @@ fn greatest_divisor(one: u64, other: u64) -> u64 {
     match other {
         0 => one,
         other => greatest_divisor(other, one % other),
-    }
-}
-
-named! {
-    /// What a service sorts its lists by.
-    #[derive(Default)]
-    pub enum Order {
-        /// By something that never changes; an updated record keeps its place.
-        #[default]
-        Stable = "stable",
-        /// By a column with ties: runs of seven to twelve records are tied, and come in another order at every request.
-        Ties = "ties",
-        /// Not at all: every request sees another order.
-        Random = "random",
-        /// By the time of the last change: an updated record moves to the end.
-        Updated = "updated",
-        /// By the time of the last change, the latest first: an updated record moves to the front.
-        UpdatedDesc = "updated-desc",
-        /// By a column that updates change: an updated record moves to a random place.
-        Anywhere = "anywhere",
     }
 }
 
@@ -376,7 +353,7 @@ fn tied_value(number: u64) -> u64 {
 /// What happened to a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Operation {
+pub enum ChangeKind {
     /// It was inserted.
     Insert,
     /// Its members changed, but not its `id`.
@@ -391,7 +368,7 @@ pub struct Logged {
     /// When: since 1970, by the clock of this machine.
     pub at: Duration,
     /// What.
-    pub operation: Operation,
+    pub operation: ChangeKind,
     /// The `id` of the record; where it has none, an object of its members.
     pub key: Value,
     /// The record after the change; one that was deleted, before it.
@@ -426,7 +403,7 @@ mod tests {
         records.map(|(number, _)| number).collect()
     }
 
-    fn logged(state: &State, operation: Operation) -> Vec<u64> {
+    fn logged(state: &State, operation: ChangeKind) -> Vec<u64> {
         let entries = state.log.iter();
         let entries = entries.filter(|entry| entry.operation == operation);
         entries.map(|entry| entry.number).collect()
@@ -437,7 +414,7 @@ mod tests {
         let drift = "every=2,times=1,updates=3,bulk-deletes=20";
         let options = Options {
             drift: Some(drift.parse().unwrap()),
-            order: Order::Updated,
+            order: ListOrder::Updated,
             ..Options::default()
         };
         State::new(&options, 1 << 50, true).unwrap_err();
@@ -447,8 +424,8 @@ mod tests {
             list.total()
         });
         assert_eq!(totals, [300, 280, 280, 280]);
-        let moved = logged(&list, Operation::Update);
-        let mut deleted = logged(&list, Operation::Delete);
+        let moved = logged(&list, ChangeKind::Update);
+        let mut deleted = logged(&list, ChangeKind::Delete);
         assert_eq!((moved.len(), deleted.len()), (3, 20));
         deleted.retain(|number| !moved.contains(number));
         let span = deleted.iter().max().unwrap() - deleted.iter().min().unwrap();
@@ -459,12 +436,12 @@ mod tests {
     fn every_order_lists_every_record_once_and_puts_an_updated_one_where_it_belongs() {
         let ordered = |order, size| state(|options| options.order = order, size);
         for (order, moved, place) in [
-            (Order::Stable, false, None),
-            (Order::Ties, false, None),
-            (Order::Random, false, None),
-            (Order::Updated, true, Some(299)),
-            (Order::UpdatedDesc, true, Some(0)),
-            (Order::Anywhere, true, None),
+            (ListOrder::Stable, false, None),
+            (ListOrder::Ties, false, None),
+            (ListOrder::Random, false, None),
+            (ListOrder::Updated, true, Some(299)),
+            (ListOrder::UpdatedDesc, true, Some(0)),
+            (ListOrder::Anywhere, true, None),
         ] {
             for total in [0, 1, 2, 3, 57, 100, 301] {
                 let mut all = read(&mut ordered(order, total), 0, total);
@@ -473,18 +450,18 @@ mod tests {
             }
             let mut list = ordered(order, 300);
             let same = read(&mut list, 0, 300) == read(&mut list, 0, 300);
-            let unsteady = matches!(order, Order::Ties | Order::Random);
+            let unsteady = matches!(order, ListOrder::Ties | ListOrder::Random);
             assert_eq!(same, !unsteady, "{order}, a list that rests");
             let rest = list.cut(0..300);
             list.change(Change::Update(1)).unwrap();
             assert_eq!(list.cut(0..300) != rest, moved, "{order}");
             let all = read(&mut list, 0, 300);
-            let updated = logged(&list, Operation::Update)[0];
+            let updated = logged(&list, ChangeKind::Update)[0];
             assert!(place.is_none_or(|place| all[place] == updated), "{order}");
         }
-        let page = read(&mut ordered(Order::Random, 1 << 50), 5, 100);
+        let page = read(&mut ordered(ListOrder::Random, 1 << 50), 5, 100);
         assert!(page.len() == 100 && page.iter().any(|number| *number > 1 << 48));
-        let once = read(&mut ordered(Order::Ties, 1000), 0, 1000);
+        let once = read(&mut ordered(ListOrder::Ties, 1000), 0, 1000);
         for (place, number) in once.iter().enumerate() {
             assert!(number.abs_diff(place as u64) < 12, "{number} at {place}");
         }
@@ -506,8 +483,8 @@ mod tests {
         list.change(Change::Delete(500)).unwrap();
         assert_eq!(list.total(), 0);
         let kinds: Vec<_> = list.log.iter().map(|entry| entry.operation).collect();
-        let update = [Operation::Update, Operation::Update, Operation::Insert];
-        assert_eq!(kinds[..2], [Operation::Delete; 2], "moves are no changes");
+        let update = [ChangeKind::Update, ChangeKind::Update, ChangeKind::Insert];
+        assert_eq!(kinds[..2], [ChangeKind::Delete; 2], "moves are no changes");
         assert_eq!(kinds[2..5], update);
         assert_eq!((kinds.len(), list.log[4].number), (304, 300));
 

@@ -3,7 +3,7 @@
 //! Both are random, so that nobody types a real secret.
 
 use crate::http::{Answer, failure, unauthorized};
-use crate::options::{Options, named};
+use crate::options::{Options, Tokens};
 use crate::samples::samples;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 /// The operation that issues tokens.
-pub(crate) const CREATE_TOKEN: &str = "createToken";
+pub(crate) const TOKEN_OPERATION: &str = "createToken";
 
 /// The one client that a sandbox knows.
 pub(crate) struct Credentials {
@@ -33,18 +33,6 @@ fn random_hex<const N: usize>() -> io::Result<String> {
     let mut bytes = [0_u8; N];
     getrandom::fill(&mut bytes)?;
     Ok(bytes.map(|byte| format!("{byte:02x}")).concat())
-}
-
-named! {
-    /// Which tokens are valid (section 5: not shown).
-    #[derive(Default)]
-    pub enum Tokens {
-        /// All of them, until they expire.
-        #[default]
-        All = "all",
-        /// Only the one that was issued last: each new one ends the one before.
-        Newest = "newest",
-    }
 }
 
 /// Checks the credentials, which the document asks for as strings, and makes a token for them. Tokens that are valid no

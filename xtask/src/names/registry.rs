@@ -54,7 +54,7 @@ pub(crate) struct Registry {
 }
 
 /// A thing of the spec that names are made of.
-pub(crate) struct Thing<'a> {
+pub(crate) struct NamedItem<'a> {
     pub(crate) document: &'a Document,
     pub(crate) names: &'a RefCell<Registry>,
     /// What it is and how it is called: the same in every version of the spec.
@@ -64,10 +64,10 @@ pub(crate) struct Thing<'a> {
     /// Where it stands.
     pub(crate) at: String,
     /// What to do where it cannot be named.
-    pub(crate) way: &'static str,
+    pub(crate) fix: &'static str,
 }
 
-impl Thing<'_> {
+impl NamedItem<'_> {
     /// Says what it is, and what it is a part of.
     pub(crate) fn describe(&self, shown: &str, prose: &str, part_of: Option<&str>) {
         let mut names = self.names.borrow_mut();
@@ -118,6 +118,6 @@ impl Thing<'_> {
     }
 
     pub(crate) fn refuse(&self, reason: String) {
-        self.document.refuse(&self.at, &reason, self.way);
+        self.document.refuse(&self.at, &reason, self.fix);
     }
 }

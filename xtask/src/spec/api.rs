@@ -13,7 +13,7 @@ pub(crate) const PAGING: [&str; 2] = ["limit", "offset"];
 #[derive(Debug, Default)]
 pub(crate) struct Api {
     /// In the spec's order.
-    pub(crate) operations: Vec<Operation>,
+    pub(crate) operations: Vec<ApiOperation>,
     /// Objects with documented fields, in the spec's order, but each before those that hold it.
     pub(crate) models: Vec<Model>,
     /// Texts with known values, in the spec's order.
@@ -22,7 +22,7 @@ pub(crate) struct Api {
 
 /// One method of one path.
 #[derive(Debug, Serialize)]
-pub(crate) struct Operation {
+pub(crate) struct ApiOperation {
     pub(crate) id: String,
     /// What languages call it, in the words of the spec: `x-talentdata-name`, else `operationId`.
     pub(crate) name: String,
@@ -43,26 +43,26 @@ pub(crate) struct Operation {
     pub(crate) summary: String,
     pub(crate) description: String,
     pub(crate) deprecated: bool,
-    pub(crate) token: TokenUse,
+    pub(crate) token: TokenNeed,
     /// Those of the path item included.
-    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) parameters: Vec<ApiParameter>,
     /// The JSON request body.
     pub(crate) body: Option<Body>,
     /// The JSON body of a successful response; none where there is no such body.
     pub(crate) response: Option<Type>,
     /// What makes it a paginated list.
-    pub(crate) list: Option<List>,
+    pub(crate) list: Option<ApiList>,
 }
 
 /// Whether an operation carries the bearer token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) enum TokenUse {
+pub(crate) enum TokenNeed {
     Never,
     WhenThereIsOne,
     Always,
 }
 
-impl TokenUse {
+impl TokenNeed {
     /// What people read of it.
     pub(crate) fn words(self) -> &'static str {
         [
@@ -80,7 +80,7 @@ impl TokenUse {
 
 /// A parameter of an operation.
 #[derive(Debug, Serialize)]
-pub(crate) struct Parameter {
+pub(crate) struct ApiParameter {
     pub(crate) name: String,
     /// `path`, `query`, `header` or `cookie`.
     pub(crate) location: String,
@@ -102,7 +102,7 @@ pub(crate) struct Body {
 
 /// What makes an operation a paginated list.
 #[derive(Debug, Serialize)]
-pub(crate) struct List {
+pub(crate) struct ApiList {
     /// The path after `/v1/`, with `_` for every separator.
     pub(crate) name: String,
     /// Key of the record array, where the spec shows it.
@@ -116,9 +116,9 @@ pub(crate) struct List {
 pub(crate) struct Model {
     pub(crate) name: String,
     pub(crate) description: String,
-    pub(crate) fields: Vec<Field>,
+    pub(crate) fields: Vec<ApiField>,
     /// Whether it occurs in responses, where unknown fields are kept.
-    pub(crate) answered: bool,
+    pub(crate) in_responses: bool,
     /// Whether calls send it, or what holds it.
     pub(crate) sent: bool,
     /// Whether C functions give it, or what holds it.
@@ -131,7 +131,7 @@ pub(crate) struct Model {
 
 /// A documented field.
 #[derive(Debug, Serialize)]
-pub(crate) struct Field {
+pub(crate) struct ApiField {
     /// Its name in JSON.
     pub(crate) wire: String,
     /// What the spec says at this very place, or else of what is referred to there.
@@ -149,13 +149,13 @@ pub(crate) struct Enum {
     pub(crate) name: String,
     pub(crate) description: String,
     pub(crate) values: Vec<String>,
-    pub(crate) answered: bool,
+    pub(crate) in_responses: bool,
     pub(crate) place: String,
 }
 
 impl Api {
     /// The operations that are paginated lists, in the spec's order.
-    pub(crate) fn lists(&self) -> impl Iterator<Item = (&Operation, &List)> {
+    pub(crate) fn lists(&self) -> impl Iterator<Item = (&ApiOperation, &ApiList)> {
         self.operations
             .iter()
             .filter_map(|operation| Some((operation, operation.list.as_ref()?)))
@@ -188,7 +188,7 @@ impl Api {
     }
 }
 
-impl Operation {
+impl ApiOperation {
     /// Whether every language has a call for it: lists are read as lists, and the token is the client's own business.
     pub(crate) fn is_call(&self) -> bool {
         self.list.is_none() && self.id != TOKEN && self.obstacle.is_none()
@@ -200,14 +200,14 @@ impl Operation {
     }
 
     /// A parameter of the query.
-    pub(crate) fn query(&self, name: &str) -> Option<&Parameter> {
+    pub(crate) fn query(&self, name: &str) -> Option<&ApiParameter> {
         let mut parameters = self.parameters.iter();
         parameters.find(|one| one.location == "query" && one.name == name)
     }
 
     /// The parameters that a call takes, in the order of the spec; of a list, those that do not page.
-    pub(crate) fn taken(&self) -> impl Iterator<Item = &Parameter> {
-        let pages = |one: &Parameter| {
+    pub(crate) fn taken(&self) -> impl Iterator<Item = &ApiParameter> {
+        let pages = |one: &ApiParameter| {
             self.list.is_some() && one.location == "query" && PAGING.contains(&one.name.as_str())
         };
         let parameters = self.parameters.iter();
@@ -216,7 +216,7 @@ impl Operation {
 
     /// Where it stands in the spec.
     pub(crate) fn place(&self) -> String {
-        super::pointer(&["paths", &self.path, &self.method.to_lowercase()])
+        super::cursor::pointer(&["paths", &self.path, &self.method.to_lowercase()])
     }
 
     /// How people refer to it: `GET /v1/contacts (listContacts)`.
@@ -225,7 +225,7 @@ impl Operation {
     }
 }
 
-impl Parameter {
+impl ApiParameter {
     /// Whether OpenAPI leaves it to the client: a header that other parts of the document describe.
     pub(crate) fn is_of_client(&self) -> bool {
         let kept = ["accept", "content-type", "authorization"];
@@ -244,13 +244,13 @@ impl Parameter {
 }
 
 impl Model {
-    pub(crate) fn field(&self, wire: &str) -> Option<&Field> {
+    pub(crate) fn field(&self, wire: &str) -> Option<&ApiField> {
         self.fields.iter().find(|field| field.wire == wire)
     }
 
     /// Where a field stands in the spec.
     pub(crate) fn place_of(&self, wire: &str) -> String {
-        self.place.clone() + &super::pointer(&["properties", wire])
+        self.place.clone() + &super::cursor::pointer(&["properties", wire])
     }
 
     /// A page of a list, which has handles and classes of its own.
@@ -262,7 +262,7 @@ impl Model {
     /// core.
     pub(crate) fn has_class(&self) -> bool {
         let holds_secret = self.fields.iter().any(|field| field.kind == Type::Secret);
-        self.answered && !self.is_page() && !holds_secret
+        self.in_responses && !self.is_page() && !holds_secret
     }
 
     /// Whether C sees it: records, and what calls give with all they hold, except for secrets and for pages.
@@ -347,7 +347,7 @@ impl Display for Type {
     }
 }
 
-impl Display for Field {
+impl Display for ApiField {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
         let presence = unless(self.required);
         write!(formatter, "{}: {}{presence}", self.wire, self.kind)

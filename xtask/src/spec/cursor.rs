@@ -213,8 +213,8 @@ impl<'a> Cursor<'a> {
         let mut steps = std::iter::successors(first.clone(), next).take(100);
         if steps.all(|one| one.has("$ref")) {
             let reason = format!("there is nothing at {reference}");
-            let way = "add it to /components, or correct the reference";
-            self.peek("$ref")?.refuse(&reason, way);
+            let fix = "add it to /components, or correct the reference";
+            self.peek("$ref")?.refuse(&reason, fix);
             return None;
         }
         first

@@ -1,6 +1,6 @@
 //! Which operations are paginated lists, and why others that look like one are not.
 
-use super::api::{Api, List, Model, Operation, PAGING, Type};
+use super::api::{Api, ApiList, ApiOperation, Model, PAGING, Type};
 use super::cursor::{Document, NO_LIST};
 use crate::names;
 
@@ -12,7 +12,7 @@ const PAGES: &str = "limit offset skip top page pagesize pagenumber perpage size
                      endingbefore pagetoken nexttoken marker start take";
 
 /// An operation with `limit` and `offset` whose response holds the pagination object is a list.
-pub(super) fn list(api: &Api, document: &Document, operation: &Operation) -> Option<List> {
+pub(super) fn list(api: &Api, document: &Document, operation: &ApiOperation) -> Option<ApiList> {
     let response = operation.response.as_ref();
     let page = response.and_then(|kind| api.model_of(kind));
     let reasons = reasons(api, operation, page);
@@ -29,10 +29,10 @@ pub(super) fn list(api: &Api, document: &Document, operation: &Operation) -> Opt
     if let Some((first, second)) = records.zip(other) {
         let first = &first.wire;
         let reason = format!("the response has two arrays of objects, {first} too");
-        let way = "write items: {} for the one that is not the records";
-        document.refuse(&page.place_of(&second.wire), &reason, way);
+        let fix = "write items: {} for the one that is not the records";
+        document.refuse(&page.place_of(&second.wire), &reason, fix);
     }
-    Some(List {
+    Some(ApiList {
         name: names::list(&operation.path),
         key: records.map(|field| field.wire.clone()),
         model: records.and_then(|field| field.kind.named().map(str::to_owned)),
@@ -44,7 +44,7 @@ fn of_objects(kind: &Type) -> bool {
 }
 
 /// Why an operation is not a list that this client can read; empty where it is one.
-fn reasons(api: &Api, operation: &Operation, page: Option<&Model>) -> Vec<String> {
+fn reasons(api: &Api, operation: &ApiOperation, page: Option<&Model>) -> Vec<String> {
     let mut out = Vec::new();
     let method = operation.method.as_str();
     if method != "GET" {
@@ -85,7 +85,7 @@ fn reasons(api: &Api, operation: &Operation, page: Option<&Model>) -> Vec<String
 }
 
 /// Whether people would take it for a list: it reads, and pages or gives several objects.
-fn resembles_list(api: &Api, operation: &Operation, page: Option<&Model>) -> bool {
+fn resembles_list(api: &Api, operation: &ApiOperation, page: Option<&Model>) -> bool {
     let pages = operation.parameters.iter().any(|one| {
         let name = one.name.to_ascii_lowercase();
         let name = name.replace(['-', '_', '.', '[', ']', '$'], "");

@@ -1,10 +1,11 @@
 //! Operations of the spec: every method of every path, with parameters, bodies and security.
 
-use super::api::{Body, Operation, Parameter, TokenUse, Type};
+use super::api::{ApiOperation, ApiParameter, Body, TokenNeed, Type};
 use super::cursor::{Cursor, Document, OPERATION, PARAMETER, SECURITY, pointer};
+use super::lists;
 use super::types::{Types, value};
-use super::{described, lists, prose, said};
 use crate::names;
+use crate::text::{clean, one_line, or_not_described};
 use heck::ToLowerCamelCase;
 use std::collections::BTreeSet;
 
@@ -68,7 +69,7 @@ fn operation<'a>(
     method: &str,
     body: &Cursor<'a>,
     item: &Cursor<'a>,
-) -> Operation {
+) -> ApiOperation {
     let id = body.text("operationId").filter(|id| !id.trim().is_empty());
     let id = id.map_or_else(|| id_of(method, path), str::to_owned);
     let named = |suffix: &str| names::camel(&format!("{id}{suffix}"));
@@ -92,19 +93,19 @@ fn operation<'a>(
         .map(|one| types.kind(one, &named("Failure")))
         .collect();
     let kinds = response.iter().chain(&others).filter_map(Type::named);
-    types.answered.extend(kinds.map(str::to_owned));
+    types.in_responses.extend(kinds.map(str::to_owned));
     let headers = success.as_ref().and_then(|one| one.peek("headers"));
     // Those that the client reads are shared by all responses.
     for header in headers.iter().flat_map(Cursor::children) {
         header.target();
     }
     // Those of the method stand for those of the path.
-    let mut parameters: Vec<Parameter> = Vec::new();
+    let mut parameters: Vec<ApiParameter> = Vec::new();
     let written = [body, item].map(|one| one.get("parameters"));
     for one in written.iter().flatten().flat_map(Cursor::items) {
         let one = one.followed();
         let is = |key: &str, text: &String| one.value[key] == **text;
-        let is_known = |other: &Parameter| is("name", &other.name) && is("in", &other.location);
+        let is_known = |other: &ApiParameter| is("name", &other.name) && is("in", &other.location);
         if !parameters.iter().any(is_known) {
             parameters.extend(parameter(types, &one, &id));
         }
@@ -115,15 +116,15 @@ fn operation<'a>(
     // HTTP says so of the method, or the spec of the operation.
     let idempotent = body.get("x-talentdata-idempotent");
     let of_method = !["post", "patch"].contains(&method);
-    let mut operation = Operation {
+    let mut operation = ApiOperation {
         command: command.to_owned(),
         positional: body.text("x-talentdata-positional").map(str::to_owned),
         nonblank: body.texts("x-talentdata-nonblank"),
         idempotent: idempotent.map_or(of_method, |said| *said.value == true),
         obstacle: None,
-        group: prose(body.texts("tags").first().map_or("", String::as_str)),
-        summary: said(body.text("summary")).unwrap_or_else(|| prose(&id)),
-        description: described(said(body.text("description"))),
+        group: clean(body.texts("tags").first().map_or("", String::as_str)),
+        summary: one_line(body.text("summary")).unwrap_or_else(|| clean(&id)),
+        description: or_not_described(one_line(body.text("description"))),
         deprecated: false,
         token: token(types.document, body, &whose),
         parameters,
@@ -143,7 +144,7 @@ fn operation<'a>(
 }
 
 /// Reads a parameter.
-fn parameter<'a>(types: &mut Types<'a>, written: &Cursor<'a>, id: &str) -> Option<Parameter> {
+fn parameter<'a>(types: &mut Types<'a>, written: &Cursor<'a>, id: &str) -> Option<ApiParameter> {
     let (Some(name), Some(location)) = (written.text("name"), written.text("in")) else {
         written.refuse("this is not a parameter", "give it `name` and `in`");
         return None;
@@ -160,10 +161,10 @@ fn parameter<'a>(types: &mut Types<'a>, written: &Cursor<'a>, id: &str) -> Optio
     // Where it is exclusive, nothing is known of it.
     let limit = limit.filter(|one| !one.has("exclusiveMaximum"));
     let maximum = limit.and_then(|one| one.get("maximum")?.value.as_f64());
-    Some(Parameter {
+    Some(ApiParameter {
         name: name.to_owned(),
         location: location.to_owned(),
-        description: described(said(written.text("description"))),
+        description: or_not_described(one_line(written.text("description"))),
         required: written.flag("required") || location == "path",
         kind: kind.unwrap_or(Type::Text),
         place: written.at.clone(),
@@ -173,7 +174,7 @@ fn parameter<'a>(types: &mut Types<'a>, written: &Cursor<'a>, id: &str) -> Optio
 }
 
 /// Whether the bearer token goes with the operation; other schemes are noted.
-fn token(document: &Document, body: &Cursor, whose: &str) -> TokenUse {
+fn token(document: &Document, body: &Cursor, whose: &str) -> TokenNeed {
     let security = body.get("security").or_else(|| document.at("/security"));
     let (mut with, mut without) = (false, false);
     for requirement in security.iter().flat_map(Cursor::items) {
@@ -183,8 +184,8 @@ fn token(document: &Document, body: &Cursor, whose: &str) -> TokenUse {
         for name in names.iter().map(Cursor::key) {
             let at = pointer(&["components", "securitySchemes", &name]);
             let Some(scheme) = document.at(&at).map(Cursor::followed) else {
-                let way = "add it to /components/securitySchemes, or correct the name";
-                document.refuse(&at, "there is no such security scheme", way);
+                let fix = "add it to /components/securitySchemes, or correct the name";
+                document.refuse(&at, "there is no such security scheme", fix);
                 continue;
             };
             let text = |key: &str| scheme.text(key).unwrap_or_default();
@@ -195,14 +196,14 @@ fn token(document: &Document, body: &Cursor, whose: &str) -> TokenUse {
         }
     }
     match (with, without) {
-        (false, _) => TokenUse::Never,
-        (true, false) => TokenUse::Always,
-        (true, true) => TokenUse::WhenThereIsOne,
+        (false, _) => TokenNeed::Never,
+        (true, false) => TokenNeed::Always,
+        (true, true) => TokenNeed::WhenThereIsOne,
     }
 }
 
 /// Why no language can call an operation.
-fn obstacle(operation: &Operation, needs_other_body: bool) -> Option<String> {
+fn obstacle(operation: &ApiOperation, needs_other_body: bool) -> Option<String> {
     if needs_other_body {
         return Some("its request body is not JSON".to_owned());
     }
@@ -225,7 +226,7 @@ fn obstacle(operation: &Operation, needs_other_body: bool) -> Option<String> {
 }
 
 /// Notes what the operation has and no language gets.
-fn note(document: &Document, operation: &Operation) {
+fn note(document: &Document, operation: &ApiOperation) {
     let title = operation.title();
     if let Some(obstacle) = &operation.obstacle {
         document.note(OPERATION, format!("{title}: {obstacle}"));

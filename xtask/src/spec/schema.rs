@@ -1,7 +1,7 @@
 //! One form for every schema: references and `allOf` resolved, null set apart, single choices unwrapped.
 
 use super::cursor::Cursor;
-use super::said;
+use crate::text::one_line;
 use indexmap::IndexMap;
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ const FORMS: [(&str, &str); 5] = [
 
 /// What all the parts of a schema say together.
 #[derive(Default)]
-pub(super) struct Schema<'a> {
+pub(super) struct ResolvedSchema<'a> {
     /// Where it stands: where references, and whatever else says nothing of its own, lead to.
     pub(super) at: String,
     /// Whether null is a value of it.
@@ -48,8 +48,8 @@ pub(super) struct Schema<'a> {
 }
 
 /// Reads the schema that holds where all of these hold.
-pub(super) fn schema<'a>(parts: &[Cursor<'a>]) -> Schema<'a> {
-    let mut out = Schema::default();
+pub(super) fn schema<'a>(parts: &[Cursor<'a>]) -> ResolvedSchema<'a> {
+    let mut out = ResolvedSchema::default();
     if let [first, _, ..] = parts {
         out.at = first.at.clone();
     }
@@ -60,12 +60,12 @@ pub(super) fn schema<'a>(parts: &[Cursor<'a>]) -> Schema<'a> {
     out
 }
 
-impl<'a> Schema<'a> {
+impl<'a> ResolvedSchema<'a> {
     /// Adds what a schema and its parts say; `above` are the places that lead to it.
     fn add(&mut self, one: &Cursor<'a>, above: &mut Vec<String>) {
         if above.contains(&one.at) {
-            let way = "write the properties out in one of the schemas";
-            return one.refuse("allOf leads back to the schema that it is part of", way);
+            let fix = "write the properties out in one of the schemas";
+            return one.refuse("allOf leads back to the schema that it is part of", fix);
         }
         one.mark();
         check_forms(one);
@@ -82,7 +82,7 @@ impl<'a> Schema<'a> {
                 _ => self.choices = self.choices.take().or(Some(others)),
             }
         }
-        let text = said(one.text("description"));
+        let text = one_line(one.text("description"));
         if self.at.is_empty() {
             let has_null = values(one).is_some_and(|(_, all)| all.iter().any(|one| one.is_null()));
             self.nullable |= nullable || has_null || one.flag("nullable");
@@ -134,8 +134,8 @@ impl<'a> Schema<'a> {
             Some(("integer", _)) if kind == "number" => {}
             Some((other, place)) if *other != kind && (*other, kind) != ("number", "integer") => {
                 let reason = format!("{kind} here and {other} at {place} cannot both hold");
-                let way = "write one type in all parts of allOf";
-                of.document.refuse(&at, &reason, way);
+                let fix = "write one type in all parts of allOf";
+                of.document.refuse(&at, &reason, fix);
             }
             _ => self.kind = Some((kind, at)),
         }
@@ -193,8 +193,8 @@ fn types<'a>(schema: &Cursor<'a>) -> (Vec<&'a str>, bool) {
         match kind.as_str().filter(|kind| TYPES.contains(kind)) {
             Some(kind) => out.push(kind),
             None => {
-                let way = format!("the types are {}", TYPES.join(", "));
-                written.refuse(&format!("there is no type {kind}"), &way);
+                let fix = format!("the types are {}", TYPES.join(", "));
+                written.refuse(&format!("there is no type {kind}"), &fix);
             }
         }
     }
@@ -228,8 +228,8 @@ fn referred<'a>(schema: &Cursor<'a>) -> Option<Cursor<'a>> {
     let is_component = target.at.starts_with("/components/") && target.at.matches('/').count() < 4;
     if is_component && !target.at.starts_with(COMPONENTS) {
         let reason = format!("\"#{}\" is not a schema of this document", target.at);
-        let way = "refer to #/components/schemas/NAME";
-        schema.peek("$ref")?.refuse(&reason, way);
+        let fix = "refer to #/components/schemas/NAME";
+        schema.peek("$ref")?.refuse(&reason, fix);
         return None;
     }
     Some(target)

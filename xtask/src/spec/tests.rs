@@ -1,6 +1,10 @@
 //! Single changes of our own spec, and small specs of vendors: generated, reported or refused, never lost.
 
 use super::*;
+use crate::generation::{FILE, Spec, examined};
+use crate::ledger;
+use crate::names::registry::Registry;
+use crate::template_data::template_data;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -69,8 +73,8 @@ fn said(document: &Value, whole: bool) -> Said {
     let document = Document::new(document.clone());
     let api = interface(&document);
     let (_, names) = match whole {
-        true => examined(&api, &document, &c::lists(&crate::root()).unwrap()),
-        false => view(&api, &Document::default()),
+        true => examined(&api, &document, &ledger::lists(&crate::root()).unwrap()),
+        false => template_data(&api, &Document::default()),
     };
     let refusals = document.refusals("SPEC").err().unwrap_or_default();
     let summary = document.summary();

@@ -1,10 +1,10 @@
 //! The one place that decides what a value is: from schemas to types, models and enums.
 
-use super::api::{Api, Enum, Field, Model, Type};
+use super::api::{Api, ApiField, Enum, Model, Type};
 use super::cursor::{Cursor, Document, RAW, UNNAMED};
-use super::described;
-use super::schema::{COMPONENTS, Schema, schema};
+use super::schema::{COMPONENTS, ResolvedSchema, schema};
 use crate::names;
+use crate::text::or_not_described;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The formats of numbers that are read.
@@ -15,7 +15,7 @@ pub(super) struct Types<'a> {
     pub(super) document: &'a Document,
     pub(super) api: Api,
     /// The models and enums that responses are.
-    pub(super) answered: BTreeSet<String>,
+    pub(super) in_responses: BTreeSet<String>,
     /// What the operation calls a record that is written within its response.
     pub(super) record: Option<String>,
     /// What the records within pages are called, by place.
@@ -34,7 +34,7 @@ impl<'a> Types<'a> {
         let mut types = Types {
             document,
             api: Api::default(),
-            answered: BTreeSet::new(),
+            in_responses: BTreeSet::new(),
             record: None,
             records: BTreeMap::new(),
             known: BTreeMap::new(),
@@ -55,7 +55,7 @@ impl<'a> Types<'a> {
 
     /// The type without null of schemas that all hold, and what they say. A model or an enum gets the name, unless it has one of
     /// its own.
-    fn of(&mut self, mut parts: Vec<Cursor<'a>>, name: &str) -> (Type, Schema<'a>) {
+    fn of(&mut self, mut parts: Vec<Cursor<'a>>, name: &str) -> (Type, ResolvedSchema<'a>) {
         parts.dedup_by(|one, other| one.at == other.at);
         let places: Vec<&str> = parts.iter().map(|one| one.at.as_str()).collect();
         let schema = schema(&parts);
@@ -83,7 +83,7 @@ impl<'a> Types<'a> {
     }
 
     /// The name of a component, or one that no other schema has.
-    fn name(&mut self, schema: &Schema, name: &str) -> String {
+    fn name(&mut self, schema: &ResolvedSchema, name: &str) -> String {
         let steps = schema.at.strip_prefix(COMPONENTS).unwrap_or(&schema.at);
         if !steps.contains('/') {
             return names::model(&steps.replace("~1", "/").replace("~0", "~"));
@@ -96,7 +96,7 @@ impl<'a> Types<'a> {
         free.unwrap_or(name)
     }
 
-    fn read(&mut self, schema: &Schema<'a>, name: &str) -> Type {
+    fn read(&mut self, schema: &ResolvedSchema<'a>, name: &str) -> Type {
         // In C a field without `Value` is the name of a function.
         let place = name.strip_suffix("Value").unwrap_or(name);
         if !schema.properties.is_empty() {
@@ -144,7 +144,7 @@ impl<'a> Types<'a> {
         kind.or_null(nullable).into()
     }
 
-    fn model(&mut self, schema: &Schema<'a>, name: &str, place: &str) -> Type {
+    fn model(&mut self, schema: &ResolvedSchema<'a>, name: &str, place: &str) -> Type {
         let is_page = schema.properties.contains_key("pagination");
         let mut fields = Vec::new();
         for (wire, schemas) in &schema.properties {
@@ -160,17 +160,17 @@ impl<'a> Types<'a> {
             let mut names = schemas.iter().filter_map(|one| one.peek("propertyNames"));
             let names = names.find_map(|one| one.has("$ref").then_some(one));
             let keys = names.map(|names| self.kind(names, &name));
-            fields.push(Field {
+            fields.push(ApiField {
                 keys: keys.and_then(|kind| kind.named().map(str::to_owned)),
                 wire: wire.clone(),
-                description: described(of.description),
+                description: or_not_described(of.description),
                 required,
                 kind: kind.or_null(of.nullable),
             });
         }
         self.api.models.push(Model {
             name: name.to_owned(),
-            description: described(schema.own.clone()),
+            description: or_not_described(schema.own.clone()),
             fields,
             place: schema.at.clone(),
             ..Model::default()
@@ -179,7 +179,12 @@ impl<'a> Types<'a> {
     }
 
     /// An enum of those values that can be named; without any, it is a text.
-    fn enumeration(&mut self, schema: &Schema, name: &str, mut values: Vec<String>) -> Type {
+    fn enumeration(
+        &mut self,
+        schema: &ResolvedSchema,
+        name: &str,
+        mut values: Vec<String>,
+    ) -> Type {
         let (at, mut names) = (&schema.at, BTreeSet::new());
         values.retain(|value| {
             let constant = names::constant(&names::variant(value, names::VALUE));
@@ -195,9 +200,9 @@ impl<'a> Types<'a> {
         }
         self.api.enums.push(Enum {
             name: name.to_owned(),
-            description: described(schema.own.clone()),
+            description: or_not_described(schema.own.clone()),
             values,
-            answered: false,
+            in_responses: false,
             place: at.to_owned(),
         });
         Type::Enum(name.to_owned())
@@ -205,7 +210,7 @@ impl<'a> Types<'a> {
 
     /// One of several schemas: their type where they share it, an enum where all are texts and some list values, else any
     /// value.
-    fn choice(&mut self, schema: &Schema<'a>, choices: &[Cursor<'a>], name: &str) -> Type {
+    fn choice(&mut self, schema: &ResolvedSchema<'a>, choices: &[Cursor<'a>], name: &str) -> Type {
         let (mut kinds, mut values, mut is_new) = (Vec::new(), Vec::new(), false);
         for one in choices {
             one.mark();

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 use talentdata_core::Result;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 
 impl TableSchema {
     /// A longer text is no schema, and must not fill the memory.
@@ -87,7 +87,7 @@ impl TableOptions {
     }
 
     /// Refuses a schema that was made for another list.
-    pub(crate) fn check(&self, resource: Resource) -> Result<()> {
+    pub(crate) fn check(&self, resource: ListName) -> Result<()> {
         let schema = self.columns_given();
         match schema.and_then(|schema| schema.resource.as_ref()) {
             Some(name) if name != resource.name() => Err(invalid(format!(

@@ -12,7 +12,7 @@ use talentdata_columns::export::{Format, KeptWork};
 use talentdata_columns::verify::verify;
 use talentdata_core::ErrorKind;
 use talentdata_core::scan::Completeness;
-use talentdata_sandbox::{Drift, Operation};
+use talentdata_sandbox::{ChangeKind, Drift};
 
 /// Adds what a process that was killed may have left behind its checkpoint.
 fn tear(path: &Path) {
@@ -185,7 +185,7 @@ async fn what_stayed_all_the_time_is_there_once() {
         let lines = written.lines().count();
         assert_eq!(distinct.len(), lines, "seed {seed}: repeated");
         let changes = service.sandbox.changes("contacts", 0).unwrap().into_iter();
-        let deleted = changes.filter(|change| change.operation == Operation::Delete);
+        let deleted = changes.filter(|change| change.operation == ChangeKind::Delete);
         let deleted: HashSet<Value> = deleted.map(|change| change.key).collect();
         let stayed: HashSet<&Value> = before.difference(&deleted).collect();
         assert!((100..300).contains(&stayed.len()), "{}", stayed.len());

@@ -6,9 +6,9 @@ use talentdata_columns::arrow::{BatchScan, TableOptions};
 use talentdata_columns::blocking::Scan;
 use talentdata_columns::export::Format;
 use talentdata_core::scan::{Completeness, Receipt, Unproven};
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, Result, ScanOptions, blocking};
-use talentdata_sandbox::{Drift, Options, Order, Sandbox, limit::Policy};
+use talentdata_sandbox::{Drift, ListOrder, Options, Sandbox, limit::Policy};
 
 /// The option and whether the end is an error, where record batches are read.
 const BATCHES: [(Option<Unproven>, bool); 4] = [
@@ -29,7 +29,7 @@ const RECORDS: [(Option<Unproven>, bool); 4] = [
 /// A service whose 300 contacts come in another order each time.
 fn unordered() -> Sandbox {
     start(Options {
-        order: Order::Random,
+        order: ListOrder::Random,
         ..Options::default()
     })
 }
@@ -94,7 +94,7 @@ async fn batches_end_as_the_option_says_and_the_receipt_stays_at_hand() {
 #[tokio::test]
 async fn a_list_that_moves_or_is_cut_short_or_repeats_its_first_page_fails() {
     let moves = Options {
-        order: Order::Anywhere,
+        order: ListOrder::Anywhere,
         drift: Some(Drift {
             updates: 100,
             ..Drift::default()
@@ -161,7 +161,7 @@ fn readers_without_a_runtime_end_in_the_same_ways_and_stay_failed() {
     let client = connect_blocking(&service);
     let scan = |unproven| {
         let table = TableOptions::default();
-        Scan::new(&client, Resource::Contacts, options(unproven), table).unwrap()
+        Scan::new(&client, ListName::Contacts, options(unproven), table).unwrap()
     };
     for (unproven, is_error) in BATCHES {
         let scan = scan(unproven);

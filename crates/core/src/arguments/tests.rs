@@ -1,6 +1,7 @@
 //! Where arguments go, and which cannot be sent.
 
 use super::*;
+use crate::error::ErrorKind;
 use talentdata_types::{CHECK_VERSION, RequestBody};
 
 const fn parameter(

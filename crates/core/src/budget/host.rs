@@ -7,13 +7,15 @@
 #[cfg(test)]
 mod tests;
 
-use super::sharing::{self, BudgetState, Contact, Identity};
-use super::{Budget, Take};
+use super::Budget;
+use super::membership::{BudgetState, MemberIdentity, SharingStatus, company_key};
+use super::options::{BudgetOptions, OnUnreachable, REQUESTS_PER_SECOND};
+use super::shared_file::{self, Locked, SharedFile};
+use crate::budget::gate::{
+    Admission, Endpoint, Pauses, PriorityClass, RequestOutcome, SharedGate, Ticket,
+};
 use crate::clock::{self, Time};
-use crate::gate::{Endpoint, Outcome, Pauses, PriorityClass, SharedGate, Ticket};
-use crate::host::{self, Locked, SharedFile};
 use crate::process::lock;
-use crate::settings::{Config, OnUnreachable, REQUESTS_PER_SECOND};
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -31,21 +33,21 @@ const FRESH: Duration = Duration::from_secs(2);
 const AHEAD: Duration = Duration::from_secs(1);
 
 /// The budget of one client.
-pub(super) struct HostBudget(Arc<Shared>);
+pub(super) struct HostBudget(Arc<HostState>);
 
-struct Shared {
-    identity: Identity,
+struct HostState {
+    identity: MemberIdentity,
     share: f64,
     on_unreachable: OnUnreachable,
-    contact: Contact,
+    status: SharingStatus,
     /// What became of requests and is still to be noted in the file, in order.
-    outcomes: Mutex<Vec<(Ticket, Outcome)>>,
+    outcomes: Mutex<Vec<(Ticket, RequestOutcome)>>,
     /// Nothing is logged while it is locked: a log callback may wait for a thread that needs it.
-    member: Mutex<Member>,
+    member: Mutex<HostMember>,
 }
 
 /// The file that contains the gate, and what one client knows of it.
-struct Member {
+struct HostMember {
     file: SharedFile,
     /// What it saw in the file last.
     seen: Vec<u8>,
@@ -57,69 +59,74 @@ struct Member {
 
 impl HostBudget {
     /// The budget of a client with these settings.
-    pub(super) fn new(config: &Config) -> Self {
-        HostBudget(Arc::new(Shared {
-            identity: Identity::new(),
-            share: config.share,
-            on_unreachable: config.on_unreachable,
-            contact: Contact::with("host"),
+    pub(super) fn new(options: &BudgetOptions) -> Self {
+        HostBudget(Arc::new(HostState {
+            identity: MemberIdentity::new(),
+            share: options.share,
+            on_unreachable: options.on_unreachable,
+            status: SharingStatus::new("host"),
             outcomes: Mutex::default(),
-            member: Mutex::new(Member::new(path(config))),
+            member: Mutex::new(HostMember::new(path(options))),
         }))
     }
 }
 
 impl Budget for HostBudget {
-    fn take(&self, _now: Time, class: PriorityClass, endpoint: Endpoint) -> Take {
-        let ((turn, members), unusable) = self.0.change(|gate, now, part| {
-            let requester = self.0.identity.requester(self.0.share * part);
-            let turn = gate.take(now, &requester, class, endpoint);
+    fn take(
+        &self,
+        _now: Time,
+        class: PriorityClass,
+        endpoint: Endpoint,
+    ) -> Result<Admission, String> {
+        let ((admission, members), unusable) = self.0.change(|gate, now, part| {
+            let info = self.0.identity.info(self.0.share * part);
+            let turn = gate.take(now, &info, class, endpoint);
             (turn, gate.members(now).len())
         });
         match unusable {
             Some(reason) if self.0.on_unreachable == OnUnreachable::Wait => return Err(reason),
             Some(_) => {}
-            None => self.0.contact.reached(members),
+            None => self.0.status.reached(members),
         }
-        Ok(turn)
+        Ok(admission)
     }
 
-    fn report(&self, _now: Time, ticket: Ticket, outcome: Outcome) {
+    fn report(&self, _now: Time, ticket: Ticket, outcome: RequestOutcome) {
         lock(&self.0.outcomes).push((ticket, outcome));
-        in_background(&self.0, |shared| {
+        in_background(&self.0, |state| {
             // The next request may have noted it already.
-            if !lock(&shared.outcomes).is_empty() {
-                shared.change(|_, _, _| ());
+            if !lock(&state.outcomes).is_empty() {
+                state.change(|_, _, _| ());
             }
         });
     }
 
-    fn contact(&self) -> &Contact {
-        &self.0.contact
+    fn status(&self) -> &SharingStatus {
+        &self.0.status
     }
 }
 
 impl Drop for HostBudget {
     fn drop(&mut self) {
-        if self.0.contact.is_reached() {
-            in_background(&self.0, |shared| {
-                shared.change(|gate, now, _| gate.leave(now, shared.identity.id));
+        if self.0.status.is_reached() {
+            in_background(&self.0, |state| {
+                state.change(|gate, now, _| gate.leave(now, state.identity.id));
             });
         }
     }
 }
 
 /// Does this on a blocking thread, or at once where there is no runtime any more.
-fn in_background(shared: &Arc<Shared>, work: impl FnOnce(&Shared) + Send + 'static) {
-    let shared = Arc::clone(shared);
+fn in_background(state: &Arc<HostState>, work: impl FnOnce(&HostState) + Send + 'static) {
+    let state = Arc::clone(state);
     match Handle::try_current() {
-        Ok(runtime) => drop(runtime.spawn_blocking(move || work(&shared))),
-        Err(_) => work(&shared),
+        Ok(runtime) => drop(runtime.spawn_blocking(move || work(&state))),
+        Err(_) => work(&state),
     }
 }
 
-impl Shared {
-    /// Notes in the gate what has happened, and then changes it, for the whole budget: the shared gate, or where the file
+impl HostState {
+    /// Notes in the gate what has happened, and then changes it, for the whole budget: the state gate, or where the file
     /// cannot be used, for the reason that is returned, the one of this client alone with its part of the budget.
     fn change<T>(
         &self,
@@ -129,12 +136,12 @@ impl Shared {
         let outcomes = std::mem::take(&mut *lock(&self.outcomes));
         let before = member.pauses;
         let change = |gate: &mut SharedGate, now, part| {
-            gate.correct(now, &before);
+            gate.clamp_pauses(now, &before);
             // What became of requests of this client, and what it was told of pauses.
             let mut pauses = before;
             for (ticket, outcome) in &outcomes {
                 gate.complete(now, self.identity.id, *ticket, outcome);
-                if let Outcome::Answered(status, headers) = outcome {
+                if let RequestOutcome::Answered(status, headers) = outcome {
                     pauses.note(now, *status, headers, gate.paused_until());
                 }
             }
@@ -155,16 +162,16 @@ impl Shared {
         member.pauses = pauses;
         drop(member);
         if let Some(reason) = &unusable {
-            self.contact.not_reached(reason);
+            self.status.mark_unreachable(reason);
         }
         (done, unusable)
     }
 }
 
-impl Member {
+impl HostMember {
     /// A client that has seen nothing of the file at this path, which is made when it is needed.
     fn new(path: PathBuf) -> Self {
-        Member {
+        HostMember {
             file: SharedFile::new(path, TRIES, PAUSE),
             seen: Vec::new(),
             alone: None,
@@ -178,7 +185,7 @@ impl Member {
         &mut self,
         mut operation: impl FnMut(&mut SharedGate, Time) -> T,
     ) -> io::Result<T> {
-        for _ in 0..host::MOVES {
+        for _ in 0..shared_file::MOVES {
             let locked = self.file.lock()?;
             let now = clock::now();
             let mut state = self.load(&locked, now);
@@ -224,27 +231,27 @@ impl Member {
         let state = content.or_else(|| {
             self.file.sweep();
             let seen = self.decode(&self.seen);
-            seen.filter(|it| it.used() <= now && it.used() + FRESH >= now)
+            seen.filter(|it| it.last_used() <= now && it.last_used() + FRESH >= now)
         });
-        let is_usable = |it: &SharedGate| it.used() <= now + AHEAD && !it.is_over(now);
+        let is_usable = |it: &SharedGate| it.last_used() <= now + AHEAD && !it.is_expired(now);
         match state {
             Some(state) if is_usable(&state) => state,
             // Others have sent, and nobody knows how much.
-            None if !locked.is_new() => SharedGate::after_loss(REQUESTS_PER_SECOND, now),
+            None if !locked.is_new() => SharedGate::after_state_loss(REQUESTS_PER_SECOND, now),
             _ => SharedGate::new(REQUESTS_PER_SECOND, true, now),
         }
     }
 }
 
 /// The state as it is now.
-pub(super) fn look(config: &Config) -> io::Result<BudgetState> {
-    let file = Member::new(path(config));
+pub(super) fn look(options: &BudgetOptions) -> io::Result<BudgetState> {
+    let file = HostMember::new(path(options));
     let now = clock::now();
-    let gate = file.look()?.filter(|gate| !gate.is_over(now));
+    let gate = file.look()?.filter(|gate| !gate.is_expired(now));
     let gate = gate.as_ref();
     let paused_until = gate.map_or(now, |gate| gate.paused_until());
     Ok(BudgetState {
-        store: config.budget.to_string(),
+        store: options.store.to_string(),
         members: gate.map_or_else(Vec::new, |gate| gate.members(now)),
         requests_per_second: gate.map(|gate| gate.rate()),
         mode: gate.map(|gate| gate.mode().to_owned()),
@@ -253,7 +260,7 @@ pub(super) fn look(config: &Config) -> io::Result<BudgetState> {
 }
 
 /// The path of the state for the client of these settings.
-pub(super) fn path(config: &Config) -> PathBuf {
-    let name = sharing::company(config, Some(&host::run_of_host()));
-    host::path(&format!("{PREFIX}{name}"))
+pub(super) fn path(options: &BudgetOptions) -> PathBuf {
+    let name = company_key(&options.company, Some(&shared_file::run_of_host()));
+    shared_file::path(&format!("{PREFIX}{name}"))
 }

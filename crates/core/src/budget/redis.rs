@@ -1,6 +1,6 @@
 //! The budget that hosts share, on a Redis or Valkey server, where a script gives out moments to send at.
 //!
-//! What decides is a [`Member`], which reads no clock and waits for nothing. A task asks the server when the member says so,
+//! What decides is a [`RedisMember`], which reads no clock and waits for nothing. A task asks the server when the member says so,
 //! over a connection that is made when it is first needed, and again after a failure. Taking never waits for the server.
 
 mod member;
@@ -12,13 +12,13 @@ mod simulation;
 #[allow(dead_code, reason = "the tests with real processes need more of it")]
 mod test_server;
 
-use super::sharing::{BudgetState, Contact, Identity};
-use super::{Budget, Take};
+use super::Budget;
+use super::membership::{BudgetState, MemberIdentity, SharingStatus};
+use super::options::{BudgetOptions, OnUnreachable};
+use crate::budget::gate::{Admission, Endpoint, PriorityClass, RequestOutcome, Ticket};
 use crate::clock::{self, Time};
-use crate::gate::{Endpoint, Outcome, PriorityClass, Ticket};
 use crate::process::{self, lock};
-use crate::settings::{Config, OnUnreachable};
-use member::Member;
+use member::RedisMember;
 use server::{Connection, Place};
 use std::sync::{Arc, Mutex};
 use tokio::runtime::Handle;
@@ -26,36 +26,39 @@ use tokio::sync::{Mutex as AsyncMutex, Notify};
 use url::Url;
 
 /// The budget of one client.
-pub(super) struct RedisBudget(Arc<Shared>);
+pub(super) struct RedisBudget(Arc<RedisState>);
 
-struct Shared {
+struct RedisState {
     place: Place,
-    contact: Contact,
+    status: SharingStatus,
     /// Notified when those who wait should ask again.
     changed: Arc<Notify>,
     /// The member, and the runtime on which the server is asked: a client may be dropped outside of it.
-    state: Mutex<(Member, Option<Handle>)>,
+    state: Mutex<(RedisMember, Option<Handle>)>,
     connection: AsyncMutex<Option<Connection>>,
 }
 
 impl RedisBudget {
     /// The budget on the server of this URL for the client of these settings.
-    pub(super) fn new(url: &Url, config: &Config, changed: &Arc<Notify>) -> Self {
-        let place = Place::new(url, config);
-        let shares = config.on_unreachable == OnUnreachable::Share;
-        RedisBudget(Arc::new(Shared {
-            contact: Contact::with(&place.shown),
+    pub(super) fn new(url: &Url, options: &BudgetOptions, changed: &Arc<Notify>) -> Self {
+        let place = Place::new(url, options);
+        let shares = options.on_unreachable == OnUnreachable::Share;
+        RedisBudget(Arc::new(RedisState {
+            status: SharingStatus::new(&place.shown),
             place,
             changed: Arc::clone(changed),
-            state: Mutex::new((Member::new(Identity::new(), config.share, shares), None)),
+            state: Mutex::new((
+                RedisMember::new(MemberIdentity::new(), options.share, shares),
+                None,
+            )),
             connection: AsyncMutex::default(),
         }))
     }
 }
 
-impl Shared {
+impl RedisState {
     /// Asks the server if it is time to.
-    fn ask_if_due(self: &Arc<Self>, state: &mut (Member, Option<Handle>)) {
+    fn ask_if_due(self: &Arc<Self>, state: &mut (RedisMember, Option<Handle>)) {
         let (member, now) = (&mut state.0, clock::now());
         let Ok(runtime) = Handle::try_current() else {
             return;
@@ -78,8 +81,8 @@ impl Shared {
             shared.ask_if_due(&mut state);
             drop(state);
             match replied {
-                Ok(reply) => shared.contact.reached(reply.members as usize),
-                Err(reason) => shared.contact.not_reached(&reason),
+                Ok(reply) => shared.status.reached(reply.members as usize),
+                Err(reason) => shared.status.mark_unreachable(&reason),
             }
             shared.changed.notify_one();
         });
@@ -88,21 +91,26 @@ impl Shared {
 }
 
 impl Budget for RedisBudget {
-    fn take(&self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Take {
+    fn take(
+        &self,
+        now: Time,
+        class: PriorityClass,
+        endpoint: Endpoint,
+    ) -> Result<Admission, String> {
         let mut state = lock(&self.0.state);
-        let take = state.0.take(now, class, endpoint);
+        let admission = state.0.take(now, class, endpoint);
         self.0.ask_if_due(&mut state);
-        take
+        admission
     }
 
-    fn report(&self, now: Time, ticket: Ticket, outcome: Outcome) {
+    fn report(&self, now: Time, ticket: Ticket, outcome: RequestOutcome) {
         let mut state = lock(&self.0.state);
         state.0.report(now, ticket, &outcome);
         self.0.ask_if_due(&mut state);
     }
 
-    fn contact(&self) -> &Contact {
-        &self.0.contact
+    fn status(&self) -> &SharingStatus {
+        &self.0.status
     }
 }
 
@@ -118,7 +126,7 @@ impl Drop for RedisBudget {
             }
         };
         if let Some(runtime) = &state.1
-            && self.0.contact.is_reached()
+            && self.0.status.is_reached()
         {
             runtime.spawn(leave);
         }
@@ -126,8 +134,8 @@ impl Drop for RedisBudget {
 }
 
 /// The state of the budget on this server, for people; else why it cannot be read.
-pub(super) fn look(url: &Url, config: &Config) -> Result<BudgetState, String> {
-    let place = Place::new(url, config);
+pub(super) fn look(url: &Url, options: &BudgetOptions) -> Result<BudgetState, String> {
+    let place = Place::new(url, options);
     let look = || {
         let runtime = process::runtime(1, || ());
         let runtime = runtime.map_err(|error| error.message().to_owned())?;

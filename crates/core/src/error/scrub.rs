@@ -23,17 +23,17 @@ pub(crate) struct Scrubber {
     /// The longest first, which is the one meant where one form begins with another.
     needles: Vec<String>,
     /// Whether one of the secrets is too short to be hidden.
-    is_blind: bool,
+    has_short_secret: bool,
 }
 
 impl Scrubber {
     /// Hides these secrets as they are, as JSON, URL-encoded and in base64.
     pub(crate) fn new<'a>(secrets: impl IntoIterator<Item = &'a Secret>) -> Self {
-        let (mut needles, mut is_blind) = (Vec::new(), false);
+        let (mut needles, mut has_short_secret) = (Vec::new(), false);
         for secret in secrets {
             let plain = secret.expose();
             if plain.len() < SHORTEST_PIECE {
-                is_blind |= !plain.is_empty();
+                has_short_secret |= !plain.is_empty();
                 continue;
             }
             let json = serde_json::Value::from(plain).to_string();
@@ -46,26 +46,29 @@ impl Scrubber {
         }
         needles.sort_by_key(|needle| std::cmp::Reverse(needle.len()));
         needles.dedup();
-        Scrubber { needles, is_blind }
-    }
-
-    /// Whether it knows of a secret that it cannot hide, so that no foreign text may be shown.
-    pub(crate) fn is_blind(&self) -> bool {
-        self.is_blind
-    }
-
-    /// The beginning of a foreign text, at most `most` bytes: secrets hidden, and what drives a terminal escaped.
-    pub(crate) fn show(&self, text: &str, most: usize) -> String {
-        match self.is_blind {
-            true => LEFT_OUT.to_owned(),
-            false => self.hide(text, most),
+        Scrubber {
+            needles,
+            has_short_secret,
         }
     }
 
-    /// The same for a text in our own words, which may quote foreign ones.
+    /// Returns whether it knows of a secret that it cannot hide, so that no foreign text may be shown.
+    pub(crate) fn has_short_secret(&self) -> bool {
+        self.has_short_secret
+    }
+
+    /// The beginning of a foreign text, at most `most` bytes: secrets hidden, and what drives a terminal escaped.
+    pub(crate) fn redact_untrusted(&self, text: &str, most: usize) -> String {
+        match self.has_short_secret {
+            true => LEFT_OUT.to_owned(),
+            false => self.redact(text, most),
+        }
+    }
+
+    /// Redacts a text in our own words, which may quote foreign ones.
     ///
     /// It is cut last, for half a secret is not known as one. Text behind the cut is not looked at.
-    pub(super) fn hide(&self, text: &str, most: usize) -> String {
+    pub(super) fn redact(&self, text: &str, most: usize) -> String {
         let mut shown = String::new();
         let mut rest = text;
         while let Some(letter) = rest.chars().next() {
@@ -91,8 +94,8 @@ impl Scrubber {
 
     /// The beginning of a body, fit for an error; none when the body is empty.
     pub(crate) fn snippet(&self, body: &[u8]) -> Option<String> {
-        (!body.is_empty() && !self.is_blind)
-            .then(|| self.show(&String::from_utf8_lossy(body), KEPT))
+        (!body.is_empty() && !self.has_short_secret)
+            .then(|| self.redact_untrusted(&String::from_utf8_lossy(body), KEPT))
     }
 
     /// The length of the secret that the text begins with. Large and small letters are the same here: a host's name
@@ -112,14 +115,14 @@ impl Scrubber {
 fn push_visible(shown: &mut String, letter: char) {
     match letter {
         '\n' | '\t' => shown.push(' '),
-        _ if drives_terminal(letter) => shown.extend(letter.escape_unicode()),
+        _ if is_terminal_control(letter) => shown.extend(letter.escape_unicode()),
         _ => shown.push(letter),
     }
 }
 
-/// Whether a terminal that is shown this character may do something else than show it: a control
+/// Returns whether a terminal that is shown this character may do something else than show it: a control
 /// character, or one that changes the direction of writing.
-pub fn drives_terminal(letter: char) -> bool {
+pub fn is_terminal_control(letter: char) -> bool {
     let turns = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     letter.is_control() || turns
 }
@@ -195,8 +198,8 @@ mod tests {
     fn a_secret_in_a_text_that_was_cut_before_is_hidden() {
         let secret = secret(1200);
         let scrubber = Scrubber::new([&Secret::new(secret.as_str())]);
-        let shown = scrubber.show(&format!("{secret} {}", &secret[..700]), KEPT);
+        let shown = scrubber.redact_untrusted(&format!("{secret} {}", &secret[..700]), KEPT);
         assert_eq!(shown, format!("{REDACTED} {REDACTED}"));
-        assert_eq!(scrubber.show("a cat", KEPT), "a cat");
+        assert_eq!(scrubber.redact_untrusted("a cat", KEPT), "a cat");
     }
 }

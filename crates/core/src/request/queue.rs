@@ -1,10 +1,12 @@
 //! Lets calls through the gate one by one, in the order in which they came: the part that waits.
 
-use super::retry::Endurance;
-use crate::budget::{Budget, Take};
+use super::retry::{Deadline, RetryState};
+use crate::budget::{
+    Admission, Budget, Endpoint, Failures, LastMinute, Outage, PriorityClass, RequestOutcome,
+    Ticket,
+};
 use crate::clock::{self, Time};
 use crate::error::Result;
-use crate::gate::{Endpoint, Failures, LastMinute, Outage, Outcome, PriorityClass, Ticket, Turn};
 use crate::process::lock;
 use std::sync::{Arc, Mutex as StdMutex};
 use std::time::Duration;
@@ -23,9 +25,9 @@ pub(crate) struct AdmissionQueue {
     /// single call does not wait behind all of them.
     scans: Mutex<()>,
     /// Held by the calls in the queue that are no pages of scans: the page at its head goes like them.
-    singles: Arc<()>,
-    /// What this client's own requests tell about the service, and those that have failed; the gate knows about the requests
-    /// of others, too.
+    waiting_calls: Arc<()>,
+    /// The outcomes of this client's own requests, and how many failed within the last minute. The gate also knows the
+    /// requests of others.
     outage: StdMutex<(Outage, LastMinute)>,
     /// Notified whenever the budget may have changed its mind.
     changed: Arc<Notify>,
@@ -38,7 +40,7 @@ impl AdmissionQueue {
             budget,
             head: Mutex::new(()),
             scans: Mutex::new(()),
-            singles: Arc::default(),
+            waiting_calls: Arc::default(),
             outage: StdMutex::default(),
             changed,
         })
@@ -46,11 +48,11 @@ impl AdmissionQueue {
 
     /// Waits to be the first in the queue, and is so until what is returned is dropped. Pages of scans line up first, unless
     /// the service has refused them before.
-    pub(crate) async fn head(&self, lines_up: bool) -> impl Send {
-        let (single, scans) = match lines_up {
+    pub(crate) async fn enter(&self, queues_with_scans: bool) -> impl Send {
+        let (single, scans) = match queues_with_scans {
             true => (None, Some(self.scans.lock().await)),
             false => {
-                let single = Arc::clone(&self.singles);
+                let single = Arc::clone(&self.waiting_calls);
                 // The head of the queue asks again, now in its class.
                 self.changed.notify_one();
                 (Some(single), None)
@@ -65,17 +67,18 @@ impl AdmissionQueue {
     /// # Errors
     /// `RateLimited` when the service has asked for a longer wait than the settings allow, or than there is time; the reason
     /// of an outage that is not waited for any longer. They end the call.
-    pub(crate) async fn pass(
+    pub(crate) async fn admit(
         self: &Arc<Self>,
         class: PriorityClass,
         endpoint: Endpoint,
-        endurance: &mut Endurance<'_>,
+        state: &mut RetryState<'_>,
+        deadline: &mut Deadline,
     ) -> Result<Permit> {
         let (came, mut is_logged) = (clock::now(), false);
         loop {
             let now = clock::now();
             // A page that a single call waits behind goes like that call.
-            let class = match Arc::strong_count(&self.singles) {
+            let class = match Arc::strong_count(&self.waiting_calls) {
                 1 => class,
                 _ => PriorityClass::Single,
             };
@@ -85,12 +88,14 @@ impl AdmissionQueue {
                 Ok(Err(take)) => take,
                 Err(_) => Err("the thread that uses it has failed".into()),
             };
-            let until = endurance.wait(now, now.saturating_sub(came), &take)?;
+            let until = state.wait(now, *deadline, now.saturating_sub(came), &take)?;
             let (pause, why, is_outage) = match take {
-                Ok(Turn::Wait { again, outage, .. }) if outage.is_some() => {
+                Ok(Admission::Wait { again, outage, .. }) if outage.is_some() => {
                     (again, "the service is down; waiting for a probe", true)
                 }
-                Ok(Turn::Wait { earliest, .. }) => (earliest, "pausing for the rate limit", false),
+                Ok(Admission::Wait { earliest, .. }) => {
+                    (earliest, "pausing for the rate limit", false)
+                }
                 _ => (now, "", false),
             };
             let pause = pause.saturating_sub(now);
@@ -103,7 +108,7 @@ impl AdmissionQueue {
                 () = self.changed.notified() => {}
             }
             if is_outage {
-                endurance.waited_for_others(clock::now().saturating_sub(now));
+                deadline.extend(clock::now().saturating_sub(now));
             }
         }
     }
@@ -113,12 +118,12 @@ impl AdmissionQueue {
         self: Arc<Self>,
         class: PriorityClass,
         endpoint: Endpoint,
-    ) -> std::result::Result<Permit, Take> {
+    ) -> std::result::Result<Permit, std::result::Result<Admission, String>> {
         match self.budget.take(clock::now(), class, endpoint) {
-            Ok(Turn::Now(ticket)) => Ok(Permit {
+            Ok(Admission::Admitted(ticket)) => Ok(Permit {
                 queue: self,
                 ticket,
-                outcome: Some(Outcome::Unsent),
+                outcome: Some(RequestOutcome::Unsent),
             }),
             take => Err(take),
         }
@@ -128,8 +133,8 @@ impl AdmissionQueue {
     /// have failed within a minute.
     pub(crate) fn failed(&self, now: Time) -> (Option<Failures>, u32) {
         let (outage, failed) = &mut *lock(&self.outage);
-        failed.send(now);
-        (outage.failures(), failed.sent(now))
+        failed.count(now);
+        (outage.failures(), failed.sum(now))
     }
 }
 
@@ -138,12 +143,12 @@ pub(crate) struct Permit {
     queue: Arc<AdmissionQueue>,
     ticket: Ticket,
     /// What became of the request, of which the budget has not been told. It is when the permit is dropped.
-    pub(crate) outcome: Option<Outcome>,
+    pub(crate) outcome: Option<RequestOutcome>,
 }
 
 impl Permit {
     /// Tells the budget what became of the request so far.
-    pub(crate) fn report(&mut self, now: Time, outcome: Outcome) {
+    pub(crate) fn report(&mut self, now: Time, outcome: RequestOutcome) {
         self.outcome = None;
         let ticket = self.ticket;
         lock(&self.queue.outage).0.complete(now, ticket, &outcome);

@@ -4,9 +4,7 @@ use crate::error::ErrorKind::{
     Auth, BadRequest, Conflict, Forbidden, NotFound, RateLimited, Redirect, Server, Timeout,
 };
 use crate::error::{Error, ErrorKind, Result};
-use crate::gate::RateHeaders;
 use crate::request::transport::Response;
-use std::time::SystemTime;
 use url::Url;
 
 /// The names of encodings that are read.
@@ -48,7 +46,7 @@ impl Response {
             _ => (Server, "the service answered with an unknown status"),
         };
         let error = Error::new(kind, message);
-        let limits = RateHeaders::read(&self.headers, SystemTime::now());
+        let limits = &self.limits;
         Some(match status {
             429 => error.with_retry_after(limits.retry_after.or(limits.reset)),
             501 | 505 | 511 | ..=199 | 600.. => error.with_max_attempts(1),
@@ -62,7 +60,7 @@ impl Response {
         let text = self.json_text()?;
         if text.trim_start().starts_with('[') {
             let message = "the response is a JSON array; an object was expected";
-            return Err(Error::new(ErrorKind::Schema, message));
+            return Err(Error::schema(message));
         }
         Ok(text)
     }

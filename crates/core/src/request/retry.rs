@@ -1,10 +1,9 @@
-//! How long a call goes on: its attempts, its deadline, and its patience with a service that is down. Pure decisions over
-//! the time and what has failed; when the next request may go, the gate decides.
+//! Decides whether a call is sent again: its attempts, its deadline, and its patience with a service that is down. These are
+//! pure decisions over the time and the failures so far. The gate decides when the next request may go.
 
-use crate::budget::Take;
+use crate::budget::{Admission, Failures, back_off};
 use crate::clock::Time;
 use crate::error::{Error, ErrorKind, Result};
-use crate::gate::{Failures, Turn, back_off};
 use crate::settings::Config;
 use std::time::Duration;
 
@@ -15,20 +14,61 @@ const FAULT_BASE: f64 = 0.05;
 const LONGEST: f64 = 16.0;
 /// While the shared budget cannot be reached, it is tried again after this long.
 const UNREACHABLE: Duration = Duration::from_millis(100);
-/// So many tokens that were refused as soon as they were issued end a call: a service may revoke tokens that worked, as
-/// often as it likes, but these will be followed by more of the kind.
+/// Number of tokens refused right after they were issued that ends a call. A service may revoke tokens that worked as often
+/// as it likes, but these will be followed by more of the kind.
 const MOST_NEW_REFUSED: u32 = 2;
 
-/// What a call has been through, and how long it goes on.
-pub(crate) struct Endurance<'a> {
+/// The time by which a call has to be done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline {
+    time: Time,
+    /// Whether the time that the call waits for others does not count.
+    is_extendable: bool,
+}
+
+impl Deadline {
+    /// Returns the deadline of a single call that began at `now`.
+    pub(crate) fn of_call(now: Time, timeout: Duration) -> Self {
+        Deadline {
+            time: now.saturating_add(timeout),
+            is_extendable: false,
+        }
+    }
+
+    /// Returns the deadline of a page of a scan. The time that it waits for other pages, for memory or for a service that
+    /// is down does not count.
+    pub(crate) fn of_page(now: Time, timeout: Duration) -> Self {
+        Deadline {
+            is_extendable: true,
+            ..Self::of_call(now, timeout)
+        }
+    }
+
+    /// Returns the time by which the call has to be done.
+    pub(crate) fn time(self) -> Time {
+        self.time
+    }
+
+    /// Adds the time that a page of a scan has waited for others.
+    pub(crate) fn extend(&mut self, waited: Duration) {
+        if self.is_extendable {
+            self.time = self.time.saturating_add(waited);
+        }
+    }
+
+    fn left(self, now: Time) -> Duration {
+        self.time.saturating_sub(now)
+    }
+}
+
+/// The failures of a call so far, and the decision whether it is sent again. It reads no clock.
+pub(crate) struct RetryState<'a> {
     config: &'a Config,
     /// Whether the call fetches a page of a scan.
     pub(crate) is_scan: bool,
     began: Time,
     /// Failures in a row that had happened before this call began, in the outage that it waits for.
     failures_before: Option<u32>,
-    /// When the call has to be done.
-    pub(crate) deadline: Time,
     /// Requests sent so far, besides those for tokens.
     pub(crate) attempts: u32,
     pub(crate) token_requests: u32,
@@ -42,38 +82,29 @@ pub(crate) struct Endurance<'a> {
     /// for its turn before; while the service is down, pages line up again, so that single calls get to probe it, too.
     pub(crate) is_refused: bool,
     /// Whether the error that comes next ends the call.
-    pub(crate) is_over: bool,
+    pub(crate) is_final: bool,
     last: Option<Error>,
     /// The outage that has ended the call.
     outage: Option<(Time, Failures)>,
 }
 
-impl<'a> Endurance<'a> {
+impl<'a> RetryState<'a> {
     /// A call that begins now.
     pub(crate) fn new(config: &'a Config, is_scan: bool, now: Time) -> Self {
-        Endurance {
+        RetryState {
             config,
             is_scan,
             began: now,
             failures_before: None,
-            deadline: now.saturating_add(config.timeout),
             attempts: 0,
             token_requests: 0,
             faults: 0,
             failed: 0,
             new_refused: 0,
             is_refused: false,
-            is_over: false,
+            is_final: false,
             last: None,
             outage: None,
-        }
-    }
-
-    /// A page of a scan has waited for other pages, for memory, or for a service that is down: its time limit is for none
-    /// of these.
-    pub(crate) fn waited_for_others(&mut self, time: Duration) {
-        if self.is_scan {
-            self.deadline = self.deadline.saturating_add(time);
         }
     }
 
@@ -82,10 +113,16 @@ impl<'a> Endurance<'a> {
     /// # Errors
     /// `RateLimited` where the wait is longer than the settings allow; `Timeout` at the deadline; the reason of an outage that
     /// is not waited for any longer. They end the call.
-    pub(crate) fn wait(&mut self, now: Time, waited: Duration, take: &Take) -> Result<Time> {
-        self.is_over = true;
-        let until = match take {
-            Ok(Turn::Wait {
+    pub(crate) fn wait(
+        &mut self,
+        now: Time,
+        deadline: Deadline,
+        waited: Duration,
+        admission: &std::result::Result<Admission, String>,
+    ) -> Result<Time> {
+        self.is_final = true;
+        let until = match admission {
+            Ok(Admission::Wait {
                 again,
                 outage: Some(failures),
                 ..
@@ -98,10 +135,10 @@ impl<'a> Endurance<'a> {
                 }
                 (*again).min(ends)
             }
-            Ok(Turn::Wait {
+            Ok(Admission::Wait {
                 earliest, again, ..
             }) => {
-                self.refuse_long_wait(now, earliest.saturating_sub(now))?;
+                self.check_wait(deadline.left(now), earliest.saturating_sub(now))?;
                 *again
             }
             Err(reason) if waited > self.config.max_wait => {
@@ -112,13 +149,13 @@ impl<'a> Endurance<'a> {
                 return Err(Error::new(ErrorKind::RateLimited, message));
             }
             Err(_) => now + UNREACHABLE,
-            Ok(Turn::Now(_)) => now,
+            Ok(Admission::Admitted(_)) => now,
         };
-        if now >= self.deadline {
+        if now >= deadline.time {
             return Err(self.out_of_time());
         }
-        self.is_over = false;
-        Ok(until.min(self.deadline))
+        self.is_final = false;
+        Ok(until.min(deadline.time))
     }
 
     /// Until when the call waits for a service that is down. The wait of a single call is not limited by time but by
@@ -141,8 +178,7 @@ impl<'a> Endurance<'a> {
         !self.is_scan && failures.count - *before >= self.config.max_attempts
     }
 
-    fn refuse_long_wait(&self, now: Time, wait: Duration) -> Result<()> {
-        let left = self.deadline.saturating_sub(now);
+    fn check_wait(&self, left: Duration, wait: Duration) -> Result<()> {
         let (name, limit) = match wait {
             _ if wait > left => ("timeout", self.config.timeout),
             _ if wait > self.config.max_wait => ("max_wait", self.config.max_wait),
@@ -156,9 +192,10 @@ impl<'a> Endurance<'a> {
         Err(Error::new(ErrorKind::RateLimited, message).with_retry_after(Some(wait)))
     }
 
-    /// Whether the call goes on with another token after the service has refused one, `is_new` if it had never accepted it.
+    /// Returns whether the call continues with another token after the service has refused one. `is_new` says that the
+    /// service had never accepted that one.
     /// Refusals use no attempts, unless something else has failed as well.
-    pub(crate) fn goes_on_refused(&mut self, is_new: bool) -> bool {
+    pub(crate) fn retry_with_new_token(&mut self, is_new: bool) -> bool {
         self.new_refused += u32::from(is_new);
         self.faults += u32::from(self.faults > 0);
         self.is_refused =
@@ -171,10 +208,11 @@ impl<'a> Endurance<'a> {
     pub(crate) fn failed(
         &mut self,
         now: Time,
+        deadline: Deadline,
         error: Error,
         (failures, recent): (Option<Failures>, u32),
     ) -> Result<Duration> {
-        if self.is_over {
+        if self.is_final {
             return Err(error);
         }
         if self.is_refused {
@@ -199,7 +237,7 @@ impl<'a> Endurance<'a> {
                 back_off(FAULT_BASE, doublings, LONGEST, now).max(told)
             }
         };
-        let has_time = wait.max(told) < self.deadline.saturating_sub(now);
+        let has_time = wait.max(told) < deadline.left(now);
         let goes_on = match &outage {
             Some(failures) if self.is_scan => now < self.outage_ends(failures),
             _ => self.faults < max_attempts && has_time,
@@ -249,14 +287,14 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     /// A call, or a page of a scan, with one setting that is not the usual one.
-    fn call(is_scan: bool, name: &str, value: u32) -> Endurance<'static> {
+    fn call(is_scan: bool, name: &str, value: u32) -> RetryState<'static> {
         let mut builder = Builder::default();
         builder.base_url("https://talent.example").set(name, value);
         let config = Box::leak(Box::new(builder.config().unwrap()));
-        Endurance::new(config, is_scan, Time::ZERO)
+        RetryState::new(config, is_scan, Time::ZERO)
     }
 
-    fn attempts(is_scan: bool, most: u32) -> Endurance<'static> {
+    fn attempts(is_scan: bool, most: u32) -> RetryState<'static> {
         call(is_scan, "max_attempts", most)
     }
 
@@ -268,9 +306,19 @@ mod tests {
         Error::new(ErrorKind::RateLimited, "").with_retry_after(Some(seconds * SECOND))
     }
 
+    /// The deadline of a call that began at 0.
+    fn deadline(call: &RetryState<'_>) -> Deadline {
+        if call.is_scan {
+            Deadline::of_page(Time::ZERO, call.config.timeout)
+        } else {
+            Deadline::of_call(Time::ZERO, call.config.timeout)
+        }
+    }
+
     /// Fails once more, without others.
-    fn fails(call: &mut Endurance<'_>, error: Error) -> Option<Duration> {
-        call.failed(Time::ZERO, error, (None, 0)).ok()
+    fn fails(call: &mut RetryState<'_>, error: Error) -> Option<Duration> {
+        call.failed(Time::ZERO, deadline(call), error, (None, 0))
+            .ok()
     }
 
     #[test]
@@ -284,8 +332,8 @@ mod tests {
         assert_eq!(fails(&mut call, status(500)), None);
         // Tokens that are refused use no attempts, unless something else has failed as well.
         let mut call = attempts(false, 3);
-        let refused = |call: &mut Endurance<'_>| {
-            let goes_on = call.goes_on_refused(false);
+        let refused = |call: &mut RetryState<'_>| {
+            let goes_on = call.retry_with_new_token(false);
             assert_eq!(fails(call, status(401)), Some(Duration::ZERO));
             // The next attempt begins.
             call.is_refused = false;
@@ -304,7 +352,8 @@ mod tests {
             let mut call = attempts(is_scan, 4);
             let mut goes_on = |own: &u32| {
                 let failures = (None, own + others);
-                call.failed(Time::ZERO, status(500), failures).is_ok()
+                call.failed(Time::ZERO, deadline(&call), status(500), failures)
+                    .is_ok()
             };
             assert_eq!((1..100).take_while(|own| goes_on(own)).count() + 1, sent);
         }
@@ -321,22 +370,23 @@ mod tests {
             assert_eq!(fails(&mut call(false, "timeout", 7), error), None);
         }
         let mut call = call(true, "timeout", 8);
+        let mut limit = deadline(&call);
         let mut wait = |earliest: Time| {
             let again = SECOND * 4;
-            let turn = Turn::Wait {
+            let turn = Admission::Wait {
                 earliest,
                 again,
                 outage: None,
             };
-            call.wait(SECOND, Duration::ZERO, &Ok(turn))
+            call.wait(SECOND, limit, Duration::ZERO, &Ok(turn))
         };
         assert_eq!(wait(3 * SECOND).unwrap(), 4 * SECOND);
         let error = wait(31 * SECOND).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::RateLimited);
         assert!(error.message().contains("timeout is 8 s"), "{error}");
         // What it waits for others does not count.
-        call.waited_for_others(60 * SECOND);
-        assert_eq!(call.deadline, 68 * SECOND);
+        limit.extend(60 * SECOND);
+        assert_eq!(limit.time(), 68 * SECOND);
     }
 
     #[test]
@@ -345,19 +395,23 @@ mod tests {
         let since = 5 * SECOND;
         let down = |count| Some(Failures { count, since });
         let mut scan = attempts(true, 1);
+        let limit = deadline(&scan);
         for second in 5..65 {
-            let wait = scan.failed(second * SECOND, status(503), (down(second), 0));
+            let wait = scan.failed(second * SECOND, limit, status(503), (down(second), 0));
             assert_eq!(wait.unwrap(), Duration::ZERO, "{second}");
         }
-        let over = scan.failed(65 * SECOND, status(503), (down(70), 0));
+        let over = scan.failed(65 * SECOND, limit, status(503), (down(70), 0));
         let wanted = "the service failed; no request has succeeded for 60.0 s, 70 have failed in a row (max_outage is 60 s)";
         assert_eq!(scan.describe(over.unwrap_err()).message(), wanted);
         // Where others succeed, it is this request that fails, and a single call is not that patient.
-        assert!(scan.failed(6 * SECOND, status(502), (None, 0)).is_err());
+        assert!(
+            scan.failed(6 * SECOND, limit, status(502), (None, 0))
+                .is_err()
+        );
         let mut single = attempts(false, 1);
         assert!(
             single
-                .failed(6 * SECOND, status(502), (down(4), 0))
+                .failed(6 * SECOND, limit, status(502), (down(4), 0))
                 .is_err()
         );
     }
@@ -366,14 +420,14 @@ mod tests {
     #[test]
     fn a_single_call_ends_when_as_many_probes_have_failed_as_it_has_attempts() {
         let since = Time::ZERO;
-        let wait = |call: &mut Endurance<'_>, now, count| {
+        let wait = |call: &mut RetryState<'_>, now, count| {
             let failures = Failures { count, since };
-            let turn = Turn::Wait {
+            let turn = Admission::Wait {
                 earliest: now,
                 again: now + SECOND,
                 outage: Some(failures),
             };
-            call.wait(now, Duration::ZERO, &Ok(turn))
+            call.wait(now, deadline(call), Duration::ZERO, &Ok(turn))
         };
         for own in 0..4 {
             let mut call = attempts(false, 4);
@@ -384,7 +438,7 @@ mod tests {
                 count += 1;
                 if probe < own {
                     let failures = (Some(Failures { count, since }), 0);
-                    let failed = call.failed(now, status(500), failures);
+                    let failed = call.failed(now, deadline(&call), status(500), failures);
                     assert!(failed.is_ok(), "{own}");
                 }
             }

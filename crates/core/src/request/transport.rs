@@ -3,12 +3,12 @@
 mod client;
 mod failure;
 
+use crate::budget::{RateHeaders, RequestOutcome};
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
-use crate::gate::{Outcome, RateHeaders};
-use crate::request::memory::Claim;
+use crate::request::page_memory::MemoryClaim;
 use crate::request::queue::Permit;
-use crate::request::retry::Endurance;
+use crate::request::retry::Deadline;
 use crate::settings::Config;
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode};
@@ -33,7 +33,16 @@ pub(crate) struct Transport {
 pub(crate) struct Response {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
+    /// The limits that the headers name.
+    pub(crate) limits: RateHeaders,
     pub(crate) body: Bytes,
+}
+
+/// One request and its outcome.
+pub(crate) struct Exchange {
+    pub(crate) response: Result<Response>,
+    /// The time that a page waited for memory, which is no fault of the service.
+    pub(crate) waited_for_memory: Duration,
 }
 
 impl Transport {
@@ -55,17 +64,18 @@ impl Transport {
         &self,
         request: reqwest::RequestBuilder,
         mut permit: Permit,
-        endurance: &mut Endurance<'_>,
-        claim: Option<&mut Claim>,
-    ) -> Result<Response> {
+        mut deadline: Deadline,
+        claim: Option<&mut MemoryClaim>,
+    ) -> Exchange {
         let until = clock::now().saturating_add(self.attempt);
-        let until = until.min(endurance.deadline);
-        permit.outcome = Some(Outcome::Lost);
+        let until = until.min(deadline.time());
+        let mut waited = Duration::ZERO;
+        permit.outcome = Some(RequestOutcome::Lost);
         let received = async {
             let executed = async {
                 let executed = request.send().await;
                 if executed.as_ref().is_err_and(reqwest::Error::is_connect) {
-                    permit.outcome = Some(Outcome::Unsent);
+                    permit.outcome = Some(RequestOutcome::Unsent);
                 }
                 executed
             };
@@ -73,24 +83,30 @@ impl Transport {
             let status = response.status();
             let headers = std::mem::take(response.headers_mut());
             let limits = RateHeaders::read(&headers, SystemTime::now());
-            permit.report(clock::now(), Outcome::Answered(status.as_u16(), limits));
-            let body = self.body(response, until, endurance, claim).await?;
+            let answered = RequestOutcome::Answered(status.as_u16(), limits.clone());
+            permit.report(clock::now(), answered);
+            let body = self.body(response, until, &mut waited, claim).await?;
             Ok(Response {
                 status,
                 headers,
+                limits,
                 body,
             })
         };
         let received: Result<Response> = received.await;
+        deadline.extend(waited);
         // A call that has no time left has not waited long enough to know that the request failed.
         if let Err(error) = &received
             && error.kind() != ErrorKind::TooLarge
-            && clock::now() < endurance.deadline
+            && clock::now() < deadline.time()
         {
-            let sent = permit.outcome != Some(Outcome::Unsent);
-            permit.outcome = Some(Outcome::Failed { sent });
+            let sent = permit.outcome != Some(RequestOutcome::Unsent);
+            permit.outcome = Some(RequestOutcome::Failed { sent });
         }
-        received
+        Exchange {
+            response: received,
+            waited_for_memory: waited,
+        }
     }
 
     /// Reads a body piece by piece, and takes memory for it as it grows. Of that of an error, what comes is enough.
@@ -98,8 +114,8 @@ impl Transport {
         &self,
         mut response: reqwest::Response,
         mut until: Time,
-        endurance: &mut Endurance<'_>,
-        mut claim: Option<&mut Claim>,
+        waited_for_memory: &mut Duration,
+        mut claim: Option<&mut MemoryClaim>,
     ) -> Result<Bytes> {
         let is_error = !response.status().is_success();
         let most = match is_error || claim.is_none() {
@@ -125,7 +141,7 @@ impl Transport {
                     // Waiting for memory is no fault of the service.
                     let waited = claim.grow(room).await;
                     until = until.saturating_add(waited);
-                    endurance.waited_for_others(waited);
+                    *waited_for_memory += waited;
                 }
                 body.reserve(room - body.len());
             }
@@ -166,6 +182,7 @@ impl Response {
         Response {
             status: StatusCode::OK,
             headers: HeaderMap::new(),
+            limits: RateHeaders::default(),
             body: body.into(),
         }
     }
@@ -174,11 +191,10 @@ impl Response {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::sharing::Contact;
-    use crate::budget::{Budget, Take};
-    use crate::gate::{Endpoint, PriorityClass, Ticket, Turn};
+    use crate::budget::{Admission, Endpoint, PriorityClass, Ticket};
+    use crate::budget::{Budget, SharingStatus};
     use crate::request::queue::AdmissionQueue;
-    use crate::request::retry::Endurance;
+    use crate::request::retry::RetryState;
     use crate::settings::Builder;
     use std::net::TcpListener;
     use std::sync::{Arc, Mutex};
@@ -192,7 +208,12 @@ mod tests {
     }
 
     impl Budget for Recorder {
-        fn take(&self, now: Time, _class: PriorityClass, _endpoint: Endpoint) -> Take {
+        fn take(
+            &self,
+            now: Time,
+            _class: PriorityClass,
+            _endpoint: Endpoint,
+        ) -> std::result::Result<Admission, String> {
             // While the budget is asked, other tasks go on.
             assert_ne!(std::thread::current().id(), self.runtime);
             let ticket = Ticket {
@@ -200,20 +221,20 @@ mod tests {
                 sent: now,
                 endpoint: Endpoint::Api,
             };
-            Ok(Turn::Now(ticket))
+            Ok(Admission::Admitted(ticket))
         }
 
-        fn report(&self, _now: Time, _ticket: Ticket, outcome: Outcome) {
+        fn report(&self, _now: Time, _ticket: Ticket, outcome: RequestOutcome) {
             self.told.lock().unwrap().push(match outcome {
-                Outcome::Unsent => "unsent",
-                Outcome::Failed { sent: true } => "failed",
-                Outcome::Failed { sent: false } => "not connected",
-                Outcome::Lost => "lost",
-                Outcome::Answered(..) => "answered",
+                RequestOutcome::Unsent => "unsent",
+                RequestOutcome::Failed { sent: true } => "failed",
+                RequestOutcome::Failed { sent: false } => "not connected",
+                RequestOutcome::Lost => "lost",
+                RequestOutcome::Answered(..) => "answered",
             });
         }
 
-        fn contact(&self) -> &Contact {
+        fn status(&self) -> &SharingStatus {
             panic!("nobody asks")
         }
     }
@@ -231,14 +252,20 @@ mod tests {
             runtime: std::thread::current().id(),
         };
         let queue = AdmissionQueue::new(Box::new(recorder), Arc::default());
-        let mut endurance = Endurance::new(&config, false, clock::now());
-        let permit = queue.pass(PriorityClass::Single, Endpoint::Api, &mut endurance);
+        let mut state = RetryState::new(&config, false, clock::now());
+        let mut deadline = Deadline::of_call(clock::now(), config.timeout);
+        let permit = queue.admit(
+            PriorityClass::Single,
+            Endpoint::Api,
+            &mut state,
+            &mut deadline,
+        );
         let permit = permit.await.unwrap();
-        endurance.deadline = clock::now() + left;
+        let deadline = Deadline::of_call(clock::now(), left);
         let transport = Transport::new(&config).unwrap();
         let request = transport.http.get(base_url);
-        let sent = transport.send(request, permit, &mut endurance, None);
-        assert!(sent.await.is_err());
+        let sent = transport.send(request, permit, deadline, None);
+        assert!(sent.await.response.is_err());
         told.lock().unwrap().clone()
     }
 

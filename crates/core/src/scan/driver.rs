@@ -1,45 +1,45 @@
-//! Fetches the pages that the sequence wants, and hands on what is new.
+//! Fetches the pages that the sequence wants, and delivers their new records.
 
-use super::ScanOptions;
-use super::join::{Delivery, Joiner, Slice, Wanted};
+use super::join::{Delivery, Joiner, Wanted};
+use super::options::ScanOptions;
 use super::position::{Batch, ScanState};
 use super::receipt::Receipt;
 use super::sequence::{AHEAD, AHEAD_UNPACED, Sequence, is_refusal};
+use super::slice::Slice;
 use super::unknown_fields;
-use crate::client::Client;
+use crate::budget::REQUESTS_PER_SECOND;
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
-use crate::list::check_limit;
-use crate::page::Page;
+use crate::page::{Page, check_limit};
 use crate::process::lock;
 use crate::record::IdentityKey;
-use crate::request::memory::ScanMetrics;
-use crate::settings::REQUESTS_PER_SECOND;
+use crate::request::Service;
+use crate::request::stats::ScanCalls;
 use std::sync::Arc;
-use talentdata_types::Resource;
+use talentdata_types::ListName;
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 
 /// One scan at work.
 pub(super) struct Driver {
-    client: Client,
-    resource: Resource,
+    service: Arc<Service>,
+    resource: ListName,
     options: ScanOptions,
     receipt: Receipt,
     sequence: Sequence<Page>,
-    /// Requests under way, each with its request; they end with the driver.
+    /// The requests under way, each with its number. They end with the driver.
     underway: JoinSet<(u64, Result<(Page, Slice)>)>,
-    metrics: Arc<ScanMetrics>,
+    calls: Arc<ScanCalls>,
     started: Time,
-    /// For how many seconds the budget could not be reached before.
+    /// The number of seconds for which the budget could not be reached before the scan.
     unreachable_before: f64,
-    /// Under which key of the response the records stand, once that is known.
+    /// The key of the records in a response, once it is known.
     records_key: Option<String>,
     identity_key: IdentityKey,
 }
 
 impl Driver {
-    pub(super) fn new(client: Client, resource: Resource, mut options: ScanOptions) -> Self {
+    pub(super) fn new(service: Arc<Service>, resource: ListName, mut options: ScanOptions) -> Self {
         let mut joiner = Joiner::default();
         let mut identity_key = IdentityKey::random();
         if let Some(resume) = options.resume.take() {
@@ -47,18 +47,19 @@ impl Driver {
             joiner.resume(&resume, page_size.unwrap_or(1));
             identity_key = resume.state.key;
         }
-        let ahead = match client.config().paced {
-            true => AHEAD,
-            false => AHEAD_UNPACED,
+        let ahead = if service.config.paced {
+            AHEAD
+        } else {
+            AHEAD_UNPACED
         };
         Driver {
             sequence: Sequence::new(joiner, ahead),
-            unreachable_before: client.budget().seconds_unreachable,
-            client,
+            unreachable_before: service.budget().seconds_unreachable,
+            service,
             resource,
             receipt: options.receipt(resource),
             underway: JoinSet::new(),
-            metrics: Arc::default(),
+            calls: Arc::default(),
             started: clock::now(),
             records_key: resource.shape().record_key.map(str::to_owned),
             identity_key,
@@ -66,7 +67,7 @@ impl Driver {
         }
     }
 
-    /// Runs to the end of the list, to an error, or until nobody listens any more.
+    /// Runs to the end of the list, to an error, or until nobody receives batches any more.
     pub(super) async fn run(mut self, batches: Sender<Result<Batch>>) {
         if let Err(error) = self.read(&batches).await {
             // Whoever stopped listening does not want the error either.
@@ -74,7 +75,7 @@ impl Driver {
         }
     }
 
-    /// Reads the list once and hands out its records as they come.
+    /// Reads the list once and sends its records as they come.
     async fn read(&mut self, batches: &Sender<Result<Batch>>) -> Result<()> {
         check_limit(self.resource, "page_size", self.options.page_size)?;
         let operation = self.resource.shape().operation;
@@ -104,7 +105,7 @@ impl Driver {
             while let Some((request, wanted)) = self.sequence.want() {
                 self.fetch(request, wanted);
             }
-            self.metrics.needed.send_replace(self.sequence.needed());
+            self.calls.needed.send_replace(self.sequence.needed());
             let lost = || Error::new(ErrorKind::Internal, "a scan has lost its place");
             let arrived = self.underway.join_next().await.ok_or_else(lost)?;
             let (request, page) = arrived.map_err(|_| Error::panicked("a request for a page"))?;
@@ -126,9 +127,9 @@ impl Driver {
     }
 
     fn fetch(&mut self, request: u64, wanted: Wanted) {
-        let (client, resource) = (self.client.clone(), self.resource);
+        let (service, resource) = (Arc::clone(&self.service), self.resource);
         let (key, identity_key) = (self.records_key.clone(), self.identity_key);
-        let metrics = Arc::clone(&self.metrics);
+        let calls = Arc::clone(&self.calls);
         let Wanted { offset, limit } = wanted;
         let most = resource.shape().max_limit;
         // A service whose pages all have one size may have larger ones than may be asked for.
@@ -136,16 +137,17 @@ impl Driver {
         let limit = limit.or(self.options.page_size).or(most);
         let arguments = self.options.arguments.clone();
         self.underway.spawn(async move {
-            let page = client
-                .fetch_page(
-                    resource,
-                    &arguments,
-                    limit,
-                    offset,
-                    key.as_deref(),
-                    Some(metrics),
-                )
-                .await;
+            let key = key.as_deref();
+            let page = Page::fetch(
+                &service,
+                resource,
+                &arguments,
+                limit,
+                offset,
+                key,
+                Some(calls),
+            );
+            let page = page.await;
             (
                 request,
                 page.map(|page| {
@@ -156,18 +158,22 @@ impl Driver {
         });
     }
 
-    /// What a page that was joined has brought, with a receipt that covers it.
+    /// Makes a batch of the new records of a page, with a receipt that covers them.
     fn deliver(&mut self, page: Page, delivery: Delivery) -> Batch {
         let record = |index: &usize| page.records.get(*index).cloned();
         let fresh = delivery.fresh.iter();
         let records: Vec<_> = fresh.filter_map(|(index, _)| record(index)).collect();
-        let late = delivery.late.iter().filter_map(record).collect();
+        let inserted_behind_us = delivery
+            .inserted_behind_us
+            .iter()
+            .filter_map(record)
+            .collect();
         let entries = delivery
             .fresh
             .iter()
             .flat_map(|(_, entry)| entry.to_bytes());
         let joiner = &self.sequence.joiner;
-        let counts = lock(&self.metrics.counts);
+        let stats = lock(&self.calls.stats);
         let receipt = &mut self.receipt;
         receipt.records += records.len() as u64;
         receipt.pages += 1;
@@ -176,13 +182,13 @@ impl Driver {
         receipt.total_first.get_or_insert(page.pagination.total);
         receipt.total_last = Some(page.pagination.total);
         receipt.seconds = clock::now().saturating_sub(self.started).as_secs_f64();
-        receipt.requests = counts.requests;
-        receipt.retries = counts.retries;
-        receipt.rate_limited = counts.rate_limited;
-        receipt.seconds_waited_for_budget = counts.waited.as_secs_f64();
-        receipt.seconds_backed_off = counts.backed_off.as_secs_f64();
+        receipt.requests = stats.requests;
+        receipt.retries = stats.retries;
+        receipt.rate_limited = stats.rate_limited;
+        receipt.seconds_waited_for_budget = stats.waited.as_secs_f64();
+        receipt.seconds_backed_off = stats.backed_off.as_secs_f64();
         let budget = receipt.budget.get_or_insert_default();
-        budget.note(self.client.budget(), self.unreachable_before);
+        budget.note(self.service.budget(), self.unreachable_before);
         // The budget of a second may be spent at its beginning.
         let budget = f64::from(REQUESTS_PER_SECOND) * receipt.seconds.max(1.0);
         receipt.budget_used = receipt.requests as f64 / budget;
@@ -193,12 +199,12 @@ impl Driver {
         }
         Batch {
             records,
-            late,
+            inserted_behind_us,
             receipt: receipt.clone(),
             entries: entries.collect(),
             state: ScanState {
                 key: self.identity_key,
-                edge: joiner.edge,
+                last_offset: joiner.last_offset,
                 offsets: joiner.known_offsets(),
                 evidence: joiner.evidence.clone(),
             },

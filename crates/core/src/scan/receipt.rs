@@ -257,7 +257,7 @@ impl Receipt {
         self
     }
 
-    /// The same, when so many of the records are still held back from the caller.
+    /// Returns the receipt as it is while this many records are still held back from the caller.
     pub fn without(mut self, held: usize) -> Self {
         self.records = self.records.saturating_sub(held as u64);
         if held > 0 {

@@ -1,7 +1,7 @@
 //! The base URL, checked so that a credential can only go where the user meant.
 
 use super::servers::is_loopback;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use std::fmt;
 use url::Url;
 
@@ -16,12 +16,7 @@ impl BaseUrl {
     /// `Config` for anything but an absolute https URL (or http on a loopback address) without
     /// user, query and fragment.
     pub fn parse(text: &str) -> Result<Self> {
-        let refuse = |why: &str| {
-            Err(Error::new(
-                ErrorKind::Config,
-                format!("base_url must {why}"),
-            ))
-        };
+        let refuse = |why: &str| Err(Error::config(format!("base_url must {why}")));
         // URL parsers drop some of these in silence, and what is left may be another host.
         if text.is_empty() {
             return refuse("not be empty");
@@ -61,12 +56,12 @@ impl BaseUrl {
         Ok(BaseUrl(url))
     }
 
-    /// Whether the service is on this machine.
+    /// Returns whether the service is on this machine.
     pub(crate) fn is_loopback(&self) -> bool {
         is_loopback(&self.0)
     }
 
-    /// Whether it is spoken to without TLS, which is only done on this machine.
+    /// Returns whether it is spoken to without TLS, which is only done on this machine.
     pub(crate) fn is_plain(&self) -> bool {
         self.0.scheme() == "http"
     }
@@ -96,6 +91,7 @@ impl fmt::Debug for BaseUrl {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
 
     #[test]
     fn https_is_taken_and_plain_http_on_this_machine_which_is_told_by_its_addresses_and_its_one_name()

@@ -2,9 +2,9 @@
 //!
 //! Both may hold a secret, so both are refused when other users can read them.
 
-use super::found::{config, unknown};
-use super::table::{Kind, PROFILE, SETTINGS};
-use crate::error::Result;
+use super::table::{PROFILE, SETTINGS, SettingKind};
+use super::values::unknown;
+use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 use talentdata_types::Secret;
 use toml::{Table, Value};
 
-/// The section that is read when none is named.
+/// The section that is read if none is named.
 const DEFAULT: &str = "default";
 
-/// A settings file is small; what is larger is not one.
+/// Limits the bytes of a settings file.
 const LARGEST: u64 = 1024 * 1024;
 
-/// Reads a section of the profile file; nothing where there is no file and none was asked for.
+/// Reads a section of the profile file; nothing if there is no file and no section was named.
 pub(super) fn load(
     name: Option<&str>,
     environment: impl Fn(&str) -> Option<String>,
@@ -26,7 +26,7 @@ pub(super) fn load(
     let Some(path) = path(environment) else {
         return match name {
             None => Ok(Vec::new()),
-            Some(name) => Err(config(format!(
+            Some(name) => Err(Error::config(format!(
                 "profile {name:?}: neither XDG_CONFIG_HOME nor HOME is set"
             ))),
         };
@@ -39,7 +39,7 @@ pub(super) fn load(
     let mut sections: BTreeMap<String, Table> = toml::from_str(&text).map_err(|error| {
         // The parser's own message would quote the line, and the line may hold the secret.
         let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
-        config(format!(
+        Error::config(format!(
             "{shown} line {line}: not a section such as [{DEFAULT}] with settings such as base_url = \"...\""
         ))
     })?;
@@ -49,7 +49,7 @@ pub(super) fn load(
             return Ok(Vec::new());
         }
         let known: Vec<&str> = sections.keys().map(String::as_str).collect();
-        return Err(config(format!(
+        return Err(Error::config(format!(
             "{shown} has no section [{wanted}]; it has: {}",
             known.join(", ")
         )));
@@ -57,25 +57,25 @@ pub(super) fn load(
     let entries = section.into_iter().map(|(name, value)| entry(name, value));
     entries
         .collect::<Result<_>>()
-        .map_err(|error| config(format!("{shown} [{wanted}]: {}", error.message())))
+        .map_err(|error| Error::config(format!("{shown} [{wanted}]: {}", error.message())))
 }
 
-/// A setting and its value.
+/// Returns a setting of a section and its value.
 fn entry(name: String, value: Value) -> Result<(String, Secret)> {
     let mut settings = SETTINGS.iter().filter(|row| row.name != PROFILE);
     let Some(setting) = settings.find(|row| row.name == name) else {
         return Err(unknown(&name));
     };
-    let is_text = setting.bounds().is_none() && !matches!(setting.kind, Kind::Boolean(_));
+    let is_text = setting.bounds().is_none() && !matches!(setting.kind, SettingKind::Boolean(_));
     let text = match value {
         Value::String(text) => text,
         Value::Integer(_) | Value::Float(_) | Value::Boolean(_) if !is_text => value.to_string(),
-        _ => return Err(config(setting.wrong_type(value.type_str()))),
+        _ => return Err(Error::config(setting.wrong_type_message(value.type_str()))),
     };
     Ok((name, Secret::new(text)))
 }
 
-/// Where the profile file usually is, for messages.
+/// Returns the usual path of the profile file, for messages.
 pub(super) fn usual_path(environment: impl Fn(&str) -> Option<String>) -> String {
     path(environment)
         .unwrap_or_else(|| "talentdata/profiles.toml".into())
@@ -93,12 +93,11 @@ fn path(environment: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
 /// Reads a secret from a file that holds nothing else; a final line break is dropped.
 ///
 /// # Errors
-/// `Config` when the file cannot be read or other users can read it.
+/// `Config` if the file cannot be read or other users can read it.
 pub fn read_secret_file(path: &Path) -> Result<Secret> {
     if path.try_exists().is_ok_and(|exists| !exists) {
-        return Err(config(
-            "there is no file for the secret; what was given is not shown, in case it is the secret itself"
-                .into(),
+        return Err(Error::config(
+            "there is no file for the secret; what was given is not shown, in case it is the secret itself",
         ));
     }
     let text = read_private(path)?;
@@ -107,55 +106,58 @@ pub fn read_secret_file(path: &Path) -> Result<Secret> {
 
 fn read_private(path: &Path) -> Result<String> {
     let shown = path.display();
-    let failed = |error: std::io::Error| config(format!("cannot read {shown}: {error}"));
+    let failed = |error: std::io::Error| Error::config(format!("cannot read {shown}: {error}"));
     let file = File::open(path).map_err(failed)?;
     let facts = file.metadata().map_err(failed)?;
     if facts.is_dir() {
-        return Err(config(format!("cannot read {shown}: it is a directory")));
+        return Err(Error::config(format!(
+            "cannot read {shown}: it is a directory"
+        )));
     }
     // What is no file, such as the pipe of the shell's <(command), is private to whoever made it.
     if facts.is_file() {
-        refuse_shared(path, &facts)?;
+        check_private(path, &facts)?;
     }
     let mut bytes = Vec::new();
     file.take(LARGEST + 1)
         .read_to_end(&mut bytes)
         .map_err(failed)?;
     if bytes.len() as u64 > LARGEST {
-        return Err(config(format!(
+        return Err(Error::config(format!(
             "cannot read {shown}: it is larger than 1 MiB"
         )));
     }
-    String::from_utf8(bytes).map_err(|_| config(format!("cannot read {shown}: it is not UTF-8")))
+    String::from_utf8(bytes)
+        .map_err(|_| Error::config(format!("cannot read {shown}: it is not UTF-8")))
 }
 
 #[cfg(unix)]
-fn refuse_shared(path: &Path, facts: &std::fs::Metadata) -> Result<()> {
+fn check_private(path: &Path, facts: &std::fs::Metadata) -> Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
-    refuse_owner(path, facts.uid(), rustix::process::geteuid().as_raw())?;
+    check_owner(path, facts.uid(), rustix::process::geteuid().as_raw())?;
     let mode = facts.permissions().mode() & 0o777;
     if mode & 0o077 == 0 {
         return Ok(());
     }
     let shown = path.display();
-    Err(config(format!(
+    Err(Error::config(format!(
         "{shown} may hold a secret and other users can reach it (mode {mode:04o}); run: chmod 600 '{shown}'"
     )))
 }
 
-/// Whoever owns the file chooses where the secret goes: that may be the user, or the administrator.
+/// Checks that the owner, who chooses where the secret goes, is the user or the administrator.
 #[cfg(unix)]
-pub(super) fn refuse_owner(path: &Path, owner: u32, user: u32) -> Result<()> {
+pub(super) fn check_owner(path: &Path, owner: u32, user: u32) -> Result<()> {
     if owner == user || owner == 0 {
         return Ok(());
     }
     let shown = path.display();
-    Err(config(format!(
+    Err(Error::config(format!(
         "{shown} belongs to another user (user ID {owner}); run: chown {user} '{shown}'"
     )))
 }
 
 #[cfg(not(unix))]
-fn refuse_shared(_: &Path, _: &std::fs::Metadata) -> Result<()> {
+fn check_private(_: &Path, _: &std::fs::Metadata) -> Result<()> {
     Ok(())
 }

@@ -1,56 +1,20 @@
 //! Settings that are a word or the URL of a server: where the request budget is kept, and the proxy.
 
-use super::found::config;
-use crate::error::Result;
+use crate::budget::{BudgetStore, write_server};
+use crate::error::{Error, Result};
 use std::fmt;
 use std::net::IpAddr;
 use url::Url;
 
-/// The place of the budget, which decides who shares it.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) enum BudgetStore {
-    /// The client has a budget of its own.
-    Process,
-    /// A file, for the processes of this user on this host.
-    Host,
-    /// A Redis or Valkey server, for every host that reaches it. The URL may contain a user and a password.
-    Redis(Url),
-}
-
 /// The proxy of a client. A service on this machine is never reached through one.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Proxy {
-    /// That of the environment: `HTTPS_PROXY`, unless `NO_PROXY` excludes the service.
+    /// The proxy of the environment: `HTTPS_PROXY`, unless `NO_PROXY` excludes the service.
     Environment,
-    /// None, whatever the environment says.
+    /// No proxy, regardless of the environment.
     None,
-    /// This one. It may hold a user and a password.
+    /// The proxy at this URL, which may contain a user and a password.
     Url(Url),
-}
-
-impl BudgetStore {
-    /// Reads `process`, `host` or a URL.
-    pub(super) fn parse(text: &str) -> Result<Self> {
-        let url = match text {
-            "process" => return Ok(BudgetStore::Process),
-            "host" => return Ok(BudgetStore::Host),
-            _ => server(text, ["redis", "rediss"], |database| {
-                database.is_empty() || database.parse::<u32>().is_ok()
-            }),
-        };
-        let Some(url) = url else {
-            // What was given is not shown, since it may contain a password.
-            let message = "budget must be process, host, or a redis or rediss URL, such as redis://cache.example:6379/0";
-            return Err(config(message.into()));
-        };
-        if url.scheme() == "redis" && url.password().is_some() && !is_loopback(&url) {
-            let host = url.host_str().unwrap_or_default();
-            return Err(config(format!(
-                "budget contains a password, which would be sent to {host} in clear text; use rediss:// (TLS)"
-            )));
-        }
-        Ok(BudgetStore::Redis(url))
-    }
 }
 
 impl Proxy {
@@ -64,12 +28,40 @@ impl Proxy {
             // Not shown either.
             let message =
                 "proxy must be none or an http or https URL, such as http://proxy.example:3128";
-            config(message.into())
+            Error::config(message)
         })
     }
 }
 
-/// The URL of a server, if the text is one of these schemes and has this path.
+/// Reads the place of the budget: `process`, `host` or a URL.
+pub(super) fn parse_budget_store(text: &str) -> Result<BudgetStore> {
+    let url = match text {
+        "process" => return Ok(BudgetStore::Process),
+        "host" => return Ok(BudgetStore::Host),
+        _ => server(text, ["redis", "rediss"], |database| {
+            database.is_empty() || database.parse::<u32>().is_ok()
+        }),
+    };
+    let Some(url) = url else {
+        // What was given is not shown, since it may contain a password.
+        let message = "budget must be process, host, or a redis or rediss URL, such as redis://cache.example:6379/0";
+        return Err(Error::config(message));
+    };
+    if cfg!(not(feature = "redis")) {
+        let message =
+            "budget: this build supports no servers; use host, or build with the feature redis";
+        return Err(Error::config(message));
+    }
+    if url.scheme() == "redis" && url.password().is_some() && !is_loopback(&url) {
+        let host = url.host_str().unwrap_or_default();
+        return Err(Error::config(format!(
+            "budget contains a password, which would be sent to {host} in clear text; use rediss:// (TLS)"
+        )));
+    }
+    Ok(BudgetStore::Redis(url))
+}
+
+/// Returns the URL of a server, if the text has one of these schemes and a path like this.
 fn server(text: &str, schemes: [&str; 2], path: impl Fn(&str) -> bool) -> Option<Url> {
     let url = Url::parse(text).ok()?;
     let is_plain = schemes.contains(&url.scheme())
@@ -79,35 +71,12 @@ fn server(text: &str, schemes: [&str; 2], path: impl Fn(&str) -> bool) -> Option
     is_plain.then_some(url)
 }
 
-/// Whether the host is this machine. The name `localhost` is never looked up, so that it is. Of a scheme that browsers do
-/// not know, an address is plain text.
+/// Returns whether the host is this machine. The name `localhost` is never looked up, so it always is. With a scheme that
+/// browsers do not know, an address is plain text.
 pub(super) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
     host == "localhost" || address.is_ok_and(|address| address.to_canonical().is_loopback())
-}
-
-/// A server without user and password.
-fn show(formatter: &mut fmt::Formatter<'_>, url: &Url, port: u16) -> fmt::Result {
-    let port = url.port_or_known_default().unwrap_or(port);
-    let host = url.host_str().unwrap_or_default();
-    write!(formatter, "{}://{host}:{port}", url.scheme())
-}
-
-impl fmt::Display for BudgetStore {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BudgetStore::Process => formatter.write_str("process"),
-            BudgetStore::Host => formatter.write_str("host"),
-            BudgetStore::Redis(url) => show(formatter, url, 6379),
-        }
-    }
-}
-
-impl fmt::Debug for BudgetStore {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
-    }
 }
 
 impl fmt::Debug for Proxy {
@@ -115,7 +84,7 @@ impl fmt::Debug for Proxy {
         match self {
             Proxy::Environment => formatter.write_str("environment"),
             Proxy::None => formatter.write_str("none"),
-            Proxy::Url(url) => show(formatter, url, 443),
+            Proxy::Url(url) => write_server(formatter, url, 443),
         }
     }
 }
@@ -138,7 +107,7 @@ mod tests {
             ("redis://:CANARY@localhost", true),
             ("redis://:CANARY@[::1]:6379", true),
         ] {
-            let read = BudgetStore::parse(url);
+            let read = parse_budget_store(url);
             let shown = format!("{read:?}");
             assert!(!shown.contains("CANARY"), "{shown}");
             let refused = read.err().map(|error| error.message().to_owned());

@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use talentdata_core::scan::{Completeness, Resume, ScanOptions};
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{Client, Error, ErrorKind};
-use talentdata_sandbox::{Change, Drift, Logged, Operation, Options, Sandbox};
+use talentdata_sandbox::{Change, ChangeKind, Drift, Logged, Options, Sandbox};
 use tokio::task::JoinSet;
 
 /// A kind of service, and what a scan of it may say besides the law that holds for all of them. The first row of
@@ -151,7 +151,7 @@ struct Told {
 /// Reads a list in one scan; or in two, the first of which is stopped behind so many records, with a change in between.
 async fn read(
     client: &Client,
-    list: Resource,
+    list: ListName,
     page_size: u64,
     mut stop: Option<usize>,
     change: impl Fn(),
@@ -257,7 +257,7 @@ fn compare(original: &Counts, changes: &[Logged], delivered: &Counts) -> Result<
         counts
     };
     let of = |counts: &Counts, identity| counts.get(identity).copied().unwrap_or(0);
-    let (inserted, deleted) = (count(Operation::Insert), count(Operation::Delete));
+    let (inserted, deleted) = (count(ChangeKind::Insert), count(ChangeKind::Delete));
     let stayed = |identity| of(original, identity).saturating_sub(of(&deleted, identity));
     let missing = |identity| stayed(identity).saturating_sub(of(delivered, identity));
     let excess = |(identity, count): (_, &u64)| {

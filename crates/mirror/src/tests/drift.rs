@@ -4,7 +4,7 @@
 use super::*;
 use std::collections::{BTreeMap, HashSet};
 use std::process::Stdio;
-use talentdata_sandbox::{Change as Changed, Drift, Operation, Options, Sandbox, limit::Policy};
+use talentdata_sandbox::{Change as Changed, ChangeKind, Drift, Options, Sandbox, limit::Policy};
 
 fn start(drift: Option<Drift>) -> (Sandbox, Client) {
     let sandbox = Sandbox::start(Options {
@@ -118,7 +118,7 @@ async fn a_list_that_never_stands_still_is_followed() {
         let happened = sandbox.changes("contacts", history).unwrap();
         history += happened.len();
         let deleted = happened.into_iter();
-        let deleted = deleted.filter(|change| change.operation == Operation::Delete);
+        let deleted = deleted.filter(|change| change.operation == ChangeKind::Delete);
         gone.extend(deleted.map(|change| change.key.as_str().unwrap().to_owned()));
         let changes = trial.mirror().changes(CONTACTS, &At::Sync(known)).unwrap();
         for key in apply(&mut copy, changes) {

@@ -1,7 +1,7 @@
 //! What every sample record has to be: valid, unique, the same each time, and varied.
 
 use super::*;
-use crate::list::lists;
+use crate::spec::lists;
 use std::collections::{HashMap, HashSet};
 
 fn record(list: &str, seed: u64, number: u64) -> String {
@@ -10,7 +10,7 @@ fn record(list: &str, seed: u64, number: u64) -> String {
         object.member("id", |out| {
             id_form(list).write(key(list, seed), number, out)
         });
-        Sample::new(list, seed, number, 0).write_members(object);
+        SampleRecord::new(list, seed, number, 0).write_members(object);
     });
     String::from_utf8(out).unwrap()
 }

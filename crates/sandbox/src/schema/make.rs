@@ -1,8 +1,7 @@
 //! Makes a value that a schema allows, the same one for the same seed; changes another value as far as it asks for it.
 
 use super::{Schemas, Shape, Way, elements, factor, is_nullable, not_within};
-use crate::records::uuid;
-use crate::samples::Rng;
+use crate::samples::{Rng, uuid};
 use serde_json::{Map, Number, Value};
 
 /// What need not be there is made for so many values.

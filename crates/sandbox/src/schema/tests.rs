@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::cases::table;
-use crate::spec::Spec;
+use crate::spec::ServiceSpec;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -61,7 +61,7 @@ fn what_is_made_passes() {
         assert_makes(&schemas(), &case.schema);
     }
     // From our own document, too.
-    let spec = Spec::embedded();
+    let spec = ServiceSpec::embedded();
     let schemas = &spec.schemas.0["components"]["schemas"];
     for schema in schemas.as_object().unwrap().values() {
         assert_makes(&spec.schemas, schema);

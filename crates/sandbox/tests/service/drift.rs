@@ -4,7 +4,7 @@
 use crate::{Service, start, table, text_of};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use talentdata_sandbox::{Change, Logged, Options, Order, Pages, Replicas, Total};
+use talentdata_sandbox::{Change, ListOrder, Logged, Options, Pages, Replicas, Total};
 
 /// With so many contacts, and no pools.
 fn with(contacts: u64, set: impl FnOnce(&mut Options)) -> Service {
@@ -28,7 +28,7 @@ fn ids(page: &Value) -> Vec<String> {
 
 #[test]
 fn a_still_list_can_be_changed_at_once() {
-    let order = Order::Updated;
+    let order = ListOrder::Updated;
     let service = with(30, |options| options.order = order);
     let before = ids(&page(&service, 100, 0));
     let change = |change: &str| service.ask("POST /__drift?list=contacts", change).status;
@@ -69,7 +69,7 @@ fn replayed(before: &Value, changes: &[Value]) -> BTreeMap<String, Value> {
 
 #[test]
 fn a_list_changes_between_its_requests_and_the_log_leads_from_before_to_after() {
-    for order in Order::ALL {
+    for order in ListOrder::ALL {
         let drift = "every=2,inserts=3,deletes=2,updates=5,seed=8";
         let service = with(300, |options| {
             options.order = order;
@@ -89,7 +89,7 @@ fn a_list_changes_between_its_requests_and_the_log_leads_from_before_to_after() 
         assert_eq!((changes.len(), &all["next"]), (400, &json!(400)), "{order}");
         let replay = replayed(&before, changes);
         assert_eq!(replay, replayed(&after, &[]), "{order}");
-        if order == Order::Stable {
+        if order == ListOrder::Stable {
             let [inserted, deleted] = ["insert", "delete"].map(|op| -> BTreeSet<String> {
                 let of = changes.iter().filter(|change| change["op"] == op);
                 of.map(|change| change["key"].to_string()).collect()

@@ -13,7 +13,7 @@ fn what_a_spec_gains_is_called_from_every_language() {
     let copy = copy("calls-trial");
     let mut document = crate::spec::tests::ours();
     change(include_str!("calls/spec.json"), &mut document);
-    std::fs::write(copy.join(crate::spec::FILE), document.to_string()).unwrap();
+    std::fs::write(copy.join(crate::generation::FILE), document.to_string()).unwrap();
     let here = copy.join("xtask/src/outputs/tests/calls");
     assert_eq!(ROWS.0.matches("\n+++ ").count(), ROWS.1);
     let mut patch = Command::new("git");

@@ -56,7 +56,7 @@ fn whatever_a_spec_may_say_compiles_in_every_language() {
     // In one copy: each compilation builds only what differs from the one before.
     let copy = copy("spec-trial");
     let generate = |document: &Value| {
-        std::fs::write(copy.join(crate::spec::FILE), document.to_string()).unwrap();
+        std::fs::write(copy.join(crate::generation::FILE), document.to_string()).unwrap();
         write(&copy).unwrap();
     };
     let mut base = ours();

@@ -4,17 +4,17 @@
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
 use super::*;
-use crate::gate::{RateHeaders, Requester, Turn};
-use crate::host::tests::place;
+use crate::budget::gate::{Admission, MemberInfo, RateHeaders};
+use crate::budget::shared_file::tests::place;
 use std::path::Path;
 use talentdata_sandbox::limit::{Limiter, Policy, ResetRounding};
 
-fn member(path: &Path) -> Member {
-    Member::new(path.to_owned())
+fn member(path: &Path) -> HostMember {
+    HostMember::new(path.to_owned())
 }
 
 /// Asks; how many members there are then, and whether the request may be sent.
-fn ask(file: &mut Member, id: u64) -> (usize, Turn) {
+fn ask(file: &mut HostMember, id: u64) -> (usize, Admission) {
     let asked =
         file.change(|gate, now| (take(gate, now, id, Endpoint::Api), gate.members(now).len()));
     let (turn, present) = asked.unwrap();
@@ -22,14 +22,14 @@ fn ask(file: &mut Member, id: u64) -> (usize, Turn) {
 }
 
 /// The member of this number asks the gate.
-fn take(gate: &mut SharedGate, now: Duration, id: u64, endpoint: Endpoint) -> Turn {
-    let requester = Requester {
+fn take(gate: &mut SharedGate, now: Duration, id: u64, endpoint: Endpoint) -> Admission {
+    let info = MemberInfo {
         id,
         process: 1,
         name: "test",
         share: 1.0,
     };
-    gate.take(now, &requester, PriorityClass::Scan, endpoint)
+    gate.take(now, &info, PriorityClass::Scan, endpoint)
 }
 
 fn new_gate(now: Duration) -> SharedGate {
@@ -40,12 +40,12 @@ fn new_gate(now: Duration) -> SharedGate {
 fn what_one_does_the_others_know() {
     let (_directory, SharedFile { path, .. }) = place();
     let (mut one, mut other) = (member(&path), member(&path));
-    assert!(matches!(ask(&mut one, 1), (1, Turn::Now(_))));
+    assert!(matches!(ask(&mut one, 1), (1, Admission::Admitted(_))));
     assert_eq!(ask(&mut other, 2).0, 2);
     assert_eq!(ask(&mut one, 1).0, 2);
     // One that only looks is no member.
     let seen = member(&path).look().unwrap().unwrap();
-    assert_eq!(seen.members(seen.used()).len(), 2);
+    assert_eq!(seen.members(seen.last_used()).len(), 2);
 }
 
 #[test]
@@ -71,12 +71,12 @@ fn who_finds_only_damage_lets_a_window_pass() {
     let (_directory, SharedFile { path, .. }) = place();
     ask(&mut member(&path), 9);
     std::fs::write(&path, "something else").unwrap();
-    let Turn::Wait { earliest, .. } = ask(&mut member(&path), 1).1 else {
+    let Admission::Wait { earliest, .. } = ask(&mut member(&path), 1).1 else {
         panic!("it sends at once");
     };
     let seen = member(&path).look().unwrap().unwrap();
     assert_eq!(earliest, seen.paused_until());
-    assert!(earliest > seen.used() + Duration::from_millis(500));
+    assert!(earliest > seen.last_used() + Duration::from_millis(500));
 }
 
 /// A host that was restarted counts its time from the beginning.
@@ -104,7 +104,7 @@ fn a_state_that_cannot_be_written_is_not_changed() {
                 .is_err()
         );
         let (seen, _) = file.alone(clock::now());
-        assert_eq!(seen.members(seen.used()).len(), 2);
+        assert_eq!(seen.members(seen.last_used()).len(), 2);
         return;
     }
     let (_directory, SharedFile { path, .. }) = place();
@@ -122,7 +122,7 @@ fn a_state_that_cannot_be_written_is_not_changed() {
     let after = member(&path).look().unwrap().unwrap();
     let text = |state: &SharedGate| serde_json::to_string(state).unwrap();
     assert_eq!(text(&after), text(&before));
-    assert_eq!(after.members(after.used()).len(), 2);
+    assert_eq!(after.members(after.last_used()).len(), 2);
 }
 
 /// States as they are after some seconds of requests, in the different modes of the gate.
@@ -154,11 +154,11 @@ fn step_of(
 ) -> Duration {
     let id = u64::from(now.subsec_micros() % 2);
     match take(state, now, id, Endpoint::Api) {
-        Turn::Wait { again, .. } => {
+        Admission::Wait { again, .. } => {
             assert!(again > now && again <= now + Duration::from_secs(1));
             again
         }
-        Turn::Now(ticket) => {
+        Admission::Admitted(ticket) => {
             let (admitted, remaining, reset) = serve(now + Duration::from_millis(10));
             let headers = RateHeaders {
                 limit: Some(40),
@@ -170,7 +170,7 @@ fn step_of(
             };
             let status = if admitted { 200 } else { 429 };
             let now = now + Duration::from_millis(20);
-            state.complete(now, id, ticket, &Outcome::Answered(status, headers));
+            state.complete(now, id, ticket, &RequestOutcome::Answered(status, headers));
             now
         }
     }
@@ -201,13 +201,13 @@ fn a_forged_state_neither_panics_nor_waits_for_ever() {
                 continue;
             }
             used += 1;
-            let mut now = state.used();
+            let mut now = state.last_used();
             for _ in 0..40 {
                 now = step_of(&mut state, now, &mut |_| {
                     (true, 20, Duration::from_millis(500))
                 });
             }
-            let _ = (state.members(now), state.rate(), state.is_over(now));
+            let _ = (state.members(now), state.rate(), state.is_expired(now));
             state.leave(now, 1);
         }
     }
@@ -226,19 +226,24 @@ fn a_pause_lasts_as_long_as_the_service_has_said_and_else_a_window() {
         ..RateHeaders::default()
     };
     let mut gate = new_gate(now);
-    let Turn::Now(ticket) = take(&mut gate, now, 1, Endpoint::Token) else {
+    let Admission::Admitted(ticket) = take(&mut gate, now, 1, Endpoint::Token) else {
         panic!("nobody else is there");
     };
-    gate.complete(now, 1, ticket, &Outcome::Answered(429, limited.clone()));
+    gate.complete(
+        now,
+        1,
+        ticket,
+        &RequestOutcome::Answered(429, limited.clone()),
+    );
     assert!(gate.is_valid(REQUESTS_PER_SECOND));
     let mut told = Pauses::default();
     told.note(now, 429, &limited, gate.paused_until());
-    gate.correct(now, &told);
+    gate.clamp_pauses(now, &told);
     assert_eq!(gate.paused_until(), now + hour);
     // Somebody who was told nothing asks once more after a window, and is told as well.
-    gate.correct(now, &Pauses::default());
+    gate.clamp_pauses(now, &Pauses::default());
     assert_eq!(gate.paused_until(), now + Duration::from_secs(1));
-    gate.correct(now, &told);
+    gate.clamp_pauses(now, &told);
     assert_eq!(gate.paused_until(), now + hour, "who was told obeys");
 }
 
@@ -249,13 +254,13 @@ fn a_forged_outage_and_requests_of_nobody_are_forgotten() {
     let mut gate = new_gate(now);
     let turn = |gate: &mut SharedGate, mut now, id| loop {
         match take(gate, now, id, Endpoint::Api) {
-            Turn::Now(ticket) => break (now, ticket),
-            Turn::Wait { again, .. } => now = again,
+            Admission::Admitted(ticket) => break (now, ticket),
+            Admission::Wait { again, .. } => now = again,
         }
     };
     for _ in 0..2 {
         let (at, ticket) = turn(&mut gate, now, 9);
-        gate.complete(at, 9, ticket, &Outcome::Failed { sent: true });
+        gate.complete(at, 9, ticket, &RequestOutcome::Failed { sent: true });
         now = at;
     }
     // Its probe is on its way, and it says nothing any more.

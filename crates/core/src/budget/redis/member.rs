@@ -1,25 +1,24 @@
 //! A member of a budget on a server, as a pure function of the time: which moments it has, when it asks for more, and how it
 //! goes on while the server cannot be reached.
 
-use super::server::{Ask, MAX_MOMENTS, Reply, Seen};
-use crate::budget::Take;
-use crate::budget::sharing::Identity;
-use crate::clock::Time;
-use crate::gate::{
-    Endpoint, Failures, LastMinute, MemberStats, Outage, Outcome, Pauses, PriorityClass,
-    RateHeaders, Rules, Ticket, Turn, WINDOW, is_failure,
+use super::server::{Ask, MAX_MOMENTS, Observations, Reply};
+use crate::budget::gate::{
+    Admission, Endpoint, Failures, LastMinute, MemberStats, Outage, Pauses, PriorityClass,
+    RateHeaders, RequestOutcome, Rules, Ticket, WINDOW, is_failure,
 };
-use crate::settings::REQUESTS_PER_SECOND;
+use crate::budget::membership::MemberIdentity;
+use crate::budget::options::REQUESTS_PER_SECOND;
+use crate::clock::Time;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 /// The limit, as rates are written.
 const LIMIT: f64 = REQUESTS_PER_SECOND as f64;
-/// A moment that has passed by this much is not used any more;
+/// A send slot that has passed by this much is no longer used, unless slots are missed again and again.
 const LATE: Duration = Duration::from_millis(25);
-/// where this happens again and again, by up to this much,
+/// The most by which a send slot may have passed, after many were missed.
 const LATEST: Duration = Duration::from_millis(400);
-/// of which each moment that is used in time takes back a part.
+/// Factor by which each slot that is used in time shrinks the tolerance again.
 const PUNCTUAL: f64 = 0.9;
 /// Unanswered requests at any time: three seconds at full pace, after which the service is not keeping up.
 const MAX_IN_FLIGHT: usize = 128;
@@ -29,9 +28,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const SOON: Duration = Duration::from_millis(100);
 /// Moments are asked for again this much before they are needed, and a round trip.
 const TIMERS: Duration = Duration::from_millis(2);
-/// The round trip that is believed to be the longest shrinks by this factor with each reply,
+/// Factor by which the longest round trip shrinks with each reply.
 const SHRINKS: f64 = 0.95;
-/// and grows to twice what it was, and this: a reply that is late but once says nothing about the way.
+/// The longest round trip grows at most to twice its value and this, because a single late reply says nothing.
 const GROWS: Duration = Duration::from_millis(20);
 /// After a question that was not replied to, the next one comes after this long.
 const RETRY: Duration = Duration::from_millis(100);
@@ -52,13 +51,13 @@ struct Unreachable {
 
 /// The member.
 #[derive(Debug, Default)]
-pub(super) struct Member {
-    identity: Identity,
+pub(super) struct RedisMember {
+    identity: MemberIdentity,
     /// The part of the limit that it may use, above 0 and at most 1.
     share: f64,
     /// Whether it goes on while the server cannot be reached.
     shares: bool,
-    seen: Seen,
+    seen: Observations,
     /// The client rule, which no server relaxes.
     rules: Rules,
     pauses: Pauses,
@@ -90,10 +89,10 @@ pub(super) struct Member {
     random: fastrand::Rng,
 }
 
-impl Member {
+impl RedisMember {
     /// A member that has asked nothing yet.
-    pub(super) fn new(identity: Identity, share: f64, shares: bool) -> Self {
-        Member {
+    pub(super) fn new(identity: MemberIdentity, share: f64, shares: bool) -> Self {
+        RedisMember {
             share,
             shares,
             late: LATE,
@@ -101,12 +100,17 @@ impl Member {
             rate: LIMIT,
             random: fastrand::Rng::with_seed(identity.id),
             identity,
-            ..Member::default()
+            ..RedisMember::default()
         }
     }
 
     /// Asks to send one request now.
-    pub(super) fn take(&mut self, now: Time, class: PriorityClass, endpoint: Endpoint) -> Take {
+    pub(super) fn take(
+        &mut self,
+        now: Time,
+        class: PriorityClass,
+        endpoint: Endpoint,
+    ) -> Result<Admission, String> {
         self.class = class;
         self.waiting_since.get_or_insert(now);
         while let Some(first) = self.moments.first_entry()
@@ -116,7 +120,7 @@ impl Member {
             self.late = (2 * self.late).min(LATEST);
         }
         let wait = |earliest, again, outage| {
-            Ok(Turn::Wait {
+            Ok(Admission::Wait {
                 earliest,
                 again,
                 outage,
@@ -148,7 +152,7 @@ impl Member {
         if at > now {
             return wait(now, asks.map_or(at, |asks| asks.min(at)), None);
         }
-        Ok(Turn::Now(self.send(now, number, endpoint)))
+        Ok(Admission::Admitted(self.send(now, number, endpoint)))
     }
 
     fn send(&mut self, now: Time, number: Option<u64>, endpoint: Endpoint) -> Ticket {
@@ -160,7 +164,7 @@ impl Member {
         }
         self.waiting_since = None;
         self.last_sent = now;
-        self.last_minute.send(now);
+        self.last_minute.count(now);
         self.sends += 1;
         let ticket = Ticket {
             id: self.sends,
@@ -182,12 +186,12 @@ impl Member {
     }
 
     /// What became of a request.
-    pub(super) fn report(&mut self, now: Time, ticket: Ticket, outcome: &Outcome) {
+    pub(super) fn report(&mut self, now: Time, ticket: Ticket, outcome: &RequestOutcome) {
         let sent = self.in_flight.remove(&ticket);
         let (status, headers) = match outcome {
-            Outcome::Unsent | Outcome::Lost => return self.outage.lost(now, ticket),
-            Outcome::Failed { .. } => return self.failed(now, ticket),
-            Outcome::Answered(status, headers) => (*status, headers),
+            RequestOutcome::Unsent | RequestOutcome::Lost => return self.outage.lost(now, ticket),
+            RequestOutcome::Failed { .. } => return self.failed(now, ticket),
+            RequestOutcome::Answered(status, headers) => (*status, headers),
         };
         let Some(number) = sent else { return };
         let limit = REQUESTS_PER_SECOND;
@@ -308,7 +312,7 @@ impl Member {
             random: self.random.f64(),
             about: MemberStats {
                 waiting: waits.then(|| self.class.name().to_owned()),
-                sent_last_minute: self.last_minute.sent(now),
+                sent_last_minute: self.last_minute.sum(now),
                 ..self.identity.about.clone()
             },
             seen,

@@ -1,11 +1,11 @@
 //! The server: a connection with the TLS that all connections of ours have, what its script is asked and replies, and what
 //! it keeps for people.
 
-use crate::budget::{BudgetState, sharing};
+use crate::budget::gate::MemberStats;
+use crate::budget::membership::{BudgetState, company_key};
+use crate::budget::options::BudgetOptions;
 use crate::clock;
 use crate::error::Scrubber;
-use crate::gate::MemberStats;
-use crate::settings::Config;
 use crate::tls;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, IntoConnectionInfo, RedisConnectionInfo, RedisResult};
@@ -60,12 +60,12 @@ pub(super) struct Ask {
     /// The member, for people.
     pub(super) about: MemberStats,
     #[serde(flatten)]
-    pub(super) seen: Seen,
+    pub(super) seen: Observations,
 }
 
-/// What a member has seen since it last asked. Requests are known by the numbers of their moments.
+/// The observations of a member since it last asked. Requests have the numbers of their send slots.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Seen {
+pub(super) struct Observations {
     /// The limit that the service has named, in requests a second.
     pub(super) shown: Option<f64>,
     /// The request after which the least was left, of the window that is paced by or of a longer one.
@@ -125,7 +125,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn new(url: &Url, config: &Config) -> Self {
+    pub(super) fn new(url: &Url, options: &BudgetOptions) -> Self {
         // The settings have checked the URL, but for texts that are not UTF-8. TLS is ours.
         let mut plain = url.clone();
         let _ = plain.set_scheme("redis");
@@ -136,9 +136,9 @@ impl Place {
             url: url.clone(),
             scrubber: Scrubber::new(passwords.iter().flatten()),
             login: login.set_skip_set_lib_name(),
-            shown: config.budget.to_string(),
+            shown: options.store.to_string(),
             script: redis::Script::new(SOURCE),
-            key: format!("{PREFIX}{}", sharing::company(config, None)),
+            key: format!("{PREFIX}{}", company_key(&options.company, None)),
         }
     }
 
@@ -147,7 +147,7 @@ impl Place {
         let reason = match clock::in_time(LIMIT, outcome).await {
             Some(Ok(value)) => return Ok(value),
             Some(Err(error)) if error.is_io_error() => error.to_string(),
-            Some(Err(error)) => self.scrubber.show(&error.to_string(), MAX_TEXT),
+            Some(Err(error)) => self.scrubber.redact_untrusted(&error.to_string(), MAX_TEXT),
             None => "no reply in time".into(),
         };
         Err(format!("{}: {reason}", self.shown))

@@ -3,11 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
-use super::member::Member;
+use super::member::RedisMember;
 use super::server::{Reply, SOURCE};
 use super::test_server::{PROGRAMS, Server};
-use crate::budget::sharing::Identity;
-use crate::gate::{Endpoint, Outcome, PriorityClass, RateHeaders, Ticket, Turn};
+use crate::budget::gate::{
+    Admission, Endpoint, PriorityClass, RateHeaders, RequestOutcome, Ticket,
+};
+use crate::budget::membership::MemberIdentity;
 use fastrand::Rng;
 use serde::Deserialize;
 use serde_json::Value;
@@ -131,7 +133,7 @@ impl Run {
 }
 
 struct Actor {
-    member: Member,
+    member: RedisMember,
     class: PriorityClass,
     /// Since when it wants to send.
     wants: Option<Duration>,
@@ -266,14 +268,14 @@ impl World {
         let share = self.scenario.get("share");
         // The goals are those of the very runs that these draws lead to.
         let (id, _) = (self.rng.u64(..), self.rng.u64(..));
-        let identity = Identity {
+        let identity = MemberIdentity {
             id,
-            ..Identity::default()
+            ..MemberIdentity::default()
         };
         let shares = self.scenario.get("waits") == 0.0;
         let is_single = class == PriorityClass::Single;
         self.actors.push(Actor {
-            member: Member::new(identity, share, shares),
+            member: RedisMember::new(identity, share, shares),
             class,
             wants: (!is_single).then_some(self.now + after),
             wake: 0,
@@ -345,8 +347,8 @@ impl World {
             let take = actor.member.take(now, actor.class, Endpoint::Api);
             self.ask_if_due(index);
             match take {
-                Ok(Turn::Now(ticket)) => self.send(index, ticket),
-                Ok(Turn::Wait { again, .. }) if again < Duration::MAX => {
+                Ok(Admission::Admitted(ticket)) => self.send(index, ticket),
+                Ok(Admission::Wait { again, .. }) if again < Duration::MAX => {
                     assert!(again > now, "a wait ends in the future");
                     // Timers fire a little late.
                     let late = MS.mul_f64(self.rng.f64());
@@ -409,7 +411,7 @@ impl World {
             if actor.killed {
                 return;
             }
-            let outcome = Outcome::Answered(status, headers);
+            let outcome = RequestOutcome::Answered(status, headers);
             actor.member.report(world.now, ticket, &outcome);
             match status {
                 200 => world.run.served.entry(index).or_default().push(world.now),
@@ -529,7 +531,7 @@ fn a_value_that_was_damaged_or_forged_is_replaced() {
         for text in texts {
             let () = server.run(&["SET", KEY, &text]);
             let now = 1.7e9 + 65.0;
-            let mut member = Member::new(Identity::default(), 1.0, true);
+            let mut member = RedisMember::new(MemberIdentity::default(), 1.0, true);
             let _ = member.take(SECOND, PriorityClass::Scan, Endpoint::Api);
             let ask = serde_json::to_string(&member.ask(SECOND)).unwrap();
             let mut call = script.key(KEY);

@@ -11,11 +11,11 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Issued, Token};
-use crate::budget::sharing;
+use super::token::{Issued, Token};
+use crate::budget::shared_file::{self, Locked, SharedFile};
+use crate::budget::{absorb, company_key};
 use crate::clock;
 use crate::error::Result;
-use crate::host::{self, Locked, SharedFile};
 use crate::process::lock;
 use crate::settings::{Config, TokenCache};
 use std::io;
@@ -51,15 +51,15 @@ impl SharedToken {
             return None;
         }
         let (_, secret) = config.require_credentials().ok()?;
-        let company = sharing::company(config, Some(&host::run_of_host()));
-        let path = host::path(&format!("{PREFIX}{company}"));
+        let company = company_key(&config.company(), Some(&shared_file::run_of_host()));
+        let path = shared_file::path(&format!("{PREFIX}{company}"));
         Some(SharedToken::at(path, &company, secret))
     }
 
     /// The token in this file of those clients of the company that know the secret.
     fn at(path: PathBuf, company: &str, secret: &Secret) -> Self {
         let mut key = blake3::Hasher::new_derive_key(PURPOSE);
-        sharing::absorb(&mut key, [company, secret.expose()]);
+        absorb(&mut key, [company, secret.expose()]);
         SharedToken {
             file: SharedFile::new(path, TRIES, PAUSE),
             key: *key.finalize().as_bytes(),

@@ -57,12 +57,12 @@ impl Token {
         }
     }
 
-    /// Whether the service has refused it, so that nobody is to send it any more.
+    /// Returns whether the service has refused it, so that nobody is to send it any more.
     pub(super) fn is_refused(&self) -> bool {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Whether the service has never accepted it, as far as is known.
+    /// Returns whether the service has never accepted it, as far as is known.
     pub(crate) fn is_new(&self) -> bool {
         !self.from_another && !self.accepted.load(Ordering::Relaxed)
     }

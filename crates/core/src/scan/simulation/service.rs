@@ -226,7 +226,7 @@ impl<'a> Service<'a> {
         records.filter(move |record| **record < self.size && !is_excused(record))
     }
 
-    /// Whether these are the records that were there at first, in their order.
+    /// Returns whether these are the records that were there at first, in their order.
     pub(super) fn began_as(&self, records: &[u64]) -> bool {
         records.iter().copied().eq(0..self.size)
     }

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
 use super::*;
+use crate::budget::shared_file::tests::{open, place, set_mode};
 use crate::error::{Error, ErrorKind};
-use crate::host::tests::{open, place, set_mode};
 use crate::request::auth::tests::token;
 use std::cell::Cell;
 use std::path::Path;

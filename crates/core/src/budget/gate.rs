@@ -1,0 +1,443 @@
+//! Decides when the next request may be sent, and by whom, so that almost the whole budget is used and none is refused.
+//!
+//! Three layers, each only ever later than the one before:
+//!
+//! 1. `rule` is the client rule of the service document (section 8.3), literally: after a 429, or a count below 1, nothing
+//!    is sent until the reset has elapsed. It binds tighter than the limit itself, for a reset in whole seconds makes
+//!    every 0 we see cost as much as forty requests. So the other layers leave one request of the budget alone: 39 of 40,
+//!    97.5 %, is the most that a server with windows gives.
+//! 2. Never more requests than the limit in any window of send times, and never more than 128 unanswered.
+//! 3. `pace` finds out how the server counts, from nothing but what it shows, and paces accordingly.
+//!
+//! Many processes may share one gate: they read and write its state in turn, and so are one client to the service. What one
+//! of them learns, all know; what one has to wait for, all wait for. `turns` decides which of them sends next.
+//!
+//! Simpler than it could be, where the difference was measured to be small: windows that open with a request have no
+//! mode of their own; the margin for jitter is a fixed part of the window; the number of requests in flight is bounded,
+//! but not controlled; and others are yielded to only by what they leave.
+
+mod headers;
+mod ledger;
+mod outage;
+mod pace;
+mod rule;
+#[cfg(test)]
+mod tests;
+mod turns;
+mod windows;
+
+use std::time::Duration;
+
+use fastrand::Rng;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use headers::RateHeaders;
+use ledger::{Ledger, SentRequest};
+pub(crate) use outage::Failures;
+pub(crate) use outage::Outage;
+#[cfg(feature = "redis")]
+pub(crate) use outage::is_failure;
+use pace::Pace;
+pub(crate) use rule::Rules;
+pub(crate) use turns::LastMinute;
+pub use turns::MemberStats;
+use turns::Turns;
+pub(crate) use turns::{MemberInfo, PriorityClass};
+
+type Time = Duration;
+
+/// The window of the documented limit (service document, section 8.1): limits are so many requests a second.
+pub(crate) const WINDOW: Duration = Duration::from_secs(1);
+/// The status of a refused request (service document, section 8).
+const TOO_MANY_REQUESTS: u16 = 429;
+/// So many requests may be sent without a response to any of them, and so many times those of a usual round trip: enough to
+/// keep pace before the first response, few enough to find out by; and if the service has stopped, few arrive at once when
+/// it goes on.
+const UNHEARD: f64 = 4.0;
+/// Unanswered requests at any time: three seconds at full pace, after which the service is not keeping up.
+const MAX_IN_FLIGHT: usize = 128;
+/// A higher limit is taken on again when no response has named the lower one for this long: endpoints may name several.
+const LIMIT_LASTS: Duration = Duration::from_secs(10);
+/// A request of a member that was last seen this long ago gets no response any more, as far as can be known.
+const SILENT: Duration = Duration::from_secs(2);
+/// Where the gate waits for a response, which another member may receive, it is asked again after this long.
+const POLL: Duration = Duration::from_millis(10);
+/// Members ask again after this long at the latest, for others may have changed things.
+const LOOK: Duration = Duration::from_millis(250);
+/// Members whose turn is not the next ask again a little early, in parts of the time they may expect to wait: they are
+/// notified of the exact time when they are next.
+const EARLY: f64 = 0.8;
+/// A member is forgotten when it was not seen for this long, and what was learned when no member was.
+const FORGOTTEN: Duration = Duration::from_secs(60);
+/// No host has been up for as many seconds.
+const MAX_UPTIME_S: f64 = 1e9;
+/// Nothing that was learned, rightly or not, makes a request wait longer after the one before.
+const LONGEST_GAP: f64 = 1.5;
+
+/// A request that was sent, to be handed back with its outcome.
+#[must_use]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Ticket {
+    pub(crate) id: u64,
+    pub(crate) sent: Time,
+    pub(crate) endpoint: Endpoint,
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RequestOutcome {
+    /// It was not sent after all.
+    Unsent,
+    /// The caller waits for no response any more, though the server may have counted it.
+    Lost,
+    /// It failed, with no response or with one that broke off.
+    Failed {
+        /// Whether the server may have counted it; where no connection was made, its turn is given back.
+        sent: bool,
+    },
+    /// A response has arrived, with this status.
+    Answered(u16, RateHeaders),
+}
+
+/// What a request is for. Limits are learned by endpoint class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum Endpoint {
+    /// The token endpoint, which may have a limit of its own.
+    Token,
+    /// All others.
+    Api,
+}
+
+/// Whether a member may send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// At once; it counts as sent.
+    Admitted(Ticket),
+    /// Not before `earliest`, and perhaps later; it is expected to ask again at `again`.
+    Wait {
+        /// Before this, the member may not send, unless something happens in between.
+        earliest: Duration,
+        /// When to ask again.
+        again: Duration,
+        /// The failures because of which requests are held back, where that is the reason.
+        outage: Option<Failures>,
+    },
+}
+
+/// What the service has said to one process about pauses.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Pauses {
+    /// Until then it has to wait.
+    until: Time,
+    /// The furthest time that a response has named: until then others are believed.
+    pub(crate) believed: Time,
+}
+
+impl Pauses {
+    /// A response has arrived, after which the pause of all lasts until `until`.
+    pub(crate) fn note(
+        &mut self,
+        now: Duration,
+        status: u16,
+        headers: &RateHeaders,
+        until: Duration,
+    ) {
+        let waits = [headers.reset, headers.retry_after, headers.window];
+        let longest = waits.into_iter().flatten().max().unwrap_or_default();
+        if headers.remaining == Some(0) || status == TOO_MANY_REQUESTS {
+            self.until = self.until.max(until);
+        }
+        let latest = now.saturating_add(longest).max(self.until);
+        self.believed = self.believed.max(latest);
+    }
+}
+
+/// The state of one company's budget, and of the clients that share it.
+///
+/// A pure function of its inputs: it reads no clock and never waits. All times are those of one monotonic clock that all
+/// members share, from any epoch.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct SharedGate {
+    /// Requests per second (service document, section 8.1). Headers can lower it, never raise it.
+    limit: u32,
+    /// Whether to keep to the limit. Without, only the rule is kept: for a service that counts nothing.
+    paced: bool,
+    ledger: Ledger,
+    rules: Rules,
+    pace: Pace,
+    /// When the present limit was named last.
+    limit_named: Time,
+    /// Where the service counts over a longer window, how many requests are left of it.
+    left: Option<f64>,
+    outage: Outage,
+    turns: Turns,
+    next_id: u64,
+    /// When it was used last.
+    used: Time,
+}
+
+impl SharedGate {
+    /// A gate that has seen nothing yet. It keeps to this limit where it is paced.
+    pub(crate) fn new(limit: u32, paced: bool, now: Duration) -> Self {
+        Self {
+            limit,
+            paced,
+            pace: Pace::new(limit.into()),
+            used: now,
+            ..Self::default()
+        }
+    }
+
+    /// A gate that has seen nothing, though others have sent in ways unknown: it first lets a window pass.
+    pub(crate) fn after_state_loss(limit: u32, now: Duration) -> Self {
+        let mut new = Self::new(limit, true, now);
+        let until = now.saturating_add(WINDOW);
+        new.rules.clamp_pauses(until, until);
+        new
+    }
+
+    /// A member asks to send. `now` may be a little older than what others have reported.
+    pub(crate) fn take(
+        &mut self,
+        now: Duration,
+        requester: &MemberInfo<'_>,
+        class: PriorityClass,
+        endpoint: Endpoint,
+    ) -> Admission {
+        let id = requester.id;
+        let now = self.advance(now);
+        self.turns.ask(now, requester, class);
+        self.expire_silent(now);
+        let ready = self.ready(now, endpoint);
+        let allowed = self.share_allows(requester);
+        let earliest = ready.unwrap_or(now).max(now);
+        let (ahead, at_once) = self.turns.ahead(now, earliest, id);
+        if ready.is_some() && earliest.max(allowed) <= now && !at_once {
+            return Admission::Admitted(self.send(now, endpoint, id));
+        }
+        let gap = WINDOW.div_f64(self.pace.aim().max(1.0));
+        let turn = match ready {
+            Some(_) => earliest.saturating_add(gap.mul_f64(EARLY * f64::from(ahead))),
+            None => now + POLL * (1 + ahead),
+        };
+        let again = turn.max(allowed).min(now + LOOK);
+        self.turns.notified(id, allowed, again);
+        Admission::Wait {
+            earliest: earliest.max(allowed),
+            again,
+            outage: self.outage.failures().filter(Failures::is_outage),
+        }
+    }
+
+    /// When the next request to this endpoint may go; none before a response has arrived, or a request is lost.
+    fn ready(&mut self, now: Time, endpoint: Endpoint) -> Option<Time> {
+        if self.outage.is_probed(now) {
+            return None;
+        }
+        let at = self.rules.until(endpoint).max(self.outage.probe_at);
+        if !self.paced {
+            return Some(at);
+        }
+        let in_flight = self.ledger.in_flight().count();
+        let are_all_taken = in_flight > 0 && self.left.is_some_and(|left| left < 1.0);
+        let max_unheard = UNHEARD * (1.0 + self.pace.limit * self.ledger.mean);
+        let is_stalled = self.ledger.unanswered_since_last_response() as f64 >= max_unheard;
+        if in_flight >= MAX_IN_FLIGHT || are_all_taken || is_stalled {
+            return None;
+        }
+        let paced = self.pace.next(now.as_secs_f64(), &self.ledger);
+        // Never more than the limit in any window of send times.
+        let paced = paced.max(self.ledger.nth_last_sent(self.pace.limit as usize) + 1.0);
+        Some(at.max(time(paced.min(self.ledger.nth_last_sent(1) + LONGEST_GAP))))
+    }
+
+    /// When the share of a member lets it send: its part of the limit in any window, evenly.
+    fn share_allows(&self, requester: &MemberInfo<'_>) -> Time {
+        if requester.share >= 1.0 {
+            return Time::ZERO;
+        }
+        // A senseless share is kept within the limit.
+        let part = (self.pace.limit * requester.share).floor().max(1.0);
+        let own = |entry: &&SentRequest| entry.member == requester.id;
+        let last = self.ledger.entries.iter().rev().find(own);
+        time(last.map_or(0.0, |last| last.sent() + 1.0 / part))
+    }
+
+    fn send(&mut self, now: Time, endpoint: Endpoint, member: u64) -> Ticket {
+        self.next_id = self.next_id.wrapping_add(1);
+        let (id, sent) = (self.next_id, now);
+        let ticket = Ticket { id, sent, endpoint };
+        if self.paced {
+            self.ledger.send(ticket, member);
+            self.left = self.left.map(|left| left - 1.0);
+        }
+        self.outage.sent(ticket);
+        self.turns.served(now, member);
+        ticket
+    }
+
+    /// A request of a member is not in flight any more.
+    pub(crate) fn complete(
+        &mut self,
+        now: Duration,
+        member: u64,
+        ticket: Ticket,
+        outcome: &RequestOutcome,
+    ) {
+        let now = self.advance(now);
+        // One that has left, or is forgotten, does not come back by this.
+        self.turns.0.entry(member).and_modify(|it| it.seen = now);
+        self.expire_silent(now);
+        self.outage.complete(now, ticket, outcome);
+        match outcome {
+            RequestOutcome::Unsent | RequestOutcome::Failed { sent: false } => {
+                self.ledger.unsend(ticket)
+            }
+            RequestOutcome::Lost | RequestOutcome::Failed { sent: true } => {
+                self.ledger.settle(ticket);
+            }
+            RequestOutcome::Answered(status, headers) => {
+                self.answered(now, ticket, *status, headers)
+            }
+        }
+    }
+
+    fn answered(&mut self, now: Time, ticket: Ticket, status: u16, headers: &RateHeaders) {
+        let limit = self.pace.limit as u32;
+        let (is_common, must_wait) = self.rules.response(now, ticket, status, headers, limit);
+        let remaining = headers.remaining.filter(|_| is_common).map(|it| it as f64);
+        // What is left of a longer window says nothing about the pace.
+        let is_long = headers.window.is_some_and(|window| window > WINDOW);
+        let shown = remaining.filter(|_| !is_long);
+        // Of a request that was given up, only what the rule says counts.
+        let at = now.as_secs_f64();
+        let entry = self.ledger.answer(at, ticket, shown);
+        let Some(entry) = entry.filter(|_| is_common) else {
+            return;
+        };
+        self.adopt_limit(now, headers);
+        if headers.limit.is_some() {
+            let since = self.ledger.sent_between(entry.sent(), f64::INFINITY);
+            self.left = remaining.filter(|_| is_long).map(|left| left - since);
+        }
+        if must_wait && !(is_long && headers.remaining == Some(0)) {
+            self.pace.overshoot(at, &entry);
+        }
+        self.pace.seen(at, &entry, &self.ledger);
+    }
+
+    /// Takes on the limit that the server names where it is lower than the configured one: so many requests as our
+    /// window has of it. A longer window is obeyed besides, and bounds the pace by no more than its whole limit.
+    /// What was learned under another limit is forgotten.
+    fn adopt_limit(&mut self, now: Time, headers: &RateHeaders) {
+        let Some(named) = headers.limit else { return };
+        if named == 0 && headers.remaining.is_some_and(|left| left > 0) {
+            // Some gateways write 0 for "no limit"; what is left says that it is not a limit of none.
+            return;
+        }
+        let window = headers.window.unwrap_or(WINDOW).min(WINDOW);
+        // To keep a limit of none we could never ask again, not even whether it is still none.
+        let per_window = (f64::from(named) / window.as_secs_f64()).floor().max(1.0);
+        let limit = per_window.min(self.limit.max(1).into());
+        if limit > self.pace.limit && now < self.limit_named.saturating_add(LIMIT_LASTS) {
+            return;
+        }
+        if limit != self.pace.limit {
+            self.pace = Pace::new(limit);
+        }
+        self.limit_named = now;
+    }
+
+    /// A member has ended, and what it has sent is lost.
+    pub(crate) fn leave(&mut self, now: Duration, member: u64) {
+        let now = self.advance(now);
+        self.turns.0.remove(&member);
+        self.expire_silent(now);
+    }
+
+    /// Begins an operation: time does not go back.
+    fn advance(&mut self, now: Time) -> Time {
+        self.used = self.used.max(now);
+        self.used
+    }
+
+    /// Members that are silent, or have left, have lost what they sent.
+    fn expire_silent(&mut self, now: Time) {
+        let since = now.saturating_sub(SILENT);
+        let member = |entry: &SentRequest| self.turns.0.get(&entry.member);
+        let is_lost = |entry: &&SentRequest| member(entry).is_none_or(|it| it.seen < since);
+        let lost = self.ledger.in_flight().filter(is_lost);
+        let lost: Vec<Ticket> = lost.map(|entry| entry.ticket).collect();
+        for ticket in lost {
+            self.outage.lost(now, ticket);
+            self.ledger.settle(ticket);
+        }
+    }
+
+    /// Returns whether nothing of what it knows matters any more.
+    pub(crate) fn is_expired(&self, now: Duration) -> bool {
+        self.used.saturating_add(FORGOTTEN) < now && self.paused_until() <= now
+    }
+
+    /// Returns whether a state that was read can be one of a gate that keeps to this limit. One that was damaged or forged would go
+    /// too fast, wait for ever, or not work at all.
+    pub(crate) fn is_valid(&self, limit: u32) -> bool {
+        let used = self.used.as_secs_f64();
+        let is_past = |entry: &SentRequest| entry.sent() <= used;
+        (self.limit, self.paced) == (limit, true)
+            && used < MAX_UPTIME_S
+            && self.ledger.entries.iter().all(is_past)
+            && self.ledger.mean >= 0.0
+            && self.pace.is_valid(limit.max(1).into(), used)
+    }
+
+    /// Corrects the pauses of a state that was read: nothing lasts longer than a window unless the service has said so to
+    /// this process itself, and all wait as long as this process has to. Nothing forged holds anybody up for longer.
+    pub(crate) fn clamp_pauses(&mut self, now: Duration, pauses: &Pauses) {
+        let believed = pauses.believed.max(now.saturating_add(WINDOW));
+        self.rules.clamp_pauses(pauses.until, believed);
+    }
+
+    /// When it was used last.
+    pub(crate) fn last_used(&self) -> Duration {
+        self.used
+    }
+
+    /// The members that take part, those that sent most first.
+    pub(crate) fn members(&self, now: Duration) -> Vec<MemberStats> {
+        self.turns.present(now)
+    }
+
+    /// How it currently finds the time of the next request. `universal` is even pacing, so that no window of any kind can
+    /// overflow, and right under every policy; `refill` uses the whole limit, because the budget refills faster than it is
+    /// spent, as a bucket does; `aligned` is for fixed windows whose edges are known.
+    pub(crate) fn mode(&self) -> &'static str {
+        match self.pace.windows.alignment {
+            _ if self.pace.refills => "refill",
+            Some(_) => "aligned",
+            None => "universal",
+        }
+    }
+
+    /// Requests per second that all members together aim at now.
+    pub(crate) fn rate(&self) -> f64 {
+        self.pace.aim()
+    }
+
+    /// Until when nothing may be sent, because the service said so.
+    pub(crate) fn paused_until(&self) -> Duration {
+        self.rules.until(Endpoint::Api)
+    }
+}
+
+/// No time before this many seconds; a number that makes no sense is no time at all, or a very late one.
+fn time(seconds: f64) -> Time {
+    Duration::from_nanos((seconds * 1e9).ceil() as u64)
+}
+
+/// The next of waits that double up to the longest, all in seconds; half of it is drawn, from when the request was sent.
+pub(crate) fn back_off(base: f64, doublings: u32, longest: f64, sent: Time) -> Duration {
+    let seconds = (base * 2_f64.powi(doublings.min(16) as i32)).min(longest);
+    let drawn = Rng::with_seed(sent.as_nanos() as u64).f64();
+    Duration::from_secs_f64(seconds * (0.5 + 0.5 * drawn))
+}

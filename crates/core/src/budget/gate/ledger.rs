@@ -1,0 +1,157 @@
+//! The requests that still matter, and the round-trip times: those in flight, and those recent enough to share a window
+//! with the next one. Times are in seconds, which are windows as well.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::Ticket;
+
+/// The time for which a finished request is remembered: one window for the budget, one more for late responses.
+const KEPT: f64 = 2.0;
+/// The part of the way to the mean by which the least round trip rises with each sample, so that it follows a changed
+/// route.
+const RISE: f64 = 0.0005;
+/// Below this many samples the true floor may be far lower than the least seen: this part of it is believed.
+const FEW_SAMPLES: u32 = 30;
+const TRUST_EARLY: f64 = 0.8;
+/// The number of samples in the mean.
+const MEAN_OVER: f64 = 32.0;
+/// The part of a window by which a request may be counted later than the fastest.
+pub(super) const MARGIN: f64 = 0.07;
+/// The number of requests that are not sent: ours must not be the one that sees 0 left, which the rule turns into a pause
+/// of a window.
+pub(super) const RESERVED: f64 = 1.0;
+/// Fewer requests a window than this cannot be distinguished from jitter.
+pub(super) const NOISE_FLOOR: f64 = 1.5;
+/// For this much longer than a round trip, what others send is not seen: a request of ours apart.
+const UNSEEN: f64 = 0.03;
+
+/// A request that was sent.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct SentRequest {
+    pub(super) ticket: Ticket,
+    pub(super) member: u64,
+    /// Whether a response may still come. Otherwise the server may have counted it nevertheless.
+    pub(super) in_flight: bool,
+    /// The latest time at which it is counted.
+    pub(super) counted_by: f64,
+    /// The number of requests that were sent within the window that ended with this one.
+    pub(super) own: u32,
+    /// The number of requests that were left after it, if the response shows it.
+    pub(super) remaining: Option<f64>,
+}
+
+impl SentRequest {
+    pub(super) fn sent(&self) -> f64 {
+        self.ticket.sent.as_secs_f64()
+    }
+}
+
+/// Requests in the order they were sent, and the round trips of those that were responded to.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Ledger {
+    pub(super) entries: VecDeque<SentRequest>,
+    samples: u32,
+    least: f64,
+    /// The usual round trip.
+    pub(super) mean: f64,
+    /// The send time of the newest request that has a response.
+    heard: f64,
+}
+
+impl Ledger {
+    /// Notes a request of a member that is sent now.
+    pub(super) fn send(&mut self, ticket: Ticket, member: u64) {
+        let sent = ticket.sent.as_secs_f64();
+        let matters = |entry: &SentRequest| entry.in_flight || entry.sent() + KEPT >= sent;
+        self.entries.retain(matters);
+        self.entries.push_back(SentRequest {
+            ticket,
+            member,
+            in_flight: true,
+            counted_by: sent + MARGIN,
+            own: self.sent_between(sent - 1.0, sent) as u32 + 1,
+            remaining: None,
+        });
+    }
+
+    /// Forgets a request that was never sent after all.
+    pub(super) fn unsend(&mut self, ticket: Ticket) {
+        self.entries
+            .retain(|entry| entry.ticket != ticket || !entry.in_flight);
+    }
+
+    /// Settles a request that is in flight, and returns it. A ticket of another ledger may have the same number.
+    pub(super) fn settle(&mut self, ticket: Ticket) -> Option<&mut SentRequest> {
+        let own = |entry: &&mut SentRequest| entry.ticket == ticket && entry.in_flight;
+        let entry = self.entries.iter_mut().find(own)?;
+        entry.in_flight = false;
+        Some(entry)
+    }
+
+    /// A response has come to a request that is in flight, and may show how many were left.
+    pub(super) fn answer(
+        &mut self,
+        now: f64,
+        ticket: Ticket,
+        remaining: Option<f64>,
+    ) -> Option<SentRequest> {
+        let sent = self.settle(ticket)?.sent();
+        self.heard = self.heard.max(sent);
+        let round_trip = (now - sent).max(0.0);
+        self.samples = self.samples.saturating_add(1);
+        self.mean += (round_trip - self.mean) / f64::from(self.samples).min(MEAN_OVER);
+        self.least += RISE * (self.mean - self.least);
+        if self.samples == 1 || round_trip < self.least {
+            self.least = round_trip;
+        }
+        let floor = self.floor();
+        let entry = self.entries.iter_mut().find(|it| it.ticket == ticket)?;
+        // It was counted, at the latest, the shortest way back ago.
+        entry.counted_by = entry.counted_by.min(now - floor);
+        entry.remaining = remaining;
+        Some(*entry)
+    }
+
+    /// Returns how many requests others send before they are seen, at `rate` requests a window.
+    pub(super) fn unseen(&self, rate: f64) -> f64 {
+        rate * (self.mean + UNSEEN)
+    }
+
+    /// Returns the shortest round trip that is believed.
+    pub(super) fn floor(&self) -> f64 {
+        match self.samples < FEW_SAMPLES {
+            true => self.least * TRUST_EARLY,
+            false => self.least,
+        }
+    }
+
+    /// Returns the number of requests in flight that are newer than all requests with a response.
+    pub(super) fn unanswered_since_last_response(&self) -> usize {
+        let is_newer = |entry: &&SentRequest| entry.sent() >= self.heard;
+        self.in_flight().filter(is_newer).count()
+    }
+
+    pub(super) fn in_flight(&self) -> impl Iterator<Item = &SentRequest> {
+        self.entries.iter().filter(|entry| entry.in_flight)
+    }
+
+    /// Returns the requests whose responses have shown counts, each with its count, newest first.
+    pub(super) fn shown(&self) -> impl Iterator<Item = (&SentRequest, f64)> {
+        let newest_first = self.entries.iter().rev();
+        newest_first.filter_map(|entry| Some((entry, entry.remaining?)))
+    }
+
+    /// Returns the send time of the `n`th request, newest first.
+    pub(super) fn nth_last_sent(&self, n: usize) -> f64 {
+        let nth = self.entries.iter().nth_back(n.saturating_sub(1));
+        nth.map_or(f64::NEG_INFINITY, SentRequest::sent)
+    }
+
+    /// Returns the number of requests that were sent after `from` and not after `to`.
+    pub(super) fn sent_between(&self, from: f64, to: f64) -> f64 {
+        let sent = self.entries.iter().map(SentRequest::sent);
+        sent.filter(|sent| *sent > from && *sent <= to).count() as f64
+    }
+}

@@ -1,0 +1,228 @@
+//! What is believed about the server's way of counting, and the time of the next request that follows from it: an even pace
+//! until something better is known, the whole limit where the budget refills all the time, alignment with windows that
+//! follow a clock. And how much others take from the same budget, who are left theirs. Times are in seconds, which are
+//! windows as well.
+//!
+//! The even pace is right under any policy, with no more requests at once than there are slots. A slot is free again when
+//! its request and the next one cannot be counted in the same window any more. With one slot less than the limit this alone
+//! keeps every server that counts in windows or in a log from showing 0, however long the way to it is; the even pace does
+//! the same for sliding counters, and is what others next to us can live with.
+//!
+//! How many requests may share a window is found out from the remaining counts. A count of 0 means one of two things. We
+//! spent the budget alone: then the server counts more strictly than it seemed, and one slot goes. Others spent from it
+//! too: then a part of the slots goes. Whatever went comes back as long as the counts leave room.
+
+use serde::{Deserialize, Serialize};
+
+use super::ledger::{Ledger, MARGIN, NOISE_FLOOR, RESERVED, SentRequest};
+use super::windows::Windows;
+
+/// Slots given up at the start: a sliding counter leaves no more, and other servers show within seconds that they do.
+const INITIAL_RESERVE: f64 = 1.0;
+/// With fewer slots nothing would be learned any more.
+const MIN: f64 = 2.0;
+/// The pace is even over this part of a window, and no gap is shorter than this part of an even one, so that a timer which
+/// fires a millisecond late costs nothing.
+const EVEN_SPAN: f64 = 0.3;
+const MIN_GAP_PART: f64 = 0.95;
+/// The pace of a bucket is this much denser than the limit.
+const CATCH_UP_REFILL: f64 = 0.92;
+/// Windows that must agree before slots grow.
+const AGREEING: f64 = 3.0;
+/// The part of the room seen that is taken at a time.
+const GROWTH: f64 = 0.4;
+/// A response that shows no count is taken to leave so many; slots that were too many then are not tried again for this long.
+const UNSHOWN: f64 = 6.0;
+const UNSHOWN_HOLD: f64 = 20.0;
+/// What is left of the slots, at least, when others spend as well.
+const BACK_OFF: f64 = 0.8;
+/// Part of the limit that, when spent by ourselves alone, rules out that others spent the rest.
+const OWN_PART: f64 = 0.82;
+/// A number of slots that has failed is not tried again for this long.
+const HOLD: f64 = 60.0;
+
+/// A window policy shows the sum of what is left and what we took to be about the limit for the last quarter of each
+/// window; so many times the limit for this long proves that the budget refills.
+const ABOVE: f64 = 1.25;
+const PROOF: f64 = 0.95;
+/// Under this part of the limit a bucket may run dry before the next response.
+const DRY: f64 = 0.3;
+
+/// Weight of one response in the estimate of what others take.
+const WEIGHT: f64 = 0.06;
+/// A count says something about the pace of others when this part of its window is over.
+const MIN_WINDOW_PART: f64 = 0.3;
+/// This many times the variance of what others take is left to them, under the root: two and a half deviations.
+const DEVIATIONS: f64 = 6.0;
+
+/// Beliefs about one server with one limit.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Pace {
+    /// Requests in each window; at least 1.
+    pub(super) limit: f64,
+    slots: f64,
+    last_overshoot: f64,
+    /// A number of slots that was too many, and until when it is not tried again.
+    failed: (f64, f64),
+    /// Since when counts were looked at, and the least of them that says something about the slots.
+    span: (f64, f64),
+    /// What others take, in requests a window.
+    others: f64,
+    /// Since when counts have been as high as only those of a bucket are, and whether that is proof.
+    high_since: Option<f64>,
+    pub(super) refills: bool,
+    pub(super) windows: Windows,
+}
+
+impl Pace {
+    /// For a server that counts to `limit` in each window. Others are expected until the counts show that there are none.
+    pub(super) fn new(limit: f64) -> Self {
+        let mut new = Self {
+            limit: limit.max(1.0),
+            span: (0.0, f64::INFINITY),
+            others: 2.0 * NOISE_FLOOR,
+            ..Self::default()
+        };
+        new.slots = (new.most() - INITIAL_RESERVE).max(1.0);
+        new
+    }
+
+    /// Returns whether a state that was read makes sense, with this limit, and if it was used last at `used`.
+    pub(super) fn is_valid(&self, limit: f64, used: f64) -> bool {
+        let mut numbers = [self.slots, self.others, self.last_overshoot, self.span.0].into_iter();
+        let alignment = self.windows.alignment.as_ref();
+        (1.0..=limit).contains(&self.limit)
+            && numbers.all(f64::is_finite)
+            && alignment.is_none_or(|it| it.edge.end < used + 2.0)
+    }
+
+    /// Requests per window that are aimed at.
+    pub(super) fn aim(&self) -> f64 {
+        match self.refills {
+            true => self.limit,
+            false => self.slots,
+        }
+    }
+
+    /// The most slots, all of which are used when the server is known to leave us so many.
+    fn most(&self) -> f64 {
+        (self.limit - RESERVED).max(1.0)
+    }
+
+    /// When the next request may go.
+    pub(super) fn next(&mut self, now: f64, ledger: &Ledger) -> f64 {
+        let last = ledger.nth_last_sent(1);
+        if self.refills {
+            return last + CATCH_UP_REFILL / self.limit;
+        }
+        if let Some(alignment) = &mut self.windows.alignment {
+            return alignment.next(now, self.limit, ledger);
+        }
+        let gap = 1.0 / self.slots.max(1.0);
+        let run = (EVEN_SPAN * self.slots).ceil();
+        let even = (last + MIN_GAP_PART * gap).max(ledger.nth_last_sent(run as usize) + run * gap);
+        even.max(self.slot_free(ledger)).max(self.clear_at(ledger))
+    }
+
+    /// When the oldest of as many requests as there are slots gives up its own.
+    fn slot_free(&self, ledger: &Ledger) -> f64 {
+        let mut counted_by: Vec<_> = ledger.entries.iter().map(|it| it.counted_by).collect();
+        counted_by.sort_by(|one, other| other.total_cmp(one));
+        let oldest = counted_by.get((self.slots.ceil() as usize).saturating_sub(1));
+        oldest.map_or(0.0, |oldest| oldest + 1.0)
+    }
+
+    /// When a request is expected to leave the others what they take meanwhile, and more than the usual deviation from
+    /// it; at the latest a window after the newest count, which by then says nothing.
+    fn clear_at(&self, ledger: &Ledger) -> f64 {
+        let Some((newest, left)) = ledger.shown().next().filter(|_| self.others >= NOISE_FLOOR)
+        else {
+            return 0.0;
+        };
+        let sent = newest.sent();
+        let need = RESERVED + (DEVIATIONS * ledger.unseen(self.others - NOISE_FLOOR)).sqrt();
+        let missing = need - (left - ledger.sent_between(sent, f64::INFINITY) - 1.0);
+        let latest = sent + ledger.mean + 1.0;
+        if let Some(begun) = self.windows.begun(sent) {
+            // Nothing comes back before the end, and until then the others go on taking theirs.
+            return latest.min(begun.end + 1.0) - (-missing).max(0.0) / self.others;
+        }
+        if missing <= 0.0 {
+            return 0.0;
+        }
+        // Each request of ours that drops out of the window gives one back.
+        let counted = ledger.entries.iter().map(SentRequest::sent);
+        let mut counted = counted.filter(|it| *it <= sent && *it + 1.0 > sent);
+        let enough = counted.nth((missing.ceil() as usize).saturating_sub(1));
+        enough.map_or(latest, |it| latest.min(it + 1.0))
+    }
+
+    /// A request saw the budget used up, or was refused.
+    pub(super) fn overshoot(&mut self, now: f64, entry: &SentRequest) {
+        if self.windows.alignment.is_some() || entry.sent() <= self.last_overshoot {
+            return; // seen before, by a request that was under way together with this one
+        }
+        (self.last_overshoot, self.span) = (now, (now, f64::INFINITY));
+        let own = f64::from(entry.own) - RESERVED;
+        let alone = OWN_PART * self.limit;
+        self.slots = if own >= alone {
+            let failed = self.slots.ceil();
+            self.failed = (failed, now + HOLD);
+            (failed - 1.0).max(alone)
+        } else {
+            if entry.remaining.is_none() {
+                self.failed = (self.slots - 1.0, now + UNSHOWN_HOLD);
+            }
+            own.min(self.slots - 1.0).max(self.slots * BACK_OFF)
+        };
+        self.slots = self.slots.max(MIN).min(self.most());
+    }
+
+    /// A response has come.
+    pub(super) fn seen(&mut self, now: f64, entry: &SentRequest, ledger: &Ledger) {
+        let own = f64::from(entry.own);
+        if let Some(remaining) = entry.remaining {
+            self.seek_refill(now, remaining, own);
+            if self.windows.seen(now, entry, self.limit, ledger) {
+                self.slots = self.most(); // the windows are fixed, and leave us all slots
+            }
+            self.estimate_others(entry, remaining, ledger);
+        }
+        // A window that we have not filled, as far as the margin lets, says nothing about one that we have.
+        if own >= ((self.slots - 1.0) / (1.0 + MARGIN)).floor() {
+            let remaining = entry.remaining.unwrap_or(UNSHOWN);
+            self.span.1 = self.span.1.min(remaining);
+        }
+        // Where others took the slots away, what they leave at once may be used.
+        let others_took = self.slots < OWN_PART * self.limit;
+        if now < self.span.0 + if others_took { 1.0 } else { AGREEING } {
+            return;
+        }
+        let room = self.span.1 - RESERVED;
+        let is_held = now < self.failed.1 && self.slots + 1.0 >= self.failed.0;
+        if room >= 1.0 && room.is_finite() && !is_held {
+            self.slots = (self.slots + GROWTH * room).min(self.most());
+        }
+        self.span = (now, f64::INFINITY);
+    }
+
+    /// Distinguishes a budget that refills all the time, such as a token bucket, from one that is counted in windows.
+    fn seek_refill(&mut self, now: f64, remaining: f64, own: f64) {
+        let is_high = self.refills || remaining + own >= ABOVE * self.limit;
+        let is_high = is_high && remaining >= DRY * self.limit;
+        self.high_since = is_high.then(|| self.high_since.unwrap_or(now));
+        self.refills = self.high_since.is_some_and(|since| since + PROOF <= now);
+    }
+
+    fn estimate_others(&mut self, entry: &SentRequest, remaining: f64, ledger: &Ledger) {
+        let sent = entry.sent();
+        let (own, part) = match self.windows.begun(sent) {
+            Some(edge) => (ledger.sent_between(edge.start, sent), sent - edge.start),
+            None => (f64::from(entry.own), 1.0),
+        };
+        if part >= MIN_WINDOW_PART {
+            let others = (self.limit - remaining - own).max(0.0) / part;
+            self.others += WEIGHT * (others - self.others);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The memory of a client's pages: how much all of them may take together, and which goes on when it is used up.
+//!
+//! A page claims memory from before it is asked for until its records are handed on. Pages that were fetched ahead wait
+//! for memory as for a semaphore. The page that its scan cannot go on without does not wait, and neither does one at a
+//! time of the pages that belong to no scan: so each of them goes on in the end.
+
+use super::stats::ScanCalls;
+use crate::clock;
+use crate::process::lock;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Mutex as TurnMutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
+
+/// What the pages of a client may take together, in bytes. A single page may be as large.
+pub(crate) const PAGES: usize = 64 * 1024 * 1024;
+
+/// The memory of one client's pages.
+#[derive(Clone, Debug)]
+pub(crate) struct PageMemory {
+    bytes: Arc<Semaphore>,
+    /// Held by the page without a scan that has got more than there was.
+    turn: Arc<TurnMutex<()>>,
+}
+
+impl PageMemory {
+    pub(crate) fn new(most: usize) -> Self {
+        PageMemory {
+            bytes: Arc::new(Semaphore::new(most)),
+            turn: Arc::default(),
+        }
+    }
+
+    /// A claim for the page at `offset` of the scan that `scan` belongs to; for a single page without one. Waits until
+    /// the page may take what a page of this scan is likely to take.
+    pub(crate) async fn claim(&self, scan: Option<Arc<ScanCalls>>, offset: u64) -> MemoryClaim {
+        let likely = |scan: &Arc<ScanCalls>| lock(&scan.stats).page_bytes;
+        let likely = scan.as_ref().map_or(0, likely);
+        let mut claim = MemoryClaim {
+            memory: self.clone(),
+            scan,
+            offset,
+            held: None,
+            overdraft: None,
+        };
+        claim.grow(likely).await;
+        claim
+    }
+}
+
+/// What one page may take. It is given back when the claim is dropped.
+#[derive(Debug)]
+pub(crate) struct MemoryClaim {
+    memory: PageMemory,
+    /// What the scan stats that the page belongs to.
+    pub(crate) scan: Option<Arc<ScanCalls>>,
+    offset: u64,
+    held: Option<OwnedSemaphorePermit>,
+    overdraft: Option<OwnedMutexGuard<()>>,
+}
+
+impl MemoryClaim {
+    /// Waits until the page may take this much; for how long it has waited.
+    pub(crate) async fn grow(&mut self, bytes: usize) -> Duration {
+        let held = self.held.as_ref();
+        let held = held.map_or(0, OwnedSemaphorePermit::num_permits);
+        let Ok(more @ 1..) = u32::try_from(bytes.saturating_sub(held)) else {
+            return Duration::ZERO;
+        };
+        let came = clock::now();
+        if self.overdraft.is_none() {
+            let PageMemory { bytes, turn } = self.memory.clone();
+            let (scan, offset) = (&self.scan, self.offset);
+            let may_exceed = async {
+                match scan {
+                    Some(scan) => {
+                        let mut needed = scan.needed.subscribe();
+                        // The sender lives as long as `scan`, so waiting cannot fail.
+                        let _ = needed.wait_for(|needed| *needed == Some(offset)).await;
+                        None
+                    }
+                    None => Some(turn.lock_owned().await),
+                }
+            };
+            tokio::select! {
+                biased;
+                permit = bytes.acquire_many_owned(more) => match (&mut self.held, permit) {
+                    (Some(held), Ok(permit)) => held.merge(permit),
+                    (held, permit) => *held = permit.ok(),
+                },
+                overdraft = may_exceed => self.overdraft = overdraft,
+            }
+        }
+        clock::now().saturating_sub(came)
+    }
+
+    /// The page is complete, and takes this much.
+    pub(crate) async fn complete(&mut self, bytes: usize) {
+        if let Some(scan) = &self.scan {
+            lock(&scan.stats).page_bytes = bytes;
+        }
+        self.grow(bytes).await;
+        if let Some(held) = &mut self.held {
+            drop(held.split(held.num_permits().saturating_sub(bytes)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns whether a claim may have this much at once.
+    async fn may(claim: &mut MemoryClaim, bytes: usize) -> bool {
+        let waiting = std::pin::pin!(claim.grow(bytes));
+        // It is asked once, and only waits when it has to.
+        tokio::select! {
+            biased;
+            _ = waiting => true,
+            () = std::future::ready(()) => false,
+        }
+    }
+
+    #[tokio::test]
+    async fn pages_ahead_wait_and_the_one_that_is_needed_goes_on() {
+        let memory = PageMemory::new(100);
+        let scan = Arc::new(ScanCalls::default());
+        let mut pages = Vec::new();
+        for offset in 0..4 {
+            pages.push(memory.claim(Some(Arc::clone(&scan)), offset).await);
+        }
+        scan.needed.send_replace(Some(0));
+        assert!(may(&mut pages[1], 50).await && may(&mut pages[2], 50).await);
+        assert!(!may(&mut pages[3], 1).await && !may(&mut pages[1], 51).await);
+        // However much it is.
+        assert!(may(&mut pages[0], 500).await);
+        pages[0].complete(500).await;
+        assert!(!may(&mut pages[1], 51).await);
+        // What it exceeded is not there for others when it is gone.
+        pages.remove(0);
+        assert!(!may(&mut pages[2], 1).await);
+        scan.needed.send_replace(Some(3));
+        assert!(may(&mut pages[2], 300).await);
+        // One that is complete keeps what it takes, and gives back the rest.
+        pages[0].complete(20).await;
+        assert!(may(&mut pages[1], 80).await && !may(&mut pages[1], 81).await);
+    }
+
+    #[tokio::test]
+    async fn what_is_given_back_wakes_who_waits() {
+        let memory = PageMemory::new(100);
+        let mut first = memory.claim(None, 0).await;
+        let mut second = memory.claim(None, 0).await;
+        let mut third = memory.claim(None, 0).await;
+        first.grow(100).await;
+        // Of the pages without a scan, one at a time may exceed what there is.
+        assert!(may(&mut second, 10).await);
+        let waiting = tokio::spawn(async move {
+            third.grow(40).await;
+            third
+        });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        drop(first);
+        drop(waiting.await.unwrap());
+        drop(second);
+        assert_eq!(memory.bytes.available_permits(), 100);
+    }
+
+    #[tokio::test]
+    async fn scans_do_not_wait_for_each_other_for_ever() {
+        let memory = PageMemory::new(100);
+        let scan = [(); 2].map(|()| Arc::new(ScanCalls::default()));
+        let mut idle = memory.claim(Some(Arc::clone(&scan[0])), 0).await;
+        let mut other = memory.claim(Some(Arc::clone(&scan[1])), 0).await;
+        idle.grow(100).await;
+        idle.complete(100).await;
+        scan[1].needed.send_replace(Some(0));
+        let mut single = memory.claim(None, 0).await;
+        assert!(may(&mut other, 10).await && may(&mut single, 10).await);
+    }
+}

@@ -1,0 +1,242 @@
+//! The service as one client reaches it: sends each call, judges the response, and sends it again where that can help.
+
+use super::auth::{Auth, Token, read_token, refusal};
+use super::call::{Call, JSON};
+use super::page_memory::{PAGES, PageMemory};
+use super::queue::{AdmissionQueue, Permit};
+use super::retry::{Deadline, RetryState};
+use super::transport::{Response, Transport};
+use crate::arguments::Arguments;
+use crate::budget::BudgetStats;
+use crate::budget::{Endpoint, PriorityClass};
+use crate::clock;
+use crate::error::{ErrorKind, Result, Scrubber};
+use crate::settings::{Config, Priority};
+use http::header::{ACCEPT, CONTENT_TYPE};
+use reqwest::RequestBuilder;
+use std::sync::Arc;
+use talentdata_types::{CREATE_TOKEN, TokenRequest, TokenUse};
+
+/// The connections, the token, the queue for the budget and the memory that all clones of a client share.
+pub(crate) struct Service {
+    pub(crate) config: Config,
+    pub(crate) queue: Arc<AdmissionQueue>,
+    pub(crate) memory: PageMemory,
+    transport: Transport,
+    auth: Auth,
+}
+
+impl Service {
+    /// Prepares calls with these settings that wait in this queue; nothing is sent.
+    ///
+    /// # Errors
+    /// `Config` or `Tls` if the system's certificates or proxy settings cannot be used.
+    pub(crate) fn new(config: Config, queue: Arc<AdmissionQueue>) -> Result<Self> {
+        Ok(Service {
+            transport: Transport::new(&config)?,
+            queue,
+            auth: Auth::new(&config),
+            memory: PageMemory::new(PAGES),
+            config,
+        })
+    }
+
+    /// Returns with whom the client shares the request budget.
+    pub(crate) fn budget(&self) -> BudgetStats {
+        self.queue.budget.status().stats()
+    }
+
+    /// Sends a call until it succeeds, cannot succeed, or its deadline passes; `read` turns the
+    /// response into the result.
+    pub(crate) async fn call<T>(
+        &self,
+        call: &mut Call,
+        read: impl Fn(&Response) -> Result<T>,
+    ) -> Result<T> {
+        let (config, operation) = (&self.config, call.operation.id);
+        let is_scan = call.is_scan();
+        let now = clock::now();
+        let mut state = RetryState::new(config, is_scan, now);
+        let mut deadline = if is_scan {
+            Deadline::of_page(now, config.timeout)
+        } else {
+            Deadline::of_call(now, config.timeout)
+        };
+        let attempts = async {
+            loop {
+                let attempt = self.attempt(call, &read, &mut state, &mut deadline);
+                let error = match attempt.await {
+                    Ok(value) => return Ok(value),
+                    Err(error) => error,
+                };
+                let (reason, status) = (error.kind().name(), error.status());
+                let now = clock::now();
+                let wait = state.failed(now, deadline, error, self.queue.failed(now))?;
+                let wait_s = wait.as_secs_f64();
+                tracing::debug!(operation, reason, status, wait_s, "retrying");
+                if !wait.is_zero() {
+                    call.count(|stats| stats.backed_off += wait);
+                    tokio::time::sleep(wait).await;
+                }
+            }
+        };
+        // A page of a scan waits for the pages before it, which is no fault of the service.
+        let outcome = if is_scan {
+            Ok(attempts.await)
+        } else {
+            tokio::time::timeout(config.timeout, attempts).await
+        };
+        let outcome = outcome.unwrap_or_else(|_| Err(state.out_of_time()));
+        outcome.map_err(|error| state.describe(error).with_operation(operation))
+    }
+
+    /// Waits for the turn of the call, and sends it once, after a request for a token if it needs one.
+    async fn attempt<T>(
+        &self,
+        call: &mut Call,
+        read: impl Fn(&Response) -> Result<T>,
+        state: &mut RetryState<'_>,
+        deadline: &mut Deadline,
+    ) -> Result<T> {
+        let asked = clock::now();
+        let was_refused = std::mem::take(&mut state.is_refused);
+        let queues_with_scans = state.is_scan && !was_refused;
+        let head = self.queue.enter(queues_with_scans).await;
+        if queues_with_scans {
+            deadline.extend(clock::now().saturating_sub(asked));
+        }
+        let token = match call.operation.token {
+            TokenUse::Never => None,
+            TokenUse::WhenThereIsOne if self.config.require_credentials().is_err() => None,
+            _ => {
+                let fetch = self.fetch_token(state, deadline);
+                Some(self.auth.token(asked, fetch).await?)
+            }
+        };
+        let token = token.as_deref();
+        let class = match self.config.priority {
+            Priority::Normal if state.is_scan => PriorityClass::Scan,
+            Priority::Background if state.is_scan => PriorityClass::Background,
+            _ => PriorityClass::Single,
+        };
+        let came = clock::now();
+        let permit = self
+            .queue
+            .admit(class, Endpoint::Api, state, deadline)
+            .await?;
+        let waited = clock::now().saturating_sub(came);
+        state.attempts += 1;
+        call.count(|stats| {
+            stats.requests += 1;
+            stats.retries += u64::from(state.attempts > 1);
+            stats.waited += waited;
+        });
+        // While it tries a token, no other request is sent.
+        let trial = token.is_some_and(Token::is_to_be_tried).then_some(head);
+        let outcome = self.send(call, token, permit, deadline, read).await;
+        drop(trial);
+        let mut error = match outcome {
+            Ok(value) => return Ok(value),
+            Err(error) => error,
+        };
+        match (error.status(), token) {
+            (Some(429), _) => call.count(|stats| stats.rate_limited += 1),
+            (Some(401), Some(token)) => {
+                if state.retry_with_new_token(token.is_new()) {
+                    return Err(error);
+                }
+                error = error.with_message(self.auth.refused(token, self.config.token_cache));
+            }
+            _ => {}
+        }
+        // Without a connection nothing was sent, and what the rate limit refuses is not carried out. Anything else may have
+        // been, and to ask again could do it twice.
+        let untouched = [ErrorKind::Connect, ErrorKind::Tls, ErrorKind::RateLimited];
+        state.is_final |= !call.operation.idempotent && !untouched.contains(&error.kind());
+        Err(error)
+    }
+
+    /// Sends one request and reads its response; an error is fit to be shown.
+    async fn send<T>(
+        &self,
+        call: &mut Call,
+        token: Option<&Token>,
+        permit: Permit,
+        deadline: &mut Deadline,
+        read: impl Fn(&Response) -> Result<T>,
+    ) -> Result<T> {
+        let request = self.request(call, token);
+        let claim = call.claim.as_mut();
+        let exchange = self.transport.send(request, permit, *deadline, claim).await;
+        // Waiting for memory is no fault of the service.
+        deadline.extend(exchange.waited_for_memory);
+        let client_secret = self.config.client_secret.as_ref();
+        let token_secret = token.map(|token| &token.issued.secret);
+        let scrubber = Scrubber::new(client_secret.into_iter().chain(token_secret));
+        // The library's text about a connection may quote the other end.
+        let response = exchange
+            .response
+            .map_err(|error| error.sanitize(&scrubber))?;
+        let (operation, status) = (call.operation.id, response.status.as_u16());
+        let bytes = response.body.len();
+        tracing::debug!(operation, status, bytes, "received a response");
+        if let Some(token) = token {
+            token.answered(response.status);
+        }
+        let outcome = match response.error_of_status() {
+            Some(error) => Err(error),
+            None => read(&response),
+        };
+        outcome.map_err(|error| {
+            // A response of the token endpoint may hold a token, regardless of its status.
+            let shows_body = operation != CREATE_TOKEN.id;
+            let body = shows_body.then(|| scrubber.snippet(&response.body));
+            let id = response.header("x-request-id").map(str::to_owned);
+            let error = error.with_response(status, id, body.flatten());
+            error.sanitize(&scrubber)
+        })
+    }
+
+    /// Asks for a token once, in the place of the call that needs it.
+    async fn fetch_token(
+        &self,
+        state: &mut RetryState<'_>,
+        deadline: &mut Deadline,
+    ) -> Result<Token> {
+        let (client_id, client_secret) = self.config.require_credentials()?;
+        let request = TokenRequest {
+            client_id: client_id.to_owned(),
+            client_secret: client_secret.clone(),
+        };
+        let mut call = Call::new(CREATE_TOKEN, Arguments::default().with_body(request)?)?;
+        let (class, queue) = (PriorityClass::Single, &self.queue);
+        let permit = queue.admit(class, Endpoint::Token, state, deadline).await?;
+        state.token_requests += 1;
+        let read = |response: &Response| read_token(response, clock::now());
+        let token = self.send(&mut call, None, permit, deadline, read).await;
+        token.map_err(|error| {
+            let error = refusal(error).with_operation(CREATE_TOKEN.id);
+            error.with_attempts(state.token_requests)
+        })
+    }
+
+    /// Builds the request that a call is sent as.
+    fn request(&self, call: &Call, token: Option<&Token>) -> RequestBuilder {
+        let parts = &call.parts;
+        let mut url = self.config.base_url.at(&parts.path);
+        for (name, value) in &parts.query {
+            url.query_pairs_mut().append_pair(name, value);
+        }
+        let method = call.operation.method.as_str().parse().unwrap_or_default();
+        let http = &self.transport.http;
+        let request = http.request(method, url).header(ACCEPT, JSON);
+        let mut request = request.headers(parts.headers.clone());
+        if let Some(body) = parts.body.clone() {
+            request = request.header(CONTENT_TYPE, JSON).body(body);
+        }
+        match token {
+            Some(token) => request.bearer_auth(token.issued.secret.expose()),
+            None => request,
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Runs a scan into a sink, such as the file of an export: until the end of the list, an error, or a stop.
+//!
+//! The sink works on a thread of its own. Writing may block for as long as it likes, for example where nobody reads a
+//! pipe; neither the runtime nor the end of the run waits for that.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::scan::{Batch, Receipt, Resume, Scan};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::{oneshot, watch};
+
+/// A request to stop. All clones are stopped together.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<watch::Sender<bool>>);
+
+impl Stop {
+    /// Stops, for good.
+    pub fn stop(&self) {
+        self.0.send_replace(true);
+    }
+
+    /// Returns whether [`stop`](Self::stop) was called.
+    pub fn is_stopped(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    /// Completes when [`stop`](Self::stop) is called.
+    pub async fn stopped(&self) {
+        // The sender lives as long as `self`, so waiting cannot fail.
+        let _ = self.0.subscribe().wait_for(|stopped| *stopped).await;
+    }
+}
+
+/// A destination for the batches of a scan, such as a file. Its methods may block.
+pub trait Sink: Send + 'static {
+    /// The name of the work in messages, such as `export`.
+    const NAME: &'static str;
+
+    /// The result of the work.
+    type Done: Send + 'static;
+
+    /// Returns the place where the scan continues; `None` if it starts at the beginning.
+    fn resume(&mut self) -> Option<Resume> {
+        None
+    }
+
+    /// Takes a batch, and returns the receipt of all work so far, including earlier runs.
+    ///
+    /// # Errors
+    /// The errors of the output, which end the run.
+    fn write(&mut self, batch: Batch) -> Result<Receipt>;
+
+    /// Completes the work at the end of the scan. `receipt` is the receipt of this run.
+    ///
+    /// # Errors
+    /// The errors of the output.
+    fn finish(&mut self, receipt: Receipt) -> Result<Self::Done>;
+
+    /// Keeps the data that can be continued, removes everything else, and adds to the error what was kept.
+    fn abandon(self, error: Error) -> Error;
+}
+
+/// Opens a sink with `open`, begins a scan with `scan` where that sink continues, and runs the scan into it.
+///
+/// `progress` is called after each page. When `stop` completes, the sink is abandoned and the run ends with `Cancelled`.
+/// With a `patience`, it ends after that time even if the sink has not returned, which is for outputs that may block
+/// forever. Dropping the future is like killing the process: nothing is cleaned up.
+///
+/// # Errors
+/// The errors of the scan and of the sink; `Cancelled` if stopped.
+pub async fn run<S: Sink>(
+    open: impl FnOnce() -> Result<S> + Send + 'static,
+    patience: Option<Duration>,
+    scan: impl FnOnce(Option<Resume>) -> Scan,
+    stop: impl Future<Output = ()>,
+    mut progress: impl FnMut(&Receipt),
+) -> Result<S::Done> {
+    let worker = Worker::start(patience)?;
+    let mut stop = std::pin::pin!(stop);
+    let work = async {
+        let begin = worker.call(move |sink| Ok(sink.insert(open()?).resume()));
+        let mut scan = scan(unless_stopped::<S, _>(&mut stop, begin).await?);
+        let next = async |scan: &mut Scan| scan.next_batch().await.transpose();
+        while let Some(batch) = unless_stopped::<S, _>(&mut stop, next(&mut scan)).await? {
+            let written = worker.call(|sink| of(sink)?.write(batch));
+            progress(&unless_stopped::<S, _>(&mut stop, written).await?);
+        }
+        let receipt = scan.receipt();
+        let finished = worker.call(|sink| of(sink)?.finish(receipt));
+        match patience {
+            Some(_) => unless_stopped::<S, _>(&mut stop, finished).await,
+            // What cannot block is finished rather than abandoned so near to its end.
+            None => finished.await,
+        }
+    };
+    match work.await {
+        Ok(done) => Ok(done),
+        Err(error) => Err(worker.abandon(error).await),
+    }
+}
+
+/// Returns the outcome of the work, unless it is stopped before.
+async fn unless_stopped<S: Sink, T>(
+    stop: impl Future<Output = ()>,
+    work: impl Future<Output = Result<T>>,
+) -> Result<T> {
+    tokio::select! {
+        biased;
+        () = stop => {
+            let message = format!("the {} was stopped", S::NAME);
+            Err(Error::new(ErrorKind::Cancelled, message))
+        }
+        done = work => done,
+    }
+}
+
+/// Work for the thread of a sink.
+type Task<S> = Box<dyn FnOnce(&mut Option<S>) + Send>;
+
+/// The thread of a sink. It ends when this is dropped, and the sink goes with it.
+struct Worker<S> {
+    tasks: Option<Sender<Task<S>>>,
+    thread: Option<JoinHandle<()>>,
+    patience: Option<Duration>,
+}
+
+impl<S: Sink> Worker<S> {
+    fn start(patience: Option<Duration>) -> Result<Self> {
+        let (tasks, received) = channel::<Task<S>>();
+        let thread = std::thread::Builder::new().name(format!("talentdata-{}", S::NAME));
+        let thread = thread.spawn(move || {
+            let mut sink = None;
+            received.into_iter().for_each(|task| task(&mut sink));
+        });
+        let thread = thread.map_err(|error| {
+            let message = format!("no thread for the {}: {error}", S::NAME);
+            Error::new(ErrorKind::Internal, message)
+        })?;
+        Ok(Worker {
+            tasks: Some(tasks),
+            thread: Some(thread),
+            patience,
+        })
+    }
+
+    /// Runs a task on the thread, after all tasks that were sent to it before.
+    fn call<R: Send + 'static>(
+        &self,
+        task: impl FnOnce(&mut Option<S>) -> Result<R> + Send + 'static,
+    ) -> impl Future<Output = Result<R>> {
+        let (sender, receiver) = oneshot::channel();
+        let task: Task<S> = Box::new(|sink| drop(sender.send(task(sink))));
+        // Where the thread has panicked, nobody answers.
+        let _ = self.tasks.as_ref().map(|tasks| tasks.send(task));
+        async { receiver.await.unwrap_or_else(|_| Err(lost())) }
+    }
+
+    async fn abandon(&self, error: Error) -> Error {
+        let given = error.clone();
+        let abandoned = self.call(|sink| match sink.take() {
+            Some(sink) => Ok(sink.abandon(error)),
+            None => Ok(error),
+        });
+        let Some(patience) = self.patience else {
+            return abandoned.await.unwrap_or(given);
+        };
+        match tokio::time::timeout(patience, abandoned).await {
+            Ok(abandoned) => abandoned.unwrap_or(given),
+            Err(_) => {
+                let message = format!("{}; its output is incomplete", given.message());
+                given.with_message(message)
+            }
+        }
+    }
+}
+
+impl<S> Drop for Worker<S> {
+    fn drop(&mut self) {
+        self.tasks = None;
+        // An output that cannot block is free for others from then on.
+        if let (None, Some(thread)) = (self.patience, self.thread.take()) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn of<S>(sink: &mut Option<S>) -> Result<&mut S> {
+    sink.as_mut().ok_or_else(lost)
+}
+
+fn lost() -> Error {
+    Error::panicked("the thread of an output")
+}

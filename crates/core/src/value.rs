@@ -1,0 +1,290 @@
+//! A value within a record, read step by step: its kind, its number, text or truth, its items and members.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::json::{self, from_json};
+use crate::record::RawRecord;
+use serde::de::DeserializeOwned;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// What a JSON value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub enum ValueKind {
+    /// `null`.
+    Null = 1,
+    /// `true` or `false`.
+    Boolean = 2,
+    /// A number.
+    Number = 3,
+    /// A string.
+    String = 4,
+    /// An array.
+    Array = 5,
+    /// An object.
+    Object = 6,
+}
+
+/// A value within a record. It keeps the page of the record in memory.
+#[derive(Clone, Debug)]
+pub struct NestedValue {
+    record: RawRecord,
+    /// Where it is in the record's text.
+    range: Range<usize>,
+    /// Its JSON pointer, for errors.
+    pointer: String,
+}
+
+impl RawRecord {
+    /// The whole record as a value, to be read step by step.
+    pub fn value(&self) -> NestedValue {
+        NestedValue::within(self, self.as_str(), String::new())
+    }
+}
+
+impl NestedValue {
+    /// JSON text as a value, such as a receipt or the response of a call, whose text was checked before; `offset` is
+    /// where its page begins.
+    ///
+    /// # Errors
+    /// `Decode` where it is not JSON.
+    pub fn parse(json: &str, offset: u64) -> Result<Self> {
+        RawRecord::whole(json, offset).map(|record| record.value())
+    }
+
+    /// The value at a path within this one: the name of a field, or a JSON pointer (RFC 6901), which is empty or starts
+    /// with a slash. `None` where there is no such value. Of a name that occurs twice the last value counts.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a name that holds a slash, which is a pointer without its first one.
+    pub fn at(&self, path: &str) -> Result<Option<Self>> {
+        let steps: Vec<String> = match path.strip_prefix('/') {
+            Some(steps) => steps.split('/').map(unescaped).collect(),
+            None if path.is_empty() => Vec::new(),
+            None if path.contains('/') => {
+                let message = format!(
+                    "path: a JSON pointer starts with '/' (got {path:?}; did you mean \"/{path}\"?)"
+                );
+                return Err(Error::invalid(message));
+            }
+            None => vec![path.to_owned()],
+        };
+        let mut steps = steps.iter();
+        let mut pointer = self.pointer.clone();
+        let found = steps.try_fold(self.as_str(), |value, step| {
+            pointer = format!("{pointer}/{}", escaped(step));
+            child(value, step)
+        });
+        Ok(found.map(|raw| Self::within(&self.record, raw, pointer)))
+    }
+
+    /// The error for a field that this value has to have.
+    pub fn missing(&self, path: &str) -> Error {
+        self.fault(&format!("the field {path} is missing"))
+    }
+
+    /// `raw` is a piece of the record's text.
+    fn within(record: &RawRecord, raw: &str, pointer: String) -> Self {
+        NestedValue {
+            record: record.clone(),
+            range: json::place(raw, record.as_bytes()),
+            pointer,
+        }
+    }
+
+    /// The JSON text, byte for byte as the service sent it.
+    pub fn as_str(&self) -> &str {
+        let raw = self.record.as_bytes().get(self.range.clone());
+        let text = raw.and_then(|raw| std::str::from_utf8(raw).ok());
+        text.unwrap_or_default()
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> ValueKind {
+        match self.as_str().as_bytes().first() {
+            Some(b'n') | None => ValueKind::Null,
+            Some(b't' | b'f') => ValueKind::Boolean,
+            Some(b'"') => ValueKind::String,
+            Some(b'[') => ValueKind::Array,
+            Some(b'{') => ValueKind::Object,
+            Some(_) => ValueKind::Number,
+        }
+    }
+
+    /// The value as a number or a boolean.
+    ///
+    /// # Errors
+    /// `Schema`, with the JSON pointer, when it is of another type or out of range.
+    pub fn to<T: DeserializeOwned>(&self) -> Result<T> {
+        from_json(self.as_str(), &self.place()).map_err(|error| match error.kind() {
+            // It was checked when it came, so that only a number can be wrong.
+            ErrorKind::Decode => self.fault("the value is not in the range of the type"),
+            _ => self.record.fault(error),
+        })
+    }
+
+    /// The text of a string, its escapes resolved.
+    ///
+    /// # Errors
+    /// `Schema`, with the JSON pointer, when it is not a string.
+    pub fn text(&self) -> Result<Cow<'_, str>> {
+        json::decoded(self.as_str()).ok_or_else(|| self.fault("the value is not a string"))
+    }
+
+    /// The items of an array, each without a name, or the members of an object with their names. Of a name that
+    /// occurs twice the last value counts.
+    ///
+    /// # Errors
+    /// `Schema`, with the JSON pointer, when it is neither.
+    pub fn children(&self) -> Result<Vec<(Option<String>, NestedValue)>> {
+        let child = |raw: &str, step: &str| {
+            let pointer = format!("{}/{step}", self.pointer);
+            NestedValue::within(&self.record, raw, pointer)
+        };
+        match self.kind() {
+            ValueKind::Array => {
+                let items = json::items(self.as_str()).into_iter().enumerate();
+                let items = items.map(|(index, raw)| (None, child(raw, &index.to_string())));
+                Ok(items.collect())
+            }
+            ValueKind::Object => {
+                let members = json::by_name(&json::members(self.as_str()));
+                let member = |(name, raw): (Cow<'_, str>, &str)| {
+                    let step = escaped(&name);
+                    (Some(name.into_owned()), child(raw, &step))
+                };
+                Ok(members.into_iter().map(member).collect())
+            }
+            _ => Err(self.fault("the value is not an array or an object")),
+        }
+    }
+
+    fn fault(&self, what: &str) -> Error {
+        let message = format!("{}: {what}", self.place());
+        self.record.fault(Error::schema(message))
+    }
+
+    fn place(&self) -> String {
+        let place = format!("record {} of the page", self.record.index());
+        match self.pointer.as_str() {
+            "" => place,
+            pointer => format!("{place}: {pointer}"),
+        }
+    }
+}
+
+/// The item of an array, or the member of an object, that a step of a path names.
+fn child<'a>(value: &'a str, step: &str) -> Option<&'a str> {
+    match value.as_bytes().first()? {
+        b'{' => json::member(value, step),
+        b'[' => {
+            // RFC 6901 knows no leading zeros and no signs.
+            let plain = step == "0" || !step.starts_with(['0', '+']);
+            let index: usize = step.parse().ok().filter(|_| plain)?;
+            let (mut places, mut found) = (0_usize.., None);
+            json::each_item(value, |item| {
+                if places.next() == Some(index) {
+                    found = Some(item);
+                }
+            });
+            found
+        }
+        _ => None,
+    }
+}
+
+/// A name as a step of a JSON pointer.
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+/// The name that a step of a JSON pointer is.
+fn unescaped(step: &str) -> String {
+    step.replace("~1", "/").replace("~0", "~")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ValueKind::{Array, Boolean, Null, Number, Object, String};
+    use super::*;
+
+    const RECORD: &str = r#"{"a": [1, 2.5, -9223372036854775808, true, null, "\u00e9\"", [], {"b/c": 1, "~": 2, "b/c": [7]}], "big": 1e400, "": 0, "t\u0065xt": "x"}"#;
+
+    #[test]
+    fn values_are_read_step_by_step() {
+        let record = RawRecord::parse(RECORD).unwrap();
+        let array = record.value().at("a").unwrap().unwrap();
+        let items = array.children().unwrap();
+        let items: Vec<_> = items.into_iter().map(|(_, one)| one).collect();
+        let kinds: Vec<ValueKind> = items.iter().map(NestedValue::kind).collect();
+        let wanted = [Number, Number, Number, Boolean, Null, String, Array, Object];
+        assert_eq!(kinds, wanted);
+        assert_eq!(items[1].to::<f64>().unwrap(), 2.5);
+        assert_eq!(items[2].to::<i64>().unwrap(), i64::MIN);
+        assert!(items[3].to::<bool>().unwrap());
+        assert_eq!(items[5].text().unwrap(), "é\"");
+        assert!(items[6].children().unwrap().is_empty());
+        let members = items[7].children().unwrap();
+        let names = members.iter().map(|(name, _)| name.as_deref().unwrap());
+        assert_eq!(names.collect::<Vec<_>>(), ["b/c", "~"]);
+        let seven = &members[0].1.children().unwrap()[0].1;
+        assert_eq!(
+            (seven.pointer.as_str(), seven.as_str()),
+            ("/a/7/b~1c/0", "7")
+        );
+    }
+
+    #[test]
+    fn a_path_is_a_name_or_a_pointer_from_where_it_is_asked() {
+        let record = RawRecord::parse(RECORD).unwrap().value();
+        let within = record.at("/a/7").unwrap().unwrap();
+        for (from, path, found) in [
+            (&record, "", Some(record.as_str())),
+            (&record, "/", Some("0")),
+            (&record, "text", Some("\"x\"")),
+            (&record, "/text", Some("\"x\"")),
+            (&record, "/a/0", Some("1")),
+            (&record, "/a/00", None),
+            (&record, "/a/+0", None),
+            (&record, "/a/-", None),
+            (&record, "/a/8", None),
+            (&record, "/a/0/x", None),
+            (&record, "none", None),
+            (&record, "/a/7/b~1c/0", Some("7")),
+            (&within, "/b~1c/0", Some("7")),
+            (&within, "/~0", Some("2")),
+            (&within, "~", Some("2")),
+        ] {
+            let at = from.at(path).unwrap();
+            assert_eq!(at.as_ref().map(NestedValue::as_str), found, "{path}");
+        }
+        for wrong in ["a/b", "#/a", " /a"] {
+            let error = record.at(wrong).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{wrong}");
+            let says = format!("did you mean \"/{wrong}\"");
+            assert!(error.message().contains(&says), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_an_error_with_its_record_and_pointer() {
+        let record = NestedValue::parse(RECORD, 40).unwrap();
+        let at = |pointer: &str| record.at(pointer).unwrap().unwrap();
+        for (pointer, error) in [
+            ("/a/5", at("/a/5").to::<i64>().unwrap_err()),
+            ("/a/5", at("/a/5").children().unwrap_err()),
+            ("/a/1", at("/a/1").to::<i64>().unwrap_err()),
+            ("/a/0", at("/a/0").text().unwrap_err()),
+            ("/a/4", at("/a/4").to::<bool>().unwrap_err()),
+            ("/big", at("big").to::<f64>().unwrap_err()),
+            ("/a/7: the field d is missing", at("/a/7").missing("d")),
+        ] {
+            assert_eq!(
+                (error.kind(), error.offset()),
+                (ErrorKind::Schema, Some(40))
+            );
+            let wanted = format!("record 0 of the page: {pointer}");
+            assert!(error.message().starts_with(&wanted), "{error}");
+        }
+    }
+}

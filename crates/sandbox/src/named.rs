@@ -1,0 +1,42 @@
+//! Enums whose values are set by name.
+
+/// An enum whose values are set by name: it knows `ALL` of them, and reads and displays their names.
+macro_rules! named {
+    (
+        $(#[$about:meta])*
+        pub enum $choice:ident {
+            $($(#[$each:meta])* $variant:ident = $name:literal,)+
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $choice {
+            $($(#[$each])* $variant,)+
+        }
+
+        impl $choice {
+            /// Every value.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
+        }
+
+        impl std::fmt::Display for $choice {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(match self {
+                    $(Self::$variant => $name),+
+                })
+            }
+        }
+
+        impl std::str::FromStr for $choice {
+            type Err = String;
+
+            fn from_str(given: &str) -> Result<Self, String> {
+                match given {
+                    $($name => Ok(Self::$variant),)+
+                    _ => Err(format!("`{given}` is not one of: {}", [$($name),+].join(", "))),
+                }
+            }
+        }
+    };
+}
+pub(crate) use named;

@@ -1,0 +1,111 @@
+//! The fault rules in force, and the log of requests, without secrets.
+
+use crate::faults::{Condition, FaultReply, How, Rule};
+use crate::http::Received;
+use ::http::HeaderMap;
+use ::http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
+use serde_json::{Map, Value, json};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Long tests must not fill the memory.
+const MAX_LOGGED: usize = 100_000;
+
+/// What stands where a secret stood: anybody on this machine can read the log.
+const REDACTED: &str = "[redacted]";
+
+/// The rules in force, and the log of requests.
+#[derive(Debug, Default)]
+pub(crate) struct Faults {
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) log: VecDeque<Value>,
+    pub(crate) dropped: u64,
+}
+
+impl Faults {
+    /// The position of the first rule whose condition fits. Each rule that fits counts.
+    fn first(&mut self, fits: impl Fn(&Condition) -> bool) -> Option<usize> {
+        let rules = self.rules.iter_mut().enumerate();
+        let fitting = rules.filter_map(|(position, rule)| {
+            (fits(&rule.condition) && rule.meet()).then_some(position)
+        });
+        // All of them are looked at.
+        fitting.min()
+    }
+
+    /// What is to be done to a connection that was just accepted.
+    pub(crate) fn accepted(&mut self) -> Option<How> {
+        let position = self.first(|condition| condition.accept)?;
+        Some(self.rules[position].reply.how.unwrap_or_default())
+    }
+
+    /// Logs a request, and finds what is to be done to its response: the first rule that is for it decides.
+    ///
+    /// `scrub` takes secrets out of a text.
+    pub(crate) fn received(
+        &mut self,
+        request: &Received,
+        scrub: impl Fn(&str) -> String,
+        at: Duration,
+    ) -> Option<FaultReply> {
+        let position = self.first(|condition| {
+            let method = condition.method.as_ref();
+            let path = condition.path.as_ref();
+            method.is_none_or(|one| request.method == **one)
+                && path.is_none_or(|one| *one == request.path)
+                && !condition.accept
+        });
+        if self.log.len() == MAX_LOGGED {
+            self.log.pop_front();
+            self.dropped += 1;
+        }
+        self.log.push_back(json!({
+            "method": request.method.as_str(),
+            "path": request.path,
+            "query": scrub(&request.query),
+            "headers": headers(&request.headers, &scrub),
+            "body": scrub(&body(&request.body)),
+            "at_ms": at.as_millis() as u64,
+            "connection": request.connection,
+            "fault": position,
+        }));
+        position.map(|position| self.rules[position].reply.clone())
+    }
+}
+
+/// A body as it is logged, without the secret of a client that may know a real one.
+fn body(bytes: &[u8]) -> String {
+    let mut body: Value = serde_json::from_slice(bytes).unwrap_or_default();
+    match body.get_mut("clientSecret") {
+        Some(secret) => {
+            *secret = REDACTED.into();
+            body.to_string()
+        }
+        None => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
+/// Headers as they are logged: those that are there to hold a secret show no more than its scheme.
+fn headers(headers: &HeaderMap, scrub: impl Fn(&str) -> String) -> Map<String, Value> {
+    let mut out = Map::new();
+    for name in headers.keys() {
+        let values = headers.get_all(name).iter().map(|value| {
+            let text = String::from_utf8_lossy(value.as_bytes());
+            match text.split_once(' ') {
+                _ if ![AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE].contains(name) => scrub(&text),
+                Some((scheme, _)) if name != COOKIE => format!("{scheme} {REDACTED}"),
+                _ => REDACTED.to_owned(),
+            }
+        });
+        let values = values.collect::<Vec<_>>().join(", ");
+        out.insert(name.to_string(), values.into());
+    }
+    out
+}
+
+/// The text without these secrets.
+pub(crate) fn scrubbed<'a>(text: &str, secrets: impl Iterator<Item = &'a String>) -> String {
+    secrets.fold(text.to_owned(), |text, secret| {
+        text.replace(secret, REDACTED)
+    })
+}

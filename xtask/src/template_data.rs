@@ -1,0 +1,75 @@
+//! What the templates are filled with: the interface, with every name in the case of each language; settings and errors.
+//!
+//! Whatever is named here is registered at once, with what users of the name rest on.
+
+mod models;
+mod operations;
+
+use crate::error_kind::ErrorKind;
+use crate::names;
+use crate::names::registry::{NamedItem, Registry};
+use crate::settings::{self, SETTINGS};
+use crate::spec::Document;
+use crate::spec::api::Api;
+use minijinja::{Value, context};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+struct View<'a> {
+    api: &'a Api,
+    document: &'a Document,
+    /// The names in C of all models and enums, and of what each has of its own.
+    types: BTreeSet<String>,
+    names: RefCell<Registry>,
+}
+
+/// The data for every template, and the names in it; the document gets what is refused.
+pub(crate) fn template_data(api: &Api, document: &Document) -> (Value, Registry) {
+    let models = api.models.iter().map(|model| &model.name);
+    let types = models.chain(api.enums.iter().map(|known| &known.name));
+    let own = |name: &str| ["", "_json", "_free"].map(|own| names::c_type(name) + own);
+    let view = View {
+        api,
+        document,
+        types: types.flat_map(|name| own(name)).collect(),
+        names: RefCell::default(),
+    };
+    let operations = api.operations.iter().map(|one| view.operation(one));
+    let operations: Vec<Value> = operations.collect();
+    let lists = api.operations.iter().zip(&operations);
+    let lists = lists.filter_map(|(one, of)| Some(view.list(one, one.list.as_ref()?, of)));
+    let lists: Vec<Value> = lists.collect();
+    let models: Vec<Value> = api.models.iter().map(|one| view.model(one)).collect();
+    let enums: Vec<Value> = api.enums.iter().map(|one| view.enumeration(one)).collect();
+    let settings: Vec<Value> = SETTINGS.iter().map(settings::view).collect();
+    let errors = ErrorKind::ALL.map(|kind| {
+        context! {
+            name => kind.name(), summary => kind.summary(), retryable => kind.is_retryable(),
+        }
+    });
+    let errors = errors.to_vec();
+    let data = context! { operations, lists, enums, models, settings, errors };
+    (data, view.names.into_inner())
+}
+
+impl View<'_> {
+    /// A thing of the spec: what it is, what the spec calls it, where it stands, and what to do where it cannot be named.
+    fn item(&self, key: &str, written: &str, at: &str, fix: &'static str) -> NamedItem<'_> {
+        let [key, written, at] = [key, written, at].map(str::to_owned);
+        NamedItem {
+            document: self.document,
+            names: &self.names,
+            key,
+            written,
+            at,
+            fix,
+        }
+    }
+
+    /// What is said of a part of a thing that has no name of its own.
+    fn part(&self, key: &str, shown: &str, whole: &str) -> NamedItem<'_> {
+        let own = self.item(key, "", "", "");
+        own.describe(shown, "", Some(whole));
+        own
+    }
+}

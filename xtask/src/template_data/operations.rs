@@ -1,0 +1,269 @@
+//! Operations and lists, with their parameters and bodies, in every language.
+
+use super::View;
+use crate::languages::{annotation, borrowed, cpp_body, cpp_number, rust, table};
+use crate::names::registry::{Surface, Surface::*};
+use crate::names::{self, ARGUMENT, COMMAND, CPP_METHOD, PYTHON_METHOD, RUST_METHOD};
+use crate::spec::api::{
+    Api, ApiList, ApiOperation, ApiParameter, Body, Model, Type, joined, unless,
+};
+use crate::text::sentence;
+use heck::ToUpperCamelCase;
+use minijinja::{Value, context};
+use std::collections::BTreeSet;
+
+const LEAVE_LIST: &str = "leave its operation out";
+const RENAME_CALL: &str = "give the operation another name in x-talentdata-name";
+const RENAME_PARAMETER: &str =
+    "give one of the parameters another name, or the operation a request body";
+const RENAME_OPERATION: &str = "change the operationId; it is never sent";
+
+impl View<'_> {
+    pub(super) fn operation(&self, operation: &ApiOperation) -> Value {
+        let (id, name, at) = (&operation.id, &operation.name, operation.place());
+        let key = format!("operation {id}");
+        let own = self.item(&key, id, &at, RENAME_OPERATION);
+        let constant = names::constant(&names::snake(id));
+        let method = operation.method.as_str();
+        let repeatable = !["POST", "PATCH"].contains(&method);
+        let repeated = match (operation.idempotent, repeatable) {
+            (true, false) => ", idempotent",
+            (false, true) => ", not idempotent",
+            _ => "",
+        };
+        let deprecated = ["", ", deprecated"][usize::from(operation.deprecated)];
+        let token = operation.token.words();
+        let shown = format!("{method} {}, {token}{deprecated}{repeated}", operation.path);
+        let (group, summary) = (&operation.group, &operation.summary);
+        let prose = format!("{group} {summary} {}", operation.description);
+        own.describe(&shown, &prose, None);
+        own.check(id);
+        if constant == "OPERATIONS" {
+            own.refuse("OPERATIONS is taken in Rust".to_owned());
+        }
+        own.declare(Rust, "in Rust", &constant, "");
+        let parameters = operation.parameters.iter();
+        let parameters = parameters.filter_map(|one| self.parameter(operation, one, &key));
+        let is_required = |one: &Value| one.get_attr("required").is_ok_and(|one| one.is_true());
+        let (required, optional): (Vec<Value>, Vec<Value>) = parameters.partition(is_required);
+        let parameters = [required.clone(), optional.clone()].concat();
+        let body = operation.body.as_ref();
+        let (body, fields) = body.map(|body| self.body(operation, body, &key)).unzip();
+        let response = operation.response.as_ref();
+        if let Some(response) = response {
+            self.part(&format!("response of {id}"), &response.to_string(), &key);
+        }
+        let [rust_name, cpp, python] =
+            [RUST_METHOD, CPP_METHOD, PYTHON_METHOD].map(|kept| names::name(name, kept));
+        let c = names::c_call(name);
+        let command = names::name(&operation.command, COMMAND).replace('_', "-");
+        let options = format!("{}Options", names::camel(name));
+        let cpp_options = names::snake(&options);
+        let call = self.item(&key, id, &at, RENAME_CALL);
+        let has_optional = !optional.is_empty();
+        if operation.is_call() {
+            call.check(name);
+            call.check(&operation.command);
+            let signature = signature(operation);
+            let with_options = format!("{signature}, options: {has_optional}");
+            let line = format!("{signature}, {:?}", operation.positional);
+            call.declare(Rust, "in the Rust client", &rust_name, &with_options);
+            call.declare(C, "in C", &c, &with_options);
+            call.declare(Cpp, "in the C++ client", &cpp, &signature);
+            call.declare(Python, "in the Python client", &python, &signature);
+            call.declare(CommandLine, "among the commands", &command, &line);
+            call.facts(&Surface::ALL, "token", "", &operation.token.demand());
+            call.claim("in the C++ client", &format!("try_{cpp}"));
+        }
+        // In C++ those that a list requires are among them.
+        let of_list = operation.list.is_some() && !parameters.is_empty();
+        if operation.is_generated() && (has_optional || of_list) {
+            call.claim("in Rust", &options);
+            call.claim("in C++", &cpp_options);
+        }
+        let arguments = [parameters.clone(), fields.unwrap_or_default()].concat();
+        let exposed = response.and_then(|kind| self.api.exposed(kind));
+        let cpp_class = exposed.map_or("record".to_owned(), |one| names::snake(&one.name));
+        let model = exposed.filter(|one| !one.is_record);
+        let c_response = names::c_type(model.map_or("record", |one| &one.name));
+        let class = exposed.map(|one| &one.name);
+        context! {
+            constant, required, optional, parameters, body, arguments, options, c, cpp, python, command,
+            c_response, cpp_options, class, rust => rust_name, name => names::snake(name),
+            answers => response.is_some(), gives => response.map_or("()".to_owned(), |of| rust(of, "types::")),
+            variant => operation.method.to_upper_camel_case(), sentence => sentence(summary),
+            callable => operation.is_call(), generated => operation.is_generated(), title => operation.title(),
+            cpp_class => response.map(|_| format!("talentdata::{cpp_class}")),
+            ..Value::from_serialize(operation)
+        }
+    }
+
+    /// The list that an operation is; `of` is the view of the operation.
+    pub(super) fn list(&self, operation: &ApiOperation, list: &ApiList, of: &Value) -> Value {
+        let (api, path, name) = (self.api, &operation.path, &list.name);
+        let key = format!("list {name}");
+        let own = self.item(&key, path, &operation.place(), LEAVE_LIST);
+        own.check(path.trim_start_matches("/v1/"));
+        let variant = names::variant(name, names::LIST);
+        let [rust_name, python] = [RUST_METHOD, PYTHON_METHOD].map(|kept| names::name(name, kept));
+        let rust_with = names::name(&format!("{name}_with"), RUST_METHOD);
+        let cpp = names::cpp_list(name);
+        let c = format!("TALENTDATA_LIST_{}", names::constant(&variant));
+        own.describe(&format!("{path}, {}", operation.token.words()), "", None);
+        own.declare(CommandLine, "on the command line", name, "");
+        own.declare(Rust, "in the Rust enum ListName", &variant, "");
+        own.declare(C, "in C", &c, "");
+        own.declare(Rust, "in the Rust client", &rust_name, "");
+        own.declare(Cpp, "in C++", &cpp, "");
+        own.declare(Python, "in the Python client", &python, "");
+        own.facts(&Surface::ALL, "token", "", &operation.token.demand());
+        if operation.taken().any(|one| !one.required) {
+            own.declare(Rust, "in the Rust client", &rust_with, "");
+        }
+        let part = |what: &str, shown: &str| self.part(&format!("{what} of {key}"), shown, &key);
+        let found = "found at run time";
+        part("record key", list.key.as_deref().unwrap_or(found));
+        let record = list.model.as_deref().unwrap_or("Record");
+        let kind = part("record type", record);
+        kind.facts(&[Rust, Cpp], "", "", record);
+        // To say more than nothing breaks nothing where records keep what they have.
+        if list.model.is_some() {
+            kind.facts(&[C, Python], "", record, "");
+        }
+        let max = operation.query("limit").and_then(|one| one.maximum);
+        let largest = max.map_or("not shown".to_owned(), |max| max.to_string());
+        let demand = (u64::MAX - max.unwrap_or(u64::MAX)).to_string();
+        part("largest limit", &largest).facts(&Surface::ALL, "", "", &demand);
+        let needed = required(operation);
+        let shown = if needed.is_empty() { "none" } else { &needed };
+        part("required parameters", shown).facts(&Surface::ALL, "", "", &needed);
+        let model = list.model.as_ref().and_then(|model| api.model(model));
+        let class = model.filter(|one| one.is_exposed());
+        context! {
+            name, variant, record, cpp, python, max, rust_with, c, key => list.key, model => list.model,
+            rust => rust_name, class => names::camel(name),
+            cpp_record => class.map_or("record".to_owned(), |one| names::snake(&one.name)),
+            ..of.clone()
+        }
+    }
+
+    /// A parameter; those that no call takes are described for the diff alone.
+    fn parameter(
+        &self,
+        operation: &ApiOperation,
+        one: &ApiParameter,
+        whole: &str,
+    ) -> Option<Value> {
+        let key = format!(
+            "{} parameter {} of {}",
+            one.location, one.name, operation.id
+        );
+        let own = self.item(&key, &one.name, &one.place, RENAME_PARAMETER);
+        let shown = one.kind.to_string() + unless(one.required);
+        own.describe(&shown, &one.description, Some(whole));
+        let (name, kind) = (names::name(&one.name, ARGUMENT), one.kind.present());
+        let mut taken = operation.taken();
+        taken.find(|other| other.place == one.place)?;
+        if operation.is_generated() {
+            own.check(&one.name);
+            let scope = format!("as an argument of {}", operation.name);
+            own.claim(&scope, &name);
+            if !one.required {
+                own.facts(&Surface::ALL, &scope, &name, &one.kind.to_string());
+            } else if operation.is_call() {
+                let scope = format!("{scope} in C");
+                if matches!(kind, Type::Array(_)) {
+                    own.claim(&scope, &format!("{name}_count"));
+                }
+                own.claim(&scope, &name);
+            }
+        }
+        let own = context! {
+            location => one.location.to_upper_camel_case(), annotation => annotation(kind),
+            required => one.required, description => one.description,
+        };
+        Some(argument(self.api, operation, &one.name, kind, own))
+    }
+
+    /// The body of a request, and its arguments in Python.
+    fn body(&self, operation: &ApiOperation, body: &Body, whole: &str) -> (Value, Vec<Value>) {
+        let (api, required) = (self.api, body.required);
+        let shown = body.kind.to_string() + unless(required);
+        self.part(&format!("request of {}", operation.id), &shown, whole);
+        let model = body_model(api, operation, body);
+        let fields = model.into_iter().flat_map(|model| &model.fields);
+        let fields = fields.map(|one| {
+            let is_nullable = matches!(one.kind, Type::Nullable(_));
+            let null = ["", " | None"][usize::from(is_nullable && one.required)];
+            let kind = one.kind.present();
+            let own = context! {
+                location => "Body", annotation => annotation(kind) + null,
+                required => one.required && required, description => one.description,
+            };
+            argument(api, operation, &one.wire, kind, own)
+        });
+        let fields: Vec<Value> = fields.collect();
+        let whole = context! {
+            wire => "body", name => "body", description => "The request body.",
+            annotation => annotation(&body.kind), required,
+        };
+        let (cpp, words) = match &body.kind {
+            Type::Model(name) => (cpp_body(api, name), format!(", a {name}")),
+            other => ("raw_json".to_owned(), format!(": {other}")),
+        };
+        let value = context! {
+            required, cpp, words, fields => &fields, model => model.map(|model| &model.name),
+            borrowed => borrowed(&body.kind), rust => rust(&body.kind, "types::"),
+        };
+        (value, if model.is_some() { fields } else { vec![whole] })
+    }
+}
+
+/// The parameters that an operation cannot do without.
+fn required(operation: &ApiOperation) -> String {
+    let takes = operation.taken().filter(|one| one.required);
+    joined(takes.map(|one| format!("{}: {}", names::name(&one.name, ARGUMENT), one.kind)))
+}
+
+/// What a call cannot do without, and what it gives.
+fn signature(operation: &ApiOperation) -> String {
+    let mut takes = vec![required(operation)];
+    takes.retain(|one| !one.is_empty());
+    if let Some(body) = &operation.body {
+        let needed = if body.required { "" } else { " or none" };
+        takes.push(format!("body: {}{needed}", body.kind));
+    }
+    let (takes, gives) = (joined(takes), joined(&operation.response));
+    format!(
+        "({takes}) -> {gives}, nonblank: {}",
+        joined(&operation.nonblank)
+    )
+}
+
+/// The model of a body whose fields are arguments of their own: each has a name that nothing else has.
+fn body_model<'a>(api: &'a Api, operation: &ApiOperation, body: &Body) -> Option<&'a Model> {
+    let model = api.model_of(&body.kind)?;
+    let parameters = operation.taken().map(|one| &one.name);
+    let arguments = parameters.chain(model.fields.iter().map(|one| &one.wire));
+    let mut names = BTreeSet::new();
+    let mut fresh = arguments.map(|one| names.insert(names::name(one, ARGUMENT)));
+    fresh.all(|fresh| fresh).then_some(model)
+}
+
+/// A parameter, or a field of a body, in every language; `own` is what only one of the two has.
+fn argument(api: &Api, operation: &ApiOperation, wire: &str, kind: &Type, own: Value) -> Value {
+    let name = names::name(wire, ARGUMENT);
+    let held = match kind {
+        Type::Array(held) if held.present().is_scalar() => Some(held.present()),
+        _ => None,
+    };
+    let scalar = held.unwrap_or(kind);
+    context! {
+        wire, name, cpp_number => cpp_number(scalar), rust => rust(kind, "crate::"), borrowed => borrowed(kind),
+        flag => names::flag(wire), repeated => held.is_some(),
+        positional => operation.positional.as_deref() == Some(wire),
+        nonblank => operation.nonblank.iter().any(|one| one == wire),
+        table => table(scalar), known => api.known_values(scalar), secret => *kind == Type::Secret,
+        ..own
+    }
+}
