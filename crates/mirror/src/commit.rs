@@ -19,7 +19,7 @@ use std::time::{Instant, SystemTime};
 use talentdata_columns::arrow::{Checker, Columns, OnNew, TableSchema};
 use talentdata_core::run::Sink;
 use talentdata_core::scan::{Basis, Batch, Completeness, Doubt, Receipt, SchemaDifferences, utc};
-use talentdata_core::{Config, Error, ErrorKind, RawRecord, Result, json};
+use talentdata_core::{Config, Error, RawRecord, Result, json};
 
 /// The records of the scan in their order. `record` is the version that was there before, if any; `text` is none where it
 /// is the same, and `op` where that is no change. `fresh` are those that need a version of their own, because they are new
@@ -126,7 +126,7 @@ impl Staging {
                 let message = format!(
                     "{name}: the mirror has {resource} of {known}, this sync has {new}; sync into another file"
                 );
-                return Err(Error::new(ErrorKind::InvalidArgument, message).into());
+                return Err(Error::invalid(message).into());
             }
         }
         connection.execute_batch(TABLES)?;

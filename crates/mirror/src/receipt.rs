@@ -42,7 +42,7 @@ impl FromStr for MaxDeletes {
         match (share, text.parse()) {
             (Some(share), _) if (0.0..=100.0).contains(&share) => Ok(Self::Share(share / 100.0)),
             (None, Ok(records)) => Ok(Self::Records(records)),
-            _ => Err(Error::new(ErrorKind::InvalidArgument, message)),
+            _ => Err(Error::invalid(message)),
         }
     }
 }

@@ -10,7 +10,7 @@ use talentdata_core::blocking::{Client as BlockingClient, Job};
 use talentdata_core::run::run;
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::Resource;
-use talentdata_core::{Client, Error, ErrorKind, Result, ScanOptions};
+use talentdata_core::{Client, Error, Result, ScanOptions};
 
 /// A sync to be run.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ pub fn age(text: &str) -> Result<Duration> {
     });
     let message = "keep: an age is a whole number with d, h, m or s, such as 90d";
     let age = found.map(Duration::from_secs);
-    age.ok_or_else(|| Error::new(ErrorKind::InvalidArgument, message))
+    age.ok_or_else(|| Error::invalid(message))
 }
 
 impl Sync {
@@ -68,11 +68,11 @@ impl Sync {
     pub fn check(&self) -> Result<()> {
         if self.scan.limit.is_some() || self.scan.resume.is_some() {
             let message = "limit, resume: a sync reads the whole list; leave them out";
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
+            return Err(Error::invalid(message));
         }
         if self.scan.unproven.is_some() {
             let message = "unproven: a sync keeps all records that came, and its receipt says whether completeness is proven; leave it out";
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
+            return Err(Error::invalid(message));
         }
         self.scan.arguments.check(self.resource.shape().operation)
     }
