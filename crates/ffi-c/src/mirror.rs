@@ -11,7 +11,7 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use std::mem::MaybeUninit;
 use talentdata_core::Result;
 use talentdata_core::types::Resource;
-use talentdata_mirror::{At, Mirror, Rows, forget};
+use talentdata_mirror::{Mirror, Rows, SyncPoint, forget};
 
 /// Rows of a batch.
 const ROWS: usize = 8192;
@@ -94,7 +94,7 @@ pub extern "C" fn talentdata_mirror_changes(
 ) -> Option<Box<ErrorHandle>> {
     get((mirror, "mirror"), (stream_out, "stream_out"), |mirror| {
         let since = optional_text(&since, "since")?;
-        let since = since.map_or(Ok(At::Sync(0)), str::parse)?;
+        let since = since.map_or(Ok(SyncPoint::Sync(0)), str::parse)?;
         let resource = resource(&list)?;
         let changes = mirror.inner.changes(resource, &since)?;
         batches(resource, options, changes, sync_out)

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use talentdata_columns::arrow::{BatchReader, RecordBatches, TableOptions};
 use talentdata_core::Result as CoreResult;
 use talentdata_core::types::Resource;
-use talentdata_mirror::{At, Mirror};
+use talentdata_mirror::{Mirror, SyncPoint};
 
 /// Rows of a batch.
 const ROWS: usize = 8192;
@@ -88,8 +88,8 @@ pub(crate) fn forget(py: Python<'_>, path: PathBuf, resource: &str) -> Result<()
 pub(crate) struct RawRows {
     mirror: Arc<Mirror>,
     resource: Resource,
-    changes: Option<At>,
-    as_of: Option<At>,
+    changes: Option<SyncPoint>,
+    as_of: Option<SyncPoint>,
     table: TableOptions,
     /// Of the last sync when these rows were asked for.
     bookmark: OnceLock<String>,

@@ -31,4 +31,18 @@ typedef enum {
   TALENTDATA_LOG_LEVEL_TRACE = 5,
 } talentdata_log_level;
 
+/**
+ * Receives a message: its level, its text, which is valid only during the
+ * call, and the pointer given to talentdata_config_set_log.
+ */
+typedef void (*talentdata_log_callback)(talentdata_log_level level,
+                                        talentdata_text message,
+                                        void *user_data);
+
+/**
+ * Called once with the pointer given to talentdata_config_set_log, when no log callback will be
+ * called with it any more.
+ */
+typedef void (*talentdata_release_callback)(void *user_data);
+
 #endif  /* TALENTDATA_LOG_H */

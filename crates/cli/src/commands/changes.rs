@@ -9,7 +9,7 @@ use std::sync::Arc;
 use talentdata_columns::arrow::{OnNew, TableOptions, TableSchema};
 use talentdata_columns::export::{Format, Target};
 use talentdata_core::types::Resource;
-use talentdata_mirror::{At, Mirror};
+use talentdata_mirror::{Mirror, SyncPoint};
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\
@@ -38,7 +38,7 @@ pub(crate) struct ChangesArgs {
     /// What came after this is written: the bookmark that was noted the last time, or a time, or the number of a sync
     /// in a mirror that was never copied or restored. By default everything is
     #[arg(long, value_name = "BOOKMARK|TIME|N", default_value = "0")]
-    since: At,
+    since: SyncPoint,
     /// Output format; by default that of the file name extension, else jsonl
     #[arg(long, value_parser = one_of(Format::ALL))]
     format: Option<Format>,

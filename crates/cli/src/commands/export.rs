@@ -13,7 +13,7 @@ use talentdata_columns::arrow::{Columns, OnNew, TableOptions, TableSchema};
 use talentdata_columns::export::{Export, Format, KeptWork, Target, check_kept};
 use talentdata_core::types::Resource;
 use talentdata_core::{Error, ErrorKind, ScanOptions};
-use talentdata_mirror::{At, Mirror};
+use talentdata_mirror::{Mirror, SyncPoint};
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\
@@ -61,7 +61,7 @@ pub(crate) struct ExportArgs {
     /// As which sync has read it: its bookmark or number, or a time such as 2026-11-20T06:00:00Z by which it had ended;
     /// by default as of now
     #[arg(long, value_name = "TIME|BOOKMARK|N", requires = "from")]
-    as_of: Option<At>,
+    as_of: Option<SyncPoint>,
     #[command(flatten)]
     lists: Lists,
 }
@@ -93,7 +93,7 @@ pub(crate) async fn run(args: &ExportArgs, common: &Common) -> Result<(), Ending
 fn from_mirror(
     exports: &[Export],
     from: &Path,
-    at: Option<&At>,
+    at: Option<&SyncPoint>,
     receipt: Option<&Path>,
 ) -> Result<(), Ending> {
     let mirror = Mirror::open(from)?;
