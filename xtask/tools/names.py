@@ -4,11 +4,9 @@ import rust_source
 from commands import ROOT
 
 #: Crates whose names clash with each other still. The list is to become empty.
-NOT_YET = {f"talentdata-{one}" for one in ["columns", "core", "py", "types"]}
+NOT_YET = {"talentdata-core"}
 #: Names that several things have on purpose, and why.
-SEVERAL = {
-    "Options": "those of the sandbox keep the name, which all tests use; those of ffi-c and py are to have others",
-}
+SEVERAL: dict[str, str] = {}
 
 
 def visible(packages):

@@ -7,7 +7,6 @@ mod tests;
 
 use crate::arrow::{BatchBuilder, Checker, OnNew, Sample, TableOptions, TableSchema};
 use crate::digest::Digesting;
-use crate::invalid;
 use arrow_ipc::writer::FileWriter;
 use blake3::Hasher;
 use csv::CsvWriter;
@@ -86,7 +85,7 @@ impl Format {
                 Some(scheme) => format!("an export is written to a file, not to {scheme}://"),
                 None => "its extension is not that of a format".to_owned(),
             };
-            invalid(format!(
+            Error::invalid(format!(
                 "{shown}: {what}; use the extension .jsonl, .csv, .parquet or .arrow, or name one of these formats (--format)"
             ))
         })

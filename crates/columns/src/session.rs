@@ -7,7 +7,6 @@
 mod tests;
 
 use crate::arrow::{BatchScan, RecordBatch, SchemaRef, TableOptions};
-use crate::invalid;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -215,7 +214,7 @@ impl Session {
             (Some(schema), Some(End::Received)) => {
                 Ok((Arc::clone(schema), buffer.rows.iter().cloned().collect()))
             }
-            _ => Err(invalid("the table is not complete")),
+            _ => Err(Error::invalid("the table is not complete")),
         }
     }
 
@@ -443,6 +442,6 @@ impl Buffer {
             ),
             _ => ("the scan has ended and was read", hints.keep_or),
         };
-        invalid(format!("{reason}; {instead}{}", hints.restart))
+        Error::invalid(format!("{reason}; {instead}{}", hints.restart))
     }
 }

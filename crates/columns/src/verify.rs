@@ -1,7 +1,6 @@
 //! Verifies that a file still is what an export has written, byte for byte, by the BLAKE3 in the export's receipt.
 
-use crate::invalid;
-use crate::paths::{At, begin_of};
+use crate::paths::{IoContext, begin_of};
 use blake3::Hasher;
 use serde::Serialize;
 use std::fs::File;
@@ -58,7 +57,7 @@ pub fn verify(file: &Path, receipt: &Receipt) -> Result<Verification> {
     let Some(written) = &receipt.written else {
         let message = "receipt: it does not say what was written: it is the receipt of a scan, or of an export \
                        that is not complete";
-        return Err(invalid(message));
+        return Err(Error::invalid(message));
     };
     // A directory can be opened, and a pipe would be waited for.
     if !file.metadata().at("read", file)?.is_file() {
@@ -100,7 +99,7 @@ pub fn parse_receipt(text: impl AsRef<[u8]>, file: &Path) -> Result<Receipt> {
         false => serde_json::from_slice(text).map(|receipt| vec![receipt]),
     };
     let mut receipts: Vec<Receipt> =
-        parsed.map_err(|error| invalid(format!("it is not a receipt: {error}")))?;
+        parsed.map_err(|error| Error::invalid(format!("it is not a receipt: {error}")))?;
     let name = |receipt: &Receipt| receipt.written.as_ref()?.file.clone();
     let names: Vec<String> = receipts.iter().filter_map(name).collect();
     let is_wanted = |receipt: &Receipt| {
@@ -116,7 +115,7 @@ pub fn parse_receipt(text: impl AsRef<[u8]>, file: &Path) -> Result<Receipt> {
             true => "no files".to_owned(),
             false => names.join(", "),
         };
-        invalid(format!(
+        Error::invalid(format!(
             "there is no receipt of a file of the name of {file}, only of {names}"
         ))
     })

@@ -10,7 +10,7 @@ use crate::scan::ScanHandle;
 use crate::text::Text;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
-use talentdata_columns::blocking::{self, Scan};
+use talentdata_columns::blocking::{self, BlockingScan};
 use talentdata_core::blocking::Client as Blocking;
 use talentdata_core::types::{OPERATIONS, Operation, Resource};
 use talentdata_core::{Client, Result};
@@ -120,7 +120,7 @@ pub extern "C" fn talentdata_client_list(
         let resource = resource(&list)?;
         let operation = resource.shape().operation;
         let options = OptionsHandle::given(options, operation, OF_SCANS, "a scan")?;
-        let scan = Scan::new(&client.inner, resource, options.scan, options.table)?;
+        let scan = BlockingScan::new(&client.inner, resource, options.scan, options.table)?;
         Ok(Box::new(ScanHandle::new(scan)))
     })
 }

@@ -11,13 +11,13 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::task::{Poll, Waker};
-use talentdata_columns::blocking::Scan;
+use talentdata_columns::blocking::BlockingScan;
 use talentdata_core::{Error, ErrorKind, Result};
 
 /// Reads every record of a list, in order. One thread at a time may use it, except for
 /// talentdata_scan_cancel. Freed with talentdata_scan_free.
 pub struct ScanHandle {
-    scan: Scan,
+    scan: BlockingScan,
     /// Held by the one thread that uses the scan.
     in_use: Mutex<()>,
     self_pipe: OnceLock<Arc<SelfPipe>>,
@@ -210,7 +210,7 @@ pub extern "C" fn talentdata_scan_free(scan: Option<Box<ScanHandle>>) {
 }
 
 impl ScanHandle {
-    pub(crate) fn new(scan: Scan) -> Self {
+    pub(crate) fn new(scan: BlockingScan) -> Self {
         ScanHandle {
             scan,
             in_use: Mutex::new(()),

@@ -44,12 +44,12 @@ pub(crate) fn runtime() -> Result<&'static Runtime> {
 }
 
 /// What work results in: something that becomes a Python object.
-pub(crate) trait Outcome: for<'py> IntoPyObject<'py> + Send + 'static {}
+pub(crate) trait IntoPython: for<'py> IntoPyObject<'py> + Send + 'static {}
 
-impl<T: for<'py> IntoPyObject<'py> + Send + 'static> Outcome for T {}
+impl<T: for<'py> IntoPyObject<'py> + Send + 'static> IntoPython for T {}
 
 /// Waits for `work`, or returns an awaitable of the running event loop.
-pub(crate) fn run<T: Outcome>(
+pub(crate) fn run<T: IntoPython>(
     py: Python<'_>,
     awaited: bool,
     work: impl Future<Output = Result<T>> + Send + 'static,
@@ -253,7 +253,7 @@ async fn guarded<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     .await
 }
 
-fn spawn<T: Outcome>(
+fn spawn<T: IntoPython>(
     py: Python<'_>,
     work: impl Future<Output = Result<T>> + Send + 'static,
 ) -> PyResult<Py<PyAny>> {

@@ -6,7 +6,7 @@ use super::{Export, Target};
 use crate::arrow::Checker;
 use crate::digest::RecordsDigest;
 use crate::format::{Encoder, Format, line};
-use crate::paths::At;
+use crate::paths::IoContext;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::sync::Arc;

@@ -1,13 +1,13 @@
 //! An export to a file: records first, then the checkpoint that describes them, and the final name at the end.
 
 use super::Export;
-use super::checkpoint::{Checkpoint, Progress, key};
-use super::kept::{Decision, WaysOut, decide};
+use super::checkpoint::{Checkpoint, Resumable, key};
+use super::kept::{KeptDecision, WaysOut, decide};
 use super::work::{DATA, Found, Growing, IDS, OUTPUT, WorkDirectory, damaged};
 use crate::arrow::Counts;
 use crate::digest::RecordsDigest;
 use crate::format::Format;
-use crate::paths::{At, directory_of, sync_directory};
+use crate::paths::{IoContext, directory_of, sync_directory};
 use blake3::Hasher;
 use std::fs::{self, File};
 use std::io::{self, BufRead, Read};
@@ -62,7 +62,7 @@ impl Unfinished {
         let (work, found) = WorkDirectory::claim(&path)?;
         let (mut covered, mut restarted) = (None, None);
         if let Found::Checkpoint(found) = &found {
-            covered = found.progress.as_ref().map(Progress::records);
+            covered = found.progress.as_ref().map(Resumable::records);
             restarted.clone_from(&found.restarted);
         }
         let decision = decide(export, config, found, &work.path, &WaysOut::PLAIN);
@@ -84,10 +84,10 @@ impl Unfinished {
             finished: false,
         };
         unfinished.discards = match decision {
-            Decision::Begin => None,
-            Decision::Discard(why) => Some(why),
-            Decision::Refuse(refusal) => return Err(refusal.into()),
-            Decision::Continue(progress) => match unfinished.resume_from(*progress) {
+            KeptDecision::Begin => None,
+            KeptDecision::Discard(why) => Some(why),
+            KeptDecision::Refuse(refusal) => return Err(refusal.into()),
+            KeptDecision::Continue(progress) => match unfinished.resume_from(*progress) {
                 Err(error) if error.kind() == ErrorKind::Mismatch => {
                     Some(error.message().to_owned())
                 }
@@ -101,7 +101,7 @@ impl Unfinished {
     ///
     /// # Errors
     /// `Mismatch` when it is not; `Io` when the system refuses.
-    fn resume_from(&mut self, progress: Progress) -> Result<()> {
+    fn resume_from(&mut self, progress: Resumable) -> Result<()> {
         let mut data = Growing::open(self.work.file(DATA), Some(&progress.data))?;
         let mut ids = Growing::open(self.work.file(IDS), Some(&progress.ids))?;
         let mut entries = Vec::new();

@@ -4,8 +4,8 @@
 //! is ours. A directory that exists already is used only if it has our owner and mode, and holds either
 //! nothing yet or a checkpoint with the files that belong to it. Any other is refused and stays as it is.
 
-use super::checkpoint::{Checkpoint, Kept, MARK, MAX_BYTES, Progress};
-use crate::paths::{At, begin_of, directory_of, part_of, sync_directory};
+use super::checkpoint::{Checkpoint, Kept, MARK, MAX_BYTES, Resumable};
+use crate::paths::{IoContext, begin_of, directory_of, part_of, sync_directory};
 use blake3::Hasher;
 use same_file::Handle;
 use std::fs::{self, DirBuilder, File, Metadata, TryLockError};
@@ -349,7 +349,7 @@ fn look_into(directory: &Path) -> Result<Found> {
     // Without its data, an export was killed before its first page or after its last rename.
     let has_data = exists(DATA);
     if let Some(mut found) = bytes.as_deref().and_then(Checkpoint::of_bytes) {
-        let has_records = |progress: &Progress| has_data && progress.records() > 0;
+        let has_records = |progress: &Resumable| has_data && progress.records() > 0;
         found.progress = found.progress.filter(has_records);
         return Ok(Found::Checkpoint(Box::new(found)));
     }
