@@ -15,7 +15,7 @@ const OUTPUTS: [(&str, Make); 24] = [
     ("crates/types/src/generated/operations.rs", template),
     ("crates/core/src/generated/calls.rs", template),
     ("crates/core/src/generated/checks.rs", template),
-    ("crates/core/src/generated/settings.rs", template),
+    ("crates/core/src/settings/config.rs", template),
     ("bindings/python/talentdata/_errors.py", template),
     ("bindings/python/talentdata/_models.py", template),
     ("bindings/python/talentdata/_operations.py", template),

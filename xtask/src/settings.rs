@@ -12,14 +12,14 @@ use crate::text::sentence;
 use heck::ToUpperCamelCase;
 use minijinja::{Value, context};
 pub(crate) use table::SETTINGS;
-use table::{Kind, PROFILE, Scope, Setting};
+use table::{PROFILE, Scope, Setting, SettingKind};
 
 /// A setting.
 pub(crate) fn view(one: &Setting) -> Value {
     let name = one.name;
     let shown = format!("{:?}", one.kind);
     let choices = match one.kind {
-        Kind::Choice(names) => names,
+        SettingKind::Choice(names) => names,
         _ => &[],
     };
     // What it is, its default, and what else a user needs to know.
@@ -29,8 +29,8 @@ pub(crate) fn view(one: &Setting) -> Value {
     let description = description.trim_end();
     let python_doc = sentence(description).replace('\\', "\\\\");
     let python_doc = match one.kind {
-        Kind::Boolean(_) => python_doc.replace("true", "True").replace("false", "False"),
-        Kind::Duration(_) => python_doc.replacen(';', ", in seconds;", 1),
+        SettingKind::Boolean(_) => python_doc.replace("true", "True").replace("false", "False"),
+        SettingKind::Duration(_) => python_doc.replacen(';', ", in seconds;", 1),
         _ => python_doc,
     };
     let selects_profile = name == PROFILE;

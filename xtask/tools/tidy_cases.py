@@ -71,6 +71,13 @@ CYCLES = [
         [],
     ),
 ]
+#: Modules within another one, of which each has its own place in the order.
+WITHIN = {
+    "lib.rs": "mod a; mod g { pub mod x; pub mod y; }",
+    "a.rs": "use crate::g::x::X; pub struct A;",
+    "g/x.rs": "pub struct X;",
+    "g/y.rs": "use crate::a::A;",
+}
 #: Modules of Python, where types count too.
 PYTHON = {
     "__init__.py": "from ._a import A\nfrom ._c import C\n",
@@ -116,4 +123,9 @@ def wrong():
         yield from expect("one name of two things", several, ["A", "E", "F"])
         for order, count in [("a -> b", 0), ("b -> a", 1), ("b", 1)]:
             found = list(imports.against_order("first", crates["first"], order, root))
+            yield from expect(f"the order {order}", [len(found)], [count])
+        plant(root / "third/src", WITHIN)
+        third = rust_source.crate(root / "third")
+        for order, count in [("g::x -> a -> g::y", 0), ("a -> g::x, g::y", 1), ("g -> a", 1), ("g::x -> a", 1)]:
+            found = list(imports.against_order("third", third, order, root))
             yield from expect(f"the order {order}", [len(found)], [count])

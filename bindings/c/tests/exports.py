@@ -38,8 +38,8 @@ def calls(function, parameters):
     can_fail = function["result"] == "talentdata_error *" and not name.endswith("_error")
     for null, (kind, one) in enumerate(parameters):
         said = doc.partition(f"@param {one} ")[2].partition("@param")[0]
-        allowed = not one.endswith("_out") and any(words in said for words in ("or NULL", "absent", "may be NULL"))
-        if kind in NUMBERS or allowed:
+        allowed = ["NULL, or"] if one.endswith("_out") else ["or NULL", "absent", "may be NULL"]
+        if kind in NUMBERS or any(words in said for words in allowed):
             continue
         arguments = [argument(index, *each) for index, each in enumerate(parameters)]
         arguments[null] = "(talentdata_text){NULL, 0}" if kind == "talentdata_text" else "NULL"

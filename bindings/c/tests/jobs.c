@@ -172,16 +172,16 @@ static void mirrored(talentdata_client *client) {
   struct ArrowArrayStream few;
   struct ArrowArray batch;
   options = options_with("schema", schema, "on_new_field", "fail", NULL);
-  OK(talentdata_mirror_records(mirror, pools, TALENTDATA_ABSENT, options, &few));
+  OK(talentdata_mirror_records(mirror, pools, TALENTDATA_ABSENT, options, &few, NULL));
   CHECK(few.get_next(&few, &batch) != 0 && strstr(few.get_last_error(&few), "the schema has no such field"));
   few.release(&few);
   talentdata_options_free(options);
   options = options_with("schema", schema, "on_new_field", "freeze", NULL);
-  OK(talentdata_mirror_changes(mirror, pools, TALENTDATA_ABSENT, options, &few));
+  OK(talentdata_mirror_changes(mirror, pools, TALENTDATA_ABSENT, options, &few, NULL));
   CHECK(rows(&few) > 0);
   talentdata_options_free(options);
   options = options_with("resume", "true", NULL);
-  fixture_fails(talentdata_mirror_records(mirror, pools, TALENTDATA_ABSENT, options, fixture_slot(0)), INVALID,
+  fixture_fails(talentdata_mirror_records(mirror, pools, TALENTDATA_ABSENT, options, fixture_slot(0), NULL), INVALID,
                 "a mirror has no option resume", "an option of exports");
   talentdata_options_free(options);
   fixture_fails(talentdata_mirror_open(T("nowhere"), fixture_slot(0)), TALENTDATA_ERROR_KIND_IO, "not a mirror", "no mirror");

@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime
 import itertools
 import os
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from . import _frames, _talentdata
 from ._errors import InvalidArgumentError
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+
+
+_Frame = TypeVar("_Frame")
 
 
 class Rows:
@@ -41,15 +45,22 @@ class Rows:
 
     def to_arrow(self) -> pyarrow.Table:
         """All rows as a table of pyarrow; needs the package pyarrow."""
-        return _frames.to_arrow()(self)
+        return self._logged(_frames.to_arrow())
 
     def to_polars(self) -> polars.DataFrame:
         """All rows as a data frame of polars; needs the package polars."""
-        return _frames.to_polars()(self)
+        return self._logged(_frames.to_polars())
 
     def to_pandas(self, *, dtype_backend: Literal["pyarrow", "numpy_nullable"] | None = None) -> pandas.DataFrame:
         """All rows as a data frame of pandas, with the types of `Scan.to_pandas`; needs pandas and pyarrow."""
-        return _frames.to_pandas(dtype_backend)(self)
+        return self._logged(_frames.to_pandas(dtype_backend))
+
+    def _logged(self, read: Callable[[Rows], _Frame]) -> _Frame:
+        """Reads the rows, and hands what was logged meanwhile to the logger."""
+        try:
+            return read(self)
+        finally:
+            self._rows.deliver_log()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The rows as they are read, by the Arrow PyCapsule protocol."""
@@ -82,7 +93,7 @@ class Mirror:
     @property
     def syncs(self) -> list[SyncReceipt]:
         """The receipts of the syncs that are kept, of all lists, the oldest first."""
-        found = []
+        found: list[tuple[str, SyncReceipt]] = []
         for name in self.resources:
             syncs = [SyncReceipt(raw) for raw in self._mirror.syncs(name)]
             # A clock that was set back does not change their order.

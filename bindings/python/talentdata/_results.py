@@ -75,7 +75,7 @@ class Doubt(OpenEnum):
     """Several records without an `id` are identical."""
 
     WHOLE_PAGES = "whole_pages"
-    """The service reads whole pages of one size only, so that pages cannot overlap, and the list changed while it was read."""
+    """The service seems to read whole pages of one size only, so that pages cannot overlap, and the list changed while it was read."""
 
 
 class Receipt(ScanReceipt):
@@ -806,7 +806,7 @@ class RowsReceipt(Record):
     """What was written of a mirror: the receipt of a file, and where it stands in the history of the list."""
 
     __slots__ = ()
-    _documented = ("generation", "bookmark", "resource", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unknown_fields", "unknown_values", "schema", "written",)
+    _documented = ("generation", "bookmark", "resource", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "restarted", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unknown_fields", "unknown_values", "schema", "written",)
 
     generation: Field[int] = Field(
         "generation",
@@ -871,6 +871,12 @@ class RowsReceipt(Record):
         required=True,
     )
     """How often the export was resumed; 0 when a single run has done it all."""
+    restarted: Field[str | None] = Field(
+        "restarted",
+        "text",
+        "Why the export began again, with the number of kept records that it discarded; `None` if it did not.",
+    )
+    """Why the export began again, with the number of kept records that it discarded; `None` if it did not."""
     records: Field[int] = Field(
         "records",
         "integer",
@@ -984,10 +990,10 @@ class RowsReceipt(Record):
     schema: Field[SchemaDifferences | None] = Field(
         "schema",
         "model",
-        "How the records differed from the schema that was given; `None` where none was.",
+        "How the records differed from their columns; of a sync, how those that are new or changed differed from the columns that the mirror had before. Null where the records did not become columns.",
         of=lambda: SchemaDifferences,
     )
-    """How the records differed from the schema that was given; `None` where none was."""
+    """How the records differed from their columns; of a sync, how those that are new or changed differed from the columns that the mirror had before. Null where the records did not become columns."""
     written: Field[Written | None] = Field(
         "written",
         "model",

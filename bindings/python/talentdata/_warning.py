@@ -21,7 +21,8 @@ def warn(text: str | None) -> None:
     """Issues a warning, where there is one, for the line that asked for the rows."""
     if text is None:
         return
-    frame, level = sys._getframe(1), 2
+    # A thread of an engine has no frame but this one.
+    frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
         frame, level = frame.f_back, level + 1
     warnings.warn(text, IncompleteWarning, stacklevel=level)

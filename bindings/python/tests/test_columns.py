@@ -110,7 +110,7 @@ def test_a_schema_of_pyarrow_or_of_a_file_is_pinned(client, tmp_path):
     table = scan.to_arrow()
     assert (table.num_rows, table.column_names) == (20, ["id", "createdAt", "_extra"])
     assert scan.receipt.schema["new_fields"]["/email"]["count"] == 20
-    with pytest.raises(talentdata.SchemaError, match="record 0 of the list: /firstName"):
+    with pytest.raises(talentdata.SchemaError, match=r"record 0 of the list \(id \w+\): /firstName"):
         client.contacts.list(schema=few, on_new_field="fail").to_arrow()
     path = tmp_path / "contacts.schema.json"
     path.write_text(client.contacts.schema().json, encoding="utf-8")

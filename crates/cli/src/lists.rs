@@ -8,7 +8,7 @@ use clap::{ArgAction, Args, Command};
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
-use talentdata_core::types::{Parameter, Resource};
+use talentdata_core::types::{ListName, Parameter};
 use talentdata_core::{Arguments, Error, ScanOptions};
 
 /// Lists that are read to their end.
@@ -16,7 +16,7 @@ use talentdata_core::{Arguments, Error, ScanOptions};
 pub(crate) struct Lists {
     /// The lists
     #[arg(required = true, value_name = "RESOURCE", value_parser = resource())]
-    pub(crate) names: Vec<Resource>,
+    pub(crate) names: Vec<ListName>,
     /// Write what was done, and whether completeness is proven, to this file as JSON; for several
     /// lists an array. It says "unfinished" while the command runs and after it has failed
     #[arg(long, value_name = "PATH")]
@@ -31,9 +31,9 @@ impl Lists {
     ///
     /// # Errors
     /// `InvalidArgument` where a list is named twice, and for a page size or a parameter that it does not have.
-    pub(crate) fn scans(&self, common: &Common) -> Result<Vec<(Resource, ScanOptions)>, Error> {
+    pub(crate) fn scans(&self, common: &Common) -> Result<Vec<(ListName, ScanOptions)>, Error> {
         let lists = arguments_of_all(&self.names, common)?.into_iter();
-        let scan = |(resource, arguments): (Resource, Arguments)| {
+        let scan = |(resource, arguments): (ListName, Arguments)| {
             let most = resource.shape().max_limit.unwrap_or(u64::MAX);
             if let Some(size) = self.page_size.filter(|size| !(1..=most).contains(size)) {
                 let message = format!("--page-size must be between 1 and {most} (got {size})");
@@ -55,10 +55,10 @@ impl Lists {
 /// # Errors
 /// `InvalidArgument` where a list is named twice, and as [`arguments`].
 pub(crate) fn arguments_of_all(
-    lists: &[Resource],
+    lists: &[ListName],
     common: &Common,
-) -> Result<Vec<(Resource, Arguments)>, Error> {
-    let each = |(index, resource): (usize, &Resource)| {
+) -> Result<Vec<(ListName, Arguments)>, Error> {
+    let each = |(index, resource): (usize, &ListName)| {
         if lists[..index].contains(resource) {
             let message = format!("{} is named twice", dashed(*resource));
             return Err(Error::invalid(message));
@@ -72,7 +72,7 @@ pub(crate) fn arguments_of_all(
 ///
 /// # Errors
 /// `InvalidArgument` where the list has no such parameter, or it takes no such value.
-pub(crate) fn arguments(resource: Resource, common: &Common) -> Result<Arguments, Error> {
+pub(crate) fn arguments(resource: ListName, common: &Common) -> Result<Arguments, Error> {
     let operation = resource.shape().operation;
     let mut arguments = Arguments::default();
     for (one, _) in flags() {
@@ -87,9 +87,9 @@ pub(crate) fn arguments(resource: Resource, common: &Common) -> Result<Arguments
 }
 
 /// Every parameter once per flag, and the lists that have it.
-fn flags() -> Vec<(&'static Parameter, Vec<Resource>)> {
-    let mut flags: Vec<(&Parameter, Vec<Resource>)> = Vec::new();
-    for resource in Resource::ALL {
+fn flags() -> Vec<(&'static Parameter, Vec<ListName>)> {
+    let mut flags: Vec<(&Parameter, Vec<ListName>)> = Vec::new();
+    for resource in ListName::ALL {
         for one in resource.shape().operation.parameters {
             match flags.iter_mut().find(|(other, _)| other.flag == one.flag) {
                 Some((_, lists)) => lists.push(resource),
@@ -123,17 +123,17 @@ pub(crate) fn add(mut command: Command) -> Command {
 }
 
 /// Reads the name of a list, with `-` or `_`; help, errors and completions show all names.
-pub(crate) fn resource() -> impl TypedValueParser<Value = Resource> {
-    let names = Resource::ALL.map(|resource| {
+pub(crate) fn resource() -> impl TypedValueParser<Value = ListName> {
+    let names = ListName::ALL.map(|resource| {
         PossibleValue::new(dashed(resource))
             .alias(resource.name())
             .help(resource.shape().operation.summary)
     });
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<Resource>())
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<ListName>())
 }
 
 /// The list's name as it is typed: `ja-skills`.
-pub(crate) fn dashed(resource: Resource) -> String {
+pub(crate) fn dashed(resource: ListName) -> String {
     resource.name().replace('_', "-")
 }
 

@@ -3,8 +3,8 @@
 use crate::lists::dashed;
 use serde::Serialize;
 use std::io::{ErrorKind as IoKind, IsTerminal, Write};
-use talentdata_core::types::Resource;
-use talentdata_core::{Error, ErrorKind, drives_terminal};
+use talentdata_core::types::ListName;
+use talentdata_core::{Error, ErrorKind, is_terminal_control};
 
 /// The exit code of the program.
 pub(crate) type ExitCode = u8;
@@ -45,7 +45,7 @@ pub(crate) fn stderr_line(line: &str) {
 }
 
 /// Prints a warning about a list whose command has succeeded.
-pub(crate) fn warn(list: Resource, text: &str) {
+pub(crate) fn warn(list: ListName, text: &str) {
     stderr_line(&format!("warning: {}: {text}", dashed(list)));
 }
 
@@ -72,7 +72,7 @@ fn harmless(text: &str) -> String {
     for letter in text.chars() {
         match letter {
             '\n' => out.push(letter),
-            _ if drives_terminal(letter) => {
+            _ if is_terminal_control(letter) => {
                 out += &format!("\\u{:04x}", u32::from(letter));
             }
             _ => out.push(letter),

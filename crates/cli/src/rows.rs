@@ -5,7 +5,7 @@ use crate::output::{Ending, reader_gone, stderr_line, warn};
 use talentdata_columns::arrow::TableOptions;
 use talentdata_columns::export::{Format, Target};
 use talentdata_core::scan::SchemaDifferences;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind};
 use talentdata_mirror::{Rows, RowsReceipt};
 
@@ -14,7 +14,7 @@ use talentdata_mirror::{Rows, RowsReceipt};
 /// # Errors
 /// `ReaderGone` if the reader of standard output has gone away; otherwise the error of reading or writing.
 pub(crate) fn write_rows(
-    list: Resource,
+    list: ListName,
     rows: Result<Rows, Error>,
     format: Format,
     target: &Target,

@@ -3,7 +3,7 @@
 use clap::{Arg, ArgMatches};
 use std::io::{IsTerminal, Read};
 use std::path::Path;
-use talentdata_core::settings::{Kind, SETTINGS, Scope, Setting, read_secret_file};
+use talentdata_core::settings::{SETTINGS, Scope, Setting, SettingKind, read_secret_file};
 use talentdata_core::types::Secret;
 use talentdata_core::{Builder, Error, Result};
 
@@ -32,8 +32,10 @@ pub(crate) fn set(matches: &ArgMatches, builder: &mut Builder) -> Result<()> {
             continue;
         };
         match setting.kind {
-            Kind::Secret => builder.set(setting.name, read_secret(Path::new(text))?.expose()),
-            Kind::Proxy | Kind::Budget if text.contains('@') => {
+            SettingKind::Secret => {
+                builder.set(setting.name, read_secret(Path::new(text))?.expose())
+            }
+            SettingKind::Proxy | SettingKind::Budget if text.contains('@') => {
                 return Err(Error::config(format!(
                     "--{} must not contain a user or password, because other users can read arguments; \
                      set {} or add it to the profile file",
@@ -55,14 +57,14 @@ pub(crate) fn flags() -> impl Iterator<Item = Arg> {
 fn flag(setting: &Setting) -> Arg {
     let last_word = setting.name.rsplit('_').next().unwrap_or_default();
     let (value, before) = match setting.kind {
-        Kind::Duration(_) => ("SECONDS".to_owned(), ""),
-        Kind::Integer(_) | Kind::Number(_) => ("N".into(), ""),
-        Kind::Boolean(_) => ("true|false".into(), ""),
-        Kind::BaseUrl | Kind::Proxy => ("URL".into(), ""),
-        Kind::Budget => ("process|host|URL".into(), ""),
-        Kind::Choice(names) => (names.join("|"), ""),
-        Kind::Text => (last_word.to_uppercase(), ""),
-        Kind::Secret => (
+        SettingKind::Duration(_) => ("SECONDS".to_owned(), ""),
+        SettingKind::Integer(_) | SettingKind::Number(_) => ("N".into(), ""),
+        SettingKind::Boolean(_) => ("true|false".into(), ""),
+        SettingKind::BaseUrl | SettingKind::Proxy => ("URL".into(), ""),
+        SettingKind::Budget => ("process|host|URL".into(), ""),
+        SettingKind::Choice(names) => (names.join("|"), ""),
+        SettingKind::Text => (last_word.to_uppercase(), ""),
+        SettingKind::Secret => (
             "FILE".into(),
             "a file (mode 0600), or - for standard input, that contains nothing but ",
         ),

@@ -12,7 +12,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 use talentdata_columns::export::{Export, KeptWork, Target, WaysOut};
 use talentdata_core::scan::{Basis, Receipt};
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{Client, Error, ErrorKind};
 use talentdata_mirror::{Sync, SyncReceipt};
 
@@ -37,7 +37,7 @@ pub(crate) enum Done {
 }
 
 impl Work {
-    fn list(&self) -> Resource {
+    fn list(&self) -> ListName {
         match self {
             Work::Export(export) => export.resource,
             Work::Sync(sync) => sync.resource,

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 use talentdata_core::blocking::{Client, Engine, Job};
 use talentdata_core::scan::Receipt;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{Arguments, Client as AsyncClient, RawRecord, Result, ScanOptions, Stop};
 use tokio::task::JoinHandle;
 
@@ -46,7 +46,7 @@ pub fn export(client: &Client, export: Export) -> Result<Job<Receipt>> {
 /// As there.
 pub fn schema(
     client: &Client,
-    resource: Resource,
+    resource: ListName,
     arguments: impl Into<Arguments>,
     columns: Columns,
 ) -> Result<TableSchema> {
@@ -79,7 +79,7 @@ impl BlockingScan {
     /// `Closed` when the client was closed.
     pub fn new(
         client: &Client,
-        resource: Resource,
+        resource: ListName,
         options: ScanOptions,
         table: TableOptions,
     ) -> Result<Self> {

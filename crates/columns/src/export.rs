@@ -31,9 +31,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use talentdata_core::run::Sink;
 use talentdata_core::scan::{Batch, Receipt, Resume, SchemaDifferences, Written};
-use talentdata_core::types::Resource;
+use talentdata_core::sink::Sink;
+use talentdata_core::types::ListName;
 use talentdata_core::{Client, Error, RawRecord, Result, ScanOptions};
 use work::WorkDirectory;
 
@@ -63,7 +63,7 @@ impl Target {
 #[derive(Clone, Debug)]
 pub struct Export {
     /// The list.
-    pub resource: Resource,
+    pub resource: ListName,
     /// The form.
     pub format: Format,
     /// Where to.
@@ -155,7 +155,7 @@ impl Export {
                 ..self.scan.clone()
             })
         };
-        talentdata_core::run::run(open, blocks.then_some(PATIENCE), scan, stop, progress).await
+        talentdata_core::sink::run(open, blocks.then_some(PATIENCE), scan, stop, progress).await
     }
 }
 
@@ -166,7 +166,7 @@ impl Export {
 /// The first one among the records; `Io`, naming the file; `InvalidArgument` for a schema of another list, and when an
 /// unfinished export from the service has kept work for the file.
 pub fn write_records(
-    resource: Resource,
+    resource: ListName,
     format: Format,
     target: &Target,
     table: TableOptions,

@@ -18,7 +18,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 use talentdata_core::scan::SchemaDifferences;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, RawRecord, Result, choice};
 
 /// Bytes that are brought to the output at once.
@@ -112,7 +112,7 @@ pub(crate) struct Encoder {
 impl Encoder {
     pub(crate) fn new(
         format: Format,
-        resource: Resource,
+        resource: ListName,
         table: &TableOptions,
         name: String,
         output: impl Write + Send + 'static,

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use talentdata_core::process::Owned;
 use talentdata_core::scan::{Receipt, Unproven};
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{Client, Error, ErrorKind, RawRecord, Result, ScanOptions, Stop};
 
 /// What a scan is read for. The number tells readers of the same kind from each other.
@@ -78,7 +78,7 @@ impl Hints {
 ///
 /// Requests begin with the first wait. In a forked child, a session that was begun by the parent is `Closed`.
 pub struct Session {
-    resource: Resource,
+    resource: ListName,
     options: ScanOptions,
     table: TableOptions,
     hints: Hints,
@@ -97,7 +97,7 @@ pub struct Session {
 impl Session {
     /// A session in which nothing was sent yet; its record batches have so many `rows`.
     pub fn new(
-        resource: Resource,
+        resource: ListName,
         options: ScanOptions,
         table: TableOptions,
         rows: usize,

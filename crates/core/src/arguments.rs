@@ -66,9 +66,7 @@ impl Arguments {
         let Some(found) = parameters.find(|one| one.name == parameter) else {
             return Err(unknown(operation, parameter));
         };
-        let value = found
-            .value_of_text(text)
-            .map_err(|message| Error::invalid(message))?;
+        let value = found.value_of_text(text).map_err(Error::invalid)?;
         let present = self.values.get_mut(found.name);
         match present {
             Some(Value::Array(values)) if found.repeated => values.push(value),

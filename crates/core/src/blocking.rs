@@ -4,9 +4,9 @@ use crate::arguments::Arguments;
 use crate::client::Client as AsyncClient;
 use crate::error::{Error, ErrorKind, Result};
 use crate::process::{self, Owned};
-use crate::run::Stop;
 use crate::scan::Receipt;
 use crate::settings::{Builder, Config};
+use crate::sink::Stop;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock, TryLockError};
 use std::time::Duration;
@@ -19,11 +19,12 @@ use tokio::task::JoinSet;
 ///
 /// It works on in a forked child, with threads and connections of the child's own.
 #[derive(Clone)]
-pub struct Client(Arc<Shared>);
+pub struct Client(Arc<ClientState>);
 
-struct Shared {
+/// The state that all clones of a client share.
+struct ClientState {
     engine: Arc<Engine>,
-    plan: Plan,
+    engine_config: EngineConfig,
     closed: Stop,
 }
 
@@ -41,7 +42,7 @@ impl Client {
         Self::with_thread_start(builder, || ())
     }
 
-    /// The same; each thread of the runtime first runs `start`.
+    /// Makes a client as [`new`](Self::new) does, whose threads each call `start` first.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -49,18 +50,18 @@ impl Client {
         builder: &Builder,
         start: impl Fn() + Send + Sync + 'static,
     ) -> Result<Self> {
-        let plan = Plan {
+        let engine_config = EngineConfig {
             config: builder.config()?,
             on_thread_start: Arc::new(start),
         };
-        Ok(Client(Arc::new(Shared {
-            engine: Engine::new(&plan)?,
-            plan,
+        Ok(Client(Arc::new(ClientState {
+            engine: Engine::new(&engine_config)?,
+            engine_config,
             closed: Stop::default(),
         })))
     }
 
-    /// Ends the calls under way in other threads, and all later ones, with `Closed`. Scans go on.
+    /// Ends the calls under way in other threads, and all later ones, with `Closed`. Scans continue.
     pub fn close(&self) {
         self.0.closed.stop();
     }
@@ -99,7 +100,7 @@ impl Client {
         if self.0.closed.is_stopped() {
             return Err(closed());
         }
-        self.0.engine.here(&self.0.plan)
+        self.0.engine.here(&self.0.engine_config)
     }
 }
 
@@ -111,19 +112,19 @@ impl std::fmt::Debug for Client {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
             .debug_tuple("Client")
-            .field(&self.0.plan.config)
+            .field(&self.0.engine_config.config)
             .finish()
     }
 }
 
-/// What the threads of a runtime run when they start.
+/// A function that each thread of a runtime calls when it starts.
 type ThreadStart = Arc<dyn Fn() + Send + Sync>;
 
 /// A name lookup of the system cannot be interrupted; nobody waits longer for one at the end.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What an engine is made from.
-struct Plan {
+/// The settings of an engine, from which a forked child makes another one.
+struct EngineConfig {
     config: Config,
     on_thread_start: ThreadStart,
 }
@@ -138,9 +139,9 @@ pub struct Engine {
 }
 
 impl Engine {
-    fn new(plan: &Plan) -> Result<Arc<Self>> {
-        let client = AsyncClient::new(plan.config.clone())?;
-        let start = Arc::clone(&plan.on_thread_start);
+    fn new(engine_config: &EngineConfig) -> Result<Arc<Self>> {
+        let client = AsyncClient::new(engine_config.config.clone())?;
+        let start = Arc::clone(&engine_config.on_thread_start);
         let runtime = process::runtime(2, move || start())?;
         Ok(Arc::new(Engine {
             parts: Owned::new((client, runtime)),
@@ -149,14 +150,14 @@ impl Engine {
     }
 
     /// The engine of the process that asks.
-    fn here(self: &Arc<Self>, plan: &Plan) -> Result<Arc<Self>> {
+    fn here(self: &Arc<Self>, engine_config: &EngineConfig) -> Result<Arc<Self>> {
         if !self.is_foreign() {
             return Ok(Arc::clone(self));
         }
         if let Some(child) = self.child.get() {
-            return child.here(plan);
+            return child.here(engine_config);
         }
-        let made = Engine::new(plan)?;
+        let made = Engine::new(engine_config)?;
         Ok(Arc::clone(self.child.get_or_init(|| made)))
     }
 
@@ -232,8 +233,9 @@ impl Drop for Engine {
     }
 }
 
-type Work<T> = Box<
-    dyn Fn(AsyncClient, Stop, Progress) -> Pin<Box<dyn Future<Output = Result<T>> + Send>>
+/// The work of a job, which can be run again.
+type JobFn<T> = Box<
+    dyn Fn(AsyncClient, Stop, JobProgress) -> Pin<Box<dyn Future<Output = Result<T>> + Send>>
         + Send
         + Sync,
 >;
@@ -243,25 +245,25 @@ type Work<T> = Box<
 pub struct Job<T> {
     engine: Arc<Engine>,
     stop: Stop,
-    progress: Progress,
-    work: Work<T>,
+    progress: JobProgress,
+    work: JobFn<T>,
     /// Locked while it runs.
     running: Mutex<()>,
-    /// What it is called.
+    /// The name in messages.
     name: &'static str,
 }
 
-/// How far a job is.
+/// The progress of a job.
 #[derive(Clone, Default)]
-pub struct Progress(Arc<watch::Sender<Receipt>>);
+pub struct JobProgress(Arc<watch::Sender<Receipt>>);
 
-impl Progress {
-    /// Notes how far it is.
+impl JobProgress {
+    /// Sets the progress to this receipt.
     pub fn note(&self, receipt: &Receipt) {
         self.0.send_replace(receipt.clone());
     }
 
-    /// How far it is.
+    /// Returns the receipt that was noted last.
     pub fn receipt(&self) -> Receipt {
         self.0.borrow().clone()
     }
@@ -277,12 +279,12 @@ impl<T: Send + 'static> Job<T> {
         client: &Client,
         name: &'static str,
         begin: &Receipt,
-        work: impl Fn(AsyncClient, Stop, Progress) -> F + Send + Sync + 'static,
+        work: impl Fn(AsyncClient, Stop, JobProgress) -> F + Send + Sync + 'static,
     ) -> Result<Self>
     where
         F: Future<Output = Result<T>> + Send + 'static,
     {
-        let progress = Progress::default();
+        let progress = JobProgress::default();
         progress.note(begin);
         Ok(Job {
             engine: client.engine()?,
@@ -332,7 +334,7 @@ impl<T: Send + 'static> Job<T> {
         done.ok_or_else(stopped)
     }
 
-    /// How far it is; it is also there after an error.
+    /// Returns the receipt of the work so far, also after an error.
     pub fn progress(&self) -> Receipt {
         match self.engine.is_foreign() {
             // The lock may have been held by a thread that the fork left behind.

@@ -6,7 +6,7 @@
 //! This room has one door: [`open_budget`] takes [`BudgetOptions`] and returns a [`Budget`]. It knows nothing of
 //! settings, requests or lists, and gives reasons as text.
 
-pub(crate) mod gate;
+mod gate;
 #[cfg(unix)]
 mod host;
 mod membership;
@@ -17,6 +17,10 @@ mod redis;
 pub(crate) mod shared_file;
 
 pub use gate::MemberStats;
+pub(crate) use gate::{
+    Admission, Endpoint, Failures, LastMinute, Outage, PriorityClass, RateHeaders, RequestOutcome,
+    Ticket, back_off,
+};
 pub use membership::{BudgetState, BudgetStats};
 pub(crate) use membership::{SharingStatus, absorb, company_key};
 pub(crate) use options::{BudgetOptions, BudgetStore, write_server};
@@ -24,7 +28,7 @@ pub use options::{OnUnreachable, REQUESTS_PER_SECOND};
 
 use crate::clock::{self, Time};
 use crate::process::lock;
-use gate::{Admission, Endpoint, Outcome, PriorityClass, SharedGate, Ticket};
+use gate::SharedGate;
 use membership::MemberIdentity;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
@@ -43,7 +47,7 @@ pub(crate) trait Budget: Send + Sync {
     ) -> Result<Admission, String>;
 
     /// Reports how the request ended.
-    fn report(&self, now: Time, ticket: Ticket, outcome: Outcome);
+    fn report(&self, now: Time, ticket: Ticket, outcome: RequestOutcome);
 
     /// Returns whether the budget is reached, and with whom it is shared.
     fn status(&self) -> &SharingStatus;
@@ -126,7 +130,7 @@ impl Budget for ProcessBudget {
         Ok(lock(&self.gate).take(now, &member, class, endpoint))
     }
 
-    fn report(&self, now: Time, ticket: Ticket, outcome: Outcome) {
+    fn report(&self, now: Time, ticket: Ticket, outcome: RequestOutcome) {
         lock(&self.gate).complete(now, self.identity.id, ticket, &outcome);
     }
 

@@ -7,7 +7,7 @@ pub use kind::ErrorKind;
 use scrub::KEPT;
 use scrub::LEFT_OUT;
 pub(crate) use scrub::Scrubber;
-pub use scrub::drives_terminal;
+pub use scrub::is_terminal_control;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 /// Records nested deeper than this are refused: serde_json builds no value from them, and code that walks through a
 /// record may recurse.
-pub const MAX_DEPTH: usize = 127;
+pub const MAX_JSON_DEPTH: usize = 127;
 
 /// Hands the members of the object `text` to `take`: the raw name (without quotes, escapes as they are) and the raw
 /// value. Names that occur twice come twice.
@@ -111,7 +111,7 @@ pub fn is_object(text: &str) -> bool {
 pub(crate) fn is_too_deep(json: &str) -> bool {
     let opens = json.bytes().filter(|byte| matches!(byte, b'[' | b'{'));
     // Hardly any value has enough brackets, so that strings seldom have to be told from the rest.
-    if opens.count() <= MAX_DEPTH {
+    if opens.count() <= MAX_JSON_DEPTH {
         return false;
     }
     let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
@@ -124,7 +124,7 @@ pub(crate) fn is_too_deep(json: &str) -> bool {
             b']' | b'}' if !quoted => depth = depth.saturating_sub(1),
             _ => {}
         }
-        depth > MAX_DEPTH
+        depth > MAX_JSON_DEPTH
     })
 }
 

@@ -19,9 +19,9 @@ pub mod json;
 pub mod log;
 pub mod page;
 pub mod process;
-pub mod run;
 pub mod scan;
 pub mod settings;
+pub mod sink;
 
 mod arguments;
 mod budget;
@@ -38,19 +38,18 @@ mod value;
 mod generated {
     pub(crate) mod calls;
     pub(crate) mod checks;
-    pub(crate) mod settings;
 }
 
 pub use arguments::Arguments;
 pub use budget::{BudgetState, BudgetStats, MemberStats};
 pub use client::Client;
-pub use error::{Error, ErrorKind, Result, drives_terminal};
+pub use error::{Error, ErrorKind, Result, is_terminal_control};
 pub use json::decoded;
 pub use list::{List, Plan};
 pub use page::Page;
 pub use record::RawRecord;
-pub use run::Stop;
 pub use scan::{Scan, ScanOptions};
 pub use settings::{Builder, Config};
+pub use sink::Stop;
 pub use talentdata_types as types;
 pub use value::{NestedValue, ValueKind};

@@ -10,18 +10,18 @@ use crate::scan::{Scan, ScanOptions};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use talentdata_types::Resource;
+use talentdata_types::ListName;
 
 /// A list of the service whose records are read as `T`.
 pub struct List<T> {
     client: Client,
-    resource: Resource,
+    resource: ListName,
     arguments: Arguments,
     read: fn(RawRecord) -> Result<T>,
 }
 
 impl<T: DeserializeOwned> List<T> {
-    pub(crate) fn typed(client: &Client, resource: Resource) -> Self {
+    pub(crate) fn typed(client: &Client, resource: ListName) -> Self {
         List {
             client: client.clone(),
             resource,
@@ -59,7 +59,7 @@ impl<T> List<T> {
     }
 
     /// Which list it is.
-    pub fn resource(&self) -> Resource {
+    pub fn resource(&self) -> ListName {
         self.resource
     }
 
@@ -92,7 +92,7 @@ impl<T> List<T> {
 
 impl Client {
     /// A list with records as the service sent them.
-    pub fn resource(&self, resource: Resource) -> List<RawRecord> {
+    pub fn resource(&self, resource: ListName) -> List<RawRecord> {
         List {
             client: self.clone(),
             resource,
@@ -123,7 +123,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`List::page`](crate::List::page).
-    pub async fn plan(&self, resource: Resource, arguments: impl Into<Arguments>) -> Result<Plan> {
+    pub async fn plan(&self, resource: ListName, arguments: impl Into<Arguments>) -> Result<Plan> {
         let most = resource.shape().max_limit;
         let list = self.resource(resource).with(arguments);
         let page = list.page(most, 0).await?;

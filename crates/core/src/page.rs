@@ -10,7 +10,7 @@ use crate::request::transport::Response;
 use crate::request::{Call, Service};
 use std::borrow::Cow;
 use std::sync::Arc;
-use talentdata_types::{Pagination, Resource};
+use talentdata_types::{ListName, Pagination};
 
 /// A response with more items than this in its arrays is refused, and one with more members: a page was asked for, and
 /// each of them takes memory.
@@ -36,7 +36,7 @@ impl Page {
     /// `InvalidArgument` for arguments that the list does not take; those of the call, and of [`read`](Self::read).
     pub(crate) async fn fetch(
         service: &Service,
-        list: Resource,
+        list: ListName,
         arguments: &Arguments,
         limit: Option<u64>,
         offset: u64,
@@ -102,7 +102,7 @@ fn read(response: &Response, key: Option<&str>, offset: u64) -> Result<Page> {
 ///
 /// # Errors
 /// `InvalidArgument`, naming the number and its bounds.
-pub(crate) fn check_limit(list: Resource, name: &str, limit: Option<u64>) -> Result<()> {
+pub(crate) fn check_limit(list: ListName, name: &str, limit: Option<u64>) -> Result<()> {
     let most = list.shape().max_limit;
     match limit {
         Some(limit) if limit == 0 || most.is_some_and(|most| limit > most) => {

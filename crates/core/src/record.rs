@@ -73,7 +73,7 @@ impl PageText {
                 return too_large(format!("has more than {MAX_FIELDS} fields"));
             }
             if json::is_too_deep(record) {
-                let levels = json::MAX_DEPTH;
+                let levels = json::MAX_JSON_DEPTH;
                 return too_large(format!("is nested more than {levels} levels deep"));
             }
             let id = id.filter(|id| identifies(id));
@@ -228,7 +228,7 @@ impl RawRecord {
     }
 
     /// What tells this record from others: its `id`, else all its bytes. `6` and `"6"` are one.
-    pub(crate) fn identity(&self, key: &IdentityKey) -> Identity {
+    pub(crate) fn identity(&self, key: &IdentityKey) -> RecordId {
         match self.id() {
             Some(id) => {
                 let text = json::decoded(id);
@@ -263,17 +263,17 @@ impl IdentityKey {
     }
 
     /// The identity of a record: `bytes` is its raw `id` if it has one, else its JSON text.
-    pub(crate) fn identify(&self, bytes: &[u8], by_id: bool) -> Identity {
+    pub(crate) fn identify(&self, bytes: &[u8], by_id: bool) -> RecordId {
         let (low, high) = self.hasher().hash(bytes).as_u64();
-        Identity([high, low & !1 | u64::from(by_id)])
+        RecordId([high, low & !1 | u64::from(by_id)])
     }
 }
 
 /// A hash of 127 bits; the lowest bit says whether the record has an `id`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Identity([u64; 2]);
+pub(crate) struct RecordId([u64; 2]);
 
-impl Identity {
+impl RecordId {
     /// Whether it stands for an `id`. Records without one may be equal and still be two.
     pub(crate) fn by_id(self) -> bool {
         self.0[1] & 1 == 1
@@ -291,7 +291,7 @@ impl Identity {
 
     pub(crate) fn from_bytes(bytes: [u8; 16]) -> Self {
         let hash = u128::from_le_bytes(bytes);
-        Identity([(hash >> 64) as u64, hash as u64])
+        RecordId([(hash >> 64) as u64, hash as u64])
     }
 }
 

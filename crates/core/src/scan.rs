@@ -4,22 +4,24 @@ mod differences;
 mod driver;
 mod evidence;
 mod join;
+mod options;
 mod order;
 mod position;
 mod receipt;
 mod sequence;
 #[cfg(test)]
 mod simulation;
+mod slice;
 mod unknown_fields;
 mod unproven;
 
 pub use crate::clock::utc;
 pub use differences::{Difference, Example, SchemaDifferences};
+pub use options::ScanOptions;
 pub use position::{Batch, Resume, ScanState};
 pub use receipt::{Basis, BudgetUse, Completeness, Doubt, Receipt, Written};
 pub use unproven::Unproven;
 
-use crate::arguments::Arguments;
 use crate::error::{Error, Result};
 use crate::record::RawRecord;
 use crate::request::Service;
@@ -29,68 +31,40 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use talentdata_types::Resource;
+use talentdata_types::ListName;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-/// What a scan is asked to do.
-#[derive(Clone, Debug, Default)]
-pub struct ScanOptions {
-    /// Records per page to ask for; the list's maximum by default.
-    pub page_size: Option<u64>,
-    /// Where to go on; from the beginning by default.
-    pub resume: Option<Resume>,
-    /// How many records to deliver at most; the scan ends behind so many, and its receipt says that it is
-    /// unfinished.
-    pub limit: Option<u64>,
-    /// Values of the list's parameters, such as filters; they are sent with every page.
-    pub arguments: Arguments,
-    /// What happens at the end of a list whose completeness is not proven. By default record batches fail, and whoever
-    /// reads records finds it in the receipt. Exports and syncs have no such option.
-    pub unproven: Option<Unproven>,
-}
-
-impl ScanOptions {
-    /// The receipt of a scan that has done nothing yet.
-    pub fn receipt(&self, resource: Resource) -> Receipt {
-        Receipt {
-            resource: resource.name().to_owned(),
-            parameters: self.arguments.recorded(resource.shape().operation),
-            ..Receipt::default()
-        }
-    }
-}
-
 /// Every record of a list, in order; a `Stream` of `Result<T>`.
 ///
-/// Pages are fetched ahead while the records are consumed; a consumer that stops polling stops the
-/// fetching. After an error the scan is over. Dropping it stops all its requests.
+/// Pages are fetched ahead while the records are consumed. A consumer that stops polling stops the fetching. After an
+/// error the scan is over. Dropping it stops all its requests.
 pub struct Scan<T = RawRecord> {
     pages: Box<Pages>,
     read: fn(RawRecord) -> Result<T>,
 }
 
-/// The pages of a scan, and what of them the caller was given.
+/// The pages of a scan, and the records of them that the caller has received.
 struct Pages {
-    resource: Resource,
+    resource: ListName,
     batches: mpsc::Receiver<Result<Batch>>,
     current: VecDeque<RawRecord>,
-    /// The receipt as of the batch that was received last.
+    /// The receipt up to the batch that was received last.
     receipt: Receipt,
-    /// Records still to be delivered.
+    /// The number of records that may still be delivered.
     wanted: u64,
-    /// Whether it has ended, well or with an error that was handed out.
+    /// Whether the scan has ended, well or with an error that was returned.
     over: bool,
-    /// What the end does where completeness is not proven, until it has done so; none where the receipt is enough.
+    /// The action at the end if completeness is not proven, until it was carried out; `None` if the receipt is enough.
     unproven: Option<Unproven>,
-    /// The task that fetches, which ends with the scan.
+    /// The task that fetches. It ends with the scan.
     _driver: JoinSet<()>,
 }
 
 impl<T> Scan<T> {
     pub(crate) fn start(
         service: &Arc<Service>,
-        resource: Resource,
+        resource: ListName,
         mut options: ScanOptions,
         read: fn(RawRecord) -> Result<T>,
     ) -> Self {
@@ -110,32 +84,32 @@ impl<T> Scan<T> {
         Scan { pages, read }
     }
 
-    /// The list.
-    pub fn resource(&self) -> Resource {
+    /// Returns the list.
+    pub fn resource(&self) -> ListName {
         self.pages.resource
     }
 
-    /// The next record; `None` at the end of the list.
+    /// Returns the next record; `None` at the end of the list.
     pub async fn next(&mut self) -> Option<Result<T>> {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// The records of the next page that holds new ones; `None` at the end of the list.
+    /// Returns the records of the next page with new ones; `None` at the end of the list.
     ///
     /// The rest of a page that was begun with [`next`](Self::next) comes first.
     pub async fn next_batch(&mut self) -> Option<Result<Batch>> {
         std::future::poll_fn(|context| self.poll_batch(context)).await
     }
 
-    /// What [`next_batch`](Self::next_batch) waits for.
+    /// Polls for the batch that [`next_batch`](Self::next_batch) waits for.
     pub fn poll_batch(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Batch>>> {
-        match self.pages.current.is_empty() {
-            true => self.pages.poll_batch(context),
-            false => Poll::Ready(Some(Ok(Batch::of(self.pages.current.drain(..).collect())))),
+        if self.pages.current.is_empty() {
+            return self.pages.poll_batch(context);
         }
+        Poll::Ready(Some(Ok(Batch::of(self.pages.current.drain(..).collect()))))
     }
 
-    /// The same scan, with the records not yet taken as the service sent them.
+    /// Converts the scan, so that the remaining records come as the service sent them.
     pub fn into_raw(self) -> Scan {
         Scan {
             pages: self.pages,
@@ -143,12 +117,12 @@ impl<T> Scan<T> {
         }
     }
 
-    /// Leaves it to the caller what happens where completeness is not proven; returns what the options say of it.
+    /// Leaves it to the caller to act if completeness is not proven, and returns the action that the options name.
     pub fn take_unproven(&mut self) -> Option<Unproven> {
         self.pages.unproven.take()
     }
 
-    /// What has been done for the records that were handed out so far; final once the scan has ended.
+    /// Returns the receipt of the records that were returned so far. It is final once the scan has ended.
     pub fn receipt(&self) -> Receipt {
         let pages = &self.pages;
         let mut receipt = pages.receipt.clone();
@@ -163,7 +137,7 @@ impl<T> Scan<T> {
 }
 
 impl Pages {
-    fn new(resource: Resource, batches: mpsc::Receiver<Result<Batch>>) -> Box<Self> {
+    fn new(resource: ListName, batches: mpsc::Receiver<Result<Batch>>) -> Box<Self> {
         Box::new(Pages {
             resource,
             batches,
@@ -194,7 +168,7 @@ impl Pages {
             self.receipt.clone_from(&batch.receipt);
             batch.receipt.set_unfinished();
             self.wanted -= batch.records.len() as u64;
-            if !batch.records.is_empty() || !batch.late.is_empty() {
+            if !batch.records.is_empty() || !batch.inserted_behind_us.is_empty() {
                 return Poll::Ready(Some(Ok(batch)));
             }
         }
@@ -209,9 +183,9 @@ impl Pages {
 }
 
 impl Scan {
-    /// A scan that delivers just these pages, for tests.
+    /// Makes a scan that delivers only these pages, for tests.
     #[doc(hidden)]
-    pub fn of(resource: Resource, pages: Vec<Result<Vec<RawRecord>>>) -> Self {
+    pub fn of(resource: ListName, pages: Vec<Result<Vec<RawRecord>>>) -> Self {
         let (sender, batches) = mpsc::channel(pages.len().max(1));
         for page in pages {
             let _ = sender.try_send(page.map(Batch::of));
@@ -247,7 +221,7 @@ mod tests {
     #[tokio::test]
     async fn a_scan_whose_task_is_gone_has_not_ended() {
         let (_, batches) = mpsc::channel(1);
-        let pages = Pages::new(Resource::Contacts, batches);
+        let pages = Pages::new(ListName::Contacts, batches);
         let mut scan: Scan = Scan { pages, read: Ok };
         let error = scan.next().await.unwrap().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Internal);

@@ -1,6 +1,8 @@
 //! Settings of a client: given explicitly, else from the environment, else from a profile file.
 
 mod base_url;
+#[rustfmt::skip]
+mod config;
 mod profile;
 mod servers;
 mod table;
@@ -8,13 +10,12 @@ mod table;
 mod tests;
 mod values;
 
-pub use crate::generated::settings::Config;
 pub use base_url::BaseUrl;
+pub use config::Config;
 pub use profile::read_secret_file;
 pub(crate) use servers::Proxy;
-pub use table::{Bounds, Kind, PROFILE, SETTINGS, Scope, Setting};
+pub use table::{Bounds, PROFILE, SETTINGS, Scope, Setting, SettingKind};
 pub(crate) use values::SettingValues;
-use values::not_set;
 
 pub use crate::budget::{OnUnreachable, REQUESTS_PER_SECOND};
 
@@ -24,8 +25,8 @@ use crate::error::{Error, ErrorKind, Result};
 use std::collections::BTreeMap;
 use talentdata_types::Secret;
 
-/// Settings to make clients from. What is not set comes from the environment, else from the profile file,
-/// else it has its default. Values are checked when a client is made.
+/// Settings to make clients from. A setting that is not set here comes from the environment, else from the profile
+/// file, else it has its default. Values are checked when a client is made.
 #[derive(Clone, Debug, Default)]
 pub struct Builder(BTreeMap<String, Secret>);
 
@@ -45,7 +46,7 @@ impl Builder {
         Config::read(&self.found(variable)?)
     }
 
-    /// The values from all sources. An explicit value goes before the environment, and that before the profile.
+    /// Returns the values from all sources. An explicit value precedes the environment, and that precedes the profile.
     fn found(&self, environment: impl Fn(&str) -> Option<String>) -> Result<SettingValues> {
         let mut values = BTreeMap::new();
         for setting in SETTINGS {
@@ -64,14 +65,23 @@ impl Builder {
     }
 }
 
-/// A variable of the environment. An empty one is how shells and CI systems say "not set".
+/// Returns a variable of the environment. An empty one counts as not set, as shells and CI systems mean it.
 fn variable(name: &str) -> Option<String> {
     let value = std::env::var_os(name)?.to_string_lossy().into_owned();
     Some(value).filter(|value| !value.is_empty())
 }
 
+/// The error where a setting that is needed is set nowhere.
+fn not_set(name: &str) -> Error {
+    let variable = values::row(name).map_or_else(|_| String::new(), Setting::variable);
+    let path = profile::usual_path(self::variable);
+    Error::config(format!(
+        "{name} is not set; pass it, set {variable}, or add it to the profile file {path}"
+    ))
+}
+
 impl Config {
-    /// The credentials, which every call but those for the version needs.
+    /// Returns the credentials, which every call but those for the version needs.
     ///
     /// # Errors
     /// `Config`, naming the setting that is missing.
@@ -83,7 +93,7 @@ impl Config {
         }
     }
 
-    /// Where the service is.
+    /// Returns the address of the service.
     pub fn base_url(&self) -> &BaseUrl {
         &self.base_url
     }
@@ -105,8 +115,7 @@ impl Config {
         }
     }
 
-    /// Returns the state of the budget that these settings name. Looking changes nothing, waits for nobody and holds nobody
-    /// up.
+    /// Returns the state of the budget that these settings name. Reading changes nothing and delays nobody.
     ///
     /// # Errors
     /// `Config` where the budget is not shared, or cannot be looked at; `Io` where its file cannot be read,
@@ -125,7 +134,7 @@ impl Config {
         })
     }
 
-    /// The client's identifier, when one is set.
+    /// Returns the client ID, if one is set.
     pub fn client_id(&self) -> Option<&str> {
         self.client_id.as_deref()
     }
@@ -133,7 +142,7 @@ impl Config {
 
 choice!(OnUnreachable, "on_unreachable", { Share => "share", Wait => "wait" });
 
-/// How scans rank among all that share the budget.
+/// The priority of scans among all clients that share the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
     /// After single calls.
@@ -146,7 +155,7 @@ pub enum Priority {
 
 choice!(Priority, "priority", { Normal => "normal", Foreground => "foreground", Background => "background" });
 
-/// Where the access token of a client is kept.
+/// The place where the access token of a client is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenCache {
     /// Each client has a token of its own.

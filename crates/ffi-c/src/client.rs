@@ -12,7 +12,7 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use talentdata_columns::blocking::{self, BlockingScan};
 use talentdata_core::blocking::Client as Blocking;
-use talentdata_core::types::{OPERATIONS, Operation, Resource};
+use talentdata_core::types::{ListName, OPERATIONS, Operation};
 use talentdata_core::{Client, Result};
 
 /// Passed as a limit, lets the service decide how many records a page has.
@@ -265,7 +265,7 @@ pub extern "C" fn talentdata_client_free(client: Option<Box<ClientHandle>>) {
 }
 
 /// The list of a name.
-pub(crate) fn resource(list: &Text) -> Result<Resource> {
+pub(crate) fn resource(list: &Text) -> Result<ListName> {
     let name = text(list, "list")?;
     name.parse().map_err(|error| invalid("list", error))
 }

@@ -10,7 +10,7 @@ use crate::text::Text;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use std::mem::MaybeUninit;
 use talentdata_core::Result;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_mirror::{Mirror, Rows, SyncPoint, forget};
 
 /// Rows of a batch.
@@ -179,7 +179,7 @@ pub extern "C" fn talentdata_mirror_free(mirror: Option<Box<MirrorHandle>>) {
 
 /// The stream of rows; nothing can fail once the sync is written.
 fn batches(
-    resource: Resource,
+    resource: ListName,
     options: Option<&OptionsHandle>,
     rows: Rows,
     sync_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,

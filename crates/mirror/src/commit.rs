@@ -17,8 +17,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 use talentdata_columns::arrow::{Checker, Columns, OnNew, TableSchema};
-use talentdata_core::run::Sink;
 use talentdata_core::scan::{Basis, Batch, Completeness, Doubt, Receipt, SchemaDifferences, utc};
+use talentdata_core::sink::Sink;
 use talentdata_core::{Config, Error, RawRecord, Result, json};
 
 /// The records of the scan in their order. `record` is the version that was there before, if any; `text` is none where it
@@ -74,7 +74,7 @@ impl Sink for Staging {
     type Done = SyncReceipt;
 
     fn write(&mut self, batch: Batch) -> Result<Receipt> {
-        self.take(&batch.late, &batch.records)
+        self.take(&batch.inserted_behind_us, &batch.records)
             .map_err(at(&self.sync.path))?;
         Ok(batch.receipt)
     }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::vec::IntoIter;
 use talentdata_columns::arrow::{Column, Columns, OnNew, RecordBatches, TableOptions};
 use talentdata_columns::export::{Format, Target, write_records};
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, RawRecord, Result};
 
 /// Rows read at once: as many as the service gives at once.
@@ -63,20 +63,20 @@ impl Mirror {
     ///
     /// # Errors
     /// `Io`, when it cannot be read.
-    pub fn resources(&self) -> Result<Vec<Resource>> {
-        let has = |list: Resource| match self.syncs(list) {
+    pub fn resources(&self) -> Result<Vec<ListName>> {
+        let has = |list: ListName| match self.syncs(list) {
             Ok(_) => Some(Ok(list)),
             Err(error) if error.kind() == ErrorKind::InvalidArgument => None,
             Err(error) => Some(Err(error)),
         };
-        Resource::ALL.into_iter().filter_map(has).collect()
+        ListName::ALL.into_iter().filter_map(has).collect()
     }
 
     /// What the syncs of a list have done that are kept, the oldest first.
     ///
     /// # Errors
     /// `InvalidArgument` for a list that it does not have; `Io`.
-    pub fn syncs(&self, resource: Resource) -> Result<Vec<SyncReceipt>> {
+    pub fn syncs(&self, resource: ListName) -> Result<Vec<SyncReceipt>> {
         let (_, history) = self.snapshot(resource)?;
         Ok(history.syncs.into_iter().map(|row| row.receipt).collect())
     }
@@ -86,7 +86,7 @@ impl Mirror {
     ///
     /// # Errors
     /// As [`syncs`](Self::syncs); `InvalidArgument` where there was no such sync, or it is no longer kept.
-    pub fn records(&self, resource: Resource, at: Option<&SyncPoint>) -> Result<Rows> {
+    pub fn records(&self, resource: ListName, at: Option<&SyncPoint>) -> Result<Rows> {
         let (mut rows, history) = self.snapshot(resource)?;
         let sync = match at {
             Some(at) => history.as_of(at)?.clone(),
@@ -110,7 +110,7 @@ impl Mirror {
     /// # Errors
     /// As [`syncs`](Self::syncs); `InvalidArgument` where there is no such sync in this history, changes after it are no
     /// longer kept, or its number alone may be that of another sync as well.
-    pub fn changes(&self, resource: Resource, since: &SyncPoint) -> Result<Rows> {
+    pub fn changes(&self, resource: ListName, since: &SyncPoint) -> Result<Rows> {
         let (mut rows, history) = self.snapshot(resource)?;
         let since = history.since(since)?;
         let wanted = history.syncs.iter().filter(|row| row.number() > since);
@@ -125,7 +125,7 @@ impl Mirror {
     }
 
     /// One state of the file, for rows of the last sync of a list, and the syncs of the list.
-    fn snapshot(&self, resource: Resource) -> Result<(Rows, History)> {
+    fn snapshot(&self, resource: ListName) -> Result<(Rows, History)> {
         let connection = open(&self.path)?;
         let list = resource.name();
         let read = || {
@@ -168,7 +168,7 @@ impl Mirror {
 pub struct Rows {
     connection: Connection,
     path: PathBuf,
-    resource: Resource,
+    resource: ListName,
     sync: SyncRow,
     /// Gives the place of a row, its digest, and its text.
     sql: String,
@@ -308,7 +308,7 @@ impl Iterator for Rows {
 ///
 /// # Errors
 /// `InvalidArgument` for a list that it does not have; `Io`, also while a sync is writing to it.
-pub fn forget(path: &Path, resource: Resource) -> Result<()> {
+pub fn forget(path: &Path, resource: ListName) -> Result<()> {
     Mirror::open(path)?.syncs(resource)?;
     let (claim, list) = (Claim::acquire(path)?, resource.name());
     // What is forgotten is not to be found in the file.

@@ -4,14 +4,14 @@ use crate::receipt::MaxDeletes;
 use std::path::PathBuf;
 use std::time::Duration;
 use talentdata_columns::arrow::OnNew;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{Error, Result, ScanOptions};
 
 /// A sync to be run.
 #[derive(Clone, Debug)]
 pub struct Sync {
     /// The list.
-    pub resource: Resource,
+    pub resource: ListName,
     /// The file of the mirror; it is made where there is none.
     pub path: PathBuf,
     /// How the list is read. Leave `resume`, `limit` and `unproven` as they are.
@@ -44,7 +44,7 @@ pub fn age(text: &str) -> Result<Duration> {
 
 impl Sync {
     /// Of a list into a file, with everything else as usual.
-    pub fn new(resource: Resource, path: impl Into<PathBuf>) -> Self {
+    pub fn new(resource: ListName, path: impl Into<PathBuf>) -> Self {
         Sync {
             resource,
             path: path.into(),

@@ -5,7 +5,7 @@ use crate::receipt::SyncRow;
 use chrono::DateTime;
 use std::str::FromStr;
 use talentdata_core::scan::utc;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{Error, Result};
 
 /// Says how a copy is loaded again.
@@ -45,7 +45,7 @@ impl FromStr for SyncPoint {
 
 /// The history of a list as far as a mirror has it.
 pub(crate) struct History {
-    pub(crate) list: Resource,
+    pub(crate) list: ListName,
     /// The syncs that are kept, the oldest first; there is one.
     pub(crate) syncs: Vec<SyncRow>,
     /// The last sync whose number is not that of another one in a copy of the file; none where all are such.

@@ -24,10 +24,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 use talentdata_core::scan::{Basis, Completeness, Doubt, Receipt};
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{Arguments, Client, Config, ErrorKind, RawRecord, Result};
 
-const CONTACTS: Resource = Resource::Contacts;
+const CONTACTS: ListName = ListName::Contacts;
 
 /// A change as a line has it.
 #[derive(Deserialize)]

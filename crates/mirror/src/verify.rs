@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, Result};
 
 /// What a check of a mirror has found.
@@ -81,7 +81,7 @@ fn check(connection: &Connection, found: &mut Vec<String>) -> MirrorResult<()> {
         let shown = "SELECT 'a record is something else in views' FROM record WHERE plain IS NOT plain(text)";
         found.extend(texts(shown)?);
     }
-    for list in Resource::ALL.map(Resource::name) {
+    for list in ListName::ALL.map(ListName::name) {
         let syncs = SyncRow::all(connection, list)?;
         let Some(last) = syncs.last() else { continue };
         if is_current {

@@ -7,11 +7,11 @@ use pyo3::types::PyDict;
 use std::str::FromStr;
 use std::time::Duration;
 use talentdata_core::Arguments;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 
 /// The list of this name, in any spelling.
-pub(crate) fn resource(name: &str) -> CallResult<Resource> {
-    let parsed = name.parse::<Resource>();
+pub(crate) fn resource(name: &str) -> CallResult<ListName> {
+    let parsed = name.parse::<ListName>();
     parsed.map_err(|unknown| invalid(unknown.to_string()))
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn arguments(parameters: Option<&str>, body: Option<String>) -> CallR
 
 /// A list, and the values of its parameters: in Python its name and a JSON object.
 pub(crate) struct ListArguments {
-    pub(crate) resource: Resource,
+    pub(crate) resource: ListName,
     pub(crate) arguments: Arguments,
 }
 

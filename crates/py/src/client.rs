@@ -10,7 +10,7 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use talentdata_columns::arrow::{Columns, TableSchema};
 use talentdata_core::process::Owned;
-use talentdata_core::settings::{Kind, SETTINGS, Setting};
+use talentdata_core::settings::{SETTINGS, Setting, SettingKind};
 use talentdata_core::types::OPERATIONS;
 use talentdata_core::{Builder, Client, Config, Error, ErrorKind, Result, Stop};
 
@@ -282,13 +282,13 @@ fn defect() -> Result<RecordText> {
 /// The value of a setting; one of the wrong type may be a secret, and is not shown.
 fn value_of(setting: &Setting, value: &Bound<'_, PyAny>) -> CallResult<String> {
     let read = match setting.kind {
-        Kind::Duration(_) | Kind::Integer(_) | Kind::Number(_) => {
+        SettingKind::Duration(_) | SettingKind::Integer(_) | SettingKind::Number(_) => {
             value.extract::<f64>().map(|number| number.to_string())
         }
-        Kind::Boolean(_) => value.extract::<bool>().map(|truth| truth.to_string()),
+        SettingKind::Boolean(_) => value.extract::<bool>().map(|truth| truth.to_string()),
         _ => value.extract::<String>(),
     };
     let class = value.get_type().name()?.to_string();
-    let message = || setting.wrong_type(&class);
+    let message = || setting.wrong_type_message(&class);
     Ok(read.map_err(|_: PyErr| Error::config(message()))?)
 }

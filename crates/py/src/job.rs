@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use talentdata_columns::export::{Export, Format, KeptWork, Target, WaysOut, check_kept};
 use talentdata_columns::verify::{parse_receipt, read_receipt, verify};
-use talentdata_core::blocking::Progress;
+use talentdata_core::blocking::JobProgress;
 use talentdata_core::scan::Receipt;
 use talentdata_core::{Client, Error, ErrorKind, Stop};
 use talentdata_mirror::{Sync, age};
@@ -25,7 +25,7 @@ use talentdata_mirror::{Sync, age};
 pub(crate) struct RawJob {
     client: Arc<SharedClient>,
     work: Work,
-    progress: Progress,
+    progress: JobProgress,
 }
 
 /// What `export()` advises about kept work.
@@ -85,7 +85,7 @@ impl RawJob {
             export.check()?;
             Work::Export(export)
         };
-        let progress = Progress::default();
+        let progress = JobProgress::default();
         Ok(RawJob {
             client,
             work,

@@ -49,7 +49,7 @@ mod _talentdata {
     /// The name of a list that is given in any spelling.
     #[pyfunction]
     fn list_name(text: &str) -> PyResult<&'static str> {
-        let found = text.parse::<talentdata_core::types::Resource>();
+        let found = text.parse::<talentdata_core::types::ListName>();
         let found = found.map_err(|why| crate::errors::invalid(format!("resource: {why}")))?;
         Ok(found.name())
     }

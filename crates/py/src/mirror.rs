@@ -2,6 +2,7 @@
 
 use crate::arguments::{PyOptions, resource as parse};
 use crate::errors::CallResult;
+use crate::log;
 use crate::record::{RecordText, json};
 use crate::scan::{capsule, table_options};
 use pyo3::prelude::*;
@@ -10,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use talentdata_columns::arrow::{BatchReader, RecordBatches, TableOptions};
 use talentdata_core::Result;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_mirror::{Mirror, SyncPoint};
 
 /// Rows of a batch.
@@ -35,7 +36,7 @@ impl RawMirror {
     /// The names of the lists that it has.
     fn resources(&self, py: Python<'_>) -> CallResult<Vec<&'static str>> {
         let resources = py.detach(|| self.mirror.resources())?.into_iter();
-        Ok(resources.map(Resource::name).collect())
+        Ok(resources.map(ListName::name).collect())
     }
 
     /// The receipts of the syncs of a list that are kept, the oldest first.
@@ -87,7 +88,7 @@ pub(crate) fn forget(py: Python<'_>, path: PathBuf, resource: &str) -> CallResul
 #[pyclass(frozen, module = "talentdata._talentdata")]
 pub(crate) struct RawRows {
     mirror: Arc<Mirror>,
-    resource: Resource,
+    resource: ListName,
     changes: Option<SyncPoint>,
     as_of: Option<SyncPoint>,
     table: TableOptions,
@@ -118,6 +119,11 @@ impl RawRows {
     #[getter]
     fn bookmark(&self) -> &str {
         self.bookmark.get().map_or("", String::as_str)
+    }
+
+    /// Hands the logger what reading has logged.
+    fn deliver_log(&self, py: Python<'_>) -> PyResult<()> {
+        log::deliver(py)
     }
 
     /// The rows as they are read.

@@ -70,28 +70,28 @@ pub enum FieldKind {
     Json,
 }
 
-impl Resource {
+impl ListName {
     /// The name of the list: `contacts`, `ja_skills`.
     pub fn name(self) -> &'static str {
         self.shape().name
     }
 }
 
-impl std::fmt::Display for Resource {
+impl std::fmt::Display for ListName {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(self.name())
     }
 }
 
-impl FromStr for Resource {
+impl FromStr for ListName {
     type Err = String;
 
     /// Takes the name with `_` or `-`: `ja_skills` and `ja-skills` are the same list.
     fn from_str(text: &str) -> Result<Self, String> {
         let name = text.replace('-', "_");
-        let found = Resource::ALL.into_iter().find(|one| one.name() == name);
+        let found = ListName::ALL.into_iter().find(|one| one.name() == name);
         found.ok_or_else(|| {
-            let names = Resource::ALL.map(Resource::name).join(", ");
+            let names = ListName::ALL.map(ListName::name).join(", ");
             format!("no list is named {text:?}; the lists are {names}")
         })
     }

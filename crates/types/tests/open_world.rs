@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 use talentdata_types::{
-    ApiStatus, Contact, KnownApiStatus, Open, Resource, Secret, TokenRequest, TokenResponse,
+    ApiStatus, Contact, KnownApiStatus, ListName, Open, Secret, TokenRequest, TokenResponse,
     VersionResponse,
 };
 
@@ -55,8 +55,8 @@ fn secrets_do_not_print() {
 
 #[test]
 fn lists_are_found_by_either_spelling() {
-    assert_eq!("ja-skills".parse(), Ok(Resource::JaSkills));
-    assert_eq!("ja_skills".parse(), Ok(Resource::JaSkills));
-    let error = "skillz".parse::<Resource>().unwrap_err();
+    assert_eq!("ja-skills".parse(), Ok(ListName::JaSkills));
+    assert_eq!("ja_skills".parse(), Ok(ListName::JaSkills));
+    let error = "skillz".parse::<ListName>().unwrap_err();
     assert!(error.to_string().contains("skillz") && error.to_string().contains("taxonomy_roles"));
 }

@@ -59,10 +59,10 @@ pub(super) const ARGUMENTS: &str =
 /// Types that stand beside the models, in Rust and in C, and those that generated Rust says without a path.
 pub(super) const TYPES: &str = "\
     Arrival Box Client Config Err Errno Error ErrorKind ErrorKindNumber Field FieldKind \
-    Format FormatNumber From Job KeptError Known ListShape Location LogCallback LogLevel \
-    LogLevelNumber MaybeUninit Method Mirror None Ok Open Operation Option OptionalBoolean \
+    Format FormatNumber From Job KeptError Known ListName ListShape Location LogCallback \
+    LogLevel LogLevelNumber MaybeUninit Method Mirror None Ok Open Operation Option OptionalBoolean \
     OptionalInteger OptionalNumber Options Parameter Record ReleaseCallback RequestBody \
-    Resource Result Scan Secret Self SelfPipe Sink Some String Text TokenUse Typed \
+    Result Scan Secret Self SelfPipe Sink Some String Text TokenUse Typed \
     UserData ValueKind Vec Work";
 
 /// Methods of a Rust client.
@@ -86,7 +86,7 @@ pub(super) const PYTHON_CLIENT: &str = "\
 /// Names that `import talentdata` gives, apart from the exceptions.
 pub(super) const PYTHON_PACKAGE: &str = "\
     Any AsyncClient AsyncResource AsyncScan Basis BudgetState BudgetUse ChangeCounts Client \
-    Completeness Difference Doubt Error Example False Field FileCheck MemberStats Mirror \
-    MirrorReceipt None OpenEnum Page Plan Receipt Record Removed Resource Rows RowsReceipt \
-    Sandbox Scan ScanReceipt SchemaDifferences SyncReceipt True Verification Withheld Written \
+    Completeness Difference Doubt Error Example False Field FileCheck IncompleteWarning \
+    MemberStats Mirror MirrorReceipt None OpenEnum Page Plan Receipt Record Removed Resource Rows \
+    RowsReceipt Sandbox Scan ScanReceipt SchemaDifferences SyncReceipt True Verification Withheld Written \
     __version__ scan_polars verify";

@@ -111,7 +111,7 @@ impl View<'_> {
         let c = format!("TALENTDATA_LIST_{}", names::constant(&variant));
         own.describe(&format!("{path}, {}", operation.token.words()), "", None);
         own.declare(CommandLine, "on the command line", name, "");
-        own.declare(Rust, "in the Rust enum Resource", &variant, "");
+        own.declare(Rust, "in the Rust enum ListName", &variant, "");
         own.declare(C, "in C", &c, "");
         own.declare(Rust, "in the Rust client", &rust_name, "");
         own.declare(Cpp, "in C++", &cpp, "");

@@ -1,6 +1,7 @@
 // Exports to files, and syncs into mirrors. Included by talentdata.hpp.
 #pragma once
 
+#include <talentdata/json.hpp>
 #include <talentdata/scan.hpp>
 
 namespace talentdata {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use talentdata_columns::arrow::{OnNew, TableOptions, TableSchema};
 use talentdata_columns::export::{Format, Target};
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_mirror::{Mirror, SyncPoint};
 
 /// The text below the help of the command.
@@ -31,7 +31,7 @@ Examples:
 pub(crate) struct ChangesArgs {
     /// The list
     #[arg(value_name = "RESOURCE", value_parser = resource())]
-    resource: Resource,
+    resource: ListName,
     /// The file of the mirror
     #[arg(long, value_name = "FILE")]
     from: PathBuf,

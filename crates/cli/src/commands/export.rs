@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use talentdata_columns::arrow::{Columns, OnNew, TableOptions, TableSchema};
 use talentdata_columns::export::{Export, Format, KeptWork, Target, check_kept};
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, ScanOptions};
 use talentdata_mirror::{Mirror, SyncPoint};
 
@@ -138,7 +138,7 @@ impl ExportArgs {
             on_new: self.on_new_field.unwrap_or_default(),
         };
         let kept = KeptWork::of_options(self.resume, self.restart)?;
-        let export = |(resource, scan): (Resource, ScanOptions)| {
+        let export = |(resource, scan): (ListName, ScanOptions)| {
             let file = format!("{resource}.{}", format.name());
             let export = Export {
                 resource,

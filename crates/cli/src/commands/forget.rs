@@ -3,7 +3,7 @@
 use crate::lists::resource;
 use crate::output::Ending;
 use std::path::PathBuf;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 
 /// The list to remove, and its mirror.
 #[derive(Debug, clap::Args)]
@@ -11,7 +11,7 @@ use talentdata_core::types::Resource;
 pub(crate) struct ForgetArgs {
     /// The list
     #[arg(value_name = "RESOURCE", value_parser = resource())]
-    resource: Resource,
+    resource: ListName,
     /// The file of the mirror
     #[arg(long, value_name = "FILE")]
     from: PathBuf,

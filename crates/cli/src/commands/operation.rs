@@ -123,7 +123,7 @@ pub(crate) async fn run(operation: &'static Operation, common: &Common) -> Resul
             }
             let values = texts.into_iter().map(|text| one.value_of_text(text));
             let values = values.collect::<Result<Vec<Value>, _>>();
-            let mut values = values.map_err(|message| Error::invalid(message))?;
+            let mut values = values.map_err(Error::invalid)?;
             if one.repeated && (one.required || !values.is_empty()) {
                 fields.insert(one.name.to_owned(), Value::Array(values));
             } else if let Some(value) = values.pop() {

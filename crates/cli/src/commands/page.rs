@@ -5,7 +5,7 @@ use crate::connect::with_client;
 use crate::lists::{arguments, resource};
 use crate::output::{self, Ending};
 use talentdata_core::RawRecord;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 
 /// The list and the place of the page.
 #[derive(Debug, clap::Args)]
@@ -13,7 +13,7 @@ use talentdata_core::types::Resource;
 pub(crate) struct PageArgs {
     /// The list
     #[arg(value_parser = resource())]
-    resource: Resource,
+    resource: ListName,
     /// Records on the page; the service has a default for each list
     #[arg(long, value_name = "N")]
     limit: Option<u64>,

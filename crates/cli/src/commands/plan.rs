@@ -4,7 +4,7 @@ use crate::common::Common;
 use crate::connect::with_client;
 use crate::lists::{arguments_of_all, dashed, resource};
 use crate::output::{self, Ending};
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 
 /// The lists to plan.
 #[derive(Debug, clap::Args)]
@@ -12,7 +12,7 @@ use talentdata_core::types::Resource;
 pub(crate) struct PlanArgs {
     /// The lists
     #[arg(required = true, value_name = "RESOURCE", value_parser = resource())]
-    resources: Vec<Resource>,
+    resources: Vec<ListName>,
 }
 
 pub(crate) async fn run(args: &PlanArgs, common: &Common) -> Result<(), Ending> {

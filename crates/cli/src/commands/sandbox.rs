@@ -6,7 +6,7 @@ use crate::output::{self, Ending};
 use crate::signals::Signals;
 use std::str::FromStr;
 use std::time::Duration;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind};
 use talentdata_sandbox::limit::{Policy, ResetRounding};
 use talentdata_sandbox::{Drift, Ids, ListOrder, Options, Pages, Replicas, Tokens, Total};
@@ -48,7 +48,7 @@ pub(crate) struct SandboxArgs {
     port: u16,
     /// Sizes of lists; others keep their usual size
     #[arg(long, value_name = "LIST=N,...", value_delimiter = ',', value_parser = size)]
-    records: Vec<(Resource, u64)>,
+    records: Vec<(ListName, u64)>,
     /// How requests are counted against the limit
     #[arg(long, default_value_t = Options::default().policy, value_parser = one_of(Policy::ALL))]
     policy: Policy,
@@ -163,7 +163,7 @@ impl SandboxArgs {
     }
 }
 
-fn size(text: &str) -> Result<(Resource, u64), String> {
+fn size(text: &str) -> Result<(ListName, u64), String> {
     let (name, size) = text.split_once('=').ok_or("give LIST=N")?;
     Ok((name.parse()?, number(size)?))
 }

@@ -5,7 +5,7 @@ use crate::connect::with_client;
 use crate::lists::{arguments, one_of, resource};
 use crate::output::{self, Ending};
 use talentdata_columns::arrow::{Columns, TableSchema};
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\
@@ -22,7 +22,7 @@ Example:
 pub(crate) struct SchemaArgs {
     /// The list
     #[arg(value_name = "RESOURCE", value_parser = resource())]
-    resource: Resource,
+    resource: ListName,
     /// Types of nested values and of timestamps: lists, structs and timestamps, or JSON text and strings
     #[arg(long, value_name = "TYPES", default_value = "typed", value_parser = one_of(Columns::ALL))]
     columns: Columns,

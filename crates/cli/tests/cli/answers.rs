@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io::Read;
 use talentdata_core::ErrorKind;
-use talentdata_core::types::{CategoryName, Resource};
+use talentdata_core::types::{CategoryName, ListName};
 use talentdata_sandbox::Options;
 
 fn rows(text: &str) -> Vec<Vec<&str>> {
@@ -20,8 +20,8 @@ fn resources_are_those_of_the_spec() {
     let ended = run(&mut program("resources"));
     let rows = rows(ended.quiet());
     assert_eq!(rows[0], ["NAME", "PATH", "GROUP"]);
-    assert_eq!(rows.len(), 1 + Resource::ALL.len());
-    for (row, resource) in rows[1..].iter().zip(Resource::ALL) {
+    assert_eq!(rows.len(), 1 + ListName::ALL.len());
+    for (row, resource) in rows[1..].iter().zip(ListName::ALL) {
         assert_eq!(row[0].replace('-', "_"), resource.name());
         assert_eq!(row[1], resource.shape().operation.path);
     }
@@ -183,20 +183,20 @@ fn the_first_command_of_a_newcomer_works() {
 #[test]
 fn nine_lists_in_one_run_share_one_token() {
     let trial = trial(&[]);
-    let lists = Resource::ALL.map(Resource::name).join(" ");
+    let lists = ListName::ALL.map(ListName::name).join(" ");
     trial
         .run(&format!("export {lists} --out new/lists --receipt r.json"))
         .quiet();
     assert_eq!(trial.sandbox.stats().token_posts, 1);
     let receipts = trial.json("r.json");
-    for (resource, receipt) in Resource::ALL.into_iter().zip(receipts.as_array().unwrap()) {
+    for (resource, receipt) in ListName::ALL.into_iter().zip(receipts.as_array().unwrap()) {
         let text = trial.read(&format!("new/lists/{resource}.jsonl"));
         assert_eq!(receipt["resource"], resource.name());
         assert_eq!(receipt["completeness"], "proven");
         assert_eq!(receipt["records"], text.lines().count());
         assert_eq!(receipt["total_last"], receipt["records"]);
     }
-    assert_eq!(names(&trial.path("new/lists")).len(), Resource::ALL.len());
+    assert_eq!(names(&trial.path("new/lists")).len(), ListName::ALL.len());
 }
 
 #[test]

@@ -192,7 +192,7 @@ fn an_export_from_a_mirror_does_not_replace_kept_work() {
     trial
         .run("export contacts --resume --out lists/contacts.jsonl")
         .quiet();
-    trial.run(command).quiet();
+    trial.run(command).says(0, "bookmark");
 }
 
 #[test]

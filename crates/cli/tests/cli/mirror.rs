@@ -121,12 +121,19 @@ fn a_type_that_changes_is_told_on_standard_error_or_ends_the_command() {
     );
     assert!(!trial.read("r.json").contains("secret"));
     let changes = "changes contacts --from m.db --since 1 --out c.csv --receipt c.json";
-    assert_eq!(alone(&trial, changes).says(0, "warning"), told);
+    let ended = alone(&trial, changes);
+    let stderr = ended.says(0, "contacts: bookmark ");
+    assert!(stderr.starts_with(told) && stderr.lines().count() == 2);
     let found = &trial.json("c.json")["schema"]["other_types"]["/score"];
     assert_eq!(found["example"]["id"], "c-1");
     alone(&trial, "export contacts --from m.db --out e.csv").says(0, told);
     for words in [changes, "export contacts --from m.db --out e.csv"] {
-        alone(&trial, &format!("{words} --on-new-field freeze")).quiet();
+        let silent = alone(&trial, &format!("{words} --on-new-field freeze"));
+        assert!(
+            silent
+                .says(0, "bookmark")
+                .starts_with("contacts: bookmark ")
+        );
         let failed = alone(&trial, &format!("{words} --on-new-field fail"));
         failed.error(schema_error, "record 0 of the list (id c-1): /score: ");
     }
@@ -134,7 +141,7 @@ fn a_type_that_changes_is_told_on_standard_error_or_ends_the_command() {
         &trial,
         &format!("{changes} --on-new-field fail --schema s.json"),
     )
-    .quiet();
+    .says(0, "bookmark");
     let last = trial.read("c.csv").lines().last().map(str::to_owned);
     assert!(
         last.unwrap().ends_with(",\"\"\"secret\"\"\","),

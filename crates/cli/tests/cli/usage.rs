@@ -4,8 +4,8 @@ use crate::support::{names, program, run, trial};
 use std::os::unix::fs::symlink;
 use std::process::Command;
 use talentdata_core::ErrorKind;
-use talentdata_core::settings::{Kind, PROFILE, SETTINGS};
-use talentdata_core::types::Resource;
+use talentdata_core::settings::{PROFILE, SETTINGS, SettingKind};
+use talentdata_core::types::ListName;
 
 #[test]
 fn wrong_usage_is_refused_before_anything_is_sent_or_written() {
@@ -84,7 +84,7 @@ fn a_receipt_never_replaces_what_an_export_writes() {
 fn a_wrong_setting_is_reported_by_its_name() {
     for setting in SETTINGS {
         let said = match setting.kind {
-            Kind::Secret => "there is no file for the secret",
+            SettingKind::Secret => "there is no file for the secret",
             _ => setting.name,
         };
         let mut command = program("version");
@@ -148,7 +148,7 @@ fn help_has_an_example_of_every_command_the_settings_and_the_exit_codes() {
 fn completions_know_every_list_and_bash_takes_them() {
     let script = |shell: &str| run(&mut program(&format!("completions {shell}"))).stdout;
     let [bash, zsh] = ["bash", "zsh"].map(script);
-    for resource in Resource::ALL {
+    for resource in ListName::ALL {
         let name = resource.name().replace('_', "-");
         for script in [&bash, &zsh] {
             // For page, export and plan.

@@ -6,7 +6,7 @@ use crate::paths::{IoContext, begin_of};
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{Error, Result};
 
 impl TableSchema {
@@ -86,7 +86,7 @@ impl TableOptions {
     }
 
     /// Refuses a schema that was made for another list.
-    pub(crate) fn check(&self, resource: Resource) -> Result<()> {
+    pub(crate) fn check(&self, resource: ListName) -> Result<()> {
         let schema = self.columns_given();
         match schema.and_then(|schema| schema.resource.as_ref()) {
             Some(name) if name != resource.name() => Err(Error::invalid(format!(

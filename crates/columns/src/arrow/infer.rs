@@ -9,7 +9,7 @@ use super::time::{DateTime, full_date};
 use std::collections::{BTreeMap, HashMap};
 use talentdata_core::RawRecord;
 use talentdata_core::json;
-use talentdata_core::types::{FieldKind, Resource};
+use talentdata_core::types::{FieldKind, ListName};
 
 /// Fields beyond so many stay in `_extra`: records whose field names are data would make a table of
 /// columns without end.
@@ -33,7 +33,7 @@ const MAX_LOOKED_AT: usize = 64 * MAX_NODES;
 impl TableSchema {
     /// The documented fields, then those of the first of `records` as they were first met.
     pub fn infer<'a>(
-        resource: Resource,
+        resource: ListName,
         records: impl IntoIterator<Item = &'a RawRecord>,
         columns: Columns,
     ) -> TableSchema {

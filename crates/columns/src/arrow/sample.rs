@@ -3,12 +3,12 @@
 use super::schema::{Columns, TableOptions, TableSchema};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{List, RawRecord, Result, ScanOptions};
 
 /// Records that wait until the columns are decided, and are handed on from then on.
 pub(crate) struct Sample {
-    resource: Resource,
+    resource: ListName,
     /// The types of columns that are inferred.
     columns: Columns,
     /// Given or decided.
@@ -18,7 +18,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    pub(crate) fn new(resource: Resource, options: &TableOptions) -> Self {
+    pub(crate) fn new(resource: ListName, options: &TableOptions) -> Self {
         Sample {
             resource,
             columns: options.columns,
@@ -28,7 +28,7 @@ impl Sample {
         }
     }
 
-    pub(crate) fn resource(&self) -> Resource {
+    pub(crate) fn resource(&self) -> ListName {
         self.resource
     }
 

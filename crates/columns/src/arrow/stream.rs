@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use talentdata_core::scan::{Receipt, Scan, SchemaDifferences, Unproven};
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{RawRecord, Result};
 
 /// Turns records into batches of one schema.
@@ -31,7 +31,7 @@ struct Batches {
 }
 
 impl Batches {
-    fn new(resource: Resource, table: &TableOptions, rows: usize) -> Self {
+    fn new(resource: ListName, table: &TableOptions, rows: usize) -> Self {
         Batches {
             sample: Sample::new(resource, table),
             rows,
@@ -234,7 +234,7 @@ impl RecordBatches {
     /// # Errors
     /// That of the records, where it comes before the first of them; `InvalidArgument` for a schema of another list.
     pub fn new(
-        resource: Resource,
+        resource: ListName,
         table: &TableOptions,
         rows: usize,
         records: impl Iterator<Item = Result<RawRecord>> + Send + 'static,

@@ -13,14 +13,14 @@ use super::{BatchBuilder, Columns, RecordBatch, TableSchema};
 pub(crate) use fails::fails;
 use std::sync::Arc;
 use talentdata_core::RawRecord;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 
 pub(crate) fn record(json: impl AsRef<str>) -> RawRecord {
     RawRecord::parse(json.as_ref()).unwrap()
 }
 
 pub(crate) fn infer(sample: &[RawRecord]) -> TableSchema {
-    TableSchema::infer(Resource::Contacts, sample, Columns::Typed)
+    TableSchema::infer(ListName::Contacts, sample, Columns::Typed)
 }
 
 pub(crate) fn batches(

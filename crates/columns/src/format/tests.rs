@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use std::io::Cursor;
 use std::sync::Arc;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{ErrorKind, RawRecord};
 
 fn written(format: Format, columns: &TableSchema, records: &[RawRecord]) -> Vec<u8> {
@@ -23,7 +23,7 @@ fn written(format: Format, columns: &TableSchema, records: &[RawRecord]) -> Vec<
         ..TableOptions::default()
     };
     let output = file.reopen().unwrap();
-    let mut encoder = Encoder::new(format, Resource::Contacts, &table, "file".into(), output);
+    let mut encoder = Encoder::new(format, ListName::Contacts, &table, "file".into(), output);
     let mut parts = records.chunks(3);
     parts.try_for_each(|part| encoder.write(part)).unwrap();
     let digest = encoder.finish().unwrap().finalize();
@@ -44,7 +44,7 @@ proptest! {
         kinds in select(&[Columns::Typed, Columns::Json][..]),
         rows in 1..8_usize,
     ) {
-        let columns = TableSchema::infer(Resource::Contacts, &records[..sample], kinds);
+        let columns = TableSchema::infer(ListName::Contacts, &records[..sample], kinds);
         let sent: Vec<Fields> = records.iter().map(fields).collect();
 
         let lines = text(Format::Jsonl, &columns, &records);
@@ -98,7 +98,7 @@ fn text_formats_keep_what_readers_tell_apart() {
     ];
     assert_eq!(text(Format::Csv, &infer(&sample), &sample), lines.concat());
     // A row without any cell is still a row.
-    let pools = TableSchema::infer(Resource::Pools, &[], Columns::Typed);
+    let pools = TableSchema::infer(ListName::Pools, &[], Columns::Typed);
     let rows = text(Format::Csv, &pools, &[record("{}"), record("{\"a\":1}")]);
     assert_eq!(rows, "_extra\n\"\"\n\"{\"\"a\"\":1}\"\n");
     // Line breaks go only where they are between tokens.

@@ -4,7 +4,7 @@ use super::{Buffer, End, Hints, Session, Use};
 use crate::arrow::TableOptions;
 use crate::arrow::tests::fails;
 use talentdata_core::scan::{Completeness, Unproven};
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{ErrorKind, RawRecord, ScanOptions};
 
 const HINTS: Hints = Hints {
@@ -20,7 +20,7 @@ const HINTS: Hints = Hints {
 /// A session that has received so many records, which are all.
 fn session(records: usize) -> Session {
     let (options, table) = (ScanOptions::default(), TableOptions::default());
-    let session = Session::new(Resource::Contacts, options, table, 10, HINTS);
+    let session = Session::new(ListName::Contacts, options, table, 10, HINTS);
     {
         let mut buffer = session.buffer();
         buffer.received.records = records as u64;

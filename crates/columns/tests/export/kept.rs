@@ -14,7 +14,7 @@ use talentdata_columns::blocking;
 use talentdata_columns::export::{Export, Format, KeptWork, Target, WaysOut};
 use talentdata_columns::export::{check_kept, write_records};
 use talentdata_core::blocking::Client as BlockingClient;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{Client, ErrorKind};
 
 /// The files of a work directory with their bytes.
@@ -108,7 +108,7 @@ async fn work_of_another_list_is_refused_unless_a_restart_is_requested() {
     let service = Service::start(500);
     let (_directory, path) = place();
     let mut other = stopped(&service, Format::Jsonl, &path).await;
-    other.resource = Resource::Pools;
+    other.resource = ListName::Pools;
     let words = "109 records of an unfinished export of contacts|this export is of pools: write to another path";
     for choice in [KeptWork::Refuse, KeptWork::Resume] {
         other.kept = choice;
@@ -174,7 +174,7 @@ async fn after_a_change_of_settings_a_resume_begins_again_and_says_what_differed
             export.table.schema = Some(Arc::clone(schema));
         }),
         (
-            "on_new_field was none and is now fre",
+            "on_new_field was keep and is now fre",
             Format::Csv,
             |export, schema| {
                 export.table.schema = Some(Arc::clone(schema));

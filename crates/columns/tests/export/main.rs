@@ -31,7 +31,7 @@ use stub::{make_pipe, names};
 use talentdata_columns::arrow::TableOptions;
 use talentdata_columns::export::{Export, Format, KeptWork, Target};
 use talentdata_core::scan::{Receipt, ScanOptions};
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{Client, Result};
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -51,7 +51,7 @@ fn place() -> (TempDir, PathBuf) {
 /// An export of contacts: of JSON Lines in small pages, else in the largest, so that columns are soon decided.
 fn export(format: Format, path: &Path) -> Export {
     Export {
-        resource: Resource::Contacts,
+        resource: ListName::Contacts,
         format,
         target: Target::File(path.to_owned()),
         scan: ScanOptions {

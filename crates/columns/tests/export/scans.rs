@@ -9,7 +9,7 @@ use std::future::{poll_fn, ready};
 use talentdata_columns::arrow::{BatchScan, ColumnKind, Columns, TableOptions, TableSchema, Unit};
 use talentdata_columns::blocking::BlockingScan;
 use talentdata_core::scan::Completeness;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{ErrorKind, RawRecord, Result, ScanOptions, blocking};
 use tokio::runtime::Builder;
 
@@ -23,7 +23,7 @@ async fn every_list_becomes_batches_of_one_schema_and_contacts_have_columns_of_t
     let service = Service::start(2500);
     let client = &service.client;
     let mut extra = BTreeMap::<String, usize>::new();
-    for resource in Resource::ALL {
+    for resource in ListName::ALL {
         let mut scan = batches(client.resource(resource).list(), 300);
         let schema = scan.schema().await.unwrap();
         let documented = resource.shape().fields.iter().map(|field| field.name);
@@ -35,7 +35,7 @@ async fn every_list_becomes_batches_of_one_schema_and_contacts_have_columns_of_t
             assert_eq!(batch.schema(), schema);
             rows += batch.num_rows() as u64;
             let last = batch.column(batch.num_columns() - 1).as_string::<i32>();
-            let of_contacts = last.iter().filter(|_| resource == Resource::Contacts);
+            let of_contacts = last.iter().filter(|_| resource == ListName::Contacts);
             for (name, _) in of_contacts
                 .flatten()
                 .flat_map(talentdata_core::json::members)
@@ -106,7 +106,7 @@ fn blocking_scan(client: &blocking::Client) -> Result<BlockingScan> {
         page_size: Some(10),
         ..ScanOptions::default()
     };
-    BlockingScan::new(client, Resource::Contacts, options, TableOptions::default())
+    BlockingScan::new(client, ListName::Contacts, options, TableOptions::default())
 }
 
 #[test]

@@ -9,7 +9,7 @@ use talentdata_columns::arrow::{Columns, OnNew, TableSchema};
 use talentdata_columns::export::{Export, Format, KeptWork};
 use talentdata_core::ErrorKind;
 use talentdata_core::scan::SchemaDifferences;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 
 /// An export with the schema of the list, without its field `tags`.
 async fn pinned(service: &Service, format: Format, path: &Path) -> Export {
@@ -99,7 +99,7 @@ async fn a_new_field_is_no_news_or_an_error_where_that_is_asked_for() {
         );
         assert!(error.message().contains(told), "{error}");
         let mut other = export.clone();
-        let pools = TableSchema::infer(Resource::Pools, &[], Columns::Typed);
+        let pools = TableSchema::infer(ListName::Pools, &[], Columns::Typed);
         other.table.schema = Some(Arc::new(pools));
         let refused = run(&other, &service.client).await;
         let told = "made for pools, and the list is contacts";

@@ -6,7 +6,7 @@ use talentdata_columns::arrow::{BatchScan, TableOptions};
 use talentdata_columns::blocking::BlockingScan;
 use talentdata_columns::export::Format;
 use talentdata_core::scan::{Completeness, Receipt, Unproven};
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, Result, ScanOptions, blocking};
 use talentdata_sandbox::{Drift, ListOrder, Options, Sandbox, limit::Policy};
 
@@ -161,7 +161,7 @@ fn readers_without_a_runtime_end_in_the_same_ways_and_stay_failed() {
     let client = connect_blocking(&service);
     let scan = |unproven| {
         let table = TableOptions::default();
-        BlockingScan::new(&client, Resource::Contacts, options(unproven), table).unwrap()
+        BlockingScan::new(&client, ListName::Contacts, options(unproven), table).unwrap()
     };
     for (unproven, is_error) in BATCHES {
         let scan = scan(unproven);

@@ -85,7 +85,7 @@ pub(crate) struct Ticket {
 
 /// How a request ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum RequestOutcome {
     /// It was not sent after all.
     Unsent,
     /// The caller waits for no response any more, though the server may have counted it.
@@ -282,7 +282,7 @@ impl SharedGate {
         now: Duration,
         member: u64,
         ticket: Ticket,
-        outcome: &Outcome,
+        outcome: &RequestOutcome,
     ) {
         let now = self.advance(now);
         // One that has left, or is forgotten, does not come back by this.
@@ -290,11 +290,15 @@ impl SharedGate {
         self.expire_silent(now);
         self.outage.complete(now, ticket, outcome);
         match outcome {
-            Outcome::Unsent | Outcome::Failed { sent: false } => self.ledger.unsend(ticket),
-            Outcome::Lost | Outcome::Failed { sent: true } => {
+            RequestOutcome::Unsent | RequestOutcome::Failed { sent: false } => {
+                self.ledger.unsend(ticket)
+            }
+            RequestOutcome::Lost | RequestOutcome::Failed { sent: true } => {
                 self.ledger.settle(ticket);
             }
-            Outcome::Answered(status, headers) => self.answered(now, ticket, *status, headers),
+            RequestOutcome::Answered(status, headers) => {
+                self.answered(now, ticket, *status, headers)
+            }
         }
     }
 

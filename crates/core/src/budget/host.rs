@@ -12,7 +12,7 @@ use super::membership::{BudgetState, MemberIdentity, SharingStatus, company_key}
 use super::options::{BudgetOptions, OnUnreachable, REQUESTS_PER_SECOND};
 use super::shared_file::{self, Locked, SharedFile};
 use crate::budget::gate::{
-    Admission, Endpoint, Outcome, Pauses, PriorityClass, SharedGate, Ticket,
+    Admission, Endpoint, Pauses, PriorityClass, RequestOutcome, SharedGate, Ticket,
 };
 use crate::clock::{self, Time};
 use crate::process::lock;
@@ -41,13 +41,13 @@ struct HostState {
     on_unreachable: OnUnreachable,
     status: SharingStatus,
     /// What became of requests and is still to be noted in the file, in order.
-    outcomes: Mutex<Vec<(Ticket, Outcome)>>,
+    outcomes: Mutex<Vec<(Ticket, RequestOutcome)>>,
     /// Nothing is logged while it is locked: a log callback may wait for a thread that needs it.
-    member: Mutex<Member>,
+    member: Mutex<HostMember>,
 }
 
 /// The file that contains the gate, and what one client knows of it.
-struct Member {
+struct HostMember {
     file: SharedFile,
     /// What it saw in the file last.
     seen: Vec<u8>,
@@ -66,7 +66,7 @@ impl HostBudget {
             on_unreachable: options.on_unreachable,
             status: SharingStatus::new("host"),
             outcomes: Mutex::default(),
-            member: Mutex::new(Member::new(path(options))),
+            member: Mutex::new(HostMember::new(path(options))),
         }))
     }
 }
@@ -91,7 +91,7 @@ impl Budget for HostBudget {
         Ok(admission)
     }
 
-    fn report(&self, _now: Time, ticket: Ticket, outcome: Outcome) {
+    fn report(&self, _now: Time, ticket: Ticket, outcome: RequestOutcome) {
         lock(&self.0.outcomes).push((ticket, outcome));
         in_background(&self.0, |state| {
             // The next request may have noted it already.
@@ -141,7 +141,7 @@ impl HostState {
             let mut pauses = before;
             for (ticket, outcome) in &outcomes {
                 gate.complete(now, self.identity.id, *ticket, outcome);
-                if let Outcome::Answered(status, headers) = outcome {
+                if let RequestOutcome::Answered(status, headers) = outcome {
                     pauses.note(now, *status, headers, gate.paused_until());
                 }
             }
@@ -168,10 +168,10 @@ impl HostState {
     }
 }
 
-impl Member {
+impl HostMember {
     /// A client that has seen nothing of the file at this path, which is made when it is needed.
     fn new(path: PathBuf) -> Self {
-        Member {
+        HostMember {
             file: SharedFile::new(path, TRIES, PAUSE),
             seen: Vec::new(),
             alone: None,
@@ -245,7 +245,7 @@ impl Member {
 
 /// The state as it is now.
 pub(super) fn look(options: &BudgetOptions) -> io::Result<BudgetState> {
-    let file = Member::new(path(options));
+    let file = HostMember::new(path(options));
     let now = clock::now();
     let gate = file.look()?.filter(|gate| !gate.is_expired(now));
     let gate = gate.as_ref();

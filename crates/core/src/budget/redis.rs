@@ -1,6 +1,6 @@
 //! The budget that hosts share, on a Redis or Valkey server, where a script gives out moments to send at.
 //!
-//! What decides is a [`Member`], which reads no clock and waits for nothing. A task asks the server when the member says so,
+//! What decides is a [`RedisMember`], which reads no clock and waits for nothing. A task asks the server when the member says so,
 //! over a connection that is made when it is first needed, and again after a failure. Taking never waits for the server.
 
 mod member;
@@ -15,10 +15,10 @@ mod test_server;
 use super::Budget;
 use super::membership::{BudgetState, MemberIdentity, SharingStatus};
 use super::options::{BudgetOptions, OnUnreachable};
-use crate::budget::gate::{Admission, Endpoint, Outcome, PriorityClass, Ticket};
+use crate::budget::gate::{Admission, Endpoint, PriorityClass, RequestOutcome, Ticket};
 use crate::clock::{self, Time};
 use crate::process::{self, lock};
-use member::Member;
+use member::RedisMember;
 use server::{Connection, Place};
 use std::sync::{Arc, Mutex};
 use tokio::runtime::Handle;
@@ -34,7 +34,7 @@ struct RedisState {
     /// Notified when those who wait should ask again.
     changed: Arc<Notify>,
     /// The member, and the runtime on which the server is asked: a client may be dropped outside of it.
-    state: Mutex<(Member, Option<Handle>)>,
+    state: Mutex<(RedisMember, Option<Handle>)>,
     connection: AsyncMutex<Option<Connection>>,
 }
 
@@ -48,7 +48,7 @@ impl RedisBudget {
             place,
             changed: Arc::clone(changed),
             state: Mutex::new((
-                Member::new(MemberIdentity::new(), options.share, shares),
+                RedisMember::new(MemberIdentity::new(), options.share, shares),
                 None,
             )),
             connection: AsyncMutex::default(),
@@ -58,7 +58,7 @@ impl RedisBudget {
 
 impl RedisState {
     /// Asks the server if it is time to.
-    fn ask_if_due(self: &Arc<Self>, state: &mut (Member, Option<Handle>)) {
+    fn ask_if_due(self: &Arc<Self>, state: &mut (RedisMember, Option<Handle>)) {
         let (member, now) = (&mut state.0, clock::now());
         let Ok(runtime) = Handle::try_current() else {
             return;
@@ -103,7 +103,7 @@ impl Budget for RedisBudget {
         admission
     }
 
-    fn report(&self, now: Time, ticket: Ticket, outcome: Outcome) {
+    fn report(&self, now: Time, ticket: Ticket, outcome: RequestOutcome) {
         let mut state = lock(&self.0.state);
         state.0.report(now, ticket, &outcome);
         self.0.ask_if_due(&mut state);

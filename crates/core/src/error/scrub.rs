@@ -115,14 +115,14 @@ impl Scrubber {
 fn push_visible(shown: &mut String, letter: char) {
     match letter {
         '\n' | '\t' => shown.push(' '),
-        _ if drives_terminal(letter) => shown.extend(letter.escape_unicode()),
+        _ if is_terminal_control(letter) => shown.extend(letter.escape_unicode()),
         _ => shown.push(letter),
     }
 }
 
 /// Whether a terminal that is shown this character may do something else than show it: a control
 /// character, or one that changes the direction of writing.
-pub fn drives_terminal(letter: char) -> bool {
+pub fn is_terminal_control(letter: char) -> bool {
     let turns = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     letter.is_control() || turns
 }

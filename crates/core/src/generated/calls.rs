@@ -13,43 +13,43 @@ use crate::client::Client;
 use crate::error::Result;
 use crate::list::List;
 use talentdata_types as types;
-use talentdata_types::Resource;
+use talentdata_types::ListName;
 impl Client {
     /// Contacts (`/v1/contacts`).
     pub fn contacts(&self) -> List<types::Contact> {
-        List::typed(self, Resource::Contacts)
+        List::typed(self, ListName::Contacts)
     }
     /// Job vacancies (`/v1/vacancies`).
     pub fn vacancies(&self) -> List<types::Record> {
-        List::typed(self, Resource::Vacancies)
+        List::typed(self, ListName::Vacancies)
     }
     /// Talent pools (`/v1/pools`).
     pub fn pools(&self) -> List<types::Record> {
-        List::typed(self, Resource::Pools)
+        List::typed(self, ListName::Pools)
     }
     /// Job architecture skills (`/v1/ja/skills`).
     pub fn ja_skills(&self) -> List<types::Record> {
-        List::typed(self, Resource::JaSkills)
+        List::typed(self, ListName::JaSkills)
     }
     /// Job architecture roles (`/v1/ja/roles`).
     pub fn ja_roles(&self) -> List<types::Record> {
-        List::typed(self, Resource::JaRoles)
+        List::typed(self, ListName::JaRoles)
     }
     /// Job architecture tasks (`/v1/ja/tasks`).
     pub fn ja_tasks(&self) -> List<types::Record> {
-        List::typed(self, Resource::JaTasks)
+        List::typed(self, ListName::JaTasks)
     }
     /// Job architecture departments (`/v1/ja/departments`).
     pub fn ja_departments(&self) -> List<types::Record> {
-        List::typed(self, Resource::JaDepartments)
+        List::typed(self, ListName::JaDepartments)
     }
     /// Taxonomy skills (`/v1/taxonomy/skills`).
     pub fn taxonomy_skills(&self) -> List<types::Record> {
-        List::typed(self, Resource::TaxonomySkills)
+        List::typed(self, ListName::TaxonomySkills)
     }
     /// Taxonomy roles (`/v1/taxonomy/roles`).
     pub fn taxonomy_roles(&self) -> List<types::Record> {
-        List::typed(self, Resource::TaxonomyRoles)
+        List::typed(self, ListName::TaxonomyRoles)
     }
 }
 impl Client {

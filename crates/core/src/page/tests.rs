@@ -128,7 +128,7 @@ fn deep_nesting_is_refused_and_overflows_no_stack() {
     };
     for (open, close) in [("[", "]"), ("{\"a\":", "}"), ("[{\"\\\"[\":[", "]}]")] {
         let of_each = open.matches(['[', '{']).count() - open.matches("\\\"[").count();
-        let most = (json::MAX_DEPTH - 1) / of_each;
+        let most = (json::MAX_JSON_DEPTH - 1) / of_each;
         let record = |levels| format!("\"rows\":[{{\"a\":{}}}]", nested(open, close, levels));
         assert!(page(&record(most)).is_ok(), "{open}");
         let error = page(&record(most + 1)).unwrap_err();

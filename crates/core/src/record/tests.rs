@@ -61,10 +61,10 @@ fn one_record_is_one_json_object() {
         assert!(!json::is_object(json), "{json}");
     }
     let nested = |levels: usize| format!("{{\"a\":{}{}}}", "[".repeat(levels), "]".repeat(levels));
-    assert!(json::is_object(&nested(json::MAX_DEPTH - 1)));
-    assert!(serde_json::from_str::<Value>(&nested(json::MAX_DEPTH - 1)).is_ok());
-    assert!(!json::is_object(&nested(json::MAX_DEPTH)));
-    assert!(serde_json::from_str::<Value>(&nested(json::MAX_DEPTH)).is_err());
+    assert!(json::is_object(&nested(json::MAX_JSON_DEPTH - 1)));
+    assert!(serde_json::from_str::<Value>(&nested(json::MAX_JSON_DEPTH - 1)).is_ok());
+    assert!(!json::is_object(&nested(json::MAX_JSON_DEPTH)));
+    assert!(serde_json::from_str::<Value>(&nested(json::MAX_JSON_DEPTH)).is_err());
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn names_of_the_service_in_an_error_are_harmless_and_bounded() {
         for error in [counts.to::<Counts>().unwrap_err(), whole.unwrap_err()] {
             let shown = format!("{error} {error:?}").replace('\n', "");
             assert!(error.message().contains("evil"), "{shown}");
-            let drives = shown.contains(crate::drives_terminal);
+            let drives = shown.contains(crate::is_terminal_control);
             assert!(shown.len() < 1500 && !drives, "{shown:?}");
         }
     }

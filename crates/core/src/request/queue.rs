@@ -1,9 +1,9 @@
 //! Lets calls through the gate one by one, in the order in which they came: the part that waits.
 
 use super::retry::{Deadline, RetryState};
-use crate::budget::Budget;
-use crate::budget::gate::{
-    Admission, Endpoint, Failures, LastMinute, Outage, Outcome, PriorityClass, Ticket,
+use crate::budget::{
+    Admission, Budget, Endpoint, Failures, LastMinute, Outage, PriorityClass, RequestOutcome,
+    Ticket,
 };
 use crate::clock::{self, Time};
 use crate::error::Result;
@@ -123,7 +123,7 @@ impl AdmissionQueue {
             Ok(Admission::Admitted(ticket)) => Ok(Permit {
                 queue: self,
                 ticket,
-                outcome: Some(Outcome::Unsent),
+                outcome: Some(RequestOutcome::Unsent),
             }),
             take => Err(take),
         }
@@ -143,12 +143,12 @@ pub(crate) struct Permit {
     queue: Arc<AdmissionQueue>,
     ticket: Ticket,
     /// What became of the request, of which the budget has not been told. It is when the permit is dropped.
-    pub(crate) outcome: Option<Outcome>,
+    pub(crate) outcome: Option<RequestOutcome>,
 }
 
 impl Permit {
     /// Tells the budget what became of the request so far.
-    pub(crate) fn report(&mut self, now: Time, outcome: Outcome) {
+    pub(crate) fn report(&mut self, now: Time, outcome: RequestOutcome) {
         self.outcome = None;
         let ticket = self.ticket;
         lock(&self.queue.outage).0.complete(now, ticket, &outcome);

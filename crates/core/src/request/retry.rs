@@ -1,7 +1,7 @@
 //! Decides whether a call is sent again: its attempts, its deadline, and its patience with a service that is down. These are
 //! pure decisions over the time and the failures so far. The gate decides when the next request may go.
 
-use crate::budget::gate::{Admission, Failures, back_off};
+use crate::budget::{Admission, Failures, back_off};
 use crate::clock::Time;
 use crate::error::{Error, ErrorKind, Result};
 use crate::settings::Config;

@@ -8,7 +8,7 @@ use super::retry::{Deadline, RetryState};
 use super::transport::{Response, Transport};
 use crate::arguments::Arguments;
 use crate::budget::BudgetStats;
-use crate::budget::gate::{Endpoint, PriorityClass};
+use crate::budget::{Endpoint, PriorityClass};
 use crate::clock;
 use crate::error::{ErrorKind, Result, Scrubber};
 use crate::settings::{Config, Priority};

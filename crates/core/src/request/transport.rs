@@ -3,7 +3,7 @@
 mod client;
 mod failure;
 
-use crate::budget::gate::{Outcome, RateHeaders};
+use crate::budget::{RateHeaders, RequestOutcome};
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::page_memory::MemoryClaim;
@@ -70,12 +70,12 @@ impl Transport {
         let until = clock::now().saturating_add(self.attempt);
         let until = until.min(deadline.time());
         let mut waited = Duration::ZERO;
-        permit.outcome = Some(Outcome::Lost);
+        permit.outcome = Some(RequestOutcome::Lost);
         let received = async {
             let executed = async {
                 let executed = request.send().await;
                 if executed.as_ref().is_err_and(reqwest::Error::is_connect) {
-                    permit.outcome = Some(Outcome::Unsent);
+                    permit.outcome = Some(RequestOutcome::Unsent);
                 }
                 executed
             };
@@ -83,7 +83,7 @@ impl Transport {
             let status = response.status();
             let headers = std::mem::take(response.headers_mut());
             let limits = RateHeaders::read(&headers, SystemTime::now());
-            let answered = Outcome::Answered(status.as_u16(), limits.clone());
+            let answered = RequestOutcome::Answered(status.as_u16(), limits.clone());
             permit.report(clock::now(), answered);
             let body = self.body(response, until, &mut waited, claim).await?;
             Ok(Response {
@@ -100,8 +100,8 @@ impl Transport {
             && error.kind() != ErrorKind::TooLarge
             && clock::now() < deadline.time()
         {
-            let sent = permit.outcome != Some(Outcome::Unsent);
-            permit.outcome = Some(Outcome::Failed { sent });
+            let sent = permit.outcome != Some(RequestOutcome::Unsent);
+            permit.outcome = Some(RequestOutcome::Failed { sent });
         }
         Exchange {
             response: received,
@@ -191,7 +191,7 @@ impl Response {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::gate::{Admission, Endpoint, PriorityClass, Ticket};
+    use crate::budget::{Admission, Endpoint, PriorityClass, Ticket};
     use crate::budget::{Budget, SharingStatus};
     use crate::request::queue::AdmissionQueue;
     use crate::request::retry::RetryState;
@@ -224,13 +224,13 @@ mod tests {
             Ok(Admission::Admitted(ticket))
         }
 
-        fn report(&self, _now: Time, _ticket: Ticket, outcome: Outcome) {
+        fn report(&self, _now: Time, _ticket: Ticket, outcome: RequestOutcome) {
             self.told.lock().unwrap().push(match outcome {
-                Outcome::Unsent => "unsent",
-                Outcome::Failed { sent: true } => "failed",
-                Outcome::Failed { sent: false } => "not connected",
-                Outcome::Lost => "lost",
-                Outcome::Answered(..) => "answered",
+                RequestOutcome::Unsent => "unsent",
+                RequestOutcome::Failed { sent: true } => "failed",
+                RequestOutcome::Failed { sent: false } => "not connected",
+                RequestOutcome::Lost => "lost",
+                RequestOutcome::Answered(..) => "answered",
             });
         }
 

@@ -1,6 +1,6 @@
 //! Differences between records and their columns: counted by field, with examples, and in words.
 
-use crate::error::drives_terminal;
+use crate::error::is_terminal_control;
 use crate::json;
 use crate::record::RawRecord;
 use schemars::JsonSchema;
@@ -76,7 +76,7 @@ impl SchemaDifferences {
                 parts.push(format!("{more} fields more"));
             }
         }
-        let text = parts.join("; ").replace(drives_terminal, "?");
+        let text = parts.join("; ").replace(is_terminal_control, "?");
         (!parts.is_empty()).then(|| format!("the records differ from their columns: {text}"))
     }
 

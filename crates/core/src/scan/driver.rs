@@ -1,10 +1,11 @@
-//! Fetches the pages that the sequence wants, and hands on what is new.
+//! Fetches the pages that the sequence wants, and delivers their new records.
 
-use super::ScanOptions;
-use super::join::{Delivery, Joiner, Slice, Wanted};
+use super::join::{Delivery, Joiner, Wanted};
+use super::options::ScanOptions;
 use super::position::{Batch, ScanState};
 use super::receipt::Receipt;
 use super::sequence::{AHEAD, AHEAD_UNPACED, Sequence, is_refusal};
+use super::slice::Slice;
 use super::unknown_fields;
 use crate::budget::REQUESTS_PER_SECOND;
 use crate::clock::{self, Time};
@@ -15,30 +16,30 @@ use crate::record::IdentityKey;
 use crate::request::Service;
 use crate::request::stats::ScanCalls;
 use std::sync::Arc;
-use talentdata_types::Resource;
+use talentdata_types::ListName;
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 
 /// One scan at work.
 pub(super) struct Driver {
     service: Arc<Service>,
-    resource: Resource,
+    resource: ListName,
     options: ScanOptions,
     receipt: Receipt,
     sequence: Sequence<Page>,
-    /// Requests under way, each with its request; they end with the driver.
+    /// The requests under way, each with its number. They end with the driver.
     underway: JoinSet<(u64, Result<(Page, Slice)>)>,
     calls: Arc<ScanCalls>,
     started: Time,
-    /// For how many seconds the budget could not be reached before.
+    /// The number of seconds for which the budget could not be reached before the scan.
     unreachable_before: f64,
-    /// Under which key of the response the records stand, once that is known.
+    /// The key of the records in a response, once it is known.
     records_key: Option<String>,
     identity_key: IdentityKey,
 }
 
 impl Driver {
-    pub(super) fn new(service: Arc<Service>, resource: Resource, mut options: ScanOptions) -> Self {
+    pub(super) fn new(service: Arc<Service>, resource: ListName, mut options: ScanOptions) -> Self {
         let mut joiner = Joiner::default();
         let mut identity_key = IdentityKey::random();
         if let Some(resume) = options.resume.take() {
@@ -46,9 +47,10 @@ impl Driver {
             joiner.resume(&resume, page_size.unwrap_or(1));
             identity_key = resume.state.key;
         }
-        let ahead = match service.config.paced {
-            true => AHEAD,
-            false => AHEAD_UNPACED,
+        let ahead = if service.config.paced {
+            AHEAD
+        } else {
+            AHEAD_UNPACED
         };
         Driver {
             sequence: Sequence::new(joiner, ahead),
@@ -65,7 +67,7 @@ impl Driver {
         }
     }
 
-    /// Runs to the end of the list, to an error, or until nobody listens any more.
+    /// Runs to the end of the list, to an error, or until nobody receives batches any more.
     pub(super) async fn run(mut self, batches: Sender<Result<Batch>>) {
         if let Err(error) = self.read(&batches).await {
             // Whoever stopped listening does not want the error either.
@@ -73,7 +75,7 @@ impl Driver {
         }
     }
 
-    /// Reads the list once and hands out its records as they come.
+    /// Reads the list once and sends its records as they come.
     async fn read(&mut self, batches: &Sender<Result<Batch>>) -> Result<()> {
         check_limit(self.resource, "page_size", self.options.page_size)?;
         let operation = self.resource.shape().operation;
@@ -156,12 +158,16 @@ impl Driver {
         });
     }
 
-    /// What a page that was joined has brought, with a receipt that covers it.
+    /// Makes a batch of the new records of a page, with a receipt that covers them.
     fn deliver(&mut self, page: Page, delivery: Delivery) -> Batch {
         let record = |index: &usize| page.records.get(*index).cloned();
         let fresh = delivery.fresh.iter();
         let records: Vec<_> = fresh.filter_map(|(index, _)| record(index)).collect();
-        let late = delivery.late.iter().filter_map(record).collect();
+        let inserted_behind_us = delivery
+            .inserted_behind_us
+            .iter()
+            .filter_map(record)
+            .collect();
         let entries = delivery
             .fresh
             .iter()
@@ -193,12 +199,12 @@ impl Driver {
         }
         Batch {
             records,
-            late,
+            inserted_behind_us,
             receipt: receipt.clone(),
             entries: entries.collect(),
             state: ScanState {
                 key: self.identity_key,
-                edge: joiner.edge,
+                last_offset: joiner.last_offset,
                 offsets: joiner.known_offsets(),
                 evidence: joiner.evidence.clone(),
             },

@@ -1,13 +1,13 @@
-//! What a scan has seen that speaks for or against its completeness: totals and doubts.
+//! The evidence for and against the completeness of a scan: totals and doubts.
 
-use super::Doubt;
-use super::join::Slice;
+use super::receipt::Doubt;
+use super::slice::Slice;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// A total may change by so much with each response, and back, without a doubt.
+/// Limits the change of a total with each response, and back, that is no doubt.
 const SMALL_STEP: i64 = 3;
-/// More steps than this are not told apart.
+/// Limits the steps of the total that are remembered.
 const MAX_STEPS: usize = 1000;
 
 /// The observations of a scan, from its first run on if it was resumed.
@@ -17,18 +17,18 @@ pub(crate) struct Evidence {
     total: Option<u64>,
     /// Whether another response had another total.
     pub(super) total_changed: bool,
-    /// By how much the total rose or fell from one response to the next, where that was much.
+    /// The large steps by which the total rose or fell from one response to the next.
     steps: BTreeSet<i64>,
-    /// Records delivered.
+    /// The number of delivered records.
     pub(super) delivered: u64,
     /// Whether a page had to be read again.
     pub(super) repaired: bool,
     pub(super) doubts: Vec<Doubt>,
-    /// The total of the last response that was asked for after the one before it had arrived, and when it
-    /// arrived. In between, responses may overtake each other.
+    /// The total and the arrival of the last response whose request was sent after the response before had arrived.
+    /// In between, responses may overtake each other.
     #[serde(skip)]
     tip: Option<(u64, u64)>,
-    /// Responses since.
+    /// The number of responses since then.
     #[serde(skip)]
     since: i64,
 }
@@ -57,7 +57,7 @@ impl Evidence {
         (self.tip, self.since) = (Some((total, page.arrived)), 0);
     }
 
-    /// A page may not reach behind the total that it has.
+    /// Notes a doubt if a page reaches behind its total.
     pub(super) fn compare_total(&mut self, page: &Slice) {
         if !page.ids.is_empty() && page.end() > page.total {
             self.doubt(Doubt::WrongTotal);
@@ -70,7 +70,8 @@ impl Evidence {
         }
     }
 
-    /// Whether the total never changed, exactly that many records were delivered, and no page had to be read again.
+    /// Returns whether the total never changed, exactly that many records were delivered, and no page had to be read
+    /// again.
     pub(super) fn is_counted(&self) -> bool {
         !self.total_changed && self.total == Some(self.delivered) && !self.repaired
     }

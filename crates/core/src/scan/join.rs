@@ -7,107 +7,71 @@
 
 mod offsets;
 
-pub(super) use offsets::{Offsets, Wanted};
+pub(super) use offsets::Wanted;
 
-use super::Doubt;
 use super::evidence::Evidence;
 use super::order::Order;
-use super::position::{Entry, Resume};
-use crate::page::Page;
-use crate::record::{Identity, IdentityKey};
+use super::position::{DeliveredId, Offsets, Resume};
+use super::receipt::Doubt;
+use super::slice::Slice;
+use crate::record::RecordId;
 use offsets::{OffsetTest, Rereading};
 use std::collections::{HashMap, HashSet};
 
-/// How often the end of the list has to be read.
+/// The number of times that the end of a list must be read.
 const READS_OF_END: u32 = 2;
-/// A list that gains records at its end faster than it can be read is left after so many reads of its end: what came
-/// during the scan is not owed.
+/// Limits the reads of the end of a list that gains records there faster than they can be read. Records that come during
+/// the scan need not be delivered.
 const MAX_READS_OF_END: u32 = 8;
-/// A page that cannot be is asked for so often again before it is believed.
+/// Limits how often an empty page is requested again before it is believed.
 const MAX_BLANKS: u32 = 4;
-/// So many pages in a row may lead nowhere.
+/// Limits the pages in a row that bring nothing new and lead no farther.
 const MAX_STUCK: u32 = 12;
-/// So many pages may bring nothing new without being farther along the list than those before them.
+/// Limits the pages without anything new that are no farther along the list than those before them.
 const MAX_IDLE: u64 = 60;
-/// A list whose records have all been replaced is begun again so often.
+/// Limits how often a list is restarted because all its records were replaced.
 const MAX_RESTARTS: u32 = 2;
-/// Records that a page lacked are remembered up to this number.
-const MAX_LACKING: usize = 4096;
-/// Known records that join a page without doubt, though the frontier is not among them.
+/// Limits the records that are remembered because a page did not show them.
+const MAX_MISSED: usize = 4096;
+/// The number of known records that join a page without a doubt even if the frontier is not among them.
 const FEW: u64 = 8;
-/// How often in a row a page that begins earlier is asked for to see more of them.
+/// Limits how often in a row an earlier page is requested to see more known records.
 const MAX_WIDENED: u32 = 3;
-/// Of neighbours on a page, so many records between them are looked at.
+/// Limits the records that are examined between two neighbours on a page.
 const MAX_BETWEEN: usize = 200;
 
-/// What the joiner needs to know of a page.
-#[derive(Clone, Debug)]
-pub(crate) struct Slice {
-    pub(crate) offset: u64,
-    /// The limit that was asked for with it, if it was not that of the scan.
-    pub(crate) limit: Option<u64>,
-    pub(crate) ids: Vec<Identity>,
-    pub(crate) has_more: bool,
-    pub(crate) total: u64,
-    /// When it was asked for and when it arrived, on one clock for all pages.
-    pub(crate) sent: u64,
-    pub(crate) arrived: u64,
-}
-
-impl Slice {
-    /// The slice that a page shows.
-    pub(super) fn of(page: &Page, offset: u64, key: &IdentityKey) -> Self {
-        let identities = page.records.iter().map(|record| record.identity(key));
-        Slice {
-            offset,
-            limit: None,
-            ids: identities.collect(),
-            has_more: page.pagination.has_more,
-            total: u64::try_from(page.pagination.total).unwrap_or(0),
-            sent: 0,
-            arrived: 0,
-        }
-    }
-
-    /// The offset behind its last record.
-    pub(super) fn end(&self) -> u64 {
-        self.offset.saturating_add(self.ids.len() as u64)
-    }
-
-    fn is_blank(&self) -> bool {
-        self.ids.is_empty() && (self.has_more || self.offset < self.total)
-    }
-}
-
-/// What is to be done with a page.
+/// The decision about a page.
 #[derive(Debug)]
 pub(crate) enum Verdict {
+    /// Deliver what it has brought.
     Deliver(Delivery),
-    /// It is of use once the page at this offset has been joined.
-    Before(u64),
-    /// It is of no use; the page at this offset is.
+    /// Keep it until the page at this offset has been joined.
+    NeedsEarlier(u64),
+    /// Drop it, and read the page at this offset.
     Retry(u64),
-    /// The same, and those read ahead are of no use either.
-    Instead(u64),
+    /// Drop it and all pages that were read ahead, and read the page at this offset.
+    Jump(u64),
 }
 
-/// What a page has brought.
+/// The records that a page has brought, and what follows for the scan.
 #[derive(Debug, Default)]
 pub(crate) struct Delivery {
-    /// Indices of the records to deliver, and where each stands in the order.
-    pub(crate) fresh: Vec<(usize, Entry)>,
-    /// Indices of those that came into the list during the scan and are not delivered.
-    pub(crate) late: Vec<usize>,
-    /// Whether pages that were read ahead are of no use.
+    /// The indices of the records to deliver, each with its place in the order.
+    pub(crate) fresh: Vec<(usize, DeliveredId)>,
+    /// The indices of records that were inserted behind the scan and are not delivered.
+    pub(crate) inserted_behind_us: Vec<usize>,
+    /// Whether pages that were read ahead must be dropped.
     pub(crate) alone: bool,
-    /// Whether the list ends with it.
+    /// Whether the list ends with this page.
     pub(crate) end: bool,
 }
 
+/// The part of the list that the scan is reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Phase {
     /// The beginning is read again, after an interruption.
     Resuming,
+    /// The list is read from its beginning to its end.
     #[default]
     Reading,
     /// The end is reached, and the beginning is read once more.
@@ -125,50 +89,61 @@ pub(crate) struct Joiner {
     offsets: Offsets,
     offset_test: OffsetTest,
     rereading: Rereading,
-    /// Offset of the last record of the page joined last, in `order` its frontier as it was then.
-    pub(super) edge: Option<u64>,
-    /// When the page that brought it had arrived.
+    /// The offset of the last record of the page that was joined last.
+    pub(super) last_offset: Option<u64>,
+    /// The arrival of the page that brought the frontier.
     joined_at: u64,
-    /// When a page had arrived whose records were placed between others.
+    /// The arrival of the last page whose records were placed between others.
     inserted_at: u64,
-    frontier: Option<Identity>,
-    /// Records that a page shares with the one before it, beyond one.
-    wider: u64,
-    /// Records of a page as the service grants them.
+    /// The record that was delivered last.
+    frontier: Option<RecordId>,
+    /// The number of records, beyond one, that a page shares with the page before it.
+    extra_overlap: u64,
+    /// The number of records that the service grants in a page.
     granted: u64,
-    /// Pages are delivered as they come, because they cannot be joined.
-    bare: Option<Doubt>,
-    /// How far it was stepped back, where nothing on a page was known; then forward from the beginning.
+    /// The reason why pages are delivered as they come, if they cannot be joined.
+    cannot_join: Option<Doubt>,
+    /// The distance of the last step back from a page on which nothing was known.
     back: u64,
+    /// Whether such steps lead forward now, from the beginning of the list.
     forward: bool,
+    /// The number of restarts because all records were replaced.
     restarts: u32,
+    /// Whether the page at offset 0 is the first of another list.
     restarting: bool,
+    /// The number of requests in a row for an earlier page with more known records.
     widened: u32,
-    /// The edge when a page last had to wait for one before it.
+    /// The value of `last_offset` when a page last had to wait for one before it.
     waited_at: Option<u64>,
-    /// In a row: reads of the end, pages that cannot be, pages that lead nowhere, pages without anything new.
+    /// The number of reads of the end since something new came.
     ends: u32,
+    /// The number of reads of the end, and then of the beginning.
     visits: u32,
+    /// The number of empty pages in a row that should have had records.
     blanks: u32,
+    /// The number of pages in a row that led nowhere.
     stuck: u32,
+    /// The number of pages without anything new that were no farther along the list.
     idle: u64,
-    /// Pages asked for, those that were read ahead in vain as well.
+    /// The number of requested pages, including those that were read ahead in vain.
     pub(super) requests: u64,
-    /// Offset of the page farthest along the list since something new came.
+    /// The offset of the page farthest along the list since something new came.
     farthest: u64,
+    /// The place of the last known record on the page before.
     reached: u64,
-    /// Records that a page should have shown, and when it arrived.
-    lacking: HashMap<u32, u64>,
-    /// Records that came again beyond the overlap, and seams that had to be repaired.
+    /// The records that a page should have shown, each with the arrival of that page.
+    missed: HashMap<u32, u64>,
+    /// The number of records that came again beyond the overlap.
     pub(crate) duplicates: u64,
+    /// The number of seams that had to be repaired.
     pub(crate) repairs: u64,
 }
 
 impl Joiner {
-    /// Goes on where an earlier run has ended, in pages of so many records.
+    /// Continues where an earlier run has ended, in pages of `page_size` records.
     pub(crate) fn resume(&mut self, resume: &Resume, page_size: u64) {
         self.evidence.clone_from(&resume.state.evidence);
-        self.edge = resume.state.edge;
+        self.last_offset = resume.state.last_offset;
         for entry in resume.entries() {
             if !entry.repeats() {
                 self.order.insert(entry.id, entry.behind());
@@ -182,59 +157,59 @@ impl Joiner {
         }
     }
 
-    /// Where the next page begins, behind what is joined.
+    /// Returns the offset of the next page, behind all that is joined.
     pub(crate) fn next_offset(&self) -> u64 {
-        match (self.phase, self.edge) {
+        match (self.phase, self.last_offset) {
             (Phase::Reading, Some(edge)) => (edge + 1).saturating_sub(self.overlap()),
             (Phase::Rereading, _) => self.rereading.offset,
             _ => 0,
         }
     }
 
-    /// Offset of the last record of the page joined last.
-    fn last_offset(&self) -> Option<u64> {
-        self.edge.filter(|_| self.phase == Phase::Reading)
+    /// Returns `last_offset` while the list is read from its beginning to its end.
+    fn reading_offset(&self) -> Option<u64> {
+        self.last_offset.filter(|_| self.phase == Phase::Reading)
     }
 
-    /// Whether pages do not overlap, because the service has no others.
+    /// Returns whether pages cannot overlap, because all pages of the service have one size.
     fn reads_apart(&self) -> bool {
         matches!(self.offsets, Offsets::OfPage(_))
     }
 
-    /// How far pages are apart.
+    /// Returns the distance between the offsets of two pages.
     fn stride(&self) -> u64 {
         self.granted.saturating_sub(self.overlap()).max(1)
     }
 
-    /// Whether a page that begins here may bring something new, judged by a total.
+    /// Returns whether a page that begins here may bring something new, judged by a total.
     pub(crate) fn may_bring(&self, offset: u64, total: u64) -> bool {
         let reading = self.phase == Phase::Reading && self.ends == 0;
-        let straight = self.back == 0 && !self.forward && self.edge.is_some();
+        let straight = self.back == 0 && !self.forward && self.last_offset.is_some();
         let reading = reading && straight || self.phase == Phase::Rereading;
         reading && offset.saturating_add(self.overlap()) < total
     }
 
-    /// Whether the end was read once, of a list that stands still: all that is owed has been read, and the beginning
-    /// can be read while the end is read again.
+    /// Returns whether the end of a list that does not change was read once. Everything has been read by then, so the
+    /// beginning can be read while the end is read again.
     pub(crate) fn is_at_end(&self) -> bool {
         self.phase == Phase::Reading && self.ends == 1 && !self.evidence.total_changed
     }
 
-    /// Whether the end is reached, and only what was read is read once more.
+    /// Returns whether the end is reached, and records are only read again.
     pub(crate) fn is_closing(&self) -> bool {
         matches!(self.phase, Phase::Closing | Phase::Rereading)
     }
 
     fn overlap(&self) -> u64 {
-        match self.bare {
+        match self.cannot_join {
             Some(_) => 0,
             None if self.reads_apart() => 0,
-            None => 1 + self.wider,
+            None => 1 + self.extra_overlap,
         }
     }
 
-    /// The widest overlap, beyond one.
-    fn widest(&self) -> u64 {
+    /// Returns the largest overlap, beyond one.
+    fn max_extra_overlap(&self) -> u64 {
         (self.granted / 2).saturating_sub(1)
     }
 
@@ -255,8 +230,8 @@ impl Joiner {
             self.idle += 1;
         }
         self.doubt_twins(page);
-        if self.bare.is_some() {
-            return self.read_bare(page);
+        if self.cannot_join.is_some() {
+            return self.read_unjoined(page);
         }
         if self.phase == Phase::Reading
             && let Some(verdict) = self.test_offset(page)
@@ -278,16 +253,16 @@ impl Joiner {
             Phase::Resuming | Phase::Closing => return self.look_at_beginning(page, &known),
             Phase::Reading | Phase::Rereading => {}
         }
-        if self.edge.is_none() && page.offset > 0 {
+        if self.last_offset.is_none() && page.offset > 0 {
             // Only a page from the beginning may begin a scan.
-            return Verdict::Instead(0);
+            return Verdict::Jump(0);
         }
         if page.is_blank() {
             self.blanks += 1;
             if self.blanks <= MAX_BLANKS {
                 return Verdict::Retry(page.offset);
             }
-            if page.has_more || self.edge.is_none() {
+            if page.has_more || self.last_offset.is_none() {
                 let more = [Doubt::ShortOfTotal, Doubt::EmptyPage];
                 self.evidence.doubt(more[usize::from(page.has_more)]);
                 return self.conclude(Delivery::default());
@@ -322,8 +297,8 @@ impl Joiner {
         self.progress(page, &known, delivery)
     }
 
-    /// The beginning of the list, which is read before a scan is resumed and once more at its end: the order of known
-    /// records there gives away a list that is sorted by time of change.
+    /// Judges the beginning of the list, which is read before a scan is resumed and again at its end. The order of known
+    /// records there reveals a list that is sorted by time of change.
     fn look_at_beginning(&mut self, page: &Slice, known: &[(usize, u32)]) -> Verdict {
         let mut delivery = match known {
             [] if self.order.len() > 0 => Delivery::default(),
@@ -339,7 +314,7 @@ impl Joiner {
         Verdict::Deliver(delivery)
     }
 
-    /// The records of a page that were delivered, by index and number.
+    /// Returns the records of a page that were delivered, by index and number.
     fn known(&self, page: &Slice) -> Vec<(usize, u32)> {
         let numbered = page.ids.iter().enumerate();
         numbered
@@ -347,7 +322,7 @@ impl Joiner {
             .collect()
     }
 
-    /// Records with one identity on a page: one of them may be taken for the other.
+    /// Notes a doubt if two records on a page have one identity, because one of them may be taken for the other.
     fn doubt_twins(&mut self, page: &Slice) {
         let mut seen = HashSet::with_capacity(page.ids.len());
         for id in &page.ids {
@@ -356,16 +331,17 @@ impl Joiner {
                 (false, true) => self.evidence.doubt(Doubt::RepeatedId),
                 (false, false) => {
                     self.evidence.doubt(Doubt::EqualRecords);
-                    self.bare = Some(Doubt::EqualRecords);
+                    self.cannot_join = Some(Doubt::EqualRecords);
                 }
             }
         }
     }
 
-    /// Known records stand on a page in the order of their places; and one that a page lacked does not come back.
+    /// Notes a doubt if known records are not in the order of their places, or if a record comes back that a page had
+    /// missed.
     fn compare(&mut self, page: &Slice, known: &[(usize, u32)]) {
         for (_, number) in known {
-            let since = self.lacking.get(number);
+            let since = self.missed.get(number);
             if since.is_some_and(|since| page.sent > *since) {
                 self.evidence.doubt(Doubt::StaleReads);
             }
@@ -381,15 +357,15 @@ impl Joiner {
                 let Some(number) = between.filter(|number| *number != second) else {
                     break;
                 };
-                if page.sent >= self.joined_at && self.lacking.len() < MAX_LACKING {
-                    self.lacking.entry(number).or_insert(page.arrived);
+                if page.sent >= self.joined_at && self.missed.len() < MAX_MISSED {
+                    self.missed.entry(number).or_insert(page.arrived);
                 }
                 between = self.order.next(number);
             }
         }
     }
 
-    /// Whether something unknown stands behind what is known.
+    /// Returns whether unknown records follow the last known one.
     fn brings_new(&self, page: &Slice, known: &[(usize, u32)]) -> bool {
         let place = |(_, number): &&(usize, u32)| self.order.place(*number);
         let Some((last, _)) = known.iter().max_by_key(place) else {
@@ -399,13 +375,13 @@ impl Joiner {
         last + 1 + behind < page.ids.len()
     }
 
-    /// Whether the page shows the record that was delivered last.
+    /// Returns whether the page shows the record that was delivered last.
     fn shows_frontier(&self, page: &Slice) -> bool {
         self.frontier
             .is_some_and(|frontier| page.ids.contains(&frontier))
     }
 
-    /// Delivers what stands behind the last known record, directly behind it in the order.
+    /// Delivers the records behind the last known one, and places them directly behind it in the order.
     fn take(&mut self, page: &Slice, known: &[(usize, u32)]) -> Delivery {
         // Where records have changed their order, the one farthest along the list.
         let last = known
@@ -415,7 +391,8 @@ impl Joiner {
         let mut behind = last.map(|(_, number)| *number).or(self.order.last);
         let mut others = known.iter().map(|(index, _)| *index).peekable();
         let unknown = (0..page.ids.len()).filter(|index| others.next_if_eq(index).is_none());
-        let (late, unknown): (Vec<_>, Vec<_>) = unknown.partition(|index| *index < begin);
+        let (inserted_behind_us, unknown): (Vec<_>, Vec<_>) =
+            unknown.partition(|index| *index < begin);
         if behind != self.order.last && !unknown.is_empty() {
             self.inserted_at = self.inserted_at.max(page.arrived);
         }
@@ -424,18 +401,18 @@ impl Joiner {
             .iter()
             .filter_map(|index| Some((*index, page.ids.get(*index)?)))
         {
-            fresh.push((index, Entry::new(*id, behind)));
+            fresh.push((index, DeliveredId::new(*id, behind)));
             behind = Some(self.order.insert(*id, behind));
         }
         self.adapt_overlap(page);
-        let shared = match (page.limit, self.edge) {
+        let shared = match (page.limit, self.last_offset) {
             (Some(_), Some(edge)) => (edge + 1).saturating_sub(page.offset),
-            _ => 1 + self.wider,
+            _ => 1 + self.extra_overlap,
         };
         self.duplicates += (known.len() as u64).saturating_sub(shared);
         let current = self.phase == Phase::Reading && page.sent >= self.joined_at;
         if !page.ids.is_empty() && (current || !fresh.is_empty()) {
-            self.edge = Some(page.end() - 1);
+            self.last_offset = Some(page.end() - 1);
         }
         if let Some((_, entry)) = fresh.last() {
             self.frontier = Some(entry.id);
@@ -450,27 +427,28 @@ impl Joiner {
         self.evidence.delivered += fresh.len() as u64;
         Delivery {
             fresh,
-            late,
+            inserted_behind_us,
             ..Delivery::default()
         }
     }
 
-    /// By how much the frontier has moved since it was seen is what the next pages should overlap by, and some.
+    /// Sets the overlap of the next pages to twice the distance by which the frontier has moved since it was seen, or
+    /// reduces it by one if the frontier has not moved.
     fn adapt_overlap(&mut self, page: &Slice) {
         let at = self
             .frontier
             .and_then(|frontier| page.ids.iter().position(|id| *id == frontier));
-        let (Some(edge), Some(at)) = (self.edge, at) else {
+        let (Some(edge), Some(at)) = (self.last_offset, at) else {
             return;
         };
         let shift = edge.saturating_sub(page.offset + at as u64);
-        self.wider = match shift {
-            0 => self.wider.saturating_sub(1),
-            shift => (2 * shift).min(self.widest()),
+        self.extra_overlap = match shift {
+            0 => self.extra_overlap.saturating_sub(1),
+            shift => (2 * shift).min(self.max_extra_overlap()),
         };
     }
 
-    /// Looks whether the page ends the list, or leads nowhere.
+    /// Checks whether the page ends the list, or leads nowhere.
     fn progress(
         &mut self,
         page: &Slice,
@@ -505,7 +483,7 @@ impl Joiner {
         self.reached = last;
         if self.granted == 1 && self.stuck > 0 {
             // A page that only holds what is known may be followed by more all the same.
-            self.bare = Some(Doubt::NoOverlap);
+            self.cannot_join = Some(Doubt::NoOverlap);
             delivery.alone = true;
         }
         // A list that is known to have no order need not be followed wherever it leads.
@@ -518,63 +496,66 @@ impl Joiner {
         Verdict::Deliver(delivery)
     }
 
-    /// Nothing on the page is known: the list has shrunk, or grown in front. Reads further back; from its beginning,
-    /// forward.
+    /// Steps back if nothing on the page is known, because the list has shrunk or grown in front. From the beginning of
+    /// the list it steps forward.
     fn seek(&mut self, page: &Slice, again: bool) -> Verdict {
         self.evidence.repaired = true;
         self.repairs += 1;
-        self.wider = (2 * self.wider + 1).min(self.widest());
+        self.extra_overlap = (2 * self.extra_overlap + 1).min(self.max_extra_overlap());
         let next = self.next_offset();
         let straight = self.back == 0 && !self.forward;
-        if straight && page.offset > next && !(again && self.waited_at == self.edge) {
-            self.waited_at = self.edge;
-            return Verdict::Before(next);
+        if straight && page.offset > next && !(again && self.waited_at == self.last_offset) {
+            self.waited_at = self.last_offset;
+            return Verdict::NeedsEarlier(next);
         }
         if again {
-            return Verdict::Instead(next);
+            return Verdict::Jump(next);
         }
         if page.offset > 0 && !self.forward {
             self.back = match self.back {
                 0 => self.granted.saturating_sub(1).max(1),
                 back => back * 2,
             };
-            let from = page.offset.min(page.total).min(next + 1 + self.wider);
-            return Verdict::Instead(from.saturating_sub(self.back));
+            let from = page
+                .offset
+                .min(page.total)
+                .min(next + 1 + self.extra_overlap);
+            return Verdict::Jump(from.saturating_sub(self.back));
         }
         if page.has_more && !page.ids.is_empty() {
             if !self.forward {
                 self.farthest = 0;
             }
             self.forward = true;
-            return Verdict::Instead(page.end().max(page.offset + 2) - 1);
+            return Verdict::Jump(page.end().max(page.offset + 2) - 1);
         }
-        self.begin_again()
+        self.restart()
     }
 
-    /// All that was delivered is gone: what is there now is another list, in which nothing was delivered.
-    fn begin_again(&mut self) -> Verdict {
+    /// Starts again at offset 0 after all delivered records have gone, as if another list had taken their place.
+    fn restart(&mut self) -> Verdict {
         self.restarts += 1;
         if self.restarts > MAX_RESTARTS {
             self.evidence.doubt(Doubt::MovedTooFar);
             return self.conclude(Delivery::default());
         }
         (self.back, self.forward, self.restarting) = (0, false, true);
-        Verdict::Instead(0)
+        Verdict::Jump(0)
     }
 
-    /// Pages that cannot overlap, or whose records cannot be told from each other: each as it comes.
-    fn read_bare(&mut self, page: &Slice) -> Verdict {
-        let expected = self.edge.map_or(0, |edge| edge + 1);
+    /// Delivers a page as it comes if pages cannot overlap, or if records cannot be distinguished.
+    fn read_unjoined(&mut self, page: &Slice) -> Verdict {
+        let expected = self.last_offset.map_or(0, |edge| edge + 1);
         if page.offset > expected || page.end() < expected {
-            return Verdict::Instead(expected);
+            return Verdict::Jump(expected);
         }
         let skipped = (expected - page.offset) as usize;
         let mut fresh = Vec::new();
         for (index, id) in page.ids.iter().enumerate().skip(skipped) {
             let behind = self.order.last;
             let entry = match self.order.find(*id) {
-                Some(_) => Entry::repeated(*id),
-                None => Entry::new(*id, behind),
+                Some(_) => DeliveredId::repeated(*id),
+                None => DeliveredId::new(*id, behind),
             };
             if !entry.repeats() {
                 self.order.insert(*id, behind);
@@ -582,9 +563,9 @@ impl Joiner {
             fresh.push((index, entry));
         }
         if !fresh.is_empty() {
-            self.edge = Some(page.end() - 1);
+            self.last_offset = Some(page.end() - 1);
             self.evidence.delivered += fresh.len() as u64;
-            self.bare
+            self.cannot_join
                 .into_iter()
                 .for_each(|doubt| self.evidence.doubt(doubt));
         }

@@ -1,60 +1,61 @@
-//! The records that a scan has delivered, in the order of the list: an order list with relabelling.
+//! The records that a scan has delivered, in the order of the list: an order-maintenance list with relabelling.
 //!
 //! Each record has a place, a number that grows along the list. A record that turns up between two others gets a
 //! place between theirs; where there is no room, a stretch behind it is spread anew, which costs a logarithmic
 //! number of steps on average (Dietz and Sleator). A record takes 32 bytes and at most 17 in the hash table.
 
-use crate::record::Identity;
+use crate::record::RecordId;
 use hashbrown::HashTable;
 
-/// The room that is left between two records at first.
+/// The distance between the places of two records at first.
 const GAP: u64 = 1 << 32;
-/// Records are kept in blocks, so that growing copies nothing.
+/// The number of records in a block. Records are kept in blocks, so that growing copies nothing.
 const BLOCK: usize = 1 << 12;
-/// In place of a record: there is none.
+/// Stands for no record.
 const NONE: u32 = u32::MAX;
 
-/// Every record delivered.
+/// The order of all delivered records.
 #[derive(Default)]
 pub(super) struct Order {
-    blocks: Vec<Vec<Entry>>,
+    blocks: Vec<Vec<Placed>>,
     table: HashTable<u32>,
     /// The record with the highest place.
     pub(super) last: Option<u32>,
 }
 
+/// A delivered record with its place.
 #[derive(Clone, Copy)]
-struct Entry {
-    id: Identity,
+struct Placed {
+    id: RecordId,
     place: u64,
     next: u32,
 }
 
 impl Order {
-    /// How many records were delivered.
+    /// Returns the number of delivered records.
     pub(super) fn len(&self) -> usize {
         self.table.len()
     }
 
-    /// The number of a record in the order of delivery.
-    pub(super) fn find(&self, id: Identity) -> Option<u32> {
+    /// Returns the number of a record in the order of delivery.
+    pub(super) fn find(&self, id: RecordId) -> Option<u32> {
         let is_it = |number: &u32| self.entry(*number).is_some_and(|entry| entry.id == id);
         self.table.find(id.short(), is_it).copied()
     }
 
-    /// Where a record stands; comparable with those of others until the next insert.
+    /// Returns the place of a record, which can be compared with other places until the next insert.
     pub(super) fn place(&self, number: u32) -> u64 {
         self.entry(number).map_or(0, |entry| entry.place)
     }
 
-    /// The record behind this one.
+    /// Returns the record behind this one.
     pub(super) fn next(&self, number: u32) -> Option<u32> {
         let next = self.entry(number)?.next;
         (next != NONE).then_some(next)
     }
 
-    /// Adds a record directly behind another one, at the end where there is none; returns its number.
-    pub(super) fn insert(&mut self, id: Identity, behind: Option<u32>) -> u32 {
+    /// Adds a record directly behind another one, or at the end, and returns its number.
+    pub(super) fn insert(&mut self, id: RecordId, behind: Option<u32>) -> u32 {
         let number = u32::try_from(self.len()).unwrap_or(NONE - 1);
         let behind = behind.or(self.last);
         let next = behind.and_then(|behind| self.next(behind));
@@ -79,7 +80,7 @@ impl Order {
             self.blocks.push(Vec::with_capacity(BLOCK));
         }
         if let Some(block) = self.blocks.last_mut() {
-            block.push(Entry {
+            block.push(Placed {
                 id,
                 place,
                 next: next.unwrap_or(NONE),
@@ -117,17 +118,17 @@ impl Order {
         }
     }
 
-    fn entry(&self, number: u32) -> Option<&Entry> {
+    fn entry(&self, number: u32) -> Option<&Placed> {
         entry(&self.blocks, number)
     }
 
-    fn entry_mut(&mut self, number: u32) -> Option<&mut Entry> {
+    fn entry_mut(&mut self, number: u32) -> Option<&mut Placed> {
         let number = number as usize;
         self.blocks.get_mut(number / BLOCK)?.get_mut(number % BLOCK)
     }
 }
 
-fn entry(blocks: &[Vec<Entry>], number: u32) -> Option<&Entry> {
+fn entry(blocks: &[Vec<Placed>], number: u32) -> Option<&Placed> {
     let number = number as usize;
     blocks.get(number / BLOCK)?.get(number % BLOCK)
 }

@@ -181,7 +181,7 @@ pub enum Doubt {
     RepeatedId,
     /// Several records without an `id` are identical.
     EqualRecords,
-    /// The service reads whole pages of one size only, so that pages cannot overlap, and the list changed while it was read.
+    /// The service seems to read whole pages of one size only, so that pages cannot overlap, and the list changed while it was read.
     WholePages,
 }
 
@@ -206,7 +206,7 @@ impl Doubt {
             Self::RepeatedId => "several records have the same id and cannot be told apart",
             Self::EqualRecords => "several records without an id are identical",
             Self::WholePages => {
-                "the service reads whole pages of one size only, so that pages cannot overlap, and the list changed while it was read"
+                "the service seems to read whole pages of one size only, so that pages cannot overlap, and the list changed while it was read"
             }
         }
     }

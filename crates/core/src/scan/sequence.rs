@@ -1,34 +1,38 @@
-//! Orders the pages of a scan: which to read ahead, and which to show the joiner next. Pure, too.
+//! The order of the pages of a scan: which to read ahead, and which to show the joiner next. Pure.
 
-use super::join::{Delivery, Joiner, Offsets, Slice, Verdict, Wanted};
+use super::join::{Delivery, Joiner, Verdict, Wanted};
+use super::position::Offsets;
+use super::slice::Slice;
 use crate::error::{Error, ErrorKind, Result};
 use std::collections::VecDeque;
 
-/// How many pages are under way or waiting at most. At 40 requests a second it covers responses that
+/// Limits the pages that are under way or waiting. At 40 requests a second this covers responses that
 /// take more than a second, and bounds the memory of a scan.
 pub(super) const AHEAD: usize = 48;
-/// The same where no pace holds them back: all of them then are in the service's hands and in memory
-/// at once, and more of them make nothing faster.
+/// Limits the pages that are under way or waiting without a rate limit. All of them are then in the service's hands
+/// and in memory at once, and more of them make nothing faster.
 pub(super) const AHEAD_UNPACED: usize = 16;
-/// How many pages are read ahead at first. With each page that joins it is one more, with each that does
-/// not it is half: pages read ahead of a list that moves seldom join, and the longer ago the seldomer.
+/// The number of pages that are read ahead at first. It grows by one with each page that joins, and is halved by each
+/// page that does not (additive increase and multiplicative decrease), because pages read ahead of a list that
+/// changes seldom join.
 const AHEAD_AT_FIRST: usize = 6;
 
 /// The pages of one scan; `P` is a page as the caller knows it.
 pub(crate) struct Sequence<P> {
     pub(crate) joiner: Joiner,
-    /// How many pages may be under way or waiting now, and at most.
+    /// Limits the pages that are under way or waiting now.
     ahead: usize,
+    /// Limits `ahead`.
     most_ahead: usize,
-    queue: VecDeque<Entry<P>>,
-    /// Where the next page ahead begins; none while only the joiner can say.
+    queue: VecDeque<PendingPage<P>>,
+    /// The offset of the next page to read ahead; `None` while only the joiner can say.
     next: Option<u64>,
-    /// The total that arrived last; only a hint.
+    /// The total that arrived last, which is only a hint.
     total: u64,
     requests: u64,
-    /// A page that was refused, while it is tried whether another one is not.
+    /// A page that was refused, while another page is tried.
     refusal: Option<Refusal>,
-    /// Counts what happens, so that it can be told which page is older.
+    /// The number of events so far, by which the ages of pages are compared.
     clock: u64,
 }
 
@@ -39,12 +43,13 @@ struct Refusal {
     offsets: Offsets,
 }
 
-struct Entry<P> {
+/// A page that was requested, or will be.
+struct PendingPage<P> {
     request: u64,
     wanted: Wanted,
-    /// Whether it is one of the pages read ahead, and not read because one of them did not join.
+    /// Whether it was read ahead, and not because another page did not join.
     planned: bool,
-    /// When it was asked for.
+    /// The time of the request.
     sent: u64,
     state: State<P>,
 }
@@ -72,7 +77,7 @@ impl<P> Sequence<P> {
         }
     }
 
-    /// The next page to ask for, with its request number; none when enough are under way.
+    /// Returns the next page to request, with its request number; `None` if enough pages are under way.
     pub(crate) fn want(&mut self) -> Option<(u64, Wanted)> {
         if self.queue.is_empty() {
             let offset = self.joiner.next_offset();
@@ -94,7 +99,7 @@ impl<P> Sequence<P> {
             self.next = Some(self.joiner.behind(entry.wanted));
             self.queue.push_back(entry);
         }
-        let wanted = |entry: &&mut Entry<P>| matches!(entry.state, State::Wanted);
+        let wanted = |entry: &&mut PendingPage<P>| matches!(entry.state, State::Wanted);
         let entry = self.queue.iter_mut().find(wanted)?;
         entry.state = State::Underway;
         self.clock += 1;
@@ -102,7 +107,7 @@ impl<P> Sequence<P> {
         Some((entry.request, entry.wanted))
     }
 
-    /// Where the page begins that the scan cannot go on without.
+    /// Returns the offset of the page that the scan needs next.
     pub(crate) fn needed(&self) -> Option<u64> {
         self.queue.front().map(|entry| entry.wanted.offset)
     }
@@ -132,10 +137,10 @@ impl<P> Sequence<P> {
         }
     }
 
-    /// The next page that joins, and what it has brought; none while the scan has to wait for one.
+    /// Returns the next page that joins, and what it has brought; `None` while the scan has to wait for one.
     ///
     /// # Errors
-    /// That of the page whose turn it is.
+    /// The error of the page that is needed next.
     pub(crate) fn join(&mut self) -> Result<Option<(P, Delivery)>> {
         while let Some(entry) = self.queue.pop_front() {
             let (page, slice, again) = match entry.state {
@@ -169,21 +174,22 @@ impl<P> Sequence<P> {
                     }
                     return Ok(Some((page, delivery)));
                 }
-                Verdict::Before(earlier) => {
-                    self.queue.push_front(Entry {
+                Verdict::NeedsEarlier(earlier) => {
+                    self.queue.push_front(PendingPage {
                         state: State::Shown(page, slice),
                         ..entry
                     });
                     self.push_front(earlier);
                 }
                 Verdict::Retry(offset) => self.push_front(offset),
-                Verdict::Instead(offset) => self.ask_instead(offset),
+                Verdict::Jump(offset) => self.jump(offset),
             }
         }
         Ok(None)
     }
 
-    fn ask_instead(&mut self, offset: u64) {
+    /// Drops all pages that were read ahead, and reads the page at this offset.
+    fn jump(&mut self, offset: u64) {
         self.queue.clear();
         self.push_front(offset);
         // What is to be read ahead is known when that page is joined.
@@ -212,7 +218,7 @@ impl<P> Sequence<P> {
             self.joiner.restore_offsets(refusal.offsets);
             0
         });
-        self.ask_instead(offset);
+        self.jump(offset);
         Ok(())
     }
 
@@ -241,9 +247,9 @@ impl<P> Sequence<P> {
         self.queue.push_front(entry);
     }
 
-    fn entry(&mut self, offset: u64, planned: bool) -> Entry<P> {
+    fn entry(&mut self, offset: u64, planned: bool) -> PendingPage<P> {
         self.requests += 1;
-        Entry {
+        PendingPage {
             request: self.requests,
             wanted: self.joiner.page_at(offset),
             planned,

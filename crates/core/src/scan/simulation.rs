@@ -3,10 +3,11 @@
 
 mod service;
 
-use super::Doubt;
-use super::join::{Joiner, Slice};
+use super::join::Joiner;
 use super::position::{Resume, ScanState};
+use super::receipt::Doubt;
 use super::sequence::Sequence;
+use super::slice::Slice;
 use crate::error::{Error, ErrorKind};
 use crate::record::IdentityKey;
 use fastrand::Rng;
@@ -148,7 +149,7 @@ impl Trial<'_> {
                 if requests >= stop {
                     let state = ScanState {
                         key,
-                        edge: joiner.edge,
+                        last_offset: joiner.last_offset,
                         offsets: joiner.known_offsets(),
                         evidence: evidence.clone(),
                     };

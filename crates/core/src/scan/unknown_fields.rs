@@ -1,6 +1,6 @@
 //! Counts the fields and enum values of records that the spec does not know.
 
-use super::Receipt;
+use super::receipt::Receipt;
 use crate::json;
 use crate::record::RawRecord;
 use std::collections::BTreeMap;
@@ -70,7 +70,7 @@ fn subtract_counts(counts: &mut Counts, part: &Counts) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use talentdata_types::{Field, FieldKind, Resource};
+    use talentdata_types::{Field, FieldKind, ListName};
 
     const FIELDS: &[Field] = &[
         Field {
@@ -91,7 +91,7 @@ mod tests {
     fn only_what_the_spec_does_not_know_is_counted() {
         let shape = ListShape {
             fields: FIELDS,
-            ..*Resource::Contacts.shape()
+            ..*ListName::Contacts.shape()
         };
         let mut receipt = Receipt::default();
         let records = [
@@ -113,7 +113,7 @@ mod tests {
         let mut receipt = Receipt::default();
         let records = (0..2000).map(|index| format!(r#"{{"key{index}":1}}"#));
         let records = RawRecord::parse_all(&records.collect::<Vec<_>>()).unwrap();
-        count(&mut receipt, Resource::Contacts.shape(), &records);
+        count(&mut receipt, ListName::Contacts.shape(), &records);
         let counts = receipt.unknown_fields;
         assert_eq!(counts.len(), MAX_NAMES + 1);
         assert_eq!(counts[OTHERS], 1000);

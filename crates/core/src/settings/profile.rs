@@ -2,7 +2,7 @@
 //!
 //! Both may hold a secret, so both are refused when other users can read them.
 
-use super::table::{Kind, PROFILE, SETTINGS};
+use super::table::{PROFILE, SETTINGS, SettingKind};
 use super::values::unknown;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 use talentdata_types::Secret;
 use toml::{Table, Value};
 
-/// The section that is read when none is named.
+/// The section that is read if none is named.
 const DEFAULT: &str = "default";
 
-/// A settings file is small; what is larger is not one.
+/// Limits the bytes of a settings file.
 const LARGEST: u64 = 1024 * 1024;
 
-/// Reads a section of the profile file; nothing where there is no file and none was asked for.
+/// Reads a section of the profile file; nothing if there is no file and no section was named.
 pub(super) fn load(
     name: Option<&str>,
     environment: impl Fn(&str) -> Option<String>,
@@ -60,22 +60,22 @@ pub(super) fn load(
         .map_err(|error| Error::config(format!("{shown} [{wanted}]: {}", error.message())))
 }
 
-/// A setting and its value.
+/// Returns a setting of a section and its value.
 fn entry(name: String, value: Value) -> Result<(String, Secret)> {
     let mut settings = SETTINGS.iter().filter(|row| row.name != PROFILE);
     let Some(setting) = settings.find(|row| row.name == name) else {
         return Err(unknown(&name));
     };
-    let is_text = setting.bounds().is_none() && !matches!(setting.kind, Kind::Boolean(_));
+    let is_text = setting.bounds().is_none() && !matches!(setting.kind, SettingKind::Boolean(_));
     let text = match value {
         Value::String(text) => text,
         Value::Integer(_) | Value::Float(_) | Value::Boolean(_) if !is_text => value.to_string(),
-        _ => return Err(Error::config(setting.wrong_type(value.type_str()))),
+        _ => return Err(Error::config(setting.wrong_type_message(value.type_str()))),
     };
     Ok((name, Secret::new(text)))
 }
 
-/// Where the profile file usually is, for messages.
+/// Returns the usual path of the profile file, for messages.
 pub(super) fn usual_path(environment: impl Fn(&str) -> Option<String>) -> String {
     path(environment)
         .unwrap_or_else(|| "talentdata/profiles.toml".into())
@@ -93,7 +93,7 @@ fn path(environment: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
 /// Reads a secret from a file that holds nothing else; a final line break is dropped.
 ///
 /// # Errors
-/// `Config` when the file cannot be read or other users can read it.
+/// `Config` if the file cannot be read or other users can read it.
 pub fn read_secret_file(path: &Path) -> Result<Secret> {
     if path.try_exists().is_ok_and(|exists| !exists) {
         return Err(Error::config(
@@ -145,7 +145,7 @@ fn check_private(path: &Path, facts: &std::fs::Metadata) -> Result<()> {
     )))
 }
 
-/// Whoever owns the file chooses where the secret goes: that may be the user, or the administrator.
+/// Checks that the owner, who chooses where the secret goes, is the user or the administrator.
 #[cfg(unix)]
 pub(super) fn check_owner(path: &Path, owner: u32, user: u32) -> Result<()> {
     if owner == user || owner == 0 {

@@ -9,11 +9,11 @@ use url::Url;
 /// The proxy of a client. A service on this machine is never reached through one.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Proxy {
-    /// That of the environment: `HTTPS_PROXY`, unless `NO_PROXY` excludes the service.
+    /// The proxy of the environment: `HTTPS_PROXY`, unless `NO_PROXY` excludes the service.
     Environment,
-    /// None, whatever the environment says.
+    /// No proxy, regardless of the environment.
     None,
-    /// This one. It may hold a user and a password.
+    /// The proxy at this URL, which may contain a user and a password.
     Url(Url),
 }
 
@@ -61,7 +61,7 @@ pub(super) fn parse_budget_store(text: &str) -> Result<BudgetStore> {
     Ok(BudgetStore::Redis(url))
 }
 
-/// The URL of a server, if the text is one of these schemes and has this path.
+/// Returns the URL of a server, if the text has one of these schemes and a path like this.
 fn server(text: &str, schemes: [&str; 2], path: impl Fn(&str) -> bool) -> Option<Url> {
     let url = Url::parse(text).ok()?;
     let is_plain = schemes.contains(&url.scheme())
@@ -71,8 +71,8 @@ fn server(text: &str, schemes: [&str; 2], path: impl Fn(&str) -> bool) -> Option
     is_plain.then_some(url)
 }
 
-/// Whether the host is this machine. The name `localhost` is never looked up, so that it is. Of a scheme that browsers do
-/// not know, an address is plain text.
+/// Returns whether the host is this machine. The name `localhost` is never looked up, so it always is. With a scheme that
+/// browsers do not know, an address is plain text.
 pub(super) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let address = host.trim_matches(['[', ']']).parse::<IpAddr>();

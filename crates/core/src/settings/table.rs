@@ -8,29 +8,31 @@
 //! in a profile and for `talentdata_config_set` in C, `--connect-timeout` on the command line, an argument of Python's
 //! `Client`, and a setter in Rust.
 
-use Kind::{BaseUrl, Boolean, Budget, Choice, Duration, Integer, Number, Proxy, Secret, Text};
+use SettingKind::{
+    BaseUrl, Boolean, Budget, Choice, Duration, Integer, Number, Proxy, Secret, Text,
+};
 
 /// A setting of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// Its name on every surface.
+    /// The name on every surface.
     pub name: &'static str,
-    /// What values it takes.
-    pub kind: Kind,
+    /// The kind of values that it takes.
+    pub kind: SettingKind,
     /// What it is, as the end of a sentence that begins with "sets".
     pub what: &'static str,
     /// Whole sentences that a user needs as well; may be empty.
     pub note: &'static str,
 }
 
-/// What values a setting takes.
+/// The kind of values that a setting takes.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub enum SettingKind {
     /// The address of a service.
     BaseUrl,
     /// Any text that can be sent: as whom the service is called.
     Text,
-    /// The same, never shown. On the command line it comes from a file.
+    /// Any text that can be sent, but is never shown. On the command line it comes from a file.
     Secret,
     /// The URL of a proxy, or `none`.
     Proxy,
@@ -247,12 +249,12 @@ impl Setting {
     }
 
     /// Refuses what is not of its kind: a type, or a quoted text.
-    pub fn wrong_type(&self, got: &str) -> String {
+    pub fn wrong_type_message(&self, got: &str) -> String {
         format!("{} must be {} (got {got})", self.name, self.values())
     }
 
     /// Refuses a number beyond its bounds.
-    pub fn out_of_range(&self, got: f64) -> String {
+    pub fn out_of_range_message(&self, got: f64) -> String {
         let range = self.range().unwrap_or_default();
         // Beyond this, digits are noise.
         let got = match got.abs() < 1e21 {

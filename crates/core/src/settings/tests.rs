@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
 use super::profile::{check_owner, load};
-use super::table::{Bounds, Kind, PROFILE, SETTINGS, Setting};
+use super::table::{Bounds, PROFILE, SETTINGS, Setting, SettingKind};
 use super::{Builder, Config};
 use crate::error::{Error, ErrorKind, Result};
 use std::os::unix::fs::PermissionsExt;
@@ -56,21 +56,26 @@ fn content(config: Result<Config>) -> String {
 /// Some values of a setting that may be used, as text.
 fn good(setting: &Setting) -> [String; 3] {
     match setting.kind {
-        Kind::Integer(Bounds { min, max, .. }) => [min, max, max - 1.0].map(|one| one.to_string()),
-        Kind::Duration(Bounds { min, max, .. }) | Kind::Number(Bounds { min, max, .. }) => {
+        SettingKind::Integer(Bounds { min, max, .. }) => {
+            [min, max, max - 1.0].map(|one| one.to_string())
+        }
+        SettingKind::Duration(Bounds { min, max, .. })
+        | SettingKind::Number(Bounds { min, max, .. }) => {
             [min, max, (min + max) / 2.0].map(|one| one.to_string())
         }
-        Kind::Boolean(default) => [!default, default, !default].map(|one| one.to_string()),
-        Kind::BaseUrl | Kind::Proxy => ["a", "b", "c"].map(|one| format!("https://{one}.example")),
-        Kind::Budget => ["a", "b", "c"].map(|one| format!("redis://{one}.example")),
-        Kind::Choice(names) => [1, 0, names.len() - 1].map(|index| names[index].to_owned()),
-        Kind::Text | Kind::Secret => ["a", "b", "c"].map(|one| one.repeat(12)),
+        SettingKind::Boolean(default) => [!default, default, !default].map(|one| one.to_string()),
+        SettingKind::BaseUrl | SettingKind::Proxy => {
+            ["a", "b", "c"].map(|one| format!("https://{one}.example"))
+        }
+        SettingKind::Budget => ["a", "b", "c"].map(|one| format!("redis://{one}.example")),
+        SettingKind::Choice(names) => [1, 0, names.len() - 1].map(|index| names[index].to_owned()),
+        SettingKind::Text | SettingKind::Secret => ["a", "b", "c"].map(|one| one.repeat(12)),
     }
 }
 
 /// A value as TOML writes it.
 fn toml(setting: &Setting, text: &str) -> String {
-    match setting.bounds().is_some() || matches!(setting.kind, Kind::Boolean(_)) {
+    match setting.bounds().is_some() || matches!(setting.kind, SettingKind::Boolean(_)) {
         true => format!("{} = {text}", setting.name),
         false => format!("{} = {text:?}", setting.name),
     }
@@ -103,8 +108,8 @@ fn a_wrong_value_ends_in_the_same_error_from_every_source() {
     for setting in SETTINGS {
         let name = setting.name;
         let (text, wanted) = match (setting.kind, setting.bounds()) {
-            (Kind::Boolean(_), _) => ("-1", format!("{name} must be true or false (got ")),
-            (_, Some(_)) => ("-1", setting.out_of_range(-1.0)),
+            (SettingKind::Boolean(_), _) => ("-1", format!("{name} must be true or false (got ")),
+            (_, Some(_)) => ("-1", setting.out_of_range_message(-1.0)),
             (_, None) => (
                 " CANARY-123",
                 format!("{name} must not begin or end with white space"),

@@ -1,9 +1,9 @@
-//! The values found for the settings, and what each must be; errors name the setting and how to mend it.
+//! The values of the settings, and their checks. Errors name the setting and the fix.
 
 use super::base_url::BaseUrl;
-use super::profile::usual_path;
+use super::not_set;
 use super::servers::{Proxy, parse_budget_store};
-use super::table::{Bounds, Kind, SETTINGS, Setting};
+use super::table::{Bounds, SETTINGS, Setting, SettingKind};
 use crate::budget::BudgetStore;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -11,18 +11,18 @@ use std::str::FromStr;
 use std::time::Duration;
 use talentdata_types::Secret;
 
-/// Longer identifiers and secrets are surely something else, such as a file's content.
+/// Limits the bytes of identifiers and secrets. Longer ones are surely something else, such as a file's content.
 const LONGEST_TEXT: usize = 16 * 1024;
-/// A longer text is not quoted in an error.
+/// Limits the bytes of a value that an error quotes.
 const LONGEST_QUOTE: usize = 40;
 
-/// One value per setting, as text, from whichever source goes first. It may hold a secret, whichever setting it was meant
-/// for, so it is never shown. `Config` is read from it, setting by setting.
+/// One value per setting, as text, from the first source that has it. Any value may hold a secret by mistake, so none is
+/// shown. `Config` is read from it, setting by setting.
 #[derive(Debug)]
 pub(crate) struct SettingValues(pub(super) BTreeMap<String, Secret>);
 
 impl SettingValues {
-    /// A setting that has no default.
+    /// Reads the address of a service, which has no default.
     pub(crate) fn base_url(&self, name: &str) -> Result<BaseUrl> {
         match self.text(name)? {
             Some(url) => BaseUrl::parse(&url),
@@ -51,7 +51,7 @@ impl SettingValues {
         text.map_or(Ok(BudgetStore::Host), |text| parse_budget_store(&text))
     }
 
-    /// A setting that is one of a few names.
+    /// Reads a setting that is one of a few names.
     pub(crate) fn choice<T: FromStr>(&self, name: &str) -> Result<T> {
         self.text(name)?;
         self.parsed(name)
@@ -77,47 +77,42 @@ impl SettingValues {
         }
         let number: f64 = self.parsed(name)?;
         let is_whole = number.fract() == 0.0 || !number.is_finite();
-        if matches!(setting.kind, Kind::Integer(_)) && !is_whole {
-            return Err(Error::config(setting.wrong_type(&number.to_string())));
+        if matches!(setting.kind, SettingKind::Integer(_)) && !is_whole {
+            return Err(Error::config(
+                setting.wrong_type_message(&number.to_string()),
+            ));
         }
-        match (min..=max).contains(&number) {
-            true => Ok(number),
-            false => Err(Error::config(setting.out_of_range(number))),
+        if (min..=max).contains(&number) {
+            Ok(number)
+        } else {
+            Err(Error::config(setting.out_of_range_message(number)))
         }
     }
 
-    /// A value, or the default, in the form that the kind of the setting demands.
+    /// Reads a value, or the default, in the form that the kind of the setting demands.
     fn parsed<T: FromStr>(&self, name: &str) -> Result<T> {
         let setting = row(name)?;
         let text = self.0.get(name).map(|text| text.expose().trim().to_owned());
         let text = text.or_else(|| setting.default()).unwrap_or_default();
-        let wrong = |_| Error::config(setting.wrong_type(&quoted(&text)));
+        let wrong = |_| Error::config(setting.wrong_type_message(&quoted(&text)));
         text.parse().map_err(wrong)
     }
 
-    /// Refuses values for what is no setting.
+    /// Checks that each value belongs to a setting.
     pub(super) fn check_known(&self) -> Result<()> {
         let mut names = self.0.keys();
         names.try_for_each(|name| row(name).map(drop))
     }
 }
 
-/// A setting that is needed now was given nowhere.
-pub(crate) fn not_set(name: &str) -> Error {
-    let variable = row(name).map_or_else(|_| String::new(), Setting::variable);
-    let path = usual_path(super::variable);
-    Error::config(format!(
-        "{name} is not set; pass it, set {variable}, or add it to the profile file {path}"
-    ))
-}
-
-fn row(name: &str) -> Result<&'static Setting> {
+/// Returns the row of a setting.
+pub(super) fn row(name: &str) -> Result<&'static Setting> {
     let mut rows = SETTINGS.iter();
     rows.find(|row| row.name == name)
         .ok_or_else(|| unknown(name))
 }
 
-/// There is no setting of this name, and of this kind.
+/// The error for a name that is no setting.
 pub(super) fn unknown(name: &str) -> Error {
     let known: Vec<&str> = SETTINGS.iter().map(|row| row.name).collect();
     Error::config(format!(
@@ -127,7 +122,7 @@ pub(super) fn unknown(name: &str) -> Error {
     ))
 }
 
-/// Refuses what could not be an identifier, a secret or a URL, and never shows it.
+/// Checks that a value can be an identifier, a secret or a URL, and never shows it.
 fn check_text(name: &str, value: &str) -> Result<()> {
     let why = if value.is_empty() {
         "not be empty".into()
@@ -146,8 +141,9 @@ fn check_text(name: &str, value: &str) -> Result<()> {
 }
 
 fn quoted(text: &str) -> String {
-    match text.len() <= LONGEST_QUOTE {
-        true => format!("{text:?}"),
-        false => format!("{} characters", text.chars().count()),
+    if text.len() <= LONGEST_QUOTE {
+        format!("{text:?}")
+    } else {
+        format!("{} characters", text.chars().count())
     }
 }

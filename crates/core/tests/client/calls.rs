@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use talentdata_core::scan::{Completeness, ScanOptions};
 use talentdata_core::types::{
-    CHECK_VERSION, CREATE_TOKEN, LIST_CONTACTS, Method, Operation, Resource, TokenUse,
+    CHECK_VERSION, CREATE_TOKEN, LIST_CONTACTS, ListName, Method, Operation, TokenUse,
 };
 use talentdata_core::{Arguments, Client, Error, ErrorKind, RawRecord};
 use talentdata_sandbox::Options;
@@ -199,14 +199,14 @@ async fn what_cannot_be_called_is_refused_before_anything_is_sent() {
 
 #[tokio::test]
 async fn every_list_arrives_once_and_in_order() {
-    let sizes = Resource::ALL.map(|resource| (resource.name().to_owned(), 80));
+    let sizes = ListName::ALL.map(|resource| (resource.name().to_owned(), 80));
     let (sandbox, settings) = start(Options {
         records: sizes.into(),
         max_limit: Some(37),
         ..Options::default()
     });
     let client = settings.build().unwrap();
-    for resource in Resource::ALL {
+    for resource in ListName::ALL {
         let list = client.resource(resource);
         let mut scan = list.list();
         let mut records = Vec::new();

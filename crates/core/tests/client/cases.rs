@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use talentdata_core::types::VersionCheckRequest;
-use talentdata_core::{Client, Error, drives_terminal};
+use talentdata_core::{Client, Error, is_terminal_control};
 use talentdata_sandbox::Options;
 use tokio::task::JoinSet;
 
@@ -198,8 +198,8 @@ fn compare_error(expected: &Value, error: &Error, secret: &str) {
     for piece in pieces.chain(["CANARY", &secret.to_uppercase()]) {
         assert!(!upper.contains(piece), "{shown}");
     }
-    let drives_terminal = shown.replace('\n', "").contains(drives_terminal);
-    assert!(!drives_terminal && shown.len() < 2500, "{shown:?}");
+    let is_terminal_control = shown.replace('\n', "").contains(is_terminal_control);
+    assert!(!is_terminal_control && shown.len() < 2500, "{shown:?}");
     assert!(error.to_string().len() < 1000, "{error}");
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use talentdata_core::scan::{Completeness, Resume, ScanOptions};
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{Client, Error, ErrorKind};
 use talentdata_sandbox::{Change, ChangeKind, Drift, Logged, Options, Sandbox};
 use tokio::task::JoinSet;
@@ -151,7 +151,7 @@ struct Told {
 /// Reads a list in one scan; or in two, the first of which is stopped behind so many records, with a change in between.
 async fn read(
     client: &Client,
-    list: Resource,
+    list: ListName,
     page_size: u64,
     mut stop: Option<usize>,
     change: impl Fn(),

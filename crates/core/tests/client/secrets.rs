@@ -3,7 +3,7 @@
 
 use crate::stub::{self, PERMISSIONS};
 use std::sync::{Mutex, OnceLock};
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use tracing_subscriber::fmt::MakeWriter;
 
 /// What all tests of this program have logged, at the highest level.
@@ -29,7 +29,7 @@ async fn the_most_talkative_log_holds_no_secret() {
     }));
     let client = stub::settings(&base_url).build().unwrap();
     client.permissions().await.unwrap();
-    let contacts = client.resource(Resource::Contacts);
+    let contacts = client.resource(ListName::Contacts);
     contacts.page(None, 0).await.unwrap();
     let text = String::from_utf8_lossy(&LOG.lock().unwrap()).into_owned();
     assert!(text.contains("getTokenPermissions"), "{text}");
@@ -59,7 +59,7 @@ async fn short_secrets_and_tokens_work_and_no_error_shows_text_that_may_hold_the
         .build()
         .unwrap();
     client.permissions().await.unwrap();
-    for resource in [Resource::Contacts, Resource::Pools, Resource::Vacancies] {
+    for resource in [ListName::Contacts, ListName::Pools, ListName::Vacancies] {
         let error = client.resource(resource).page(None, 0).await.unwrap_err();
         let shown = format!("{error} {error:?}");
         assert!(!shown.to_lowercase().contains("xyz1"), "{shown}");

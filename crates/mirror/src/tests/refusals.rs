@@ -69,7 +69,7 @@ fn one_sync_writes_at_a_time_and_what_a_failed_one_has_begun_is_gone_again() {
 fn a_mirror_is_of_one_service_one_client_and_one_set_of_filters() {
     let trial = Trial::of(0..3);
     let claim = Claim::acquire(&trial.path).unwrap();
-    let pools = Sync::new(Resource::Pools, &trial.path);
+    let pools = Sync::new(ListName::Pools, &trial.path);
     let mut filtered = trial.sync.clone();
     filtered.scan.arguments = Arguments::default().with("region", "eu");
     let base_url = "base_url, client_id: the mirror has";

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::Removed;
-use talentdata_core::run::Sink;
 use talentdata_core::scan::utc;
+use talentdata_core::sink::Sink;
 
 #[test]
 fn each_change_is_reported_once_and_each_sync_can_be_read_again() {
@@ -336,7 +336,7 @@ fn a_list_that_is_forgotten_leaves_no_trace() {
     let forgotten = trial.mirror().records(CONTACTS, None);
     let words = "does not have contacts";
     fails(forgotten, ErrorKind::InvalidArgument, words);
-    assert!(crate::forget(&trial.path, Resource::Pools).is_err());
+    assert!(crate::forget(&trial.path, ListName::Pools).is_err());
     // No number is given twice.
     assert_eq!(trial.sync(&contacts(0..2), COUNTED).generation, 2);
 }

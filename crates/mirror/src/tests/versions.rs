@@ -25,7 +25,7 @@ fn child() {
     third.truncate(38);
     third.push(contact(81, 1));
     trial.sync(&third, JOINED);
-    trial.sync.resource = Resource::Pools;
+    trial.sync.resource = ListName::Pools;
     trial.sync(&contacts(0..5), COUNTED);
     let connection = rusqlite::Connection::open(&trial.path).unwrap();
     connection
@@ -66,7 +66,7 @@ fn history(trial: &Trial) -> [Vec<String>; 4] {
         let change = change.unwrap().as_str().to_owned();
         change.contains("\"generation\":6").then_some(change)
     });
-    let pools = trial.mirror().records(Resource::Pools, None).unwrap();
+    let pools = trial.mirror().records(ListName::Pools, None).unwrap();
     [
         trial.as_of(5),
         trial.as_of(6),
@@ -141,7 +141,7 @@ fn forgetting_a_list_of_an_older_file_keeps_the_other() {
     let [.., pools] = history(&trial);
     crate::forget(&trial.path, CONTACTS).unwrap();
     assert_eq!(
-        texts(trial.mirror().records(Resource::Pools, None).unwrap()),
+        texts(trial.mirror().records(ListName::Pools, None).unwrap()),
         pools
     );
     assert!(trial.mirror().verify().unwrap().matches);

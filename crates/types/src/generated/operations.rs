@@ -5,10 +5,10 @@ use crate::{
     Field, FieldKind, ListShape, Location, Method, Operation, Parameter, RequestBody,
     TokenUse,
 };
-/// A paginated list of the service.
+/// The name of a paginated list of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Resource {
+pub enum ListName {
     /// Contacts (`/v1/contacts`).
     Contacts,
     /// Job vacancies (`/v1/vacancies`).
@@ -28,23 +28,23 @@ pub enum Resource {
     /// Taxonomy roles (`/v1/taxonomy/roles`).
     TaxonomyRoles,
 }
-impl Resource {
+impl ListName {
     /// Every list, in the spec's order.
-    pub const ALL: [Resource; 9usize] = [
-        Resource::Contacts,
-        Resource::Vacancies,
-        Resource::Pools,
-        Resource::JaSkills,
-        Resource::JaRoles,
-        Resource::JaTasks,
-        Resource::JaDepartments,
-        Resource::TaxonomySkills,
-        Resource::TaxonomyRoles,
+    pub const ALL: [ListName; 9usize] = [
+        ListName::Contacts,
+        ListName::Vacancies,
+        ListName::Pools,
+        ListName::JaSkills,
+        ListName::JaRoles,
+        ListName::JaTasks,
+        ListName::JaDepartments,
+        ListName::TaxonomySkills,
+        ListName::TaxonomyRoles,
     ];
     /// What the spec says of this list.
     pub fn shape(self) -> &'static ListShape {
         match self {
-            Resource::Contacts => {
+            ListName::Contacts => {
                 &ListShape {
                     name: "contacts",
                     operation: LIST_CONTACTS,
@@ -78,7 +78,7 @@ impl Resource {
                     ],
                 }
             }
-            Resource::Vacancies => {
+            ListName::Vacancies => {
                 &ListShape {
                     name: "vacancies",
                     operation: LIST_VACANCIES,
@@ -87,7 +87,7 @@ impl Resource {
                     fields: &[],
                 }
             }
-            Resource::Pools => {
+            ListName::Pools => {
                 &ListShape {
                     name: "pools",
                     operation: LIST_POOLS,
@@ -96,7 +96,7 @@ impl Resource {
                     fields: &[],
                 }
             }
-            Resource::JaSkills => {
+            ListName::JaSkills => {
                 &ListShape {
                     name: "ja_skills",
                     operation: LIST_JA_SKILLS,
@@ -105,7 +105,7 @@ impl Resource {
                     fields: &[],
                 }
             }
-            Resource::JaRoles => {
+            ListName::JaRoles => {
                 &ListShape {
                     name: "ja_roles",
                     operation: LIST_JA_ROLES,
@@ -114,7 +114,7 @@ impl Resource {
                     fields: &[],
                 }
             }
-            Resource::JaTasks => {
+            ListName::JaTasks => {
                 &ListShape {
                     name: "ja_tasks",
                     operation: LIST_JA_TASKS,
@@ -123,7 +123,7 @@ impl Resource {
                     fields: &[],
                 }
             }
-            Resource::JaDepartments => {
+            ListName::JaDepartments => {
                 &ListShape {
                     name: "ja_departments",
                     operation: LIST_JA_DEPARTMENTS,
@@ -132,7 +132,7 @@ impl Resource {
                     fields: &[],
                 }
             }
-            Resource::TaxonomySkills => {
+            ListName::TaxonomySkills => {
                 &ListShape {
                     name: "taxonomy_skills",
                     operation: LIST_TAXONOMY_SKILLS,
@@ -141,7 +141,7 @@ impl Resource {
                     fields: &[],
                 }
             }
-            Resource::TaxonomyRoles => {
+            ListName::TaxonomyRoles => {
                 &ListShape {
                     name: "taxonomy_roles",
                     operation: LIST_TAXONOMY_ROLES,

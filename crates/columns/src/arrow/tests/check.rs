@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use std::sync::Arc;
 use talentdata_core::RawRecord;
 use talentdata_core::scan::SchemaDifferences;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 
 /// An entry of `differences.json`.
 #[derive(Deserialize)]
@@ -85,7 +85,7 @@ fn rows_of_inferred_columns_meet_another_type_by_the_same_policy() {
             on_new,
             ..TableOptions::default()
         };
-        let mut batches = RecordBatches::new(Resource::Contacts, &table, 5000, records).unwrap();
+        let mut batches = RecordBatches::new(ListName::Contacts, &table, 5000, records).unwrap();
         let read: Vec<_> = batches.by_ref().collect();
         let rows = read
             .iter()

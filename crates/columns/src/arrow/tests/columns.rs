@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use talentdata_core::RawRecord;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 
 /// An entry of `columns.json`. Samples and rows are values of a field `x`, or whole records.
 #[derive(Deserialize)]
@@ -58,7 +58,7 @@ fn columns_hold_what_they_can_and_extra_has_the_rest() {
         let it = case.it;
         for (sample, expected) in &case.kinds {
             let records = values(&sample.iter().map(|raw| raw.get()).collect::<Vec<_>>());
-            let schema = TableSchema::infer(Resource::Contacts, &records, case.columns);
+            let schema = TableSchema::infer(ListName::Contacts, &records, case.columns);
             let found = serde_json::to_value(&schema.fields.last().unwrap().kind).unwrap();
             let expected = match expected.is_string() {
                 true => &json!({"type": expected}),

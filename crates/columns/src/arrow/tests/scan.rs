@@ -4,7 +4,7 @@ use super::record;
 use crate::arrow::{BatchScan, TableOptions, TableSchema};
 use talentdata_core::RawRecord;
 use talentdata_core::Scan;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, Result};
 
 fn page(from: usize, to: usize) -> Result<Vec<RawRecord>> {
@@ -18,7 +18,7 @@ fn failed() -> Result<Vec<RawRecord>> {
 
 /// Rows of the batches, and the error at the end.
 async fn run(pages: Vec<Result<Vec<RawRecord>>>, rows: usize) -> (Vec<usize>, Option<ErrorKind>) {
-    let mut scan = batches(Scan::of(Resource::Contacts, pages), rows);
+    let mut scan = batches(Scan::of(ListName::Contacts, pages), rows);
     let (mut sizes, mut failed) = (Vec::new(), None);
     while let Some(batch) = scan.next().await {
         assert_eq!(failed, None);
@@ -53,13 +53,13 @@ async fn pages_are_regrouped_and_what_came_before_an_error_comes_before_it() {
 
 #[tokio::test]
 async fn the_schema_is_known_before_the_first_batch_and_of_an_empty_list() {
-    let mut scan = batches(Scan::of(Resource::Contacts, vec![page(0, 3)]), 10);
+    let mut scan = batches(Scan::of(ListName::Contacts, vec![page(0, 3)]), 10);
     let schema = scan.schema().await.unwrap();
     assert_eq!(schema.fields().len(), 6);
     assert_eq!(scan.next().await.unwrap().unwrap().schema(), schema);
-    let mut empty = batches(Scan::of(Resource::Contacts, vec![]), 10);
+    let mut empty = batches(Scan::of(ListName::Contacts, vec![]), 10);
     assert_eq!(empty.schema().await.unwrap().fields().len(), 5);
-    let mut broken = batches(Scan::of(Resource::Contacts, vec![failed()]), 10);
+    let mut broken = batches(Scan::of(ListName::Contacts, vec![failed()]), 10);
     assert_eq!(broken.schema().await.unwrap_err().kind(), ErrorKind::Server);
     assert!(broken.next().await.is_none());
 }

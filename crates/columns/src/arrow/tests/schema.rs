@@ -7,13 +7,13 @@ use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use talentdata_core::ErrorKind;
-use talentdata_core::types::Resource;
+use talentdata_core::types::ListName;
 
 proptest! {
     #[test]
     fn a_schema_survives_its_file_and_arrow(Table { records, sample } in table(), typed: bool) {
         let columns = if typed { Columns::Typed } else { Columns::Json };
-        let schema = TableSchema::infer(Resource::Contacts, &records[..sample], columns);
+        let schema = TableSchema::infer(ListName::Contacts, &records[..sample], columns);
         prop_assert_eq!(&TableSchema::from_json(&schema.to_json()).unwrap(), &schema);
         let arrow = schema.to_arrow();
         prop_assert_eq!(TableSchema::from_arrow(&arrow).unwrap().to_arrow(), arrow);

@@ -18,6 +18,13 @@ const TRUST_EARLY: f64 = 0.8;
 const MEAN_OVER: f64 = 32.0;
 /// The part of a window by which a request may be counted later than the fastest.
 pub(super) const MARGIN: f64 = 0.07;
+/// The number of requests that are not sent: ours must not be the one that sees 0 left, which the rule turns into a pause
+/// of a window.
+pub(super) const RESERVED: f64 = 1.0;
+/// Fewer requests a window than this cannot be distinguished from jitter.
+pub(super) const NOISE_FLOOR: f64 = 1.5;
+/// For this much longer than a round trip, what others send is not seen: a request of ours apart.
+const UNSEEN: f64 = 0.03;
 
 /// A request.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -104,6 +111,11 @@ impl Ledger {
         entry.counted_by = entry.counted_by.min(now - floor);
         entry.remaining = remaining;
         Some(*entry)
+    }
+
+    /// Returns how many requests others send before they are seen, at `rate` requests a window.
+    pub(super) fn unseen(&self, rate: f64) -> f64 {
+        rate * (self.mean + UNSEEN)
     }
 
     /// A round trip is never believed to be shorter than this.

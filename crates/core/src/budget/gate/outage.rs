@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Outcome, RateHeaders, Ticket, Time, back_off};
+use super::{RateHeaders, RequestOutcome, Ticket, Time, back_off};
 
 /// So many failures in a row are an outage. A single one happens to healthy services as well.
 const OUTAGE: u32 = 2;
@@ -71,14 +71,16 @@ impl Outage {
     }
 
     /// Takes in how a request ended.
-    pub(crate) fn complete(&mut self, now: Time, ticket: Ticket, outcome: &Outcome) {
+    pub(crate) fn complete(&mut self, now: Time, ticket: Ticket, outcome: &RequestOutcome) {
         match outcome {
-            Outcome::Unsent => self.probe = self.probe.filter(|probe| *probe != ticket),
-            Outcome::Lost => self.lost(now, ticket),
-            Outcome::Answered(status, headers) if !is_failure(*status, headers) => {
+            RequestOutcome::Unsent => self.probe = self.probe.filter(|probe| *probe != ticket),
+            RequestOutcome::Lost => self.lost(now, ticket),
+            RequestOutcome::Answered(status, headers) if !is_failure(*status, headers) => {
                 self.succeeded(now, ticket);
             }
-            Outcome::Answered(..) | Outcome::Failed { .. } => self.failed(now, ticket),
+            RequestOutcome::Answered(..) | RequestOutcome::Failed { .. } => {
+                self.failed(now, ticket)
+            }
         }
     }
 
@@ -168,7 +170,7 @@ mod tests {
                 probes += u32::from(now < 21_000 * MS);
                 let probe = ticket(10 + step as u64, now);
                 outage.sent(probe);
-                outage.complete(now, probe, &Outcome::Unsent);
+                outage.complete(now, probe, &RequestOutcome::Unsent);
                 assert_eq!((outage.is_probed(now), outage.probe_at), (false, at));
                 outage.sent(probe);
                 assert!(outage.is_probed(now));

@@ -14,11 +14,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ledger::{Ledger, MARGIN, SentRequest};
+use super::ledger::{Ledger, MARGIN, NOISE_FLOOR, RESERVED, SentRequest};
 use super::windows::Windows;
 
-/// Our own request must not be the one that sees 0 left, which the rule turns into a pause of a window.
-pub(super) const RESERVED: f64 = 1.0;
 /// Slots given up at the start: a sliding counter leaves no more, and other servers show within seconds that they do.
 const INITIAL_RESERVE: f64 = 1.0;
 /// With fewer slots nothing would be learned any more.
@@ -54,17 +52,8 @@ const DRY: f64 = 0.3;
 const WEIGHT: f64 = 0.06;
 /// A count says something about the pace of others when this part of its window is over.
 const MIN_WINDOW_PART: f64 = 0.3;
-/// Fewer requests a window than this cannot be distinguished from jitter.
-pub(super) const NOISE_FLOOR: f64 = 1.5;
 /// This many times the variance of what others take is left to them, under the root: two and a half deviations.
 const DEVIATIONS: f64 = 6.0;
-/// What others do is not seen for the round trip, and for this much longer: a request of ours apart.
-const UNSEEN: f64 = 0.03;
-
-/// What others take while it is not seen, at so many requests a window.
-pub(super) fn unseen(others: f64, ledger: &Ledger) -> f64 {
-    others * (ledger.mean + UNSEEN)
-}
 
 /// Beliefs about one server with one limit.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -151,7 +140,7 @@ impl Pace {
             return 0.0;
         };
         let sent = newest.sent();
-        let need = RESERVED + (DEVIATIONS * unseen(self.others - NOISE_FLOOR, ledger)).sqrt();
+        let need = RESERVED + (DEVIATIONS * ledger.unseen(self.others - NOISE_FLOOR)).sqrt();
         let missing = need - (left - ledger.sent_between(sent, f64::INFINITY) - 1.0);
         let latest = sent + ledger.mean + 1.0;
         if let Some(begun) = self.windows.begun(sent) {

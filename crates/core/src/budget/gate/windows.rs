@@ -9,8 +9,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::ledger::{Ledger, SentRequest};
-use super::pace::{NOISE_FLOOR, RESERVED, unseen};
+use super::ledger::{Ledger, NOISE_FLOOR, RESERVED, SentRequest};
 
 /// Two counts further apart than this may have more than one edge between them.
 const NEAR: f64 = 0.3;
@@ -216,7 +215,7 @@ impl Alignment {
             self.others
         };
         let reserve = RESERVED + f64::from(u8::from(on_trial));
-        let unseen = unseen(others, ledger);
+        let unseen = ledger.unseen(others);
         let least = self.least(ledger);
         let left = least.unwrap_or(limit) - ledger.in_flight().count() as f64 - reserve - unseen;
         let ours = limit - reserve - others - self.own(ledger).count() as f64;

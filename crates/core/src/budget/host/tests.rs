@@ -9,12 +9,12 @@ use crate::budget::shared_file::tests::place;
 use std::path::Path;
 use talentdata_sandbox::limit::{Limiter, Policy, ResetRounding};
 
-fn member(path: &Path) -> Member {
-    Member::new(path.to_owned())
+fn member(path: &Path) -> HostMember {
+    HostMember::new(path.to_owned())
 }
 
 /// Asks; how many members there are then, and whether the request may be sent.
-fn ask(file: &mut Member, id: u64) -> (usize, Admission) {
+fn ask(file: &mut HostMember, id: u64) -> (usize, Admission) {
     let asked =
         file.change(|gate, now| (take(gate, now, id, Endpoint::Api), gate.members(now).len()));
     let (turn, present) = asked.unwrap();
@@ -170,7 +170,7 @@ fn step_of(
             };
             let status = if admitted { 200 } else { 429 };
             let now = now + Duration::from_millis(20);
-            state.complete(now, id, ticket, &Outcome::Answered(status, headers));
+            state.complete(now, id, ticket, &RequestOutcome::Answered(status, headers));
             now
         }
     }
@@ -229,7 +229,12 @@ fn a_pause_lasts_as_long_as_the_service_has_said_and_else_a_window() {
     let Admission::Admitted(ticket) = take(&mut gate, now, 1, Endpoint::Token) else {
         panic!("nobody else is there");
     };
-    gate.complete(now, 1, ticket, &Outcome::Answered(429, limited.clone()));
+    gate.complete(
+        now,
+        1,
+        ticket,
+        &RequestOutcome::Answered(429, limited.clone()),
+    );
     assert!(gate.is_valid(REQUESTS_PER_SECOND));
     let mut told = Pauses::default();
     told.note(now, 429, &limited, gate.paused_until());
@@ -255,7 +260,7 @@ fn a_forged_outage_and_requests_of_nobody_are_forgotten() {
     };
     for _ in 0..2 {
         let (at, ticket) = turn(&mut gate, now, 9);
-        gate.complete(at, 9, ticket, &Outcome::Failed { sent: true });
+        gate.complete(at, 9, ticket, &RequestOutcome::Failed { sent: true });
         now = at;
     }
     // Its probe is on its way, and it says nothing any more.

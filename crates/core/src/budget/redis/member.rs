@@ -1,10 +1,10 @@
 //! A member of a budget on a server, as a pure function of the time: which moments it has, when it asks for more, and how it
 //! goes on while the server cannot be reached.
 
-use super::server::{Ask, MAX_MOMENTS, Reply, Seen};
+use super::server::{Ask, MAX_MOMENTS, Observations, Reply};
 use crate::budget::gate::{
-    Admission, Endpoint, Failures, LastMinute, MemberStats, Outage, Outcome, Pauses, PriorityClass,
-    RateHeaders, Rules, Ticket, WINDOW, is_failure,
+    Admission, Endpoint, Failures, LastMinute, MemberStats, Outage, Pauses, PriorityClass,
+    RateHeaders, RequestOutcome, Rules, Ticket, WINDOW, is_failure,
 };
 use crate::budget::membership::MemberIdentity;
 use crate::budget::options::REQUESTS_PER_SECOND;
@@ -51,13 +51,13 @@ struct Unreachable {
 
 /// The member.
 #[derive(Debug, Default)]
-pub(super) struct Member {
+pub(super) struct RedisMember {
     identity: MemberIdentity,
     /// The part of the limit that it may use, above 0 and at most 1.
     share: f64,
     /// Whether it goes on while the server cannot be reached.
     shares: bool,
-    seen: Seen,
+    seen: Observations,
     /// The client rule, which no server relaxes.
     rules: Rules,
     pauses: Pauses,
@@ -89,10 +89,10 @@ pub(super) struct Member {
     random: fastrand::Rng,
 }
 
-impl Member {
+impl RedisMember {
     /// A member that has asked nothing yet.
     pub(super) fn new(identity: MemberIdentity, share: f64, shares: bool) -> Self {
-        Member {
+        RedisMember {
             share,
             shares,
             late: LATE,
@@ -100,7 +100,7 @@ impl Member {
             rate: LIMIT,
             random: fastrand::Rng::with_seed(identity.id),
             identity,
-            ..Member::default()
+            ..RedisMember::default()
         }
     }
 
@@ -186,12 +186,12 @@ impl Member {
     }
 
     /// What became of a request.
-    pub(super) fn report(&mut self, now: Time, ticket: Ticket, outcome: &Outcome) {
+    pub(super) fn report(&mut self, now: Time, ticket: Ticket, outcome: &RequestOutcome) {
         let sent = self.in_flight.remove(&ticket);
         let (status, headers) = match outcome {
-            Outcome::Unsent | Outcome::Lost => return self.outage.lost(now, ticket),
-            Outcome::Failed { .. } => return self.failed(now, ticket),
-            Outcome::Answered(status, headers) => (*status, headers),
+            RequestOutcome::Unsent | RequestOutcome::Lost => return self.outage.lost(now, ticket),
+            RequestOutcome::Failed { .. } => return self.failed(now, ticket),
+            RequestOutcome::Answered(status, headers) => (*status, headers),
         };
         let Some(number) = sent else { return };
         let limit = REQUESTS_PER_SECOND;

@@ -60,12 +60,12 @@ pub(super) struct Ask {
     /// The member, for people.
     pub(super) about: MemberStats,
     #[serde(flatten)]
-    pub(super) seen: Seen,
+    pub(super) seen: Observations,
 }
 
-/// What a member has seen since it last asked. Requests are known by the numbers of their moments.
+/// The observations of a member since it last asked. Requests have the numbers of their send slots.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Seen {
+pub(super) struct Observations {
     /// The limit that the service has named, in requests a second.
     pub(super) shown: Option<f64>,
     /// The request after which the least was left, of the window that is paced by or of a longer one.

@@ -3,10 +3,12 @@
 
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
-use super::member::Member;
+use super::member::RedisMember;
 use super::server::{Reply, SOURCE};
 use super::test_server::{PROGRAMS, Server};
-use crate::budget::gate::{Admission, Endpoint, Outcome, PriorityClass, RateHeaders, Ticket};
+use crate::budget::gate::{
+    Admission, Endpoint, PriorityClass, RateHeaders, RequestOutcome, Ticket,
+};
 use crate::budget::membership::MemberIdentity;
 use fastrand::Rng;
 use serde::Deserialize;
@@ -131,7 +133,7 @@ impl Run {
 }
 
 struct Actor {
-    member: Member,
+    member: RedisMember,
     class: PriorityClass,
     /// Since when it wants to send.
     wants: Option<Duration>,
@@ -273,7 +275,7 @@ impl World {
         let shares = self.scenario.get("waits") == 0.0;
         let is_single = class == PriorityClass::Single;
         self.actors.push(Actor {
-            member: Member::new(identity, share, shares),
+            member: RedisMember::new(identity, share, shares),
             class,
             wants: (!is_single).then_some(self.now + after),
             wake: 0,
@@ -409,7 +411,7 @@ impl World {
             if actor.killed {
                 return;
             }
-            let outcome = Outcome::Answered(status, headers);
+            let outcome = RequestOutcome::Answered(status, headers);
             actor.member.report(world.now, ticket, &outcome);
             match status {
                 200 => world.run.served.entry(index).or_default().push(world.now),
@@ -529,7 +531,7 @@ fn a_value_that_was_damaged_or_forged_is_replaced() {
         for text in texts {
             let () = server.run(&["SET", KEY, &text]);
             let now = 1.7e9 + 65.0;
-            let mut member = Member::new(MemberIdentity::default(), 1.0, true);
+            let mut member = RedisMember::new(MemberIdentity::default(), 1.0, true);
             let _ = member.take(SECOND, PriorityClass::Scan, Endpoint::Api);
             let ask = serde_json::to_string(&member.ask(SECOND)).unwrap();
             let mut call = script.key(KEY);

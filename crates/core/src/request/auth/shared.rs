@@ -11,7 +11,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Issued, Token};
+use super::token::{Issued, Token};
 use crate::budget::shared_file::{self, Locked, SharedFile};
 use crate::budget::{absorb, company_key};
 use crate::clock;

@@ -8,24 +8,11 @@
 //! more. If every record delivered is still there, all of them were in the list between the two readings;
 //! and if the list had just as many then, they were the whole list.
 
-use super::{Delivery, Entry, Joiner, MAX_BLANKS, MAX_STUCK, Phase, Slice, Verdict};
-use crate::record::Identity;
-use crate::scan::Doubt;
-use serde::{Deserialize, Serialize};
-
-/// The offsets that a service honours.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Offsets {
-    /// No page has shown them yet.
-    #[default]
-    Unknown,
-    Every,
-    /// Multiples of the limit that goes with them.
-    OfLimit,
-    /// Multiples of this page size.
-    OfPage(u64),
-}
+use super::{Delivery, Joiner, MAX_BLANKS, MAX_STUCK, Phase, Verdict};
+use crate::record::RecordId;
+use crate::scan::position::{DeliveredId, Offsets};
+use crate::scan::receipt::Doubt;
+use crate::scan::slice::Slice;
 
 /// A page to ask for; where it has no limit, the one that the scan was begun with.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,7 +27,7 @@ pub(super) struct OffsetTest {
     /// Whether `OfLimit` has been seen to be so.
     is_confirmed: bool,
     /// The first record of the list and its total, as the page at offset 0 had them.
-    beginning: Option<(Identity, u64)>,
+    beginning: Option<(RecordId, u64)>,
     /// Where the frontier stood on that page.
     frontier_at: Option<u64>,
     /// A page lacked the frontier, and the one at offset 0 is read again to see whether it has moved.
@@ -136,7 +123,7 @@ impl Joiner {
 
     /// Looks whether a page that should hold the frontier begins where it was asked to.
     pub(super) fn test_offset(&mut self, page: &Slice) -> Option<Verdict> {
-        let (edge, frontier) = (self.last_offset()?, self.frontier?);
+        let (edge, frontier) = (self.reading_offset()?, self.frontier?);
         if !self.is_untested() || page.ids.is_empty() {
             return None;
         }
@@ -150,7 +137,7 @@ impl Joiner {
             let is_as_before = at.is_some() && at == test.frontier_at;
             let has_total = test.beginning.is_some_and(|(_, total)| total == page.total);
             let is_misplaced = is_suspected && is_as_before && has_total;
-            return is_misplaced.then(|| Verdict::Instead(self.distrust_offsets()));
+            return is_misplaced.then(|| Verdict::Jump(self.distrust_offsets()));
         }
         if page.offset > expected || page.offset.is_multiple_of(self.granted.max(1)) {
             return None;
@@ -172,18 +159,18 @@ impl Joiner {
             || (page.has_more && !known.is_empty() && !self.brings_new(page, &known));
         // Unless the list has changed so much that the beginning may be there now.
         if is_beginning && page.total.abs_diff(total) <= page.offset / 4 {
-            return Some(Verdict::Instead(self.distrust_offsets()));
+            return Some(Verdict::Jump(self.distrust_offsets()));
         }
         let test = &mut self.offset_test;
         if page.total == total && test.frontier_at.is_some() && test.suspicions < MAX_SUSPICIONS {
             (test.is_suspected, test.suspicions) = (true, test.suspicions + 1);
-            return Some(Verdict::Instead(0));
+            return Some(Verdict::Jump(0));
         }
         None
     }
 
     /// Notes what the page at offset 0 shows, once it is joined.
-    pub(super) fn note_beginning(&mut self, page: &Slice, frontier: Option<Identity>) {
+    pub(super) fn note_beginning(&mut self, page: &Slice, frontier: Option<RecordId>) {
         let at = page.ids.iter().position(|id| Some(*id) == frontier);
         self.offset_test.frontier_at = at.map(|index| index as u64);
         self.offset_test.beginning = page.ids.first().map(|first| (*first, page.total));
@@ -207,7 +194,7 @@ impl Joiner {
     /// Where no page holds both the last record and the next one, pages go on without overlap.
     pub(super) fn keep_passing(&mut self) {
         if self.offsets == Offsets::OfLimit
-            && let Some(edge) = self.last_offset()
+            && let Some(edge) = self.reading_offset()
             && !self.page_at(edge).passes(edge)
         {
             self.offsets = Offsets::OfPage(self.granted);
@@ -218,7 +205,7 @@ impl Joiner {
     pub(super) fn read_apart(&mut self, page: &Slice) -> Verdict {
         let expected = self.page_at(self.next_offset()).offset;
         if page.offset != expected {
-            return Verdict::Instead(expected);
+            return Verdict::Jump(expected);
         }
         let is_short = !page.has_more && page.end() < page.total;
         if (is_short || page.is_blank()) && self.blanks < MAX_BLANKS {
@@ -229,12 +216,12 @@ impl Joiner {
         if self.phase == Phase::Rereading {
             return self.reread(page);
         }
-        let next = self.last_offset().map_or(0, |edge| edge + 1);
+        let next = self.reading_offset().map_or(0, |edge| edge + 1);
         let mut delivery = Delivery::default();
         for (index, id) in page.ids.iter().enumerate() {
             if self.order.find(*id).is_none() {
                 let behind = self.order.last;
-                delivery.fresh.push((index, Entry::new(*id, behind)));
+                delivery.fresh.push((index, DeliveredId::new(*id, behind)));
                 self.order.insert(*id, behind);
                 self.frontier = Some(*id);
             }
@@ -244,7 +231,7 @@ impl Joiner {
         self.duplicates += repeats;
         self.evidence.delivered += delivery.fresh.len() as u64;
         if !page.ids.is_empty() {
-            self.edge = Some(page.end() - 1);
+            self.last_offset = Some(page.end() - 1);
         }
         if repeats > 0 || self.evidence.total_changed {
             self.evidence.doubt(Doubt::WholePages);

@@ -3,7 +3,7 @@
 use talentdata_columns::arrow::TableOptions;
 use talentdata_columns::export::{Export, Format, KeptWork, Target};
 use talentdata_core::types::{
-    ContactSearch, GetContactOptions, ListContactsOptions, ListProjectsOptions, Place, Resource,
+    ContactSearch, GetContactOptions, ListContactsOptions, ListProjectsOptions, Place, ListName,
 };
 use talentdata_core::{Arguments, Client, Error, ErrorKind, Result, ScanOptions, blocking};
 
@@ -78,7 +78,7 @@ async fn filters(client: &Client) -> Result<()> {
     assert!(tenant.is_some_and(|hash| hash.starts_with("hash ")));
     let page = client.projects(&region).page(None, 0).await?;
     assert_eq!(page.pagination.total, 600);
-    let missing = refused(client.resource(Resource::Projects).page(None, 0).await);
+    let missing = refused(client.resource(ListName::Projects).page(None, 0).await);
     assert_eq!(missing.kind(), ErrorKind::InvalidArgument);
     assert_eq!(missing.message(), "region: is required");
     let since = |text: &str| {
@@ -99,7 +99,7 @@ async fn resumed(client: &Client) -> Result<()> {
     std::fs::create_dir_all(&directory).unwrap();
     let path = directory.join("projects.jsonl");
     let export = |region: &str, kept: KeptWork| Export {
-        resource: Resource::Projects,
+        resource: ListName::Projects,
         format: Format::Jsonl,
         target: Target::File(path.clone()),
         scan: ScanOptions {

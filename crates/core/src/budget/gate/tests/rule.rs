@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::budget::gate::{
-    Admission, Endpoint, MemberInfo, Outcome, PriorityClass, RateHeaders, SharedGate, Ticket,
+    Admission, Endpoint, MemberInfo, PriorityClass, RateHeaders, RequestOutcome, SharedGate, Ticket,
 };
 use proptest::prelude::*;
 
@@ -33,13 +33,13 @@ fn headers(remaining: u64, reset: Option<Duration>) -> RateHeaders {
 }
 
 /// A gate with one member, and the time.
-struct Client {
+struct TestClient {
     gate: SharedGate,
     now: Duration,
     share: f64,
 }
 
-impl Client {
+impl TestClient {
     const ID: u64 = 1;
 
     fn new() -> Self {
@@ -89,12 +89,12 @@ impl Client {
         std::iter::from_fn(|| self.send_before(end)).collect()
     }
 
-    fn complete(&mut self, ticket: Ticket, outcome: &Outcome) {
+    fn complete(&mut self, ticket: Ticket, outcome: &RequestOutcome) {
         self.gate.complete(self.now, Self::ID, ticket, outcome);
     }
 
     fn answer(&mut self, ticket: Ticket, status: u16, headers: &RateHeaders) {
-        self.complete(ticket, &Outcome::Answered(status, headers.clone()));
+        self.complete(ticket, &RequestOutcome::Answered(status, headers.clone()));
     }
 
     /// A request that may go at once, and its response 20 ms later.
@@ -119,7 +119,7 @@ impl Client {
 #[test]
 fn the_documented_rule_is_kept_to_the_letter() {
     let wait_after = |status, headers: &RateHeaders| {
-        let mut client = Client::new();
+        let mut client = TestClient::new();
         client.call(Endpoint::Api, status, headers);
         client.wait(Endpoint::Api)
     };
@@ -168,7 +168,7 @@ fn a_named_limit_is_taken_on_where_it_is_lower() {
         (shown(0, SECOND, 1_000_000), 38.0),
         (shown(0, SECOND, 0), 1.0),
     ] {
-        let mut client = Client::new();
+        let mut client = TestClient::new();
         client.call(Endpoint::Api, 200, &headers);
         assert_eq!(client.gate.rate(), rate, "{headers:?}");
     }
@@ -177,7 +177,7 @@ fn a_named_limit_is_taken_on_where_it_is_lower() {
 #[test]
 fn refusals_without_a_time_back_off_further_and_further() {
     let waits = |nanos| {
-        let mut client = Client::new();
+        let mut client = TestClient::new();
         client.now += Duration::from_nanos(nanos);
         let next = |_| {
             client.call(Endpoint::Api, 429, &RateHeaders::default());
@@ -198,7 +198,7 @@ fn refusals_without_a_time_back_off_further_and_further() {
 
 #[test]
 fn refusals_of_requests_sent_together_count_once() {
-    let mut client = Client::new();
+    let mut client = TestClient::new();
     let together: Vec<_> = (0..4).map(|_| client.send()).collect();
     client.now = 1200 * MS;
     for ticket in together {
@@ -210,35 +210,35 @@ fn refusals_of_requests_sent_together_count_once() {
 
 #[test]
 fn four_requests_probe_and_a_loss_makes_room() {
-    let mut client = Client::new();
+    let mut client = TestClient::new();
     let tickets = client.send_all();
     assert_eq!(tickets.len(), 4);
-    client.complete(tickets[0], &Outcome::Lost);
+    client.complete(tickets[0], &RequestOutcome::Lost);
     assert!(client.may_send());
     // A member that has left does not come back by the outcome of a request.
-    client.gate.leave(client.now, Client::ID);
-    client.complete(tickets[1], &Outcome::Lost);
+    client.gate.leave(client.now, TestClient::ID);
+    client.complete(tickets[1], &RequestOutcome::Lost);
     assert_eq!(client.gate.members(client.now), []);
 }
 
 #[test]
 fn an_unsent_request_never_happened() {
-    let mut client = Client::new();
+    let mut client = TestClient::new();
     client.call(Endpoint::Api, 200, &headers(39, None));
     client.now += 100 * MS;
     let unused = client.send();
     assert!(!client.may_send());
-    client.complete(unused, &Outcome::Unsent);
+    client.complete(unused, &RequestOutcome::Unsent);
     assert!(client.may_send());
 }
 
 #[test]
 fn a_request_without_a_connection_gives_its_turn_back() {
-    let mut client = Client::new();
+    let mut client = TestClient::new();
     for _ in 0..100 {
         client.now += 10 * SECOND;
         let ticket = client.send();
-        client.complete(ticket, &Outcome::Failed { sent: false });
+        client.complete(ticket, &RequestOutcome::Failed { sent: false });
     }
     let Admission::Wait { outage, .. } = client.take(Endpoint::Api) else {
         panic!("it is probed");
@@ -254,7 +254,7 @@ fn a_request_without_a_connection_gives_its_turn_back() {
 
 #[test]
 fn without_pacing_only_the_rule_is_kept() {
-    let mut client = Client::with(40, false);
+    let mut client = TestClient::with(40, false);
     let tickets: Vec<_> = (0..1000).map(|_| client.send()).collect();
     assert_eq!(client.now, SECOND);
     for ticket in tickets {
@@ -267,7 +267,7 @@ fn without_pacing_only_the_rule_is_kept() {
 
 #[test]
 fn a_limit_of_the_token_endpoint_alone_holds_up_token_requests_alone() {
-    let mut client = Client::new();
+    let mut client = TestClient::new();
     client.call(Endpoint::Token, 200, &shown(5, 60 * SECOND, 0));
     assert_eq!(client.wait(Endpoint::Token), 60 * SECOND);
     assert_eq!(client.gate.rate(), 38.0, "the pace of all is what it was");
@@ -278,7 +278,7 @@ fn a_limit_of_the_token_endpoint_alone_holds_up_token_requests_alone() {
 #[test]
 fn a_token_request_that_uses_up_the_common_limit_holds_up_all() {
     for (status, headers) in [(200, shown(40, SECOND, 0)), (429, RateHeaders::default())] {
-        let mut client = Client::new();
+        let mut client = TestClient::new();
         client.call(Endpoint::Token, status, &headers);
         let wait = client.wait(Endpoint::Api);
         assert!(wait > 480 * MS, "{wait:?}");
@@ -287,7 +287,7 @@ fn a_token_request_that_uses_up_the_common_limit_holds_up_all() {
 
 #[test]
 fn two_endpoints_that_name_different_limits_do_not_make_the_limit_flap() {
-    let mut client = Client::new();
+    let mut client = TestClient::new();
     for round in 0..320 {
         let is_lower_named = round < 200 && round % 2 == 0;
         let (limit, remaining) = if is_lower_named { (20, 10) } else { (40, 30) };
@@ -302,14 +302,14 @@ fn two_endpoints_that_name_different_limits_do_not_make_the_limit_flap() {
 
 #[test]
 fn requests_under_way_are_counted_against_a_long_window() {
-    let mut client = Client::new();
+    let mut client = TestClient::new();
     client.call(Endpoint::Api, 200, &shown(100, DAY, 3));
     assert_eq!(client.send_all().len(), 3);
 }
 
 #[test]
 fn a_member_that_asks_after_a_silence_has_lost_nothing() {
-    let mut client = Client::new();
+    let mut client = TestClient::new();
     client.call(Endpoint::Api, 200, &shown(40, SECOND, 20));
     let ticket = client.send();
     client.now += 3 * SECOND;
@@ -320,7 +320,7 @@ fn a_member_that_asks_after_a_silence_has_lost_nothing() {
 
 #[test]
 fn where_no_counts_are_shown_the_pace_stays_below_the_limit() {
-    let mut client = Client::with(3, true);
+    let mut client = TestClient::with(3, true);
     while client.now < 60 * SECOND {
         let ticket = client.send();
         client.now += 20 * MS;
@@ -338,7 +338,7 @@ proptest! {
         share in prop::num::f64::ANY,
         steps in prop::collection::vec((0..5_u8, 0..100_u32, 0..50_u64, 0..5_000_u32), 1..300),
     ) {
-        let mut client = Client::with(limit, true);
+        let mut client = TestClient::with(limit, true);
         client.share = share;
         let (mut sent, mut open) = (Vec::new(), Vec::new());
         for (step, wait, remaining, reset) in steps {
@@ -360,11 +360,11 @@ proptest! {
                     client.answer(ticket, 200, &headers(remaining, Some(reset * MS)));
                 }
                 3 => client.answer(open.remove(0), 429, &RateHeaders::default()),
-                _ => client.complete(open.remove(0), &Outcome::Lost),
+                _ => client.complete(open.remove(0), &RequestOutcome::Lost),
             }
         }
         for ticket in open {
-            client.complete(ticket, &Outcome::Lost);
+            client.complete(ticket, &RequestOutcome::Lost);
         }
         let end = client.now + 30 * SECOND;
         let _ = client.send();

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use crate::budget::gate::{
-    Admission, Endpoint, MemberInfo, Outcome, RateHeaders, SharedGate, Ticket,
+    Admission, Endpoint, MemberInfo, RateHeaders, RequestOutcome, SharedGate, Ticket,
 };
 use fastrand::Rng;
 use http::HeaderMap;
@@ -261,7 +261,7 @@ impl World {
                     if self.network.rng.f64() < self.scenario.unused {
                         let now = self.clock(member);
                         self.gate
-                            .complete(now, id(member), ticket, &Outcome::Unsent);
+                            .complete(now, id(member), ticket, &RequestOutcome::Unsent);
                         self.happened();
                     } else {
                         self.send(member, ticket);
@@ -348,15 +348,20 @@ impl World {
         self.in_flight.retain(|(_, other)| *other != number);
         let outcome = match response {
             Some((decision, headers)) => self.receive(member, decision, &headers),
-            None => Outcome::Lost,
+            None => RequestOutcome::Lost,
         };
-        self.findings.lost += u64::from(outcome == Outcome::Lost);
+        self.findings.lost += u64::from(outcome == RequestOutcome::Lost);
         self.gate.complete(now, id(member), ticket, &outcome);
         self.happened();
         self.pump(member);
     }
 
-    fn receive(&mut self, member: usize, decision: Decision, headers: &HeaderMap) -> Outcome {
+    fn receive(
+        &mut self,
+        member: usize,
+        decision: Decision,
+        headers: &HeaderMap,
+    ) -> RequestOutcome {
         let status = self.network.status(decision);
         let headers = RateHeaders::read(headers, self.network.wall(self.now));
         self.answered = true;
@@ -368,7 +373,7 @@ impl World {
         if status == 200 {
             self.findings.parts[member].served.push(self.now);
         }
-        Outcome::Answered(status, headers)
+        RequestOutcome::Answered(status, headers)
     }
 
     fn other(&mut self) {

@@ -11,65 +11,65 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 
-/// Stops what waits on it; clones are the same wish.
+/// A request to stop. All clones are stopped together.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<watch::Sender<bool>>);
 
 impl Stop {
-    /// Says it, for good.
+    /// Stops, for good.
     pub fn stop(&self) {
         self.0.send_replace(true);
     }
 
-    /// Whether it was said.
+    /// Returns whether [`stop`](Self::stop) was called.
     pub fn is_stopped(&self) -> bool {
         *self.0.borrow()
     }
 
-    /// Completes when it is said.
+    /// Completes when [`stop`](Self::stop) is called.
     pub async fn stopped(&self) {
         // The sender lives as long as `self`, so waiting cannot fail.
         let _ = self.0.subscribe().wait_for(|stopped| *stopped).await;
     }
 }
 
-/// What takes the batches of a scan. Its methods may block.
+/// A destination for the batches of a scan, such as a file. Its methods may block.
 pub trait Sink: Send + 'static {
-    /// What is done, as messages call it.
+    /// The name of the work in messages, such as `export`.
     const NAME: &'static str;
 
-    /// What is left of it at the end.
+    /// The result of the work.
     type Done: Send + 'static;
 
-    /// Where the scan continues; none at the beginning.
+    /// Returns the place where the scan continues; `None` if it starts at the beginning.
     fn resume(&mut self) -> Option<Resume> {
         None
     }
 
-    /// Takes a batch; what was done so far, by earlier runs too.
+    /// Takes a batch, and returns the receipt of all work so far, including earlier runs.
     ///
     /// # Errors
-    /// Those of the output, which end the run.
+    /// The errors of the output, which end the run.
     fn write(&mut self, batch: Batch) -> Result<Receipt>;
 
-    /// The scan has come to its end; `receipt` is that of this run.
+    /// Completes the work at the end of the scan. `receipt` is the receipt of this run.
     ///
     /// # Errors
-    /// Those of the output.
+    /// The errors of the output.
     fn finish(&mut self, receipt: Receipt) -> Result<Self::Done>;
 
-    /// Keeps what can be continued, removes everything else, and adds to the error what that is.
+    /// Keeps the data that can be continued, removes everything else, and adds to the error what was kept.
     fn abandon(self, error: Error) -> Error;
 }
 
-/// Runs the scan that `scan` begins where the sink continues, into the sink that `open` makes.
+/// Opens a sink with `open`, begins a scan with `scan` where that sink continues, and runs the scan into it.
 ///
-/// `progress` is called after each page. When `stop` completes, the run ends with `Cancelled` as soon as the sink has
-/// been abandoned; with a `patience`, also when that takes longer than so long, which is for outputs that may block for
-/// ever. Dropping the future is like killing the process: nothing is cleaned up.
+/// `progress` is called after each page. When `stop` completes, the sink is abandoned and the run ends with `Cancelled`.
+/// With a `patience`, it ends after that time even if the sink has not returned, which is for outputs that may block
+/// forever. Dropping the future is like killing the process: nothing is cleaned up.
 ///
 /// # Errors
-/// Those of the scan and of the sink; `Cancelled` when stopped.
+/// The errors of the scan and of the sink; `Cancelled` if stopped.
 pub async fn run<S: Sink>(
     open: impl FnOnce() -> Result<S> + Send + 'static,
     patience: Option<Duration>,
@@ -91,7 +91,7 @@ pub async fn run<S: Sink>(
         let finished = worker.call(|sink| of(sink)?.finish(receipt));
         match patience {
             Some(_) => unless_stopped::<S, _>(&mut stop, finished).await,
-            // What cannot block is finished rather than given up so near to its end.
+            // What cannot block is finished rather than abandoned so near to its end.
             None => finished.await,
         }
     };
@@ -101,7 +101,7 @@ pub async fn run<S: Sink>(
     }
 }
 
-/// What comes of the work, unless it is stopped before.
+/// Returns the outcome of the work, unless it is stopped before.
 async fn unless_stopped<S: Sink, T>(
     stop: impl Future<Output = ()>,
     work: impl Future<Output = Result<T>>,
@@ -116,6 +116,7 @@ async fn unless_stopped<S: Sink, T>(
     }
 }
 
+/// Work for the thread of a sink.
 type Task<S> = Box<dyn FnOnce(&mut Option<S>) + Send>;
 
 /// The thread of a sink. It ends when this is dropped, and the sink goes with it.
@@ -144,7 +145,7 @@ impl<S: Sink> Worker<S> {
         })
     }
 
-    /// Does something on the thread; waits for what was begun there before.
+    /// Runs a task on the thread, after all tasks that were sent to it before.
     fn call<R: Send + 'static>(
         &self,
         task: impl FnOnce(&mut Option<S>) -> Result<R> + Send + 'static,
