@@ -107,9 +107,10 @@ pub extern "C" fn talentdata_options_add(
     guard(|| {
         let options = lent(options, "options")?;
         let parameter = text(&parameter, "parameter")?.to_owned();
-        let value = match value.data.is_null() {
-            true => Err(invalid(&parameter, "value: must not be NULL")),
-            false => text(&value, &parameter),
+        let value = if value.data.is_null() {
+            Err(invalid(&parameter, "value: must not be NULL"))
+        } else {
+            text(&value, &parameter)
         };
         let pair = (parameter.clone(), value?.to_owned());
         options.parameters.push(pair);

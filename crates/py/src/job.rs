@@ -5,7 +5,7 @@ use crate::client::{BaseClient, SharedClient};
 use crate::errors::{CallResult, raise};
 use crate::record::{RecordText, json};
 use crate::scan::{scan_options, table_options};
-use crate::waiting::{block, block_stoppable, run};
+use crate::waiting::{block, block_with_stop, run};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
@@ -93,8 +93,8 @@ impl RawJob {
         })
     }
 
-    /// Does all of it; its receipt. A thread that waits here has `tell` called meanwhile.
-    fn run(&self, py: Python<'_>, tell: Py<PyAny>) -> CallResult<Py<PyAny>> {
+    /// Does all of it; its receipt. A thread that waits here has `on_progress` called meanwhile.
+    fn run(&self, py: Python<'_>, on_progress: Py<PyAny>) -> CallResult<Py<PyAny>> {
         let (client, stop) = (self.client.kept()?, Stop::default());
         let (work, progress, stopped) = (self.work.clone(), self.progress.clone(), stop.clone());
         let work = async move {
@@ -113,7 +113,7 @@ impl RawJob {
         if self.client.awaited {
             return Ok(run(py, true, work)?);
         }
-        let done = block_stoppable(py, work, &stop, &tell);
+        let done = block_with_stop(py, work, &stop, &on_progress);
         let done = done.inspect_err(|raised| self.give_cause(py, raised))?;
         Ok(done.into_py_any(py)?)
     }

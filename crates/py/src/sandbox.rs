@@ -33,7 +33,7 @@ impl BaseSandbox {
     }
 
     /// What the sandbox says to a request that may be wrong.
-    fn told<T>(&self, ask: impl FnOnce(&Sandbox) -> io::Result<T>) -> CallResult<T> {
+    fn call<T>(&self, ask: impl FnOnce(&Sandbox) -> io::Result<T>) -> CallResult<T> {
         let told = self.sandbox().as_ref().and_then(Owned::get).map(ask);
         let told = told.ok_or_else(|| {
             let message = "the sandbox was stopped before, or runs in another process";
@@ -65,24 +65,24 @@ impl BaseSandbox {
 
     /// Takes fault rules as JSON.
     fn _set_faults(&self, script: &str) -> CallResult<()> {
-        self.told(|sandbox| sandbox.set_faults(script))
+        self.call(|sandbox| sandbox.set_faults(script))
     }
 
     /// Changes a list at once, by a change as JSON.
     fn _change(&self, resource: &str, change: &str) -> CallResult<()> {
-        self.told(|sandbox| sandbox.change(resource, serde_json::from_str::<Change>(change)?))
+        self.call(|sandbox| sandbox.change(resource, serde_json::from_str::<Change>(change)?))
     }
 
     /// What has really happened to a list, as JSON, but for the first `skip` changes.
     fn _changes(&self, resource: &str, skip: usize) -> CallResult<String> {
-        let changes = self.told(|sandbox| sandbox.changes(resource, skip))?;
+        let changes = self.call(|sandbox| sandbox.changes(resource, skip))?;
         let changes = changes.iter().map(Logged::to_json);
         Ok(serde_json::Value::from_iter(changes).to_string())
     }
 
     /// What it has seen: `requests`, `token_posts`, `limited`, `requests_by_path`.
     fn stats<'py>(&self, py: Python<'py>) -> CallResult<Bound<'py, PyDict>> {
-        let stats = self.told(|sandbox| Ok(sandbox.stats()))?;
+        let stats = self.call(|sandbox| Ok(sandbox.stats()))?;
         let dict = PyDict::new(py);
         dict.set_item("requests", stats.requests)?;
         dict.set_item("token_posts", stats.token_posts)?;
