@@ -2,7 +2,7 @@
 
 use crate::arrow::{BatchReader, Columns, RecordBatch, TableOptions, TableSchema};
 use crate::export::{Export, KeptWork};
-use crate::session::{Hints, Session, Use};
+use crate::session::{Session, Use, Wording};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -84,7 +84,7 @@ impl BlockingScan {
         table: TableOptions,
     ) -> Result<Self> {
         let engine = client.engine()?;
-        let session = Session::new(resource, options, table, ROWS, Hints::PLAIN);
+        let session = Session::new(resource, options, table, ROWS, Wording::PLAIN);
         Ok(BlockingScan {
             usage: session.records(),
             session: Arc::new(session),

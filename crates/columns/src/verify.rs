@@ -35,9 +35,10 @@ impl Verification {
             return Ok(());
         }
         let (file, written) = (file.display(), &self.written);
-        let size = match self.bytes == written.bytes {
-            true => String::new(),
-            false => format!("it has {} bytes instead of {}; ", self.bytes, written.bytes),
+        let size = if self.bytes == written.bytes {
+            String::new()
+        } else {
+            format!("it has {} bytes instead of {}; ", self.bytes, written.bytes)
         };
         let message = format!(
             "{file} is not what its receipt describes: {size}its BLAKE3 is {} instead of {}",
@@ -94,9 +95,10 @@ pub fn read_receipt(path: &Path, file: &Path) -> Result<Receipt> {
 /// `InvalidArgument` when it is not a receipt, or there is none of such a file.
 pub fn parse_receipt(text: impl AsRef<[u8]>, file: &Path) -> Result<Receipt> {
     let text = text.as_ref();
-    let parsed = match text.trim_ascii_start().starts_with(b"[") {
-        true => serde_json::from_slice(text),
-        false => serde_json::from_slice(text).map(|receipt| vec![receipt]),
+    let parsed = if text.trim_ascii_start().starts_with(b"[") {
+        serde_json::from_slice(text)
+    } else {
+        serde_json::from_slice(text).map(|receipt| vec![receipt])
     };
     let mut receipts: Vec<Receipt> =
         parsed.map_err(|error| Error::invalid(format!("it is not a receipt: {error}")))?;
@@ -111,9 +113,10 @@ pub fn parse_receipt(text: impl AsRef<[u8]>, file: &Path) -> Result<Receipt> {
     };
     found.ok_or_else(|| {
         let file = file.display();
-        let names = match names.is_empty() {
-            true => "no files".to_owned(),
-            false => names.join(", "),
+        let names = if names.is_empty() {
+            "no files".to_owned()
+        } else {
+            names.join(", ")
         };
         Error::invalid(format!(
             "there is no receipt of a file of the name of {file}, only of {names}"

@@ -220,9 +220,10 @@ pub extern "C" fn talentdata_verify(
     get((Some(&()), "file"), (report_out, "report_out"), |()| {
         let file = path(&file, "file")?;
         let given = text(&receipt, "receipt")?;
-        let receipt = match given.trim_ascii_start().starts_with(['{', '[']) {
-            true => parse_receipt(given, file)?,
-            false => read_receipt(path(&receipt, "receipt")?, file)?,
+        let receipt = if given.trim_ascii_start().starts_with(['{', '[']) {
+            parse_receipt(given, file)?
+        } else {
+            read_receipt(path(&receipt, "receipt")?, file)?
         };
         RecordHandle::of(&verify(file, &receipt)?)
     })

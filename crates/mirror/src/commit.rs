@@ -216,9 +216,10 @@ impl Staging {
         self.place()?;
         let last_seen = last.map_or("", |last| &last.receipt.started);
         // Where the clock has gone back since then, it does not tell when a change happened.
-        let since = match last_seen <= ended {
-            true => format!("'{last_seen}'"),
-            false => "NULL".to_owned(),
+        let since = if last_seen <= ended {
+            format!("'{last_seen}'")
+        } else {
+            "NULL".to_owned()
         };
         let number = self.state.last + 1;
         // Ends the versions that are no longer current, and writes the new ones in the order of the list.

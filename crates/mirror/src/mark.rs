@@ -93,9 +93,10 @@ impl Mark {
         }
         let is_next = now.sync.is_some() && now.sync == self.next;
         let is_same = (now.last, &now.sync) == (was.last, &was.sync);
-        match self.file == identity(path) && (is_same || is_next) {
-            true => known,
-            false => lower(known, Some(now.last)),
+        if self.file == identity(path) && (is_same || is_next) {
+            known
+        } else {
+            lower(known, Some(now.last))
         }
     }
 }

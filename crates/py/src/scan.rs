@@ -15,14 +15,14 @@ use pyo3::{PyTraverseError, PyVisit, intern};
 use std::path::PathBuf;
 use std::sync::Arc;
 use talentdata_columns::arrow::{BatchReader, TableOptions, TableSchema};
-use talentdata_columns::session::{Hints, Session, Use};
+use talentdata_columns::session::{Session, Use, Wording};
 use talentdata_core::{Arguments, ScanOptions};
 
 /// Rows of a record batch: few enough for a progress bar to move, about once a second.
 const ROWS: usize = 4096;
 
 /// What the errors of a scan advise.
-const HINTS: Hints = Hints {
+const HINTS: Wording = Wording {
     stopped: "closed",
     restart: "start another scan with list()",
     share_or: "keep one iterator (`records = iter(scan)`, or `aiter(scan)`) and use it in every loop, thread or task that continues the scan, or ",
@@ -124,8 +124,8 @@ impl RawScan {
     }
 
     /// Notes that the caller has the table.
-    fn give_table(&self) {
-        self.session.give_table();
+    fn table_taken(&self) {
+        self.session.table_taken();
     }
 
     /// The rows as they come. `interrupted` says whether Ctrl-C has come, where no thread of Python reads them.

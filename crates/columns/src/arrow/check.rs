@@ -229,9 +229,10 @@ impl Checker {
                     None => ("it has no column".into(), ""),
                     Some(column) => (
                         format!("its type is {found}, and its column has the type {column}"),
-                        match self.is_given {
-                            true => " give the column the type json, which holds both, or",
-                            false => "",
+                        if self.is_given {
+                            " give the column the type json, which holds both, or"
+                        } else {
+                            ""
                         },
                     ),
                 };

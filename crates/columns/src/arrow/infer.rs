@@ -175,11 +175,12 @@ impl Members {
     fn kind(self) -> ColumnKind {
         let values: usize = self.fields.iter().map(|(_, field)| field.values).sum();
         let is_map = values * RAREST < self.fields.len() * self.objects;
-        match self.overfull || is_map || self.fields.is_empty() {
-            true => ColumnKind::Json,
-            false => ColumnKind::Struct {
+        if self.overfull || is_map || self.fields.is_empty() {
+            ColumnKind::Json
+        } else {
+            ColumnKind::Struct {
                 fields: self.columns(),
-            },
+            }
         }
     }
 
@@ -188,9 +189,10 @@ impl Members {
         let column = |(name, field): (String, Field)| Column {
             name,
             nullable: field.values < objects || field.nulls > 0,
-            empty: match field.nulls > objects.saturating_sub(field.values) {
-                true => Empty::Null,
-                false => Empty::Absent,
+            empty: if field.nulls > objects.saturating_sub(field.values) {
+                Empty::Null
+            } else {
+                Empty::Absent
             },
             source: Source::Sampled,
             kind: field.kind(),
@@ -294,9 +296,10 @@ impl Texts {
         if self.date_times < self.count {
             return ColumnKind::Text;
         }
-        let (unit, max) = match self.fine && !self.far {
-            true => (Unit::Nanos, 9),
-            false => (Unit::Micros, 6),
+        let (unit, max) = if self.fine && !self.far {
+            (Unit::Nanos, 9)
+        } else {
+            (Unit::Micros, 6)
         };
         let styles = self.styles.into_iter();
         let fitting = styles.filter(|((digits, _), _)| *digits <= max);

@@ -42,14 +42,14 @@ pub(super) struct Resumable {
     /// How the records differed from the schema that was given.
     pub(super) counts: Option<Counts>,
     /// What was synced of the records.
-    pub(super) data: Kept,
+    pub(super) data: SyncedPrefix,
     /// What was synced of their identities.
-    pub(super) ids: Kept,
+    pub(super) ids: SyncedPrefix,
 }
 
 /// The beginning of a file, as it was synced.
 #[derive(Default, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub(super) struct SyncedPrefix {
     pub(super) bytes: u64,
     pub(super) blake3: String,
 }

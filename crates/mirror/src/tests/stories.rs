@@ -139,9 +139,10 @@ fn tell(seed: u64, counts: &mut [Counts; 2]) {
                 *line = of.clone();
             }
             15 if !line.syncs.is_empty() => {
-                match random.bool() {
-                    true => crate::forget(&trial.path, CONTACTS).unwrap(),
-                    false => fs::remove_file(&trial.path).unwrap(),
+                if random.bool() {
+                    crate::forget(&trial.path, CONTACTS).unwrap()
+                } else {
+                    fs::remove_file(&trial.path).unwrap()
                 }
                 *line = Line::default();
             }

@@ -60,17 +60,21 @@ fn columns_hold_what_they_can_and_extra_has_the_rest() {
             let records = values(&sample.iter().map(|raw| raw.get()).collect::<Vec<_>>());
             let schema = TableSchema::infer(ListName::Contacts, &records, case.columns);
             let found = serde_json::to_value(&schema.fields.last().unwrap().kind).unwrap();
-            let expected = match expected.is_string() {
-                true => &json!({"type": expected}),
-                false => expected,
+            let expected = if expected.is_string() {
+                &json!({"type": expected})
+            } else {
+                expected
             };
             let expected: ColumnKind = serde_json::from_value(expected.clone()).unwrap();
             let expected = serde_json::to_value(expected).unwrap();
             assert_eq!(found, expected, "{it}: {sample:?}");
         }
-        let all = |raw: &[&RawValue]| match case.records {
-            true => raw.iter().map(|raw| record(raw.get())).collect(),
-            false => values(&raw.iter().map(|raw| raw.get()).collect::<Vec<_>>()),
+        let all = |raw: &[&RawValue]| {
+            if case.records {
+                raw.iter().map(|raw| record(raw.get())).collect()
+            } else {
+                values(&raw.iter().map(|raw| raw.get()).collect::<Vec<_>>())
+            }
         };
         let sent = all(&case.rows.iter().map(|row| row[0]).collect::<Vec<_>>());
         let Some(batch) = batches(&infer(&all(&case.sample)), &sent, usize::MAX).pop() else {
