@@ -9,10 +9,6 @@ import re
 import rust_source
 from commands import ROOT
 
-#: What has cycles still. The list is to become empty, and what is clean must not stand in it.
-NOT_YET = {"talentdata-cli", "talentdata-ffi-c", "talentdata-mirror", "bindings/python/talentdata"}
-#: Crates whose modules are not yet in the order that ARCHITECTURE.md shows; the same holds for this list.
-NOT_YET_ORDERED = set()
 #: Crates that have an order of modules in ARCHITECTURE.md.
 ORDERED = ["talentdata-core"]
 #: Directories of Python modules that import each other.
@@ -164,25 +160,16 @@ def place_name(module, places):
     return next((one for one in names if one in places), None)
 
 
-def unless_listed(name, found, listed):
-    """What was found wrong, unless the list says that it is known; what is clean must leave the list."""
-    found = list(found)
-    if name not in listed:
-        return found
-    return [] if found else [f"{name} is clean now: take it off the list in xtask/tools/imports.py"]
-
-
 def wrong(packages):
     """All cycles and imports against the order, in sentences."""
     graphs = {one: python_graph(ROOT / one) for one in PYTHON}
     graphs |= {name: rust_graph(roots) for name, roots in packages.items()}
-    for name, graph in graphs.items():
-        found = (shown(graph, cycle, ROOT) for cycle in cycles(graph))
-        yield from unless_listed(name, found, NOT_YET)
+    for graph in graphs.values():
+        yield from (shown(graph, cycle, ROOT) for cycle in cycles(graph))
     orders = dict(ORDER.findall((ROOT / "ARCHITECTURE.md").read_text()))
     for name in ORDERED:
         order = orders.get(name.removeprefix("talentdata-"))
         if order is None:
             yield f"ARCHITECTURE.md: the line with the order of {name} is missing"
         else:
-            yield from unless_listed(name, against_order(name, packages[name], order, ROOT), NOT_YET_ORDERED)
+            yield from against_order(name, packages[name], order, ROOT)

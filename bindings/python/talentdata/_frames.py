@@ -4,7 +4,7 @@ spent."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ._errors import InvalidArgumentError
 from ._json import need
@@ -14,24 +14,27 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-    from ._mirror import Rows
-    from ._talentdata import Table
+
+class ArrowStream(Protocol):
+    """Rows that offer themselves by the Arrow PyCapsule protocol: a table, or rows of a mirror."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
-def to_arrow() -> Callable[[Table | Rows], pyarrow.Table]:
-    """What turns rows into a table of pyarrow, without copying them."""
+def to_arrow() -> Callable[[ArrowStream], pyarrow.Table]:
+    """Returns a function that turns rows into a table of pyarrow, without copying them."""
     pyarrow = need("pyarrow", "to_arrow()")
     return lambda table: pyarrow.table(table)
 
 
-def to_polars() -> Callable[[Table | Rows], polars.DataFrame]:
-    """What turns rows into a data frame of polars."""
+def to_polars() -> Callable[[ArrowStream], polars.DataFrame]:
+    """Returns a function that turns rows into a data frame of polars."""
     polars = need("polars", "to_polars()")
     return lambda table: polars.DataFrame(table)
 
 
-def to_pandas(dtype_backend: str | None) -> Callable[[Table | Rows], pandas.DataFrame]:
-    """What turns rows into a data frame of pandas; whole numbers and booleans stay exact beside empty cells."""
+def to_pandas(dtype_backend: str | None) -> Callable[[ArrowStream], pandas.DataFrame]:
+    """Returns a function that turns rows into a data frame of pandas; integers and booleans stay exact next to empty cells."""
     pandas, pyarrow = need("pandas", "to_pandas()"), need("pyarrow", "to_pandas()")
     exact: dict[Any, Any] = {
         pyarrow.int64(): pandas.Int64Dtype(),

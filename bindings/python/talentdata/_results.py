@@ -553,10 +553,10 @@ class MemberStats(Record):
     name: Field[str] = Field(
         "name",
         "text",
-        "What it is known by.",
+        "The name that people know it by.",
         required=True,
     )
-    """What it is known by."""
+    """The name that people know it by."""
     host: Field[str | None] = Field(
         "host",
         "text",
@@ -573,9 +573,9 @@ class MemberStats(Record):
     waiting: Field[str | None] = Field(
         "waiting",
         "text",
-        "The priority class in which it waits; none where it does not.",
+        "The priority class in which it waits, if it waits.",
     )
-    """The priority class in which it waits; none where it does not."""
+    """The priority class in which it waits, if it waits."""
     seconds_since_seen: Field[float] = Field(
         "seconds_since_seen",
         "number",

@@ -1,20 +1,24 @@
-//! The grammar of the command line: what all verbs share, and the verbs.
+//! The grammar of the command line: the flags of all commands, and the commands.
 
-use crate::{export, help, lists, lookup, mirror, operation, sandbox, settings, sync};
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use crate::commands::budget::BudgetArgs;
+use crate::commands::changes::ChangesArgs;
+use crate::commands::completions::CompletionsArgs;
+use crate::commands::export::ExportArgs;
+use crate::commands::forget::ForgetArgs;
+use crate::commands::operation;
+use crate::commands::page::PageArgs;
+use crate::commands::plan::PlanArgs;
+use crate::commands::sandbox::SandboxArgs;
+use crate::commands::schema::SchemaArgs;
+use crate::commands::sync::SyncArgs;
+use crate::commands::verify::VerifyArgs;
+use crate::common::Common;
+use crate::{help, lists, settings};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use talentdata_core::types::Operation;
 
-/// What all verbs share.
-#[derive(Debug)]
-pub(crate) struct Common {
-    pub(crate) sandbox: bool,
-    pub(crate) verbose: u8,
-    /// All flags, also those that tables and the spec define.
-    pub(crate) given: ArgMatches,
-}
-
-/// What does not depend on a table. The secret is not among it: other users can read arguments.
+/// The flags that do not come from a table. None of them gives a secret: other users can read arguments.
 #[derive(Debug, Parser)]
 #[command(
     name = "talentdata",
@@ -25,7 +29,7 @@ pub(crate) struct Common {
     arg_required_else_help = true,
     subcommand_required = true
 )]
-struct Fixed {
+struct Cli {
     /// Use the embedded sample service, started for this one run; needs no account
     #[arg(long, global = true, help_heading = "Connection")]
     sandbox: bool,
@@ -36,54 +40,41 @@ struct Fixed {
     command: Command,
 }
 
-/// The verbs.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Show the lists: name, path and group
     #[command(after_help = "Example:\n  talentdata resources")]
     Resources,
     /// Print one page of a list as JSON, its records exactly as the service sent them
-    #[command(after_help = "Example:\n  talentdata page contacts --limit 10 --offset 200")]
-    Page(lookup::Page),
+    Page(PageArgs),
     /// Read whole lists into files or standard output
-    #[command(after_help = export::EXAMPLES)]
-    Export(export::Verb),
+    Export(ExportArgs),
     /// Bring a mirror up to date: an SQLite file with lists as of now and what has changed since, deletes proven
-    #[command(after_help = sync::EXAMPLES)]
-    Sync(sync::Verb),
+    Sync(SyncArgs),
     /// Write what syncs into a mirror have found
-    #[command(after_help = mirror::CHANGES_EXAMPLES)]
-    Changes(mirror::Changes),
+    Changes(ChangesArgs),
     /// Remove a list from a mirror, with all that is kept of it
-    #[command(after_help = mirror::FORGET_EXAMPLES)]
-    Forget(mirror::Forget),
+    Forget(ForgetArgs),
     /// Estimate the records, pages and time of an export
-    #[command(after_help = "Example:\n  talentdata plan contacts ja-skills")]
-    Plan(lookup::Plan),
+    Plan(PlanArgs),
     /// Show who shares the request budget now, and how it is spent
-    #[command(after_help = lookup::BUDGET_EXAMPLES)]
-    Budget(lookup::Budget),
+    Budget(BudgetArgs),
     /// Print the columns of a list as JSON, to pin them with export --schema
-    #[command(after_help = lookup::SCHEMA_EXAMPLES)]
-    Schema(lookup::Schema),
+    Schema(SchemaArgs),
     /// Check that a file is what an export has written, by its receipt, or that a mirror is intact
-    #[command(after_help = lookup::VERIFY_EXAMPLES)]
-    Verify(lookup::Verify),
+    Verify(VerifyArgs),
     /// Run the embedded sample service until stopped
-    #[command(after_help = sandbox::EXAMPLES)]
-    Sandbox(sandbox::Verb),
+    Sandbox(SandboxArgs),
     /// Print a script that completes commands in a shell
-    #[command(
-        after_help = "Example:\n  talentdata completions bash > ~/.local/share/bash-completion/completions/talentdata"
-    )]
-    Completions(lookup::Completions),
+    Completions(CompletionsArgs),
     #[command(skip)]
     Operation(&'static Operation),
 }
 
 /// All commands: those above with the flags of the settings and filters, and the operations.
 pub(crate) fn grammar() -> clap::Command {
-    let mut grammar = Fixed::command();
+    let mut grammar = Cli::command();
     for reads_lists in ["page", "export", "sync", "plan", "schema"] {
         grammar = grammar.mut_subcommand(reads_lists, lists::add);
     }
@@ -95,16 +86,16 @@ pub(crate) fn grammar() -> clap::Command {
 /// Reads the arguments.
 ///
 /// # Errors
-/// What is to be shown in place of running: usage errors, and help texts.
-pub(crate) fn read(given: &[OsString]) -> Result<(Common, Command), clap::Error> {
-    if given.iter().any(is_secret) {
+/// The text to show instead of running: a usage error or a help text.
+pub(crate) fn read(arguments: &[OsString]) -> Result<(Common, Command), clap::Error> {
+    if arguments.iter().any(is_secret) {
         let message = "a secret never comes as an argument, because other users can read those; \
              use --client-secret-file FILE (- reads standard input), \
              TALENTDATA_CLIENT_SECRET or a profile file, and change a secret that was typed here";
         return Err(grammar().error(clap::error::ErrorKind::UnknownArgument, message));
     }
-    let matches = grammar().try_get_matches_from(given)?;
-    let (name, given) = matches.subcommand().unwrap_or(("", &matches));
+    let matches = grammar().try_get_matches_from(arguments)?;
+    let (name, own_matches) = matches.subcommand().unwrap_or(("", &matches));
     let command = match operation::find(name) {
         Some(operation) => Command::Operation(operation),
         None => Command::from_arg_matches(&matches)?,
@@ -112,12 +103,12 @@ pub(crate) fn read(given: &[OsString]) -> Result<(Common, Command), clap::Error>
     let common = Common {
         sandbox: matches.get_flag("sandbox"),
         verbose: matches.get_count("verbose"),
-        given: given.clone(),
+        matches: own_matches.clone(),
     };
     Ok((common, command))
 }
 
-/// Whether this is an attempt to pass the secret itself.
+/// Returns whether the argument is an attempt to pass the secret itself.
 fn is_secret(argument: &OsString) -> bool {
     let text = argument.to_string_lossy();
     text == "--client-secret" || text.starts_with("--client-secret=")

@@ -1,6 +1,6 @@
 //! Makes the client that a verb uses, from arguments, environment and profile, or of the embedded service.
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::output::Ending;
 use crate::settings;
 use talentdata_core::settings::Scope;
@@ -21,13 +21,13 @@ pub(crate) async fn with_client<T>(
         // Nobody else knows the service of this run.
         builder.budget("process");
     }
-    settings::set(&common.given, &mut builder)?;
+    settings::set(&common.matches, &mut builder)?;
     let mut running = None;
     if common.sandbox {
-        if let Some(flag) = settings::first_of(&common.given, Scope::Service) {
+        if let Some(flag) = settings::first_of(&common.matches, Scope::Service) {
             let message =
                 format!("--sandbox starts a service of its own; leave out either it or {flag}");
-            return Err(Error::new(ErrorKind::InvalidArgument, message).into());
+            return Err(Error::invalid(message).into());
         }
         let sandbox = running.insert(start(Options::default())?);
         builder

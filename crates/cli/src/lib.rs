@@ -1,26 +1,29 @@
-//! The `talentdata` program as a function: the verbs of the client on the command line.
+//! The `talentdata` program as a function: the commands of the client.
 
 #![forbid(unsafe_code)]
 
 mod args;
+mod commands;
+mod common;
 mod connect;
-mod export;
 mod help;
 mod lists;
 mod logging;
-mod lookup;
-mod mirror;
-mod operation;
 mod output;
+mod parameters;
 mod progress;
 mod receipts;
-mod run;
-mod sandbox;
+mod rows;
 mod settings;
 mod signals;
-mod sync;
+mod work;
 
-use args::{Command, Common};
+use args::Command;
+use commands::{
+    budget, changes, completions, export, forget, operation, page, plan, resources, sandbox,
+    schema, sync, verify,
+};
+use common::Common;
 use output::Ending;
 use std::ffi::OsString;
 use talentdata_core::process;
@@ -30,8 +33,8 @@ use talentdata_core::process;
 /// It takes over standard output, standard error and the signals, and after a signal it may end the
 /// process: nothing else is to be done in a process that runs it.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let given: Vec<OsString> = arguments.into_iter().collect();
-    let (common, command) = match args::read(&given) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let (common, command) = match args::read(&arguments) {
         Ok(read) => read,
         Err(text) => {
             // A usage error or a help text; a closed output does not change the code.
@@ -60,18 +63,18 @@ fn run(command: &Command, common: &Common) -> Result<(), Ending> {
 
 async fn dispatch(command: &Command, common: &Common) -> Result<(), Ending> {
     match command {
-        Command::Resources => lookup::resources(),
-        Command::Page(verb) => lookup::page(verb, common).await,
+        Command::Resources => resources::run(),
+        Command::Page(args) => page::run(args, common).await,
         Command::Operation(operation) => operation::run(operation, common).await,
-        Command::Export(verb) => export::run(verb, common).await,
-        Command::Sync(verb) => sync::run(verb, common).await,
-        Command::Changes(verb) => mirror::changes(verb),
-        Command::Forget(verb) => mirror::forget(verb),
-        Command::Plan(verb) => lookup::plan(verb, common).await,
-        Command::Budget(verb) => lookup::budget(verb, common),
-        Command::Schema(verb) => lookup::schema(verb, common).await,
-        Command::Verify(verb) => lookup::check(verb),
-        Command::Sandbox(verb) => sandbox::run(verb).await,
-        Command::Completions(verb) => lookup::completions(verb),
+        Command::Export(args) => export::run(args, common).await,
+        Command::Sync(args) => sync::run(args, common).await,
+        Command::Changes(args) => changes::run(args),
+        Command::Forget(args) => forget::run(args),
+        Command::Plan(args) => plan::run(args, common).await,
+        Command::Budget(args) => budget::run(args, common),
+        Command::Schema(args) => schema::run(args, common).await,
+        Command::Verify(args) => verify::run(args),
+        Command::Sandbox(args) => sandbox::run(args).await,
+        Command::Completions(shell) => completions::run(shell, args::grammar()),
     }
 }

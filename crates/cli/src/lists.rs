@@ -1,15 +1,15 @@
 //! Which lists are read and how: the parameters of lists are flags of the commands that read them, one flag for each,
 //! whichever lists have it.
 
-use crate::args::Common;
-use crate::operation::argument;
+use crate::common::Common;
+use crate::parameters::argument;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Command};
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 use talentdata_core::types::{ListName, Parameter};
-use talentdata_core::{Arguments, Error, ErrorKind, ScanOptions};
+use talentdata_core::{Arguments, Error, ScanOptions};
 
 /// Lists that are read to their end.
 #[derive(Debug, Args)]
@@ -37,7 +37,7 @@ impl Lists {
             let most = resource.shape().max_limit.unwrap_or(u64::MAX);
             if let Some(size) = self.page_size.filter(|size| !(1..=most).contains(size)) {
                 let message = format!("--page-size must be between 1 and {most} (got {size})");
-                return Err(Error::new(ErrorKind::InvalidArgument, message));
+                return Err(Error::invalid(message));
             }
             let scan = ScanOptions {
                 page_size: self.page_size,
@@ -58,12 +58,12 @@ pub(crate) fn arguments_of_all(
     lists: &[ListName],
     common: &Common,
 ) -> Result<Vec<(ListName, Arguments)>, Error> {
-    let each = |(index, resource): (usize, &ListName)| match lists[..index].contains(resource) {
-        false => Ok((*resource, arguments(*resource, common)?)),
-        true => {
+    let each = |(index, resource): (usize, &ListName)| {
+        if lists[..index].contains(resource) {
             let message = format!("{} is named twice", dashed(*resource));
-            Err(Error::new(ErrorKind::InvalidArgument, message))
+            return Err(Error::invalid(message));
         }
+        Ok((*resource, arguments(*resource, common)?))
     };
     lists.iter().enumerate().map(each).collect()
 }
@@ -78,7 +78,7 @@ pub(crate) fn arguments(resource: ListName, common: &Common) -> Result<Arguments
     for (one, _) in flags() {
         let mut parameters = operation.parameters.iter();
         let own = parameters.find(|own| own.flag == one.flag);
-        let texts = common.given.try_get_many::<String>(&id(one.flag));
+        let texts = common.matches.try_get_many::<String>(&id(one.flag));
         for text in texts.ok().flatten().into_iter().flatten() {
             arguments.add_text(operation, own.map_or(one.argument, |own| own.name), text)?;
         }
@@ -104,7 +104,7 @@ fn id(flag: &str) -> String {
     format!("filter {flag}")
 }
 
-/// Adds them to a command: where it has a flag of that name itself, with a `-` behind.
+/// Adds the filters to a command; a filter gets a `-` at its end if the command has a flag of that name.
 pub(crate) fn add(mut command: Command) -> Command {
     for (one, lists) in flags() {
         let mut flag = one.flag.to_owned();

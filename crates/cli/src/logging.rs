@@ -1,7 +1,7 @@
 //! Log lines on standard error, from our own crates only.
 
 use crate::output::Ending;
-use talentdata_core::{Error, ErrorKind};
+use talentdata_core::Error;
 use tracing_subscriber::filter::{FilterExt, Targets, filter_fn};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 
@@ -23,7 +23,7 @@ pub(crate) fn start(verbose: u8) -> Result<(), Ending> {
     }
     let wanted: Targets = wanted.parse().map_err(|error| {
         let message = format!("{VARIABLE}: {error}; give a filter such as talentdata_core=debug");
-        Error::new(ErrorKind::Config, message)
+        Error::config(message)
     })?;
     // HTTP and TLS libraries log headers and buffers, and there the secret and the token are.
     let ours = filter_fn(|facts| facts.target().starts_with("talentdata"));

@@ -1,18 +1,21 @@
 //! Standard output for data, standard error for all else, and how a run ends; a reader that went away is no error.
 
 use crate::lists::dashed;
-use crate::signals::ExitCode;
 use serde::Serialize;
 use std::io::{ErrorKind as IoKind, IsTerminal, Write};
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, is_terminal_control};
 
+/// The exit code of the program.
+pub(crate) type ExitCode = u8;
+
 /// Writes `text` to standard output.
 pub(crate) fn data(text: &str) -> Result<(), Ending> {
     let mut stdout = std::io::stdout().lock();
-    let written = match stdout.is_terminal() {
-        true => stdout.write_all(harmless(text).as_bytes()),
-        false => stdout.write_all(text.as_bytes()),
+    let written = if stdout.is_terminal() {
+        stdout.write_all(harmless(text).as_bytes())
+    } else {
+        stdout.write_all(text.as_bytes())
     };
     written
         .and_then(|()| stdout.flush())
@@ -31,22 +34,22 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Ending> {
     data(&format!("{text}\n"))
 }
 
-/// What never happens to the values written here.
+/// The error for a value that has no JSON, which the values written here always have.
 pub(crate) fn unwritable(_: serde_json::Error) -> Error {
     Error::new(ErrorKind::Internal, "a value could not be written as JSON")
 }
 
-/// A line on standard error. That nobody reads it must not stop the work.
-pub(crate) fn remark(line: &str) {
+/// Prints a line on standard error. A closed standard error does not stop the work.
+pub(crate) fn stderr_line(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// A line on standard error about a list whose command has succeeded.
+/// Prints a warning about a list whose command has succeeded.
 pub(crate) fn warn(list: ListName, text: &str) {
-    remark(&format!("warning: {}: {text}", dashed(list)));
+    stderr_line(&format!("warning: {}: {text}", dashed(list)));
 }
 
-/// Whether the reader of standard output has gone away; only pipes and sockets can tell.
+/// Returns whether the reader of standard output has gone away; only pipes and sockets can tell.
 pub(crate) fn reader_gone() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let stdout = std::io::stdout();
@@ -78,13 +81,13 @@ fn harmless(text: &str) -> String {
     out
 }
 
-/// Why a run did not succeed.
+/// The reason why a run did not succeed.
 #[derive(Debug)]
 pub(crate) enum Ending {
     /// It failed.
     Failed(Error),
     /// The message is on standard error already; what is left is the exit code of this kind.
-    Said(ErrorKind),
+    AlreadyReported(ErrorKind),
     /// Standard output was closed by its reader, as by `| head`: that is not an error.
     ReaderGone,
     /// A signal stopped it, for which there is this exit code.
@@ -99,25 +102,26 @@ impl From<Error> for Ending {
 
 impl Ending {
     /// Prints the message, if there is one, and returns the exit code.
-    pub(crate) fn report(self, verbose: bool) -> u8 {
+    pub(crate) fn report(self, verbose: bool) -> ExitCode {
         match self {
             Ending::Failed(error) => {
-                say(&error, "", None, verbose);
+                print_error(&error, "", None, verbose);
                 error.kind().exit_code()
             }
-            Ending::Said(kind) => kind.exit_code(),
+            Ending::AlreadyReported(kind) => kind.exit_code(),
             Ending::ReaderGone => 0,
             Ending::Stopped(code) => code,
         }
     }
 }
 
-/// The line about an error at `place`, which ends with `hint`; with `verbose` all that is known.
-pub(crate) fn say(error: &Error, place: &str, hint: Option<&str>, verbose: bool) {
-    let (shown, separator) = match verbose {
-        true => (format!("{error:?}"), "\n"),
-        false => (error.to_string(), "; "),
+/// Prints the line about an error at `place`, which ends with `hint`; with `verbose` all that is known.
+pub(crate) fn print_error(error: &Error, place: &str, hint: Option<&str>, verbose: bool) {
+    let (shown, separator) = if verbose {
+        (format!("{error:?}"), "\n")
+    } else {
+        (error.to_string(), "; ")
     };
     let end = hint.map_or(String::new(), |hint| format!("{separator}{hint}"));
-    remark(&format!("error: {place}{shown}{end}"));
+    stderr_line(&format!("error: {place}{shown}{end}"));
 }

@@ -1,6 +1,6 @@
 //! Progress of exports and syncs on a terminal: records, rate, share of the budget, time left.
 
-use crate::output::remark;
+use crate::output::stderr_line;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use std::cell::RefCell;
 use std::fmt::Write;
@@ -11,19 +11,20 @@ use talentdata_core::scan::{Completeness, Receipt};
 const LINE: &str = "{wide_bar} {human_pos} of {human_len} records, {rate}, {msg}, {eta} left";
 
 /// The one line about all lists of a run; silent where standard error is no terminal.
-pub(crate) struct Progress {
+pub(crate) struct ProgressLine {
     bar: ProgressBar,
     /// How far each list is.
     lists: RefCell<Vec<Receipt>>,
 }
 
-impl Progress {
+impl ProgressLine {
     /// Begins. Records on the same terminal, or log lines, would be torn by the line: then it is left out.
     pub(crate) fn start(lists: Vec<Receipt>, to_stdout: bool, verbose: bool) -> Self {
         let torn = verbose || (to_stdout && std::io::stdout().is_terminal());
-        let bar = match torn || !std::io::stderr().is_terminal() {
-            true => ProgressBar::hidden(),
-            false => ProgressBar::new(0),
+        let bar = if torn || !std::io::stderr().is_terminal() {
+            ProgressBar::hidden()
+        } else {
+            ProgressBar::new(0)
         };
         if let Ok(style) = ProgressStyle::with_template(LINE) {
             let rate = |state: &ProgressState, out: &mut dyn Write| {
@@ -34,7 +35,7 @@ impl Progress {
         bar.set_message("0 % of the budget");
         bar.enable_steady_tick(Duration::from_millis(200));
         let lists = RefCell::new(lists);
-        Progress { bar, lists }
+        ProgressLine { bar, lists }
     }
 
     /// Notes how far the list of this number is.
@@ -60,7 +61,7 @@ impl Progress {
 
     /// Prints a line on standard error, above the progress.
     pub(crate) fn warn(&self, line: &str) {
-        self.bar.suspend(|| remark(line));
+        self.bar.suspend(|| stderr_line(line));
     }
 
     /// How far the list of this number was.

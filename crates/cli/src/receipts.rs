@@ -26,7 +26,7 @@ pub(crate) fn check(path: &Path, is_used: impl FnOnce(&Path) -> bool) -> Result<
             "--receipt: {} is, by this or another name, a file that the command writes; choose another path",
             path.display()
         );
-        return Err(Error::new(ErrorKind::InvalidArgument, message));
+        return Err(Error::invalid(message));
     }
     Ok(())
 }

@@ -5,30 +5,30 @@ use std::io::{IsTerminal, Read};
 use std::path::Path;
 use talentdata_core::settings::{SETTINGS, Scope, Setting, SettingKind, read_secret_file};
 use talentdata_core::types::Secret;
-use talentdata_core::{Builder, Error, ErrorKind, Result};
+use talentdata_core::{Builder, Error, Result};
 
 /// What is longer is no secret.
 const LONGEST_SECRET: u64 = 64 * 1024;
 
 /// The value of a setting that was given as a flag; of a secret, the file that holds it.
-fn text_of<'a>(given: &'a ArgMatches, setting: &Setting) -> Option<&'a str> {
-    given.get_one::<String>(setting.name).map(String::as_str)
+fn text_of<'a>(matches: &'a ArgMatches, setting: &Setting) -> Option<&'a str> {
+    matches.get_one::<String>(setting.name).map(String::as_str)
 }
 
 /// The first flag given of this scope.
-pub(crate) fn first_of(given: &ArgMatches, scope: Scope) -> Option<String> {
+pub(crate) fn first_of(matches: &ArgMatches, scope: Scope) -> Option<String> {
     let mut rows = SETTINGS.iter();
-    let row = rows.find(|row| row.scope() == scope && text_of(given, row).is_some());
+    let row = rows.find(|row| row.scope() == scope && text_of(matches, row).is_some());
     row.map(|row| format!("--{}", row.flag()))
 }
 
-/// Sets what was given.
+/// Sets the settings that were given.
 ///
 /// # Errors
 /// `Config` when the file of a secret cannot be read, and for a password on the command line.
-pub(crate) fn set(given: &ArgMatches, builder: &mut Builder) -> Result<()> {
+pub(crate) fn set(matches: &ArgMatches, builder: &mut Builder) -> Result<()> {
     for setting in SETTINGS {
-        let Some(text) = text_of(given, setting) else {
+        let Some(text) = text_of(matches, setting) else {
             continue;
         };
         match setting.kind {
@@ -36,7 +36,7 @@ pub(crate) fn set(given: &ArgMatches, builder: &mut Builder) -> Result<()> {
                 builder.set(setting.name, read_secret(Path::new(text))?.expose())
             }
             SettingKind::Proxy | SettingKind::Budget if text.contains('@') => {
-                return Err(config(format!(
+                return Err(Error::config(format!(
                     "--{} must not contain a user or password, because other users can read arguments; \
                      set {} or add it to the profile file",
                     setting.flag(),
@@ -96,14 +96,10 @@ fn read_secret(path: &Path) -> Result<Secret> {
     if stdin.is_terminal() {
         let message =
             "--client-secret-file -: the terminal would show the secret; send it through a pipe";
-        return Err(config(message.into()));
+        return Err(Error::config(message));
     }
     let mut text = String::new();
     let read = stdin.take(LONGEST_SECRET).read_to_string(&mut text);
-    read.map_err(|error| config(format!("--client-secret-file -: {error}")))?;
+    read.map_err(|error| Error::config(format!("--client-secret-file -: {error}")))?;
     Ok(Secret::new(text.trim_end_matches(['\r', '\n'])))
-}
-
-fn config(message: String) -> Error {
-    Error::new(ErrorKind::Config, message)
 }

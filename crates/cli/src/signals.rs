@@ -1,12 +1,11 @@
 //! Ctrl-C and SIGTERM: the first stops the work in order, the second immediately.
 
-use crate::output::remark;
+use crate::output::{ExitCode, stderr_line};
 use talentdata_core::{Error, ErrorKind};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-/// The exit code of a program that a signal has stopped, as shells say it: 128 and the number of the signal.
-pub(crate) type ExitCode = u8;
+/// Exit codes after a signal: 128 plus its number, as in a shell.
 const INTERRUPTED: ExitCode = 130;
 const TERMINATED: ExitCode = 143;
 
@@ -44,7 +43,7 @@ impl Signals {
             };
             tokio::select! {
                 code = second => {
-                    remark("error: stopped immediately");
+                    stderr_line("error: stopped immediately");
                     std::process::exit(code.into());
                 }
                 () = sender.closed() => {}

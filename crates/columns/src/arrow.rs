@@ -47,6 +47,7 @@ pub(crate) use object::Object;
 pub use reader::BatchReader;
 pub(crate) use sample::Sample;
 pub use schema::{
-    Column, Columns, EXTRA, Empty, Kind, OnNew, Source, TableOptions, TableSchema, Timestamp, Unit,
+    Column, ColumnKind, Columns, EXTRA, Empty, OnNew, Source, TableOptions, TableSchema, Timestamp,
+    Unit,
 };
 pub use stream::{BatchScan, RecordBatches};

@@ -2,7 +2,7 @@
 
 use crate::arrow::{BatchReader, Columns, RecordBatch, TableOptions, TableSchema};
 use crate::export::{Export, KeptWork};
-use crate::session::{Hints, Session, Use};
+use crate::session::{Session, Use, Wording};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -63,7 +63,7 @@ const ROWS: usize = 8192;
 /// Every record of a list, in order; an `Iterator` of `Result<RawRecord>` that ends behind an error.
 ///
 /// It lives on when its client is closed. In a forked child, a scan of the parent is `Closed`.
-pub struct Scan {
+pub struct BlockingScan {
     // Dropped before its engine, which makes its requests.
     session: Arc<Session>,
     engine: Arc<Engine>,
@@ -72,7 +72,7 @@ pub struct Scan {
     failed: bool,
 }
 
-impl Scan {
+impl BlockingScan {
     /// Every record of a list, as the service sent it. Requests begin with the first record that is waited for.
     ///
     /// # Errors
@@ -84,8 +84,8 @@ impl Scan {
         table: TableOptions,
     ) -> Result<Self> {
         let engine = client.engine()?;
-        let session = Session::new(resource, options, table, ROWS, Hints::PLAIN);
-        Ok(Scan {
+        let session = Session::new(resource, options, table, ROWS, Wording::PLAIN);
+        Ok(BlockingScan {
             usage: session.records(),
             session: Arc::new(session),
             engine,
@@ -159,7 +159,7 @@ impl Scan {
         let usage = self.session.stream();
         self.session.claim(usage)?;
         let schema = self.wait(|client| self.session.schema(client, usage))?;
-        let scan = Scan {
+        let scan = BlockingScan {
             session: Arc::clone(&self.session),
             engine: Arc::clone(&self.engine),
             usage,
@@ -195,7 +195,7 @@ impl Scan {
     }
 }
 
-impl Iterator for Scan {
+impl Iterator for BlockingScan {
     type Item = Result<RawRecord>;
 
     fn next(&mut self) -> Option<Self::Item> {

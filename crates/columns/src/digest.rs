@@ -9,17 +9,17 @@ use xxhash_rust::xxh3::xxh3_128;
 ///
 /// BLAKE3 is a cryptographic hash, so that a receipt that is kept safe proves that nobody has changed the file. SHA-256,
 /// which does the same, takes three times the processor time: a seventh of an export of JSON Lines.
-pub(crate) struct Digesting<W> {
+pub(crate) struct HashingWriter<W> {
     /// What its errors call it.
     name: String,
     writer: W,
     pub(crate) hasher: Box<Hasher>,
 }
 
-impl<W: Write> Digesting<W> {
+impl<W: Write> HashingWriter<W> {
     pub(crate) fn new(name: String, writer: W) -> Self {
         let hasher = Box::default();
-        Digesting {
+        HashingWriter {
             name,
             writer,
             hasher,
@@ -35,7 +35,7 @@ impl<W: Write> Digesting<W> {
     }
 }
 
-impl<W: Write> Write for Digesting<W> {
+impl<W: Write> Write for HashingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.writer.write(bytes);
         let written = written.map_err(|error| self.named(error))?;

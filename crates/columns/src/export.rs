@@ -24,9 +24,8 @@ pub use crate::format::Format;
 pub use kept::{KeptWork, WaysOut, check_kept};
 
 use crate::arrow::{OnNew, TableOptions};
-use crate::invalid;
 use crate::paths::{part_of, place_of_file, would_meet};
-use kept::{Decision, decide};
+use kept::{KeptDecision, decide};
 use output::Output;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,7 +34,7 @@ use std::time::Duration;
 use talentdata_core::scan::{Batch, Receipt, Resume, SchemaDifferences, Written};
 use talentdata_core::sink::Sink;
 use talentdata_core::types::ListName;
-use talentdata_core::{Client, RawRecord, Result, ScanOptions};
+use talentdata_core::{Client, Error, RawRecord, Result, ScanOptions};
 use work::WorkDirectory;
 
 /// How long a stop waits for an output that may block for ever.
@@ -86,12 +85,12 @@ impl Export {
     pub fn check(&self) -> Result<()> {
         if self.scan.unproven.is_some() {
             let message = "unproven: an export keeps all rows that came, and its receipt says whether completeness is proven; leave it out";
-            return Err(invalid(message));
+            return Err(Error::invalid(message));
         }
         let fails = self.table.on_new == OnNew::Fail;
         if fails && self.format == Format::Jsonl && self.table.schema.is_none() {
             let message = "on_new_field: JSON Lines has no columns to compare records with; give a schema, or choose another format";
-            return Err(invalid(message));
+            return Err(Error::invalid(message));
         }
         let operation = self.resource.shape().operation;
         self.scan.arguments.check(operation)
@@ -116,7 +115,7 @@ impl Export {
         let config = Some(client.config());
         let decision = WorkDirectory::peek(&path)
             .map(|found| decide(&export, config, found, &part_of(&path), &WaysOut::PLAIN));
-        matches!(decision, Ok(Decision::Continue(_)))
+        matches!(decision, Ok(KeptDecision::Continue(_)))
     }
 
     /// Reads the list and writes it, until the end or until `stop` completes.

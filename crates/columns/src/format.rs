@@ -6,8 +6,7 @@ mod csv;
 mod tests;
 
 use crate::arrow::{BatchBuilder, Checker, OnNew, Sample, TableOptions, TableSchema};
-use crate::digest::Digesting;
-use crate::invalid;
+use crate::digest::HashingWriter;
 use arrow_ipc::writer::FileWriter;
 use blake3::Hasher;
 use csv::CsvWriter;
@@ -86,7 +85,7 @@ impl Format {
                 Some(scheme) => format!("an export is written to a file, not to {scheme}://"),
                 None => "its extension is not that of a format".to_owned(),
             };
-            invalid(format!(
+            Error::invalid(format!(
                 "{shown}: {what}; use the extension .jsonl, .csv, .parquet or .arrow, or name one of these formats (--format)"
             ))
         })
@@ -94,7 +93,7 @@ impl Format {
 }
 
 /// What an encoder writes to; it can be asked for the digest of what was written.
-type Target = BufWriter<Digesting<Box<dyn Write + Send>>>;
+type Target = BufWriter<HashingWriter<Box<dyn Write + Send>>>;
 
 /// Writes records in some format. In formats that have columns, the first records wait until these are decided.
 pub(crate) struct Encoder {
@@ -118,7 +117,7 @@ impl Encoder {
         name: String,
         output: impl Write + Send + 'static,
     ) -> Self {
-        let target = Digesting::new(name, Box::new(output) as Box<_>);
+        let target = HashingWriter::new(name, Box::new(output) as Box<_>);
         Encoder {
             format,
             sample: Sample::new(resource, table),
@@ -136,9 +135,10 @@ impl Encoder {
     /// `Io`, when the output takes no more; nothing may be written after that.
     pub(crate) fn write(&mut self, records: &[RawRecord]) -> Result<()> {
         self.sample.add(records.iter().cloned());
-        match self.format == Format::Jsonl || self.sample.schema().is_some() {
-            true => self.write_waiting(),
-            false => Ok(()),
+        if self.format == Format::Jsonl || self.sample.schema().is_some() {
+            self.write_waiting()
+        } else {
+            Ok(())
         }
     }
 

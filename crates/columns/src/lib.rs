@@ -25,10 +25,3 @@ pub mod verify;
 mod digest;
 mod format;
 mod paths;
-
-use talentdata_core::{Error, ErrorKind};
-
-/// An error that refuses what a caller has given.
-fn invalid(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::InvalidArgument, message)
-}

@@ -1,6 +1,5 @@
 //! Files by their paths: what is at the path of an export, the names beside it, and errors that name a file.
 
-use crate::invalid;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -17,7 +16,7 @@ const MAX_LINKS: usize = 40;
 /// `InvalidArgument` without a file name; `Io` for a directory, and where it cannot be told.
 pub(crate) fn place_of_file(path: &Path) -> Result<Option<PathBuf>> {
     if path.file_name().is_none() {
-        return Err(invalid(format!("target: {path:?} has no file name")));
+        return Err(Error::invalid(format!("target: {path:?} has no file name")));
     }
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => {
@@ -91,11 +90,11 @@ pub(crate) fn begin_of(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Says in an error what could not be done to a file.
-pub(crate) trait At<T> {
+pub(crate) trait IoContext<T> {
     fn at(self, verb: &str, path: &Path) -> Result<T>;
 }
 
-impl<T> At<T> for io::Result<T> {
+impl<T> IoContext<T> for io::Result<T> {
     fn at(self, verb: &str, path: &Path) -> Result<T> {
         self.map_err(|error| {
             let message = format!("cannot {verb} {}: {error}", path.display());

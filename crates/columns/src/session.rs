@@ -7,7 +7,6 @@
 mod tests;
 
 use crate::arrow::{BatchScan, RecordBatch, SchemaRef, TableOptions};
-use crate::invalid;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,7 +29,7 @@ pub enum Use {
 /// What the errors of a session advise, in the words of a language. Those with "or" at their end go before `restart`,
 /// and are empty where there is nothing of the kind.
 #[derive(Clone, Copy, Debug)]
-pub struct Hints {
+pub struct Wording {
     /// What `close` does to a scan: it was stopped, or closed.
     pub stopped: &'static str,
     /// How to read the list again.
@@ -47,9 +46,9 @@ pub struct Hints {
     pub unproven: &'static str,
 }
 
-impl Hints {
+impl Wording {
     /// For a language in which each scan has one reader.
-    pub const PLAIN: Hints = Hints {
+    pub const PLAIN: Wording = Wording {
         stopped: "stopped",
         restart: "start another scan",
         share_or: "",
@@ -82,7 +81,7 @@ pub struct Session {
     resource: ListName,
     options: ScanOptions,
     table: TableOptions,
-    hints: Hints,
+    hints: Wording,
     /// Rows of a record batch.
     rows: usize,
     /// Held while something is waited for.
@@ -102,7 +101,7 @@ impl Session {
         options: ScanOptions,
         table: TableOptions,
         rows: usize,
-        hints: Hints,
+        hints: Wording,
     ) -> Self {
         Session {
             buffer: Mutex::new(Buffer {
@@ -215,12 +214,12 @@ impl Session {
             (Some(schema), Some(End::Received)) => {
                 Ok((Arc::clone(schema), buffer.rows.iter().cloned().collect()))
             }
-            _ => Err(invalid("the table is not complete")),
+            _ => Err(Error::invalid("the table is not complete")),
         }
     }
 
     /// Notes that the caller has the table.
-    pub fn give_table(&self) {
+    pub fn table_taken(&self) {
         let mut buffer = self.buffer();
         buffer.rows.clear();
         buffer.end = Some(End::Given);
@@ -265,14 +264,16 @@ impl Session {
         let Some(scan) = self.scan(source, client) else {
             return Ok(false);
         };
-        let (records, rows) = match is_records {
-            true => (scan.next_records().await.transpose(), Ok(None)),
-            false => (Ok(None), scan.next().await.transpose()),
+        let (records, rows) = if is_records {
+            (scan.next_records().await.transpose(), Ok(None))
+        } else {
+            (Ok(None), scan.next().await.transpose())
         };
-        let schema = match is_records {
-            true => None,
+        let schema = if is_records {
+            None
+        } else {
             // It is known by now, even if there are no rows.
-            false => scan.schema().await.ok(),
+            scan.schema().await.ok()
         };
         let mut buffer = self.buffer();
         buffer.received = scan.receipt();
@@ -351,9 +352,10 @@ impl Session {
         self.usable()?;
         let buffer = self.buffer();
         let over = matches!(buffer.end, Some(End::Given | End::Failed));
-        match over || buffer.usage.is_some_and(|first| first != usage) {
-            true => Err(buffer.refusal(&self.hints)),
-            false => Ok(buffer),
+        if over || buffer.usage.is_some_and(|first| first != usage) {
+            Err(buffer.refusal(&self.hints))
+        } else {
+            Ok(buffer)
         }
     }
 
@@ -427,7 +429,7 @@ impl Buffer {
     }
 
     /// Why it cannot be read in another way, or again.
-    fn refusal(&self, hints: &Hints) -> Error {
+    fn refusal(&self, hints: &Wording) -> Error {
         let (reason, instead) = match (self.end, self.usage) {
             (Some(End::Failed), _) => ("the scan has failed", ""),
             (_, Some(Use::Stream(_))) => (
@@ -443,6 +445,6 @@ impl Buffer {
             ),
             _ => ("the scan has ended and was read", hints.keep_or),
         };
-        invalid(format!("{reason}; {instead}{}", hints.restart))
+        Error::invalid(format!("{reason}; {instead}{}", hints.restart))
     }
 }

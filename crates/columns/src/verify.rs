@@ -1,7 +1,6 @@
 //! Verifies that a file still is what an export has written, byte for byte, by the BLAKE3 in the export's receipt.
 
-use crate::invalid;
-use crate::paths::{At, begin_of};
+use crate::paths::{IoContext, begin_of};
 use blake3::Hasher;
 use serde::Serialize;
 use std::fs::File;
@@ -36,9 +35,10 @@ impl Verification {
             return Ok(());
         }
         let (file, written) = (file.display(), &self.written);
-        let size = match self.bytes == written.bytes {
-            true => String::new(),
-            false => format!("it has {} bytes instead of {}; ", self.bytes, written.bytes),
+        let size = if self.bytes == written.bytes {
+            String::new()
+        } else {
+            format!("it has {} bytes instead of {}; ", self.bytes, written.bytes)
         };
         let message = format!(
             "{file} is not what its receipt describes: {size}its BLAKE3 is {} instead of {}",
@@ -58,7 +58,7 @@ pub fn verify(file: &Path, receipt: &Receipt) -> Result<Verification> {
     let Some(written) = &receipt.written else {
         let message = "receipt: it does not say what was written: it is the receipt of a scan, or of an export \
                        that is not complete";
-        return Err(invalid(message));
+        return Err(Error::invalid(message));
     };
     // A directory can be opened, and a pipe would be waited for.
     if !file.metadata().at("read", file)?.is_file() {
@@ -95,12 +95,13 @@ pub fn read_receipt(path: &Path, file: &Path) -> Result<Receipt> {
 /// `InvalidArgument` when it is not a receipt, or there is none of such a file.
 pub fn parse_receipt(text: impl AsRef<[u8]>, file: &Path) -> Result<Receipt> {
     let text = text.as_ref();
-    let parsed = match text.trim_ascii_start().starts_with(b"[") {
-        true => serde_json::from_slice(text),
-        false => serde_json::from_slice(text).map(|receipt| vec![receipt]),
+    let parsed = if text.trim_ascii_start().starts_with(b"[") {
+        serde_json::from_slice(text)
+    } else {
+        serde_json::from_slice(text).map(|receipt| vec![receipt])
     };
     let mut receipts: Vec<Receipt> =
-        parsed.map_err(|error| invalid(format!("it is not a receipt: {error}")))?;
+        parsed.map_err(|error| Error::invalid(format!("it is not a receipt: {error}")))?;
     let name = |receipt: &Receipt| receipt.written.as_ref()?.file.clone();
     let names: Vec<String> = receipts.iter().filter_map(name).collect();
     let is_wanted = |receipt: &Receipt| {
@@ -112,11 +113,12 @@ pub fn parse_receipt(text: impl AsRef<[u8]>, file: &Path) -> Result<Receipt> {
     };
     found.ok_or_else(|| {
         let file = file.display();
-        let names = match names.is_empty() {
-            true => "no files".to_owned(),
-            false => names.join(", "),
+        let names = if names.is_empty() {
+            "no files".to_owned()
+        } else {
+            names.join(", ")
         };
-        invalid(format!(
+        Error::invalid(format!(
             "there is no receipt of a file of the name of {file}, only of {names}"
         ))
     })

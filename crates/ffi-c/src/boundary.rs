@@ -1,4 +1,4 @@
-//! Everything unsafe: text and arrays from C, signals and errno of the host's threads, panics.
+//! Everything unsafe: text and handles from C, signals and errno of the host's threads, panics.
 //!
 //! What C passes is trusted as far as the header demands it: a pointer that is not NULL has the type of
 //! its parameter, is aligned for it, and is valid until the call returns. Nothing else is assumed. The
@@ -6,117 +6,23 @@
 //! layout of a nullable pointer, a `Box` only ever comes from a handle that this library gave out, and an
 //! out slot is `MaybeUninit`, so nothing that C left in it is read or dropped.
 
-use crate::error::Error;
 use crate::text::Text;
-use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::ptr::NonNull;
-use talentdata_columns::arrow::{BatchReader, RecordBatch, SchemaRef, TableSchema};
-use talentdata_core::{Error as CoreError, ErrorKind, Result};
 
-/// No text that the library reads is longer than that of a schema: it is surely a mistake.
-const LONGEST_TEXT: usize = TableSchema::MOST_BYTES;
-
-/// Runs the body of an exported function: a failure or a panic becomes the returned error, and `errno` is
-/// restored.
-pub(crate) fn guard(call: impl FnOnce() -> Result<()>) -> Option<Box<Error>> {
-    let _errno = Errno::keep();
-    let failed = CoreError::catch("a call", call).err()?;
-    Some(Box::new(Error::new(failed)))
-}
-
-/// The same for functions that cannot fail: after a panic the value is `otherwise`.
-pub(crate) fn guard_or<T>(otherwise: T, call: impl FnOnce() -> T) -> T {
-    let _errno = Errno::keep();
-    catch_unwind(AssertUnwindSafe(call)).unwrap_or(otherwise)
-}
-
-/// Batches as a stream that C owns. C calls it through pointers, not through `guard`.
-pub(crate) fn stream(
-    schema: SchemaRef,
-    mut next: impl FnMut() -> Result<Option<RecordBatch>> + Send + 'static,
-) -> FFI_ArrowArrayStream {
-    FFI_ArrowArrayStream::new(Box::new(BatchReader::new(schema, move || {
-        let _errno = Errno::keep();
-        next()
-    })))
-}
-
-/// An argument that must not be NULL.
-pub(crate) fn lent<T>(value: Option<T>, name: &str) -> Result<T> {
-    value.ok_or_else(|| is_null(name))
-}
-
-/// The slot for a result, which must not be NULL and is written by `write` alone.
-pub(crate) fn slot<'a, T>(
-    slot: Option<&'a mut MaybeUninit<T>>,
-    name: &str,
-) -> Result<&'a mut MaybeUninit<T>> {
-    slot.ok_or_else(|| is_null(name))
-}
-
-/// The body of an accessor: writes what `read` finds in the handle, unless an argument is NULL.
-pub(crate) fn get<'a, H, T>(
-    (handle, name): (Option<&'a H>, &str),
-    (out, out_name): (Option<&mut MaybeUninit<T>>, &str),
-    read: impl FnOnce(&'a H) -> Result<T>,
-) -> Option<Box<Error>> {
-    guard(|| {
-        let (handle, out) = (lent(handle, name)?, slot(out, out_name)?);
-        out.write(read(handle)?);
-        Ok(())
-    })
-}
-
-/// The error that names an argument and what is wrong with it.
-pub(crate) fn invalid(name: &str, why: impl std::fmt::Display) -> CoreError {
-    CoreError::new(ErrorKind::InvalidArgument, format!("{name}: {why}"))
-}
-
-fn is_null(name: &str) -> CoreError {
-    invalid(name, "must not be NULL")
-}
-
-/// Text that C passes; it is borrowed from the caller's argument.
-pub(crate) fn text<'a>(text: &'a Text, name: &str) -> Result<&'a str> {
-    if text.data.is_null() {
-        return Err(is_null(name));
+/// The bytes of a text that C passes, borrowed from the caller's argument; `None` if it is absent.
+///
+/// A length above `isize::MAX`, which no text has, counts as absent.
+pub(crate) fn bytes(text: &Text) -> Option<&[u8]> {
+    if text.data.is_null() || isize::try_from(text.length).is_err() {
+        return None;
     }
-    if text.length > LONGEST_TEXT {
-        return Err(invalid(
-            name,
-            format_args!("must not be longer than {LONGEST_TEXT} bytes"),
-        ));
-    }
-    // SAFETY: `data` is not NULL, bytes need no alignment, and `length` is far below `isize::MAX`. The
-    // header demands that many readable bytes that nobody changes during the call, and the borrow ends
-    // with the caller's argument.
-    let bytes = unsafe { std::slice::from_raw_parts(text.data.cast::<u8>(), text.length) };
-    std::str::from_utf8(bytes).map_err(|error| {
-        let at = error.valid_up_to();
-        invalid(name, format_args!("not valid UTF-8 at byte {at}"))
-    })
-}
-
-/// Text that may be absent.
-pub(crate) fn optional_text<'a>(given: &'a Text, name: &str) -> Result<Option<&'a str>> {
-    match given.data.is_null() {
-        true => Ok(None),
-        false => text(given, name).map(Some),
-    }
-}
-
-/// The path of a file.
-pub(crate) fn path<'a>(given: &'a Text, name: &str) -> Result<&'a Path> {
-    let path = text(given, name)?;
-    match path.find('\0') {
-        Some(at) => Err(invalid(name, format_args!("has a NUL at byte {at}"))),
-        None if path.is_empty() => Err(invalid(name, "must not be empty")),
-        None => Ok(Path::new(path)),
-    }
+    // SAFETY: `data` is not NULL, bytes need no alignment, and `length` is at most `isize::MAX`. The
+    // header demands that this many bytes are readable and that nobody changes them during the call, and the
+    // borrow ends with the caller's argument.
+    Some(unsafe { std::slice::from_raw_parts(text.data.cast::<u8>(), text.length) })
 }
 
 /// A handle that C passes as not const, since the call changes what it stands for. It is borrowed
@@ -174,11 +80,17 @@ pub(crate) fn block_signals() {
     }
 }
 
+/// Runs the body of an exported function that cannot fail: after a panic the value is `otherwise`.
+pub(crate) fn guard_or<T>(otherwise: T, call: impl FnOnce() -> T) -> T {
+    let _errno = Errno::keep();
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or(otherwise)
+}
+
 /// Restores `errno` when dropped.
-struct Errno(i32);
+pub(crate) struct Errno(i32);
 
 impl Errno {
-    fn keep() -> Self {
+    pub(crate) fn keep() -> Self {
         // SAFETY: libc returns a pointer to an aligned integer of this thread, valid as long as the thread.
         Errno(unsafe { *errno() })
     }
@@ -198,16 +110,6 @@ use libc::__error as errno;
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
-    #[test]
-    fn a_panic_becomes_an_internal_error() {
-        let error = guard(|| panic!("the roof is on fire")).unwrap().inner;
-        assert_eq!(error.kind(), ErrorKind::Internal);
-        assert!(error.message().contains("the roof is on fire"));
-        assert_eq!(guard_or(7, || panic!("again")), 7);
-    }
-
     /// The compiler cannot tell an exported name from other unsafe code, so this test does.
     #[test]
     fn no_other_file_holds_unsafe_code() {

@@ -1,27 +1,26 @@
 //! The client handle: made, closed and freed, and what it reads.
 
-use crate::boundary::{
-    block_signals, get, guard, guard_or, invalid, optional_text, shared, slot, text,
-};
-use crate::config::Config;
-use crate::error::Error;
-use crate::options::{OF_SCANS, Options};
-use crate::record::Record;
-use crate::scan::Scan;
+use crate::boundary::{block_signals, guard_or, shared};
+use crate::config::ConfigHandle;
+use crate::error::ErrorHandle;
+use crate::export::{get, guard, invalid, optional_text, slot, text};
+use crate::options::{OF_SCANS, OptionsHandle};
+use crate::record::RecordHandle;
+use crate::scan::ScanHandle;
 use crate::text::Text;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
-use talentdata_columns::blocking::{self, Scan as BlockingScan};
+use talentdata_columns::blocking::{self, BlockingScan};
 use talentdata_core::blocking::Client as Blocking;
 use talentdata_core::types::{ListName, OPERATIONS, Operation};
-use talentdata_core::{Client as AsyncClient, Result};
+use talentdata_core::{Client, Result};
 
 /// Passed as a limit, lets the service decide how many records a page has.
 pub const TALENTDATA_LIMIT_OF_SERVICE: u64 = u64::MAX;
 
 /// A client of the service: one company's credentials, request budget and connections. Any number of
 /// threads may use it at once. Freed with talentdata_client_free.
-pub struct Client {
+pub struct ClientHandle {
     pub(crate) inner: Blocking,
 }
 
@@ -39,12 +38,12 @@ pub struct Client {
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_new(
-    config: Option<&Config>,
-    client_out: Option<&mut MaybeUninit<Box<Client>>>,
-) -> Option<Box<Error>> {
+    config: Option<&ConfigHandle>,
+    client_out: Option<&mut MaybeUninit<Box<ClientHandle>>>,
+) -> Option<Box<ErrorHandle>> {
     guard(|| {
         let out = slot(client_out, "client_out")?;
-        let builder = Config::or_default(config)?;
+        let builder = ConfigHandle::or_default(config)?;
         builder.config()?.require_credentials()?;
         let sink = config.and_then(|config| config.sink.clone());
         let start = move || {
@@ -53,7 +52,7 @@ pub extern "C" fn talentdata_client_new(
                 sink.attach();
             }
         };
-        out.write(Box::new(Client {
+        out.write(Box::new(ClientHandle {
             inner: Blocking::with_thread_start(&builder, start)?,
         }));
         Ok(())
@@ -75,18 +74,18 @@ pub extern "C" fn talentdata_client_new(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_call(
-    client: Option<&Client>,
+    client: Option<&ClientHandle>,
     operation: Text,
-    options: Option<&Options>,
+    options: Option<&OptionsHandle>,
     body: Text,
-    response_out: Option<&mut MaybeUninit<Option<Box<Record>>>>,
-) -> Option<Box<Error>> {
+    response_out: Option<&mut MaybeUninit<Option<Box<RecordHandle>>>>,
+) -> Option<Box<ErrorHandle>> {
     get(
         (client, "client"),
         (response_out, "response_out"),
         |client| {
             let operation = operation_of(text(&operation, "operation")?)?;
-            let options = Options::given(options, operation, "", operation.id)?;
+            let options = OptionsHandle::given(options, operation, "", operation.id)?;
             let mut arguments = options.scan.arguments;
             if let Some(json) = optional_text(&body, "body")? {
                 serde_json::from_str::<serde::de::IgnoredAny>(json)
@@ -94,7 +93,7 @@ pub extern "C" fn talentdata_client_call(
                 arguments = arguments.with_json(json.to_owned());
             }
             let json = client.inner.invoke(operation, arguments)?;
-            json.map(|json| Record::parse(&json, 0)).transpose()
+            json.map(|json| RecordHandle::parse(&json, 0)).transpose()
         },
     )
 }
@@ -112,17 +111,17 @@ pub extern "C" fn talentdata_client_call(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_list(
-    client: Option<&Client>,
+    client: Option<&ClientHandle>,
     list: Text,
-    options: Option<&Options>,
-    scan_out: Option<&mut MaybeUninit<Box<Scan>>>,
-) -> Option<Box<Error>> {
+    options: Option<&OptionsHandle>,
+    scan_out: Option<&mut MaybeUninit<Box<ScanHandle>>>,
+) -> Option<Box<ErrorHandle>> {
     get((client, "client"), (scan_out, "scan_out"), |client| {
         let resource = resource(&list)?;
         let operation = resource.shape().operation;
-        let options = Options::given(options, operation, OF_SCANS, "a scan")?;
+        let options = OptionsHandle::given(options, operation, OF_SCANS, "a scan")?;
         let scan = BlockingScan::new(&client.inner, resource, options.scan, options.table)?;
-        Ok(Box::new(Scan::new(scan)))
+        Ok(Box::new(ScanHandle::new(scan)))
     })
 }
 
@@ -141,17 +140,17 @@ pub extern "C" fn talentdata_client_list(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_page(
-    client: Option<&Client>,
+    client: Option<&ClientHandle>,
     list: Text,
     limit: u64,
     offset: u64,
-    options: Option<&Options>,
-    page_out: Option<&mut MaybeUninit<Box<Record>>>,
-) -> Option<Box<Error>> {
+    options: Option<&OptionsHandle>,
+    page_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
+) -> Option<Box<ErrorHandle>> {
     get((client, "client"), (page_out, "page_out"), |client| {
         let resource = resource(&list)?;
         let operation = resource.shape().operation;
-        let arguments = Options::given(options, operation, "", "a page")?
+        let arguments = OptionsHandle::given(options, operation, "", "a page")?
             .scan
             .arguments;
         let limit = (limit != TALENTDATA_LIMIT_OF_SERVICE).then_some(limit);
@@ -160,9 +159,9 @@ pub extern "C" fn talentdata_client_page(
             list.page(limit, offset).await
         })?;
         let records: Vec<&str> = page.records.iter().map(|record| record.as_str()).collect();
-        let pagination = Record::json(&page.pagination)?;
+        let pagination = RecordHandle::json(&page.pagination)?;
         let records = records.join(",");
-        Record::parse(
+        RecordHandle::parse(
             &format!("{{\"records\":[{records}],\"pagination\":{pagination}}}"),
             offset,
         )
@@ -183,19 +182,19 @@ pub extern "C" fn talentdata_client_page(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_plan(
-    client: Option<&Client>,
+    client: Option<&ClientHandle>,
     list: Text,
-    options: Option<&Options>,
-    plan_out: Option<&mut MaybeUninit<Box<Record>>>,
-) -> Option<Box<Error>> {
+    options: Option<&OptionsHandle>,
+    plan_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
+) -> Option<Box<ErrorHandle>> {
     get((client, "client"), (plan_out, "plan_out"), |client| {
         let resource = resource(&list)?;
         let operation = resource.shape().operation;
-        let arguments = Options::given(options, operation, "", "a plan")?
+        let arguments = OptionsHandle::given(options, operation, "", "a plan")?
             .scan
             .arguments;
-        let plan = async move |client: AsyncClient| client.plan(resource, arguments).await;
-        Record::of(&client.inner.run(plan)?)
+        let plan = async move |client: Client| client.plan(resource, arguments).await;
+        RecordHandle::of(&client.inner.run(plan)?)
     })
 }
 
@@ -213,18 +212,18 @@ pub extern "C" fn talentdata_client_plan(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_schema(
-    client: Option<&Client>,
+    client: Option<&ClientHandle>,
     list: Text,
-    options: Option<&Options>,
-    schema_out: Option<&mut MaybeUninit<Box<Record>>>,
-) -> Option<Box<Error>> {
+    options: Option<&OptionsHandle>,
+    schema_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
+) -> Option<Box<ErrorHandle>> {
     get((client, "client"), (schema_out, "schema_out"), |client| {
         let resource = resource(&list)?;
         let operation = resource.shape().operation;
-        let options = Options::given(options, operation, "columns", "a schema")?;
+        let options = OptionsHandle::given(options, operation, "columns", "a schema")?;
         let (arguments, columns) = (options.scan.arguments, options.table.columns);
         let schema = blocking::schema(&client.inner, resource, arguments, columns)?;
-        Record::parse(&schema.to_json(), 0)
+        RecordHandle::parse(&schema.to_json(), 0)
     })
 }
 
@@ -238,7 +237,7 @@ pub extern "C" fn talentdata_client_schema(
 /// Ownership: the caller still owns `client` and has to free it.
 /// Threads: any, also while others are in calls, and from a log callback. It does not wait.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_client_close(client: Option<NonNull<Client>>) {
+pub extern "C" fn talentdata_client_close(client: Option<NonNull<ClientHandle>>) {
     guard_or((), || {
         if let Some(client) = shared(&client) {
             client.inner.close();
@@ -256,7 +255,7 @@ pub extern "C" fn talentdata_client_close(client: Option<NonNull<Client>>) {
 /// Threads: any, once every other call with this client has returned. A call that is about to begin
 /// or has just begun would read freed memory, so close the client and join its threads first.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_client_free(client: Option<Box<Client>>) {
+pub extern "C" fn talentdata_client_free(client: Option<Box<ClientHandle>>) {
     guard_or((), || {
         if let Some(client) = &client {
             client.inner.close();

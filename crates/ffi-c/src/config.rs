@@ -1,10 +1,12 @@
 //! Settings of clients, by their names.
 
-use crate::boundary::{get, guard, guard_or, invalid, lent, text};
-use crate::error::Error;
-use crate::log::Sink;
-use crate::record::Record;
+use crate::boundary::{ReleaseCallback, guard_or};
+use crate::error::ErrorHandle;
+use crate::export::{get, guard, invalid, lent, text};
+use crate::log::{LogCallback, LogLevelNumber, LogSink};
+use crate::record::RecordHandle;
 use crate::text::Text;
+use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use talentdata_core::settings::SETTINGS;
 use talentdata_core::{Builder, Result};
@@ -12,14 +14,14 @@ use talentdata_core::{Builder, Result};
 /// Settings of clients. What is not set comes from the environment, then from the profile file.
 /// Freed with talentdata_config_free.
 #[derive(Default)]
-pub struct Config {
+pub struct ConfigHandle {
     pub(crate) builder: Builder,
-    pub(crate) sink: Option<Sink>,
+    pub(crate) sink: Option<LogSink>,
 }
 
-impl Config {
+impl ConfigHandle {
     /// The settings given, or none.
-    pub(crate) fn or_default(config: Option<&Config>) -> Result<Builder> {
+    pub(crate) fn or_default(config: Option<&ConfigHandle>) -> Result<Builder> {
         Ok(config.map_or_else(Builder::default, |config| config.builder.clone()))
     }
 }
@@ -30,7 +32,7 @@ impl Config {
 /// Threads: any.
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_config_new() -> Option<Box<Config>> {
+pub extern "C" fn talentdata_config_new() -> Option<Box<ConfigHandle>> {
     guard_or(None, || Some(Box::default()))
 }
 
@@ -48,10 +50,10 @@ pub extern "C" fn talentdata_config_new() -> Option<Box<Config>> {
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_set(
-    config: Option<&mut Config>,
+    config: Option<&mut ConfigHandle>,
     name: Text,
     value: Text,
-) -> Option<Box<Error>> {
+) -> Option<Box<ErrorHandle>> {
     guard(|| {
         let config = lent(config, "config")?;
         let name = text(&name, "name")?;
@@ -66,6 +68,46 @@ pub extern "C" fn talentdata_config_set(
     })
 }
 
+/// Sends what clients log to a callback. Without it clients log nothing.
+///
+/// The callback runs on the library's threads, on several at once. It must return quickly and must
+/// not leave by longjmp, pthread_exit or a C++ exception. A blocking call made from it fails with
+/// INVALID_ARGUMENT; talentdata_client_close, talentdata_scan_cancel and talentdata_job_cancel are allowed. No message holds
+/// a secret or a token.
+///
+/// `release` is called exactly once, with `user_data`, when no callback is running and none will run
+/// again: after the settings, every client made from them, and all their scans and Arrow streams are
+/// freed and the threads behind them have ended, or when this function is called again for the same
+/// settings and nothing uses the former callback any more. That is usually within the last free, but
+/// it can be later and on a thread of the library, for instance when a callback is still running. It
+/// is not called if the process exits first, nor, for a client made before a fork, in the child.
+///
+/// @param config the settings to change
+/// @param level the most detailed level wanted
+/// @param callback what is called for each message
+/// @param user_data passed to both callbacks as it is; may be NULL
+/// @param release what releases `user_data`; may be NULL. It must not call the library.
+/// Ownership: `user_data` must stay valid until `release` is called. After an error it is still the
+/// caller's, and `release` is not called.
+/// Threads: one at a time per config.
+/// Errors: INVALID_ARGUMENT for NULL or an unknown level.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_config_set_log(
+    config: Option<&mut ConfigHandle>,
+    level: LogLevelNumber,
+    callback: LogCallback,
+    user_data: *mut c_void,
+    release: ReleaseCallback,
+) -> Option<Box<ErrorHandle>> {
+    guard(|| {
+        let config = lent(config, "config")?;
+        let callback = lent(callback, "callback")?;
+        config.sink = Some(LogSink::new(level, callback, user_data, release)?);
+        Ok(())
+    })
+}
+
 /// Who shares the request budget that these settings name, and how it is spent. Sends nothing to the service.
 ///
 /// @param config the settings, or NULL for those of the environment
@@ -76,12 +118,12 @@ pub extern "C" fn talentdata_config_set(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_budget(
-    config: Option<&Config>,
-    state_out: Option<&mut MaybeUninit<Box<Record>>>,
-) -> Option<Box<Error>> {
+    config: Option<&ConfigHandle>,
+    state_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
+) -> Option<Box<ErrorHandle>> {
     get((Some(&()), "config"), (state_out, "state_out"), |()| {
-        let settings = Config::or_default(config)?.config()?;
-        Record::of(&settings.budget_state()?)
+        let settings = ConfigHandle::or_default(config)?.config()?;
+        RecordHandle::of(&settings.budget_state()?)
     })
 }
 
@@ -90,6 +132,6 @@ pub extern "C" fn talentdata_config_budget(
 /// Ownership: `config` must not be used any more.
 /// Threads: one at a time per config.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_config_free(config: Option<Box<Config>>) {
+pub extern "C" fn talentdata_config_free(config: Option<Box<ConfigHandle>>) {
     guard_or((), || drop(config));
 }

@@ -2,21 +2,21 @@
 
 use crate::boundary::guard_or;
 use crate::text::Text;
-use talentdata_core::{Error as CoreError, ErrorKind};
+use talentdata_core::{Error, ErrorKind};
 
 /// A number that C passes for a kind; the header says `talentdata_error_kind`.
 pub type ErrorKindNumber = u32;
 
 /// What went wrong. Freed with talentdata_error_free. It holds no secret, no token and no query string.
-pub struct Error {
-    pub(crate) inner: CoreError,
+pub struct ErrorHandle {
+    pub(crate) inner: Error,
     report: String,
 }
 
-impl Error {
-    pub(crate) fn new(inner: CoreError) -> Self {
+impl ErrorHandle {
+    pub(crate) fn new(inner: Error) -> Self {
         let report = inner.to_string();
-        Error { inner, report }
+        ErrorHandle { inner, report }
     }
 }
 
@@ -27,7 +27,7 @@ const NONE: &str = "error: must not be NULL";
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_error_code(error: Option<&Error>) -> ErrorKind {
+pub extern "C" fn talentdata_error_code(error: Option<&ErrorHandle>) -> ErrorKind {
     error.map_or(ErrorKind::InvalidArgument, |error| error.inner.kind())
 }
 
@@ -36,7 +36,7 @@ pub extern "C" fn talentdata_error_code(error: Option<&Error>) -> ErrorKind {
 /// Ownership: the text is valid until the error is freed; for NULL it is a constant.
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_error_message(error: Option<&Error>) -> Text {
+pub extern "C" fn talentdata_error_message(error: Option<&ErrorHandle>) -> Text {
     Text::of(error.map_or(NONE, |error| &error.report))
 }
 
@@ -45,7 +45,7 @@ pub extern "C" fn talentdata_error_message(error: Option<&Error>) -> Text {
 /// Ownership: the text is a constant.
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_error_operation(error: Option<&Error>) -> Text {
+pub extern "C" fn talentdata_error_operation(error: Option<&ErrorHandle>) -> Text {
     Text::of_option(error.and_then(|error| error.inner.operation()))
 }
 
@@ -53,7 +53,7 @@ pub extern "C" fn talentdata_error_operation(error: Option<&Error>) -> Text {
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_error_status(error: Option<&Error>) -> u16 {
+pub extern "C" fn talentdata_error_status(error: Option<&ErrorHandle>) -> u16 {
     let status = error.and_then(|error| error.inner.status());
     status.unwrap_or(0)
 }
@@ -62,7 +62,7 @@ pub extern "C" fn talentdata_error_status(error: Option<&Error>) -> u16 {
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_error_attempts(error: Option<&Error>) -> u32 {
+pub extern "C" fn talentdata_error_attempts(error: Option<&ErrorHandle>) -> u32 {
     error.map_or(0, |error| error.inner.attempts())
 }
 
@@ -70,7 +70,7 @@ pub extern "C" fn talentdata_error_attempts(error: Option<&Error>) -> u32 {
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_error_retry_after_ms(error: Option<&Error>) -> i64 {
+pub extern "C" fn talentdata_error_retry_after_ms(error: Option<&ErrorHandle>) -> i64 {
     let wait = error.and_then(|error| error.inner.retry_after());
     wait.map_or(-1, |wait| {
         i64::try_from(wait.as_millis()).unwrap_or(i64::MAX)
@@ -81,7 +81,7 @@ pub extern "C" fn talentdata_error_retry_after_ms(error: Option<&Error>) -> i64 
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_error_offset(error: Option<&Error>) -> i64 {
+pub extern "C" fn talentdata_error_offset(error: Option<&ErrorHandle>) -> i64 {
     let offset = error.and_then(|error| error.inner.offset());
     offset.map_or(-1, |offset| i64::try_from(offset).unwrap_or(i64::MAX))
 }
@@ -91,7 +91,7 @@ pub extern "C" fn talentdata_error_offset(error: Option<&Error>) -> i64 {
 /// Ownership: the text is valid until the error is freed.
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_error_request_id(error: Option<&Error>) -> Text {
+pub extern "C" fn talentdata_error_request_id(error: Option<&ErrorHandle>) -> Text {
     Text::of_option(error.and_then(|error| error.inner.request_id()))
 }
 
@@ -100,7 +100,7 @@ pub extern "C" fn talentdata_error_request_id(error: Option<&Error>) -> Text {
 /// Ownership: the text is valid until the error is freed.
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_error_body(error: Option<&Error>) -> Text {
+pub extern "C" fn talentdata_error_body(error: Option<&ErrorHandle>) -> Text {
     Text::of_option(error.and_then(|error| error.inner.body()))
 }
 
@@ -108,7 +108,7 @@ pub extern "C" fn talentdata_error_body(error: Option<&Error>) -> Text {
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_error_is_retryable(error: Option<&Error>) -> bool {
+pub extern "C" fn talentdata_error_is_retryable(error: Option<&ErrorHandle>) -> bool {
     error.is_some_and(|error| error.inner.kind().is_retryable())
 }
 
@@ -128,6 +128,6 @@ pub extern "C" fn talentdata_error_kind_name(kind: ErrorKindNumber) -> Text {
 /// Ownership: `error` and every text read from it must not be used any more.
 /// Threads: any, one at a time per error.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_error_free(error: Option<Box<Error>>) {
+pub extern "C" fn talentdata_error_free(error: Option<Box<ErrorHandle>>) {
     guard_or((), || drop(error));
 }

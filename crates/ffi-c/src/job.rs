@@ -3,11 +3,12 @@
 //! Progress is polled: a callback would run on a thread of the library, and would need rules about what it may do and when
 //! what it points at is released.
 
-use crate::boundary::{get, guard_or, path, shared, text};
-use crate::client::{Client, resource};
-use crate::error::Error;
-use crate::options::{OF_EXPORTS, OF_SYNCS, Options};
-use crate::record::Record;
+use crate::boundary::{guard_or, shared};
+use crate::client::{ClientHandle, resource};
+use crate::error::ErrorHandle;
+use crate::export::{get, path, text};
+use crate::options::{OF_EXPORTS, OF_SYNCS, OptionsHandle};
+use crate::record::RecordHandle;
 use crate::text::Text;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -15,23 +16,23 @@ use talentdata_columns::blocking;
 use talentdata_columns::export::{Export, Format, KeptWork, Target};
 use talentdata_columns::verify::{parse_receipt, read_receipt, verify};
 use talentdata_core::Stop;
-use talentdata_core::blocking::Job as CoreJob;
+use talentdata_core::blocking::Job;
 use talentdata_core::scan::Receipt;
-use talentdata_mirror::{Sync as MirrorSync, SyncReceipt};
+use talentdata_mirror::{Sync, SyncReceipt};
 
 /// A number that C passes for a format; the header says `talentdata_format`.
 pub type FormatNumber = u32;
 
 /// An export of a list to a file, or a sync of a list into a mirror. One thread at a time may run it; any thread may cancel
 /// it or read its progress meanwhile. Freed with talentdata_job_free.
-pub struct Job {
+pub struct JobHandle {
     work: Work,
     stop: Stop,
 }
 
 enum Work {
-    Export(CoreJob<Receipt>),
-    Sync(CoreJob<SyncReceipt>),
+    Export(Job<Receipt>),
+    Sync(Job<SyncReceipt>),
 }
 
 /// Creates an export of a list to a file. Nothing is sent or written yet.
@@ -54,18 +55,18 @@ enum Work {
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_export(
-    client: Option<&Client>,
+    client: Option<&ClientHandle>,
     list: Text,
     path: Text,
     format: FormatNumber,
-    options: Option<&Options>,
-    job_out: Option<&mut MaybeUninit<Box<Job>>>,
-) -> Option<Box<Error>> {
+    options: Option<&OptionsHandle>,
+    job_out: Option<&mut MaybeUninit<Box<JobHandle>>>,
+) -> Option<Box<ErrorHandle>> {
     get((client, "client"), (job_out, "job_out"), |client| {
         let resource = resource(&list)?;
         let operation = resource.shape().operation;
-        let options = Options::given(options, operation, OF_EXPORTS, "an export")?;
-        let path = crate::boundary::path(&path, "path")?;
+        let options = OptionsHandle::given(options, operation, OF_EXPORTS, "an export")?;
+        let path = crate::export::path(&path, "path")?;
         let export = Export {
             resource,
             format: match format {
@@ -79,7 +80,7 @@ pub extern "C" fn talentdata_client_export(
         };
         let job = blocking::export(&client.inner, export)?;
         let stop = job.stop_handle();
-        Ok(Box::new(Job {
+        Ok(Box::new(JobHandle {
             work: Work::Export(job),
             stop,
         }))
@@ -99,18 +100,18 @@ pub extern "C" fn talentdata_client_export(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_sync(
-    client: Option<&Client>,
+    client: Option<&ClientHandle>,
     list: Text,
     path: Text,
-    options: Option<&Options>,
-    job_out: Option<&mut MaybeUninit<Box<Job>>>,
-) -> Option<Box<Error>> {
+    options: Option<&OptionsHandle>,
+    job_out: Option<&mut MaybeUninit<Box<JobHandle>>>,
+) -> Option<Box<ErrorHandle>> {
     get((client, "client"), (job_out, "job_out"), |client| {
         let resource = resource(&list)?;
         let operation = resource.shape().operation;
-        let options = Options::given(options, operation, OF_SYNCS, "a sync")?;
-        let file = crate::boundary::path(&path, "path")?;
-        let mut sync = MirrorSync::new(resource, file);
+        let options = OptionsHandle::given(options, operation, OF_SYNCS, "a sync")?;
+        let file = crate::export::path(&path, "path")?;
+        let mut sync = Sync::new(resource, file);
         sync.scan = options.scan;
         sync.confirm = options.confirm;
         sync.on_new = options.table.on_new;
@@ -118,7 +119,7 @@ pub extern "C" fn talentdata_client_sync(
         sync.keep = options.keep;
         let job = sync.job(&client.inner)?;
         let stop = job.stop_handle();
-        Ok(Box::new(Job {
+        Ok(Box::new(JobHandle {
             work: Work::Sync(job),
             stop,
         }))
@@ -144,15 +145,15 @@ pub extern "C" fn talentdata_client_sync(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_job_run(
-    job: Option<NonNull<Job>>,
-    receipt_out: Option<&mut MaybeUninit<Box<Record>>>,
-) -> Option<Box<Error>> {
+    job: Option<NonNull<JobHandle>>,
+    receipt_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
+) -> Option<Box<ErrorHandle>> {
     get(
         (shared(&job), "job"),
         (receipt_out, "receipt_out"),
         |job| match &job.work {
-            Work::Export(job) => Record::of(&job.run()?),
-            Work::Sync(job) => Record::of(&job.run()?),
+            Work::Export(job) => RecordHandle::of(&job.run()?),
+            Work::Sync(job) => RecordHandle::of(&job.run()?),
         },
     )
 }
@@ -164,13 +165,13 @@ pub extern "C" fn talentdata_job_run(
 /// Threads: any, also while another thread runs it.
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_job_progress(job: Option<&Job>) -> Option<Box<Record>> {
+pub extern "C" fn talentdata_job_progress(job: Option<&JobHandle>) -> Option<Box<RecordHandle>> {
     guard_or(None, || {
         let receipt = match &job?.work {
             Work::Export(job) => job.progress(),
             Work::Sync(job) => job.progress(),
         };
-        Record::of(&receipt).ok()
+        RecordHandle::of(&receipt).ok()
     })
 }
 
@@ -180,7 +181,7 @@ pub extern "C" fn talentdata_job_progress(job: Option<&Job>) -> Option<Box<Recor
 /// Ownership: the caller still owns `job` and has to free it.
 /// Threads: any, also while another thread runs it, and from a log callback; not from a signal handler.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_job_cancel(job: Option<NonNull<Job>>) {
+pub extern "C" fn talentdata_job_cancel(job: Option<NonNull<JobHandle>>) {
     guard_or((), || {
         if let Some(job) = shared(&job) {
             job.stop.stop();
@@ -194,7 +195,7 @@ pub extern "C" fn talentdata_job_cancel(job: Option<NonNull<Job>>) {
 /// Threads: any, once every other call with this job has returned. If another thread may be running it,
 /// cancel it and join that thread first.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_job_free(job: Option<Box<Job>>) {
+pub extern "C" fn talentdata_job_free(job: Option<Box<JobHandle>>) {
     guard_or((), || drop(job));
 }
 
@@ -214,15 +215,16 @@ pub extern "C" fn talentdata_job_free(job: Option<Box<Job>>) {
 pub extern "C" fn talentdata_verify(
     file: Text,
     receipt: Text,
-    report_out: Option<&mut MaybeUninit<Box<Record>>>,
-) -> Option<Box<Error>> {
+    report_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
+) -> Option<Box<ErrorHandle>> {
     get((Some(&()), "file"), (report_out, "report_out"), |()| {
         let file = path(&file, "file")?;
         let given = text(&receipt, "receipt")?;
-        let receipt = match given.trim_ascii_start().starts_with(['{', '[']) {
-            true => parse_receipt(given, file)?,
-            false => read_receipt(path(&receipt, "receipt")?, file)?,
+        let receipt = if given.trim_ascii_start().starts_with(['{', '[']) {
+            parse_receipt(given, file)?
+        } else {
+            read_receipt(path(&receipt, "receipt")?, file)?
         };
-        Record::of(&verify(file, &receipt)?)
+        RecordHandle::of(&verify(file, &receipt)?)
     })
 }

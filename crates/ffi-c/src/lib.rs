@@ -1,7 +1,7 @@
 //! libtalentdata: the client of the talent data service for C and C++.
 //!
 //! Ownership is in the signatures: `&T` borrows, `Box<T>` transfers, an error is the return value, and
-//! an out slot is written only on success. Every export goes through [`boundary::guard`]. Lists, operations, fields and
+//! an out slot is written only on success. Every export goes through [`export::guard`]. Lists, operations, fields and
 //! settings are reached by their names, so that no function and no number depends on the spec.
 
 #![deny(unsafe_op_in_unsafe_fn)]
@@ -16,6 +16,7 @@ mod client;
 mod config;
 mod descriptor;
 mod error;
+mod export;
 mod job;
 mod log;
 mod mirror;

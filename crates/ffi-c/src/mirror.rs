@@ -1,24 +1,25 @@
 //! Mirrors: lists in one SQLite file, read from there as streams of the Arrow C data interface.
 
-use crate::boundary::{get, guard, guard_or, lent, optional_text, path, slot, stream};
+use crate::boundary::guard_or;
 use crate::client::resource;
-use crate::error::Error;
-use crate::options::{OF_MIRRORS, Options};
-use crate::record::Record;
+use crate::error::ErrorHandle;
+use crate::export::{get, guard, lent, optional_text, path, slot, stream};
+use crate::options::{OF_MIRRORS, OptionsHandle};
+use crate::record::RecordHandle;
 use crate::text::Text;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use std::mem::MaybeUninit;
 use talentdata_core::Result;
 use talentdata_core::types::ListName;
-use talentdata_mirror::{At, Mirror as RustMirror, Rows, forget};
+use talentdata_mirror::{Mirror, Rows, SyncPoint, forget};
 
 /// Rows of a batch.
 const ROWS: usize = 8192;
 
 /// A mirror: one SQLite file, with lists as of their last sync and what each sync has changed. Freed with
 /// talentdata_mirror_free.
-pub struct Mirror {
-    inner: RustMirror,
+pub struct MirrorHandle {
+    inner: Mirror,
 }
 
 /// Opens a mirror. Each stream shows the mirror as it is when the stream is made; syncs do not disturb it.
@@ -32,13 +33,13 @@ pub struct Mirror {
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_mirror_open(
     path: Text,
-    mirror_out: Option<&mut MaybeUninit<Box<Mirror>>>,
-) -> Option<Box<Error>> {
+    mirror_out: Option<&mut MaybeUninit<Box<MirrorHandle>>>,
+) -> Option<Box<ErrorHandle>> {
     guard(|| {
         let path = self::path(&path, "path")?;
         let mirror = slot(mirror_out, "mirror_out")?;
-        let inner = RustMirror::open(path)?;
-        mirror.write(Box::new(Mirror { inner }));
+        let inner = Mirror::open(path)?;
+        mirror.write(Box::new(MirrorHandle { inner }));
         Ok(())
     })
 }
@@ -54,12 +55,12 @@ pub extern "C" fn talentdata_mirror_open(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_mirror_syncs(
-    mirror: Option<&Mirror>,
+    mirror: Option<&MirrorHandle>,
     list: Text,
-    syncs_out: Option<&mut MaybeUninit<Box<Record>>>,
-) -> Option<Box<Error>> {
+    syncs_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
+) -> Option<Box<ErrorHandle>> {
     get((mirror, "mirror"), (syncs_out, "syncs_out"), |mirror| {
-        Record::of(&mirror.inner.syncs(resource(&list)?)?)
+        RecordHandle::of(&mirror.inner.syncs(resource(&list)?)?)
     })
 }
 
@@ -84,16 +85,16 @@ pub extern "C" fn talentdata_mirror_syncs(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_mirror_changes(
-    mirror: Option<&Mirror>,
+    mirror: Option<&MirrorHandle>,
     list: Text,
     since: Text,
-    options: Option<&Options>,
+    options: Option<&OptionsHandle>,
     stream_out: Option<&mut MaybeUninit<FFI_ArrowArrayStream>>,
-    sync_out: Option<&mut MaybeUninit<Box<Record>>>,
-) -> Option<Box<Error>> {
+    sync_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
+) -> Option<Box<ErrorHandle>> {
     get((mirror, "mirror"), (stream_out, "stream_out"), |mirror| {
         let since = optional_text(&since, "since")?;
-        let since = since.map_or(Ok(At::Sync(0)), str::parse)?;
+        let since = since.map_or(Ok(SyncPoint::Sync(0)), str::parse)?;
         let resource = resource(&list)?;
         let changes = mirror.inner.changes(resource, &since)?;
         batches(resource, options, changes, sync_out)
@@ -118,13 +119,13 @@ pub extern "C" fn talentdata_mirror_changes(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_mirror_records(
-    mirror: Option<&Mirror>,
+    mirror: Option<&MirrorHandle>,
     list: Text,
     at: Text,
-    options: Option<&Options>,
+    options: Option<&OptionsHandle>,
     stream_out: Option<&mut MaybeUninit<FFI_ArrowArrayStream>>,
-    sync_out: Option<&mut MaybeUninit<Box<Record>>>,
-) -> Option<Box<Error>> {
+    sync_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
+) -> Option<Box<ErrorHandle>> {
     get((mirror, "mirror"), (stream_out, "stream_out"), |mirror| {
         let resource = resource(&list)?;
         let at = optional_text(&at, "at")?.map(str::parse).transpose()?;
@@ -143,11 +144,11 @@ pub extern "C" fn talentdata_mirror_records(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_mirror_verify(
-    mirror: Option<&Mirror>,
-    report_out: Option<&mut MaybeUninit<Box<Record>>>,
-) -> Option<Box<Error>> {
+    mirror: Option<&MirrorHandle>,
+    report_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
+) -> Option<Box<ErrorHandle>> {
     get((mirror, "mirror"), (report_out, "report_out"), |mirror| {
-        Record::of(&mirror.inner.verify()?)
+        RecordHandle::of(&mirror.inner.verify()?)
     })
 }
 
@@ -161,9 +162,9 @@ pub extern "C" fn talentdata_mirror_verify(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_mirror_forget(
-    mirror: Option<&Mirror>,
+    mirror: Option<&MirrorHandle>,
     list: Text,
-) -> Option<Box<Error>> {
+) -> Option<Box<ErrorHandle>> {
     guard(|| forget(lent(mirror, "mirror")?.inner.path(), resource(&list)?))
 }
 
@@ -172,20 +173,20 @@ pub extern "C" fn talentdata_mirror_forget(
 /// Ownership: `mirror` must not be used any more.
 /// Threads: any, once no other call with this mirror is in progress.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_mirror_free(mirror: Option<Box<Mirror>>) {
+pub extern "C" fn talentdata_mirror_free(mirror: Option<Box<MirrorHandle>>) {
     guard_or((), || drop(mirror));
 }
 
 /// The stream of rows; nothing can fail once the sync is written.
 fn batches(
     resource: ListName,
-    options: Option<&Options>,
+    options: Option<&OptionsHandle>,
     rows: Rows,
-    sync_out: Option<&mut MaybeUninit<Box<Record>>>,
+    sync_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
 ) -> Result<FFI_ArrowArrayStream> {
     let operation = resource.shape().operation;
-    let table = Options::given(options, operation, OF_MIRRORS, "a mirror")?.table;
-    let sync = Record::of(rows.sync())?;
+    let table = OptionsHandle::given(options, operation, OF_MIRRORS, "a mirror")?.table;
+    let sync = RecordHandle::of(rows.sync())?;
     let mut batches = rows.into_batches(ROWS, table)?;
     if let Some(out) = sync_out {
         out.write(sync);

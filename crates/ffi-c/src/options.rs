@@ -1,7 +1,8 @@
 //! Options of scans, exports, syncs and calls, by their names.
 
-use crate::boundary::{guard, guard_or, invalid, lent, text};
-use crate::error::Error;
+use crate::boundary::guard_or;
+use crate::error::ErrorHandle;
+use crate::export::{guard, invalid, lent, text};
 use crate::text::Text;
 use std::num::NonZeroU64;
 use std::str::FromStr;
@@ -14,7 +15,7 @@ use talentdata_mirror::{MaxDeletes, age};
 
 /// Options of scans, exports, syncs, plans, pages and calls. Freed with talentdata_options_free.
 #[derive(Clone, Default)]
-pub struct Options {
+pub struct OptionsHandle {
     pub(crate) scan: ScanOptions,
     pub(crate) table: TableOptions,
     pub(crate) resume: bool,
@@ -41,7 +42,9 @@ pub(crate) const OF_MIRRORS: &str = "columns, schema, on_new_field";
 /// Threads: any; no other may change `from` meanwhile.
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_options_new(from: Option<&Options>) -> Option<Box<Options>> {
+pub extern "C" fn talentdata_options_new(
+    from: Option<&OptionsHandle>,
+) -> Option<Box<OptionsHandle>> {
     guard_or(None, || Some(Box::new(from.cloned().unwrap_or_default())))
 }
 
@@ -73,10 +76,10 @@ pub extern "C" fn talentdata_options_new(from: Option<&Options>) -> Option<Box<O
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_options_set(
-    options: Option<&mut Options>,
+    options: Option<&mut OptionsHandle>,
     name: Text,
     value: Text,
-) -> Option<Box<Error>> {
+) -> Option<Box<ErrorHandle>> {
     guard(|| {
         let options = lent(options, "options")?;
         let name = text(&name, "name")?;
@@ -97,16 +100,17 @@ pub extern "C" fn talentdata_options_set(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_options_add(
-    options: Option<&mut Options>,
+    options: Option<&mut OptionsHandle>,
     parameter: Text,
     value: Text,
-) -> Option<Box<Error>> {
+) -> Option<Box<ErrorHandle>> {
     guard(|| {
         let options = lent(options, "options")?;
         let parameter = text(&parameter, "parameter")?.to_owned();
-        let value = match value.data.is_null() {
-            true => Err(invalid(&parameter, "value: must not be NULL")),
-            false => text(&value, &parameter),
+        let value = if value.data.is_null() {
+            Err(invalid(&parameter, "value: must not be NULL"))
+        } else {
+            text(&value, &parameter)
         };
         let pair = (parameter.clone(), value?.to_owned());
         options.parameters.push(pair);
@@ -119,15 +123,15 @@ pub extern "C" fn talentdata_options_add(
 /// Ownership: `options` must not be used any more.
 /// Threads: one at a time per options.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_options_free(options: Option<Box<Options>>) {
+pub extern "C" fn talentdata_options_free(options: Option<Box<OptionsHandle>>) {
     guard_or((), || drop(options));
 }
 
-impl Options {
+impl OptionsHandle {
     /// The options given, or the defaults; others than the allowed ones are refused, and so are parameters that the operation
     /// does not have.
     pub(crate) fn given(
-        options: Option<&Options>,
+        options: Option<&OptionsHandle>,
         operation: &Operation,
         allowed: &str,
         what: &str,

@@ -3,8 +3,9 @@
 //! Records of lists, responses, receipts, plans and reports are all read in the same way, so that the library needs no
 //! function for any of their fields.
 
-use crate::boundary::{get, guard, guard_or, invalid, lent, text};
-use crate::error::Error;
+use crate::boundary::guard_or;
+use crate::error::ErrorHandle;
+use crate::export::{get, guard, invalid, lent, text};
 use crate::text::Text;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -12,19 +13,19 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use talentdata_core::{Error as CoreError, ErrorKind, NestedValue, RawRecord, Result, ValueKind};
+use talentdata_core::{Error, ErrorKind, NestedValue, RawRecord, Result, ValueKind};
 
 /// JSON, read-only: a record of a list, byte for byte as the service sent it, the response of a call, a receipt, a plan or a
 /// report; or a value within one of these, which belongs to it. What functions give as `*_out` in a pointer that is not
 /// const is freed with talentdata_record_free.
-pub struct Record {
+pub struct RecordHandle {
     value: NestedValue,
     /// The text of a string with escapes, once it was asked for.
     text: OnceLock<Box<str>>,
     /// The values that were asked for by their paths. C points at them while the map grows.
-    values: Mutex<HashMap<String, Arc<Record>>>,
+    values: Mutex<HashMap<String, Arc<RecordHandle>>>,
     /// What an array or an object has, once it was asked for.
-    children: OnceLock<Vec<(Option<String>, Record)>>,
+    children: OnceLock<Vec<(Option<String>, RecordHandle)>>,
 }
 
 /// An integer that may be absent.
@@ -57,31 +58,30 @@ pub struct OptionalBoolean {
     pub value: bool,
 }
 
-impl Record {
+impl RecordHandle {
     /// A record of a list.
     pub(crate) fn new(raw: &RawRecord) -> Box<Self> {
-        Box::new(Record::holding(raw.value()))
+        Box::new(RecordHandle::holding(raw.value()))
     }
 
     /// JSON text that was checked before.
     pub(crate) fn parse(json: &str, offset: u64) -> Result<Box<Self>> {
-        NestedValue::parse(json, offset).map(|value| Box::new(Record::holding(value)))
+        NestedValue::parse(json, offset).map(|value| Box::new(RecordHandle::holding(value)))
     }
 
     /// A result of the library.
     pub(crate) fn of(value: &impl Serialize) -> Result<Box<Self>> {
-        Record::parse(&Record::json(value)?, 0)
+        RecordHandle::parse(&RecordHandle::json(value)?, 0)
     }
 
     /// The JSON of a result.
     pub(crate) fn json(value: &impl Serialize) -> Result<String> {
-        serde_json::to_string(value).map_err(|_| {
-            CoreError::new(ErrorKind::Internal, "a result could not be written as JSON")
-        })
+        serde_json::to_string(value)
+            .map_err(|_| Error::new(ErrorKind::Internal, "a result could not be written as JSON"))
     }
 
     fn holding(value: NestedValue) -> Self {
-        Record {
+        RecordHandle {
             value,
             text: OnceLock::new(),
             values: Mutex::default(),
@@ -96,14 +96,14 @@ impl Record {
     }
 
     /// The value at a path, kept for as long as this record.
-    fn at(&self, path: &str) -> Result<Option<Arc<Record>>> {
+    fn at(&self, path: &str) -> Result<Option<Arc<RecordHandle>>> {
         // A panic cannot leave the map in a state that matters.
         let mut known = self.values.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(record) = known.get(path) {
             return Ok(Some(Arc::clone(record)));
         }
         let found = self.value.at(path)?;
-        let found = found.map(|value| Arc::new(Record::holding(value)));
+        let found = found.map(|value| Arc::new(RecordHandle::holding(value)));
         known.extend(
             found
                 .iter()
@@ -112,18 +112,18 @@ impl Record {
         Ok(found)
     }
 
-    fn children(&self) -> Result<&[(Option<String>, Record)]> {
+    fn children(&self) -> Result<&[(Option<String>, RecordHandle)]> {
         if let Some(known) = self.children.get() {
             return Ok(known);
         }
         let made = self.value.children()?.into_iter();
         let made = made
-            .map(|(name, value)| (name, Record::holding(value)))
+            .map(|(name, value)| (name, RecordHandle::holding(value)))
             .collect();
         Ok(self.children.get_or_init(|| made))
     }
 
-    fn child(&self, index: usize) -> Result<&(Option<String>, Record)> {
+    fn child(&self, index: usize) -> Result<&(Option<String>, RecordHandle)> {
         let children = self.children()?;
         children.get(index).ok_or_else(|| {
             let count = children.len();
@@ -135,11 +135,11 @@ impl Record {
 
 /// Writes the value of a type at a path, if there is one that is not null.
 fn scalar<T: DeserializeOwned + Default, O>(
-    record: Option<&Record>,
+    record: Option<&RecordHandle>,
     path: Text,
     out: (Option<&mut MaybeUninit<O>>, &str),
     optional: impl FnOnce(bool, T) -> O,
-) -> Option<Box<Error>> {
+) -> Option<Box<ErrorHandle>> {
     get((record, "record"), out, |record| {
         let found = record.present(&path)?.map(|value| value.to());
         let found = found.transpose()?;
@@ -160,10 +160,10 @@ fn scalar<T: DeserializeOwned + Default, O>(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_text(
-    record: Option<&Record>,
+    record: Option<&RecordHandle>,
     path: Text,
     text_out: Option<&mut MaybeUninit<Text>>,
-) -> Option<Box<Error>> {
+) -> Option<Box<ErrorHandle>> {
     get((record, "record"), (text_out, "text_out"), |record| {
         let Some(value) = record.present(&path)? else {
             return Ok(Text::ABSENT);
@@ -191,10 +191,10 @@ pub extern "C" fn talentdata_record_text(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_integer(
-    record: Option<&Record>,
+    record: Option<&RecordHandle>,
     path: Text,
     integer_out: Option<&mut MaybeUninit<OptionalInteger>>,
-) -> Option<Box<Error>> {
+) -> Option<Box<ErrorHandle>> {
     let out = (integer_out, "integer_out");
     scalar(record, path, out, |present, value| OptionalInteger {
         present,
@@ -213,10 +213,10 @@ pub extern "C" fn talentdata_record_integer(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_number(
-    record: Option<&Record>,
+    record: Option<&RecordHandle>,
     path: Text,
     number_out: Option<&mut MaybeUninit<OptionalNumber>>,
-) -> Option<Box<Error>> {
+) -> Option<Box<ErrorHandle>> {
     let out = (number_out, "number_out");
     scalar(record, path, out, |present, value| OptionalNumber {
         present,
@@ -234,10 +234,10 @@ pub extern "C" fn talentdata_record_number(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_boolean(
-    record: Option<&Record>,
+    record: Option<&RecordHandle>,
     path: Text,
     boolean_out: Option<&mut MaybeUninit<OptionalBoolean>>,
-) -> Option<Box<Error>> {
+) -> Option<Box<ErrorHandle>> {
     let out = (boolean_out, "boolean_out");
     scalar(record, path, out, |present, value| OptionalBoolean {
         present,
@@ -256,10 +256,10 @@ pub extern "C" fn talentdata_record_boolean(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_value(
-    record: Option<&Record>,
+    record: Option<&RecordHandle>,
     path: Text,
-    value_out: Option<&mut MaybeUninit<*const Record>>,
-) -> Option<Box<Error>> {
+    value_out: Option<&mut MaybeUninit<*const RecordHandle>>,
+) -> Option<Box<ErrorHandle>> {
     get((record, "record"), (value_out, "value_out"), |record| {
         Ok(match text(&path, "path")? {
             "" => record,
@@ -279,9 +279,9 @@ pub extern "C" fn talentdata_record_value(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_count(
-    record: Option<&Record>,
+    record: Option<&RecordHandle>,
     count_out: Option<&mut MaybeUninit<usize>>,
-) -> Option<Box<Error>> {
+) -> Option<Box<ErrorHandle>> {
     get((record, "record"), (count_out, "count_out"), |record| {
         Ok(record.children()?.len())
     })
@@ -299,12 +299,12 @@ pub extern "C" fn talentdata_record_count(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_item(
-    record: Option<&Record>,
+    record: Option<&RecordHandle>,
     index: usize,
-    item_out: Option<&mut MaybeUninit<*const Record>>,
-) -> Option<Box<Error>> {
+    item_out: Option<&mut MaybeUninit<*const RecordHandle>>,
+) -> Option<Box<ErrorHandle>> {
     get((record, "record"), (item_out, "item_out"), |record| {
-        let item: *const Record = &record.child(index)?.1;
+        let item: *const RecordHandle = &record.child(index)?.1;
         Ok(item)
     })
 }
@@ -320,10 +320,10 @@ pub extern "C" fn talentdata_record_item(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_name(
-    record: Option<&Record>,
+    record: Option<&RecordHandle>,
     index: usize,
     name_out: Option<&mut MaybeUninit<Text>>,
-) -> Option<Box<Error>> {
+) -> Option<Box<ErrorHandle>> {
     get((record, "record"), (name_out, "name_out"), |record| {
         Ok(Text::of_option(record.child(index)?.0.as_deref()))
     })
@@ -333,7 +333,7 @@ pub extern "C" fn talentdata_record_name(
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_record_kind(record: Option<&Record>) -> ValueKind {
+pub extern "C" fn talentdata_record_kind(record: Option<&RecordHandle>) -> ValueKind {
     record.map_or(ValueKind::Null, |record| record.value.kind())
 }
 
@@ -342,7 +342,7 @@ pub extern "C" fn talentdata_record_kind(record: Option<&Record>) -> ValueKind {
 /// Ownership: the text is valid until the record is freed.
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_record_json(record: Option<&Record>) -> Text {
+pub extern "C" fn talentdata_record_json(record: Option<&RecordHandle>) -> Text {
     Text::of_option(record.map(|record| record.value.as_str()))
 }
 
@@ -357,9 +357,9 @@ pub extern "C" fn talentdata_record_json(record: Option<&Record>) -> Text {
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_missing(
-    record: Option<&Record>,
+    record: Option<&RecordHandle>,
     path: Text,
-) -> Option<Box<Error>> {
+) -> Option<Box<ErrorHandle>> {
     guard(|| {
         let record = lent(record, "record")?;
         Err(record.value.missing(text(&path, "path")?))
@@ -371,6 +371,6 @@ pub extern "C" fn talentdata_record_missing(
 /// Ownership: `record` and everything read from it must not be used any more.
 /// Threads: any, one at a time per record, once no other thread reads it.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_record_free(record: Option<Box<Record>>) {
+pub extern "C" fn talentdata_record_free(record: Option<Box<RecordHandle>>) {
     guard_or((), || drop(record));
 }

@@ -1,22 +1,23 @@
 //! The scan handle: takes record after record, waiting or not, and is cancelled from any thread.
 
-use crate::boundary::{get, guard, guard_or, invalid, lent, shared, slot, stream};
+use crate::boundary::{guard_or, shared};
 use crate::descriptor::SelfPipe;
-use crate::error::Error;
-use crate::record::Record;
+use crate::error::ErrorHandle;
+use crate::export::{get, guard, invalid, lent, slot, stream};
+use crate::record::RecordHandle;
 use arrow_array::RecordBatchReader;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::task::{Poll, Waker};
-use talentdata_columns::blocking::Scan as Blocking;
-use talentdata_core::{Error as CoreError, ErrorKind, Result};
+use talentdata_columns::blocking::BlockingScan;
+use talentdata_core::{Error, ErrorKind, Result};
 
 /// Reads every record of a list, in order. One thread at a time may use it, except for
 /// talentdata_scan_cancel. Freed with talentdata_scan_free.
-pub struct Scan {
-    scan: Blocking,
+pub struct ScanHandle {
+    scan: BlockingScan,
     /// Held by the one thread that uses the scan.
     in_use: Mutex<()>,
     self_pipe: OnceLock<Arc<SelfPipe>>,
@@ -49,9 +50,9 @@ pub enum Arrival {
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_scan_next(
-    scan: Option<NonNull<Scan>>,
-    record_out: Option<&mut MaybeUninit<Option<Box<Record>>>>,
-) -> Option<Box<Error>> {
+    scan: Option<NonNull<ScanHandle>>,
+    record_out: Option<&mut MaybeUninit<Option<Box<RecordHandle>>>>,
+) -> Option<Box<ErrorHandle>> {
     get(
         (shared(&scan), "scan"),
         (record_out, "record_out"),
@@ -59,7 +60,7 @@ pub extern "C" fn talentdata_scan_next(
             let _in_use = scan.enter()?;
             scan.failure.or_read(|| {
                 let next = scan.scan.next_record()?;
-                Ok(next.as_ref().map(Record::new))
+                Ok(next.as_ref().map(RecordHandle::new))
             })
         },
     )
@@ -76,10 +77,10 @@ pub extern "C" fn talentdata_scan_next(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_scan_try_next(
-    scan: Option<NonNull<Scan>>,
+    scan: Option<NonNull<ScanHandle>>,
     arrival_out: Option<&mut MaybeUninit<Arrival>>,
-    record_out: Option<&mut MaybeUninit<Option<Box<Record>>>>,
-) -> Option<Box<Error>> {
+    record_out: Option<&mut MaybeUninit<Option<Box<RecordHandle>>>>,
+) -> Option<Box<ErrorHandle>> {
     guard(|| {
         let scan = lent(shared(&scan), "scan")?;
         let arrival_out = slot(arrival_out, "arrival_out")?;
@@ -108,13 +109,13 @@ pub extern "C" fn talentdata_scan_try_next(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_scan_descriptor(
-    scan: Option<NonNull<Scan>>,
+    scan: Option<NonNull<ScanHandle>>,
     descriptor_out: Option<&mut MaybeUninit<i32>>,
-) -> Option<Box<Error>> {
+) -> Option<Box<ErrorHandle>> {
     get(
         (shared(&scan), "scan"),
         (descriptor_out, "descriptor_out"),
-        Scan::descriptor,
+        ScanHandle::descriptor,
     )
 }
 
@@ -140,13 +141,13 @@ pub extern "C" fn talentdata_scan_descriptor(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_scan_arrow_stream(
-    scan: Option<NonNull<Scan>>,
+    scan: Option<NonNull<ScanHandle>>,
     stream_out: Option<&mut MaybeUninit<FFI_ArrowArrayStream>>,
-) -> Option<Box<Error>> {
+) -> Option<Box<ErrorHandle>> {
     get(
         (shared(&scan), "scan"),
         (stream_out, "stream_out"),
-        Scan::stream,
+        ScanHandle::stream,
     )
 }
 
@@ -156,7 +157,7 @@ pub extern "C" fn talentdata_scan_arrow_stream(
 /// Threads: any, also while another thread reads the stream.
 #[must_use]
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_scan_error(scan: Option<&Scan>) -> Option<Box<Error>> {
+pub extern "C" fn talentdata_scan_error(scan: Option<&ScanHandle>) -> Option<Box<ErrorHandle>> {
     guard(|| scan.map_or(Ok(()), |scan| scan.failure.check()))
 }
 
@@ -172,12 +173,12 @@ pub extern "C" fn talentdata_scan_error(scan: Option<&Scan>) -> Option<Box<Error
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_scan_receipt(
-    scan: Option<&Scan>,
-    receipt_out: Option<&mut MaybeUninit<Box<Record>>>,
-) -> Option<Box<Error>> {
+    scan: Option<&ScanHandle>,
+    receipt_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
+) -> Option<Box<ErrorHandle>> {
     get((scan, "scan"), (receipt_out, "receipt_out"), |scan| {
         let _in_use = scan.enter()?;
-        Record::of(&scan.scan.receipt())
+        RecordHandle::of(&scan.scan.receipt())
     })
 }
 
@@ -186,7 +187,7 @@ pub extern "C" fn talentdata_scan_receipt(
 /// Ownership: the caller still owns `scan` and has to free it.
 /// Threads: any, also while another thread is using the scan, and from a log callback.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_scan_cancel(scan: Option<NonNull<Scan>>) {
+pub extern "C" fn talentdata_scan_cancel(scan: Option<NonNull<ScanHandle>>) {
     guard_or((), || {
         if let Some(scan) = shared(&scan) {
             scan.scan.close();
@@ -204,13 +205,13 @@ pub extern "C" fn talentdata_scan_cancel(scan: Option<NonNull<Scan>>) {
 /// Threads: any, once every other call with this scan has returned. If another thread may be using it,
 /// cancel the scan and join that thread first.
 #[unsafe(no_mangle)]
-pub extern "C" fn talentdata_scan_free(scan: Option<Box<Scan>>) {
+pub extern "C" fn talentdata_scan_free(scan: Option<Box<ScanHandle>>) {
     guard_or((), || drop(scan));
 }
 
-impl Scan {
-    pub(crate) fn new(scan: Blocking) -> Self {
-        Scan {
+impl ScanHandle {
+    pub(crate) fn new(scan: BlockingScan) -> Self {
+        ScanHandle {
             scan,
             in_use: Mutex::new(()),
             self_pipe: OnceLock::new(),
@@ -222,17 +223,17 @@ impl Scan {
     fn enter(&self) -> Result<MutexGuard<'_, ()>> {
         self.in_use.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => invalid("scan", "another thread is using it"),
-            TryLockError::Poisoned(_) => CoreError::panicked("a scan"),
+            TryLockError::Poisoned(_) => Error::panicked("a scan"),
         })
     }
 
     /// The next record, without waiting; none at the end of the list.
-    fn poll_next(&self) -> Result<Poll<Option<Box<Record>>>> {
+    fn poll_next(&self) -> Result<Poll<Option<Box<RecordHandle>>>> {
         let _in_use = self.enter()?;
         self.failure.or_read(|| {
             loop {
                 if let Some(raw) = self.scan.next_received() {
-                    return Ok(Poll::Ready(Some(Record::new(&raw))));
+                    return Ok(Poll::Ready(Some(RecordHandle::new(&raw))));
                 }
                 match self.look() {
                     Poll::Ready(Ok(true)) => {}
@@ -251,7 +252,7 @@ impl Scan {
         }
         let made = SelfPipe::new().map_err(|error| {
             let message = format!("cannot create a pipe for the descriptor: {error}");
-            CoreError::new(ErrorKind::Io, message)
+            Error::new(ErrorKind::Io, message)
         })?;
         let self_pipe = self.self_pipe.get_or_init(|| Arc::new(made));
         // Registers it. What is there by now, the next call reports, an error also.
@@ -292,7 +293,7 @@ impl Scan {
 
 /// The error that has ended a scan or its Arrow stream, which may outlive the handle.
 #[derive(Clone, Default)]
-struct KeptError(Arc<Mutex<Option<CoreError>>>);
+struct KeptError(Arc<Mutex<Option<Error>>>);
 
 impl KeptError {
     fn check(&self) -> Result<()> {
@@ -312,7 +313,7 @@ impl KeptError {
     }
 
     /// A panic cannot leave it in a state that matters.
-    fn lock(&self) -> MutexGuard<'_, Option<CoreError>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Error>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

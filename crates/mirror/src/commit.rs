@@ -1,14 +1,14 @@
 //! What a scan means for the mirror. Its records are compared with those of the last sync while they arrive, and kept beside
 //! the mirror until the scan is complete; one transaction then commits the difference.
 
+use crate::bookmark::Bookmark;
 use crate::digest::{Hash, key};
-use crate::file::{Claim, Outcome, at, damaged};
+use crate::file::{Claim, MirrorResult, at, damaged};
 use crate::keep::{micros, old};
-use crate::mark::{Marker, State};
+use crate::mark::{ListState, Marker};
+use crate::options::Sync;
 use crate::order::{NONE, place};
-use crate::position::Bookmark;
 use crate::receipt::{CHANGES, Removed, SyncReceipt, SyncRow, Withheld};
-use crate::sync::Sync;
 use crate::tables::{new_id, seal_list};
 use crate::upgrade::upgrade;
 use crate::views;
@@ -19,7 +19,7 @@ use std::time::{Instant, SystemTime};
 use talentdata_columns::arrow::{Checker, Columns, OnNew, TableSchema};
 use talentdata_core::scan::{Basis, Batch, Completeness, Doubt, Receipt, SchemaDifferences, utc};
 use talentdata_core::sink::Sink;
-use talentdata_core::{Config, Error, ErrorKind, RawRecord, Result, json};
+use talentdata_core::{Config, Error, RawRecord, Result, json};
 
 /// The records of the scan in their order. `record` is the version that was there before, if any; `text` is none where it
 /// is the same, and `op` where that is no change. `fresh` are those that need a version of their own, because they are new
@@ -59,7 +59,7 @@ pub(crate) struct Staging {
     /// The sync that this one is compared with.
     before: Option<SyncRow>,
     /// The list before this sync, and the mark that is left of it.
-    state: State,
+    state: ListState,
     marker: Marker,
     /// What this sync is called, in whatever copy of the file.
     id: String,
@@ -93,7 +93,7 @@ impl Sink for Staging {
 
 impl Staging {
     /// Opens the mirror for a sync of the service and the client of this configuration.
-    pub(crate) fn begin(claim: &Claim, sync: &Sync, config: &Config) -> Outcome<Self> {
+    pub(crate) fn begin(claim: &Claim, sync: &Sync, config: &Config) -> MirrorResult<Self> {
         let resource = sync.resource;
         let parameters = sync.scan.arguments.recorded(resource.shape().operation);
         let client_id = config.client_id().unwrap_or("none");
@@ -105,7 +105,7 @@ impl Staging {
         let mut syncs = SyncRow::all(&connection, resource.name())?;
         let ends = syncs.iter().map(|sync| micros(&sync.receipt.ended));
         let (ends, before) = (ends.collect(), syncs.pop());
-        let state = State::read(&connection, resource.name())?;
+        let state = ListState::read(&connection, resource.name())?;
         if before
             .as_ref()
             .is_some_and(|before| before.number() != state.last)
@@ -126,7 +126,7 @@ impl Staging {
                 let message = format!(
                     "{name}: the mirror has {resource} of {known}, this sync has {new}; sync into another file"
                 );
-                return Err(Error::new(ErrorKind::InvalidArgument, message).into());
+                return Err(Error::invalid(message).into());
             }
         }
         connection.execute_batch(TABLES)?;
@@ -146,7 +146,7 @@ impl Staging {
     }
 
     /// Takes the records of a page: those that came before what was delivered already, and those that are delivered.
-    pub(crate) fn take(&mut self, late: &[RawRecord], records: &[RawRecord]) -> Outcome<()> {
+    pub(crate) fn take(&mut self, late: &[RawRecord], records: &[RawRecord]) -> MirrorResult<()> {
         let list = self.sync.resource.name();
         let transaction = self.connection.unchecked_transaction()?;
         for record in late {
@@ -170,7 +170,7 @@ impl Staging {
     }
 
     /// Commits what has changed. After an error, or when the process ends, the mirror is as it was.
-    pub(crate) fn commit(&self, mut scan: Receipt, ended: SystemTime) -> Outcome<SyncReceipt> {
+    pub(crate) fn commit(&self, mut scan: Receipt, ended: SystemTime) -> MirrorResult<SyncReceipt> {
         if self.is_repeated {
             scan.completeness = Completeness::NotProven;
             (scan.basis, scan.assumes) = (None, None);
@@ -183,7 +183,7 @@ impl Staging {
         let receipt = self.apply(scan, &utc(ended))?;
         self.marker.note(list, &self.state, Some(&self.id));
         self.connection.execute_batch("COMMIT")?;
-        let state = State {
+        let state = ListState {
             last: self.state.last + 1,
             sync: Some(self.id.clone()),
             ..self.state.clone()
@@ -198,7 +198,7 @@ impl Staging {
         Ok(receipt)
     }
 
-    fn apply(&self, mut scan: Receipt, ended: &str) -> Outcome<SyncReceipt> {
+    fn apply(&self, mut scan: Receipt, ended: &str) -> MirrorResult<SyncReceipt> {
         let (connection, list) = (&self.connection, self.sync.resource.name());
         let last = self.before.as_ref();
         let before = last.map_or(0, SyncRow::number);
@@ -216,9 +216,10 @@ impl Staging {
         self.place()?;
         let last_seen = last.map_or("", |last| &last.receipt.started);
         // Where the clock has gone back since then, it does not tell when a change happened.
-        let since = match last_seen <= ended {
-            true => format!("'{last_seen}'"),
-            false => "NULL".to_owned(),
+        let since = if last_seen <= ended {
+            format!("'{last_seen}'")
+        } else {
+            "NULL".to_owned()
         };
         let number = self.state.last + 1;
         // Ends the versions that are no longer current, and writes the new ones in the order of the list.
@@ -274,7 +275,7 @@ impl Staging {
         );
         let changes = connection.query_row(&changes, [list], |row| Ok((row.get(0)?, row.get(1)?)));
         let (changes, counts): (Hash, String) = changes?;
-        let State {
+        let ListState {
             mirror,
             epoch,
             fork,
@@ -316,7 +317,7 @@ impl Staging {
     }
 
     /// Gives positions to the records that are new or have moved.
-    fn place(&self) -> Outcome<()> {
+    fn place(&self) -> MirrorResult<()> {
         let order = "SELECT ifnull(position, ?1) FROM staged ORDER BY place";
         let mut order = self.connection.prepare(order)?;
         let order = order.query_map([NONE], |row| row.get(0))?;
@@ -332,7 +333,7 @@ impl Staging {
 
     /// All columns, with those of new fields behind the others. They are inferred from records with new fields, and from
     /// the first of the others that are new.
-    fn columns(&self) -> Outcome<TableSchema> {
+    fn columns(&self) -> MirrorResult<TableSchema> {
         let known = self.before.as_ref().map(|before| &before.columns);
         let names = known.into_iter().flat_map(|known| &known.fields);
         let mut fields: HashSet<String> = names.map(|column| column.name.clone()).collect();
@@ -365,7 +366,7 @@ impl Staging {
 
     /// How the records that are new or changed differ from the columns that the mirror had; before its first sync, from those
     /// that it gets, which are no reason to fail.
-    fn differences(&self, columns: &TableSchema) -> Outcome<SchemaDifferences> {
+    fn differences(&self, columns: &TableSchema) -> MirrorResult<SchemaDifferences> {
         let before = self.before.as_ref().map(|before| &before.columns);
         let on_new = match (before, self.sync.on_new) {
             (None, OnNew::Fail) => OnNew::Keep,
@@ -384,7 +385,7 @@ impl Staging {
     }
 
     /// Removes what is older than `keep`: the last sync that is old is the first that can still be read.
-    fn prune(&self, ended: &str) -> Outcome<Option<Removed>> {
+    fn prune(&self, ended: &str) -> MirrorResult<Option<Removed>> {
         let (connection, list) = (&self.connection, self.sync.resource.name());
         let ends: Vec<i64> = [&*self.ends, &[micros(ended)]].concat();
         let old = self.sync.keep.map_or(0, |keep| old(&ends, keep));
@@ -410,7 +411,7 @@ impl Staging {
 }
 
 /// How many versions of a list there are of some, and their digest.
-fn sum(connection: &Connection, list: &str, of: &str, from: &str) -> Outcome<(u64, Hash)> {
+fn sum(connection: &Connection, list: &str, of: &str, from: &str) -> MirrorResult<(u64, Hash)> {
     let sql = format!("SELECT count(*), digest({of}) FROM record {from} AND list = ?1");
     Ok(connection.query_row(&sql, [list], |row| {
         Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get(1)?))
@@ -418,7 +419,7 @@ fn sum(connection: &Connection, list: &str, of: &str, from: &str) -> Outcome<(u6
 }
 
 /// How many records of a list are missing, and the digest of all that is known of them.
-pub(crate) fn missing(connection: &Connection, list: &str) -> Outcome<(u64, Hash)> {
+pub(crate) fn missing(connection: &Connection, list: &str) -> MirrorResult<(u64, Hash)> {
     let of = "position, key, text, last, missing, last_seen";
     sum(connection, list, of, "WHERE missing IS NOT NULL")
 }

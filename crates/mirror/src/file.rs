@@ -27,7 +27,7 @@ const REMOTE: &[u32] = &[
 /// Why something could not be done with a mirror whose path is added later: an error of SQLite, or one that is complete.
 pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
 
-pub(crate) type Outcome<T> = std::result::Result<T, Fault>;
+pub(crate) type MirrorResult<T> = std::result::Result<T, Fault>;
 
 /// Makes of a fault an error, which names the file and the way out.
 pub(crate) fn at(path: &Path) -> impl Fn(Fault) -> Error {

@@ -68,9 +68,12 @@ mod tests {
         let right = kept(200, 90, |day| day);
         for wrong in [400, 30, 8, -8, -30, -400, -20_000, 3_000_000] {
             for days in [1, 2, 5, 30] {
-                let clock = |day: i64| match (120..120 + days).contains(&day) {
-                    true => day + wrong,
-                    false => day,
+                let clock = |day: i64| {
+                    if (120..120 + days).contains(&day) {
+                        day + wrong
+                    } else {
+                        day
+                    }
                 };
                 let left = kept(200, 90, clock);
                 let lost = right.iter().zip(&left);

@@ -6,12 +6,14 @@
 
 #![forbid(unsafe_code)]
 
+mod bookmark;
 mod commit;
 mod digest;
 mod file;
 mod keep;
 mod mark;
 mod mirror;
+mod options;
 mod order;
 mod plain;
 mod position;
@@ -24,8 +26,9 @@ mod upgrade;
 mod verify;
 mod views;
 
+pub use bookmark::Bookmark;
 pub use mirror::{Mirror, Rows, forget};
-pub use position::{At, Bookmark};
+pub use options::{Sync, age};
+pub use position::SyncPoint;
 pub use receipt::{ChangeCounts, MaxDeletes, Removed, RowsReceipt, SyncReceipt, Withheld};
-pub use sync::{Sync, age};
-pub use verify::Verification;
+pub use verify::MirrorVerification;

@@ -4,7 +4,7 @@
 //! sync is meant only up to the last one that both have. A mark that is lacking by mistake costs only the use of numbers
 //! above it, because bookmarks tell the syncs apart.
 
-use crate::file::{Claim, Outcome, open_lock};
+use crate::file::{Claim, MirrorResult, open_lock};
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ const MAX_BYTES: u64 = 1 << 20;
 
 /// What a file has of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct State {
+pub(crate) struct ListState {
     pub(crate) mirror: String,
     /// The id of the list since it was begun.
     pub(crate) epoch: String,
@@ -34,15 +34,15 @@ pub(crate) struct State {
     pub(crate) is_marked: bool,
 }
 
-impl State {
+impl ListState {
     /// As a file has it, before it is compared with a mark.
-    pub(crate) fn read(connection: &Connection, list: &str) -> Outcome<Self> {
+    pub(crate) fn read(connection: &Connection, list: &str) -> MirrorResult<Self> {
         let sql = "SELECT mirror.id, ifnull(epoch, ''), ifnull(last, 0), list.about ->> '$.fork',
             ifnull(json_type(list.about, '$.fork'), '') <> '',
             (SELECT id FROM sync WHERE list = ?1 ORDER BY number DESC LIMIT 1)
             FROM mirror LEFT JOIN list ON name = ?1";
         let state = connection.query_row(sql, [list], |row| {
-            Ok(State {
+            Ok(ListState {
                 mirror: row.get(0)?,
                 epoch: row.get(1)?,
                 last: row.get(2)?,
@@ -79,23 +79,24 @@ struct Mark {
     /// The file: the number of its inode, and when it was made, in microseconds.
     file: (u64, u64),
     /// As the last sync has left it.
-    state: State,
+    state: ListState,
     /// The sync that was about to be committed then.
     next: Option<String>,
 }
 
 impl Mark {
     /// The fork of a list that is in this state now.
-    fn fork(&self, now: &State, path: &Path) -> Option<i64> {
+    fn fork(&self, now: &ListState, path: &Path) -> Option<i64> {
         let (known, was) = (lower(now.fork, self.state.fork), &self.state);
         if now.mirror != was.mirror {
             return Some(0);
         }
         let is_next = now.sync.is_some() && now.sync == self.next;
         let is_same = (now.last, &now.sync) == (was.last, &was.sync);
-        match self.file == identity(path) && (is_same || is_next) {
-            true => known,
-            false => lower(known, Some(now.last)),
+        if self.file == identity(path) && (is_same || is_next) {
+            known
+        } else {
+            lower(known, Some(now.last))
         }
     }
 }
@@ -136,7 +137,7 @@ impl Marker {
     }
 
     /// Notes the state of a list, and the sync that is about to be committed. Where it cannot be written, it is lacking.
-    pub(crate) fn note(&self, list: &str, state: &State, next: Option<&str>) {
+    pub(crate) fn note(&self, list: &str, state: &ListState, next: Option<&str>) {
         let mut marks = Marks::read(&self.lock).unwrap_or_default();
         let mark = Mark {
             file: identity(&self.path),

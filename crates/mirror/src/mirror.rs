@@ -5,9 +5,9 @@
 //! what was cut short never looks like an end.
 
 use crate::digest::Hash;
-use crate::file::{Claim, Outcome, at, damaged, open};
-use crate::mark::{Marker, State};
-use crate::position::{At, History, invalid};
+use crate::file::{Claim, MirrorResult, at, damaged, open};
+use crate::mark::{ListState, Marker};
+use crate::position::{History, SyncPoint};
 use crate::receipt::{CHANGES, RowsReceipt, SyncReceipt, SyncRow};
 use crate::upgrade::upgrade;
 use crate::views;
@@ -18,7 +18,7 @@ use std::vec::IntoIter;
 use talentdata_columns::arrow::{Column, Columns, OnNew, RecordBatches, TableOptions};
 use talentdata_columns::export::{Format, Target, write_records};
 use talentdata_core::types::ListName;
-use talentdata_core::{ErrorKind, RawRecord, Result};
+use talentdata_core::{Error, ErrorKind, RawRecord, Result};
 
 /// Rows read at once: as many as the service gives at once.
 const PAGE: usize = 100;
@@ -86,7 +86,7 @@ impl Mirror {
     ///
     /// # Errors
     /// As [`syncs`](Self::syncs); `InvalidArgument` where there was no such sync, or it is no longer kept.
-    pub fn records(&self, resource: ListName, at: Option<&At>) -> Result<Rows> {
+    pub fn records(&self, resource: ListName, at: Option<&SyncPoint>) -> Result<Rows> {
         let (mut rows, history) = self.snapshot(resource)?;
         let sync = match at {
             Some(at) => history.as_of(at)?.clone(),
@@ -110,7 +110,7 @@ impl Mirror {
     /// # Errors
     /// As [`syncs`](Self::syncs); `InvalidArgument` where there is no such sync in this history, changes after it are no
     /// longer kept, or its number alone may be that of another sync as well.
-    pub fn changes(&self, resource: ListName, since: &At) -> Result<Rows> {
+    pub fn changes(&self, resource: ListName, since: &SyncPoint) -> Result<Rows> {
         let (mut rows, history) = self.snapshot(resource)?;
         let since = history.since(since)?;
         let wanted = history.syncs.iter().filter(|row| row.number() > since);
@@ -131,13 +131,13 @@ impl Mirror {
         let read = || {
             Ok((
                 SyncRow::all(&connection, list)?,
-                State::read(&connection, list)?,
+                ListState::read(&connection, list)?,
             ))
         };
         let (syncs, state) = read().map_err(at(&self.path))?;
         let Some(last) = syncs.last().cloned() else {
             let path = self.path.display();
-            return Err(invalid(format!(
+            return Err(Error::invalid(format!(
                 "{path} does not have {resource}; `talentdata sync` reads a list into a mirror"
             )));
         };
@@ -231,7 +231,7 @@ impl Rows {
             table = self.table(table);
         } else if !self.own.is_empty() && (table.schema.is_some() || table.on_new == OnNew::Fail) {
             let message = "schema, on_new_field: changes as JSON Lines have no columns; choose another format";
-            return Err(invalid(message.to_owned()));
+            return Err(Error::invalid(message.to_owned()));
         }
         let (written, differences) = write_records(resource, format, target, table, self)?;
         export.schema = differences;
@@ -268,7 +268,7 @@ impl Rows {
     }
 
     /// Reads a page, or finds the end.
-    fn fill(&mut self) -> Outcome<()> {
+    fn fill(&mut self) -> MirrorResult<()> {
         let (list, (first, second)) = (self.resource.name(), self.behind);
         let mut statement = self.connection.prepare_cached(&self.sql)?;
         let mut rows = statement.query(params![list, first, second])?;
@@ -319,15 +319,17 @@ pub fn forget(path: &Path, resource: ListName) -> Result<()> {
         {}; COMMIT; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)",
         views::drop(list)
     );
-    let remove = || -> Outcome<()> {
+    let remove = || -> MirrorResult<()> {
         let connection = claim.open()?;
         connection.execute_batch("PRAGMA secure_delete = ON; BEGIN IMMEDIATE")?;
         upgrade(&connection)?;
-        let fork = State::read(&connection, list)?.compared(path, list).fork;
+        let fork = ListState::read(&connection, list)?
+            .compared(path, list)
+            .fork;
         connection.execute_batch(&sql)?;
-        let state = State {
+        let state = ListState {
             fork,
-            ..State::read(&connection, list)?
+            ..ListState::read(&connection, list)?
         };
         Marker::new(&claim).note(list, &state, None);
         Ok(())

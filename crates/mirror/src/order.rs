@@ -54,9 +54,10 @@ fn keep_longest_increasing(order: &mut [i64]) {
     let lengths: Vec<usize> = order.iter().map(&mut length).collect();
     let (mut wanted, mut next) = (ends.len(), i64::MAX);
     for (position, length) in order.iter_mut().zip(lengths).rev() {
-        match length == wanted && *position < next && wanted > 0 {
-            true => (wanted, next) = (wanted - 1, *position),
-            false => *position = NONE,
+        if length == wanted && *position < next && wanted > 0 {
+            (wanted, next) = (wanted - 1, *position)
+        } else {
+            *position = NONE
         }
     }
 }

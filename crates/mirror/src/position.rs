@@ -1,12 +1,12 @@
-//! A place in the history of a list: a bookmark, the number of a sync or a time; and which sync it is.
+//! A place in the history of a list, and the sync that it stands for: a bookmark, the number of a sync or a time.
 
+use crate::bookmark::Bookmark;
 use crate::receipt::SyncRow;
 use chrono::DateTime;
-use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 use talentdata_core::scan::utc;
 use talentdata_core::types::ListName;
-use talentdata_core::{Error, ErrorKind, Result};
+use talentdata_core::{Error, Result};
 
 /// Says how a copy is loaded again.
 const RELOAD: &str = "load the list as of its last sync in place of what was loaded before, note that sync's bookmark, and \
@@ -14,7 +14,7 @@ const RELOAD: &str = "load the list as of its last sync in place of what was loa
 
 /// A sync of a list: by its bookmark, its number, or a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum At {
+pub enum SyncPoint {
     /// Its number; 0 is before all syncs.
     Sync(u64),
     /// Its bookmark.
@@ -23,80 +23,23 @@ pub enum At {
     Time(String),
 }
 
-/// The name of one sync in one history: no other sync has it, of whatever list, mirror or copy.
-///
-/// Its text is `MIRROR-EPOCH-SYNC:NUMBER`, such as `9c41d0-51d2a7-5f2a03b8c6e1:17`, with the first digits of random ids.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Bookmark {
-    /// The mirror; copies of its file have the same.
-    mirror: String,
-    /// The list from its beginning in this mirror on, until it is forgotten.
-    epoch: String,
-    sync: String,
-    number: u64,
-}
-
-/// How many digits the ids in a bookmark have.
-const DIGITS: [usize; 3] = [6, 6, 12];
-
-impl Bookmark {
-    /// That of a sync, by the ids of the mirror, the list and the sync.
-    pub(crate) fn new(ids: [&str; 3], number: i64) -> Self {
-        let short = |index: usize| {
-            let id: &str = ids[index];
-            id.get(..DIGITS[index]).unwrap_or(id).to_owned()
-        };
-        Bookmark {
-            mirror: short(0),
-            epoch: short(1),
-            sync: short(2),
-            number: number.unsigned_abs(),
-        }
-    }
-
-    /// Reads the text of one.
-    fn parse(text: &str) -> Option<Self> {
-        let (ids, number) = text.rsplit_once(':')?;
-        let ids: Vec<&str> = ids.split('-').collect();
-        let is_digit = |digit: u8| digit.is_ascii_digit() || (b'a'..=b'f').contains(&digit);
-        let is_id = |(id, length): (&&str, usize)| id.len() == length && id.bytes().all(is_digit);
-        if ids.len() != DIGITS.len() || !ids.iter().zip(DIGITS).all(is_id) {
-            return None;
-        }
-        let number: u32 = number.parse().ok()?;
-        Some(Bookmark::new([ids[0], ids[1], ids[2]], number.into()))
-    }
-}
-
-impl Display for Bookmark {
-    fn fmt(&self, out: &mut Formatter<'_>) -> std::fmt::Result {
-        let Bookmark {
-            mirror,
-            epoch,
-            sync,
-            number,
-        } = self;
-        write!(out, "{mirror}-{epoch}-{sync}:{number}")
-    }
-}
-
-impl FromStr for At {
+impl FromStr for SyncPoint {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
         if let Ok(number) = text.parse() {
-            return Ok(At::Sync(number));
+            return Ok(SyncPoint::Sync(number));
         }
         if let Some(bookmark) = Bookmark::parse(text) {
-            return Ok(At::Bookmark(bookmark));
+            return Ok(SyncPoint::Bookmark(bookmark));
         }
         let time = DateTime::parse_from_rfc3339(text).map_err(|_| {
-            invalid(format!(
+            Error::invalid(format!(
                 "{text:?} is neither a bookmark such as 9c41d0-51d2a7-5f2a03b8c6e1:17, nor the number of a sync, nor a \
                  time such as 2026-11-20T06:00:00Z"
             ))
         })?;
-        Ok(At::Time(utc(time.into())))
+        Ok(SyncPoint::Time(utc(time.into())))
     }
 }
 
@@ -132,16 +75,16 @@ impl History {
     ///
     /// # Errors
     /// `InvalidArgument` where it is of another history, and where not all changes after it are there.
-    pub(crate) fn since(&self, at: &At) -> Result<i64> {
+    pub(crate) fn since(&self, at: &SyncPoint) -> Result<i64> {
         let since = match at {
-            At::Sync(0) => 0,
-            At::Sync(number) => self.plain(number.cast_signed())?,
-            At::Bookmark(bookmark) => self.marked("since", bookmark)?,
-            At::Time(time) => self.timed(time)?,
+            SyncPoint::Sync(0) => 0,
+            SyncPoint::Sync(number) => self.plain(number.cast_signed())?,
+            SyncPoint::Bookmark(bookmark) => self.marked("since", bookmark)?,
+            SyncPoint::Time(time) => self.timed(time)?,
         };
         let (list, first) = (self.list, self.before_changes());
         if since < first {
-            return Err(invalid(format!(
+            return Err(Error::invalid(format!(
                 "since: not all changes of {list} after sync {since} are kept, only those after sync {first}; {RELOAD}"
             )));
         }
@@ -166,7 +109,7 @@ impl History {
         } else {
             return Ok(number);
         };
-        Err(invalid(format!("since: {what}")))
+        Err(Error::invalid(format!("since: {what}")))
     }
 
     /// The last of the syncs that had all ended by a time.
@@ -181,7 +124,7 @@ impl History {
         let is_left = self.fork == Some(before) && before < self.last();
         let is_forgotten = before == 0 && self.begun() > 1;
         if is_left || is_forgotten {
-            return Err(invalid(format!(
+            return Err(Error::invalid(format!(
                 "since: what had changed in {list} by {time} is not in this mirror, which was restored from an earlier copy or \
                  begun again since then; {RELOAD}"
             )));
@@ -223,7 +166,7 @@ impl History {
         } else {
             return Ok(number);
         };
-        Err(invalid(format!(
+        Err(Error::invalid(format!(
             "{name}: the bookmark {bookmark} {why} {RELOAD}"
         )))
     }
@@ -232,11 +175,11 @@ impl History {
     ///
     /// # Errors
     /// `InvalidArgument` where there is none, or it is not clear which one it is.
-    pub(crate) fn as_of(&self, at: &At) -> Result<&SyncRow> {
+    pub(crate) fn as_of(&self, at: &SyncPoint) -> Result<&SyncRow> {
         let found = match at {
-            At::Sync(number) => self.find(number.cast_signed()),
-            At::Bookmark(bookmark) => self.find(self.marked("as_of", bookmark)?),
-            At::Time(time) => self.by_time(time)?,
+            SyncPoint::Sync(number) => self.find(number.cast_signed()),
+            SyncPoint::Bookmark(bookmark) => self.find(self.marked("as_of", bookmark)?),
+            SyncPoint::Time(time) => self.by_time(time)?,
         };
         found.ok_or_else(|| {
             let (list, [first, last]) = (self.list, [self.syncs.first(), self.syncs.last()]);
@@ -244,7 +187,7 @@ impl History {
                 row.map(|row| format!("{} ({})", row.number(), row.receipt.ended))
             };
             let (first, last) = (about(first), about(last));
-            invalid(format!(
+            Error::invalid(format!(
                 "as_of: the mirror has {list} as of sync {} to {}, and no others",
                 first.unwrap_or_default(),
                 last.unwrap_or_default()
@@ -267,7 +210,7 @@ impl History {
         let [from, to] = [before, latest].map(|row| row.map(SyncRow::number));
         if from != to {
             let list = self.list;
-            return Err(invalid(format!(
+            return Err(Error::invalid(format!(
                 "as_of: the clock was set back between syncs of {list}, and the time may be that of any from sync {} to {}; \
                  give the bookmark or the number of one",
                 from.unwrap_or(1),
@@ -276,10 +219,6 @@ impl History {
         }
         Ok(latest)
     }
-}
-
-pub(crate) fn invalid(message: String) -> Error {
-    Error::new(ErrorKind::InvalidArgument, message)
 }
 
 #[cfg(test)]
@@ -293,17 +232,24 @@ mod tests {
             ("2026-11-20t06:00:00.5z", "2026-11-20T06:00:00.500000Z"),
             ("2026-11-20T06:00:00+01:30", "2026-11-20T04:30:00.000000Z"),
         ] {
-            assert_eq!(text.parse::<At>().unwrap(), At::Time(time.into()), "{text}");
+            assert_eq!(
+                text.parse::<SyncPoint>().unwrap(),
+                SyncPoint::Time(time.into()),
+                "{text}"
+            );
         }
-        assert_eq!("17".parse::<At>().unwrap(), At::Sync(17));
+        assert_eq!("17".parse::<SyncPoint>().unwrap(), SyncPoint::Sync(17));
         let bookmark = Bookmark::new(["9c41d07e", "51d2a7", "5f2a03b8c6e19d74"], 17);
         let text = "9c41d0-51d2a7-5f2a03b8c6e1:17";
         assert_eq!(bookmark.to_string(), text);
-        assert_eq!(text.parse::<At>().unwrap(), At::Bookmark(bookmark));
+        assert_eq!(
+            text.parse::<SyncPoint>().unwrap(),
+            SyncPoint::Bookmark(bookmark)
+        );
         let wrong = "noon,,-1,2026-11-20,2026-11-20T06:00:00,2026-13-20T06:00:00Z,9c41d0-51d2a7-5f2a03b8c6e1,\
                      9c41d0-51d2a7-5f2a03b8c6e:17,9c41d0--5f2a03b8c6e1:17,9c41d0-51d2a7-5f2a03b8c6e1:-1";
         for wrong in wrong.split(',') {
-            assert!(wrong.parse::<At>().is_err(), "{wrong}");
+            assert!(wrong.parse::<SyncPoint>().is_err(), "{wrong}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What a sync has done: its receipt, its row in the mirror, and how many deletes it may report.
 
+use crate::bookmark::Bookmark;
 use crate::digest::Hash;
-use crate::file::{Outcome, damaged};
-use crate::position::Bookmark;
+use crate::file::{MirrorResult, damaged};
 use rusqlite::Connection;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,7 @@ impl FromStr for MaxDeletes {
         match (share, text.parse()) {
             (Some(share), _) if (0.0..=100.0).contains(&share) => Ok(Self::Share(share / 100.0)),
             (None, Ok(records)) => Ok(Self::Records(records)),
-            _ => Err(Error::new(ErrorKind::InvalidArgument, message)),
+            _ => Err(Error::invalid(message)),
         }
     }
 }
@@ -211,7 +211,7 @@ impl SyncRow {
     ///
     /// # Errors
     /// That the file is damaged, where one of them was changed or is lacking.
-    pub(crate) fn all(connection: &Connection, list: &str) -> Outcome<Vec<Self>> {
+    pub(crate) fn all(connection: &Connection, list: &str) -> MirrorResult<Vec<Self>> {
         let sql = "SELECT number, sync.seal = seal(sync.list, number, sync.id, sync.about), sync.about, mirror.id, epoch, sync.id
             FROM sync JOIN list ON name = list JOIN mirror WHERE sync.list = ?1 ORDER BY number";
         let mut statement = connection.prepare(sql)?;

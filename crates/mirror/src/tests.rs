@@ -15,7 +15,7 @@ mod views;
 
 use crate::commit::Staging;
 use crate::file::{Claim, at};
-use crate::{At, Mirror, Sync, SyncReceipt};
+use crate::{Mirror, Sync, SyncPoint, SyncReceipt};
 use fails::fails;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -120,7 +120,7 @@ impl Trial {
 
     /// The texts of a list as a sync has read it.
     fn as_of(&self, sync: u64) -> Vec<String> {
-        let at = At::Sync(sync);
+        let at = SyncPoint::Sync(sync);
         texts(self.mirror().records(CONTACTS, Some(&at)).unwrap())
     }
 
@@ -130,7 +130,7 @@ impl Trial {
 
     /// What has changed since a sync: operations and keys.
     fn changes(&self, since: u64) -> Vec<(String, String)> {
-        let changes = self.mirror().changes(CONTACTS, &At::Sync(since));
+        let changes = self.mirror().changes(CONTACTS, &SyncPoint::Sync(since));
         let changes = changes.unwrap().map(|change| change.unwrap().to().unwrap());
         changes
             .map(|change: Change| (change.op, change.key))

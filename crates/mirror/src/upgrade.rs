@@ -1,6 +1,6 @@
 //! Makes a file of the version before one of this version, within the transaction of a sync.
 
-use crate::file::Outcome;
+use crate::file::MirrorResult;
 use crate::receipt::SyncRow;
 use crate::tables::{FROM_BEFORE, TABLES, VERSION, version};
 use crate::views;
@@ -8,7 +8,7 @@ use rusqlite::Connection;
 
 /// Brings the file up to date, in the transaction that has begun. A table whose rows are stored as before gets another
 /// definition only, so that a large mirror takes no longer than a small one, but for the records that need a text for views.
-pub(crate) fn upgrade(connection: &Connection) -> Outcome<()> {
+pub(crate) fn upgrade(connection: &Connection) -> MirrorResult<()> {
     if version(connection)? == VERSION {
         return Ok(());
     }

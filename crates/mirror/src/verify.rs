@@ -2,7 +2,7 @@
 
 use crate::commit::missing;
 use crate::digest::Hash;
-use crate::file::{Outcome, at, damaged, open};
+use crate::file::{MirrorResult, at, damaged, open};
 use crate::mirror::Mirror;
 use crate::receipt::{CHANGES, SyncRow};
 use crate::tables::{LIST_SEAL, TABLES, VERSION, version};
@@ -16,14 +16,14 @@ use talentdata_core::{Error, ErrorKind, Result};
 
 /// What a check of a mirror has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Verification {
+pub struct MirrorVerification {
     /// Whether all that is kept is what the syncs have written.
     pub matches: bool,
     /// What is wrong, in words; nothing where all matches.
     pub differences: Vec<String>,
 }
 
-impl Verification {
+impl MirrorVerification {
     /// Nothing where the mirror is intact.
     ///
     /// # Errors
@@ -42,20 +42,20 @@ impl Mirror {
     ///
     /// # Errors
     /// `Io`, when the file cannot be opened or is no mirror; what is wrong with it is no error.
-    pub fn verify(&self) -> Result<Verification> {
+    pub fn verify(&self) -> Result<MirrorVerification> {
         let (connection, mut differences) = (open(self.path())?, Vec::new());
         if let Err(fault) = check(&connection, &mut differences) {
             differences.push(at(self.path())(fault).message().to_owned());
         }
         let matches = differences.is_empty();
-        Ok(Verification {
+        Ok(MirrorVerification {
             matches,
             differences,
         })
     }
 }
 
-fn check(connection: &Connection, found: &mut Vec<String>) -> Outcome<()> {
+fn check(connection: &Connection, found: &mut Vec<String>) -> MirrorResult<()> {
     let texts = |sql: &str| -> rusqlite::Result<Vec<String>> {
         let mut statement = connection.prepare(sql)?;
         statement.query_map([], |row| row.get(0))?.collect()

@@ -1,8 +1,8 @@
 //! The client: its settings, its verbs, and the core's client behind it, from the first use in a process until it is closed.
 
-use crate::arguments::{List, arguments, read};
-use crate::errors::{Result, invalid};
-use crate::record::{RawRecord, json};
+use crate::arguments::{ListArguments, arguments, read};
+use crate::errors::{CallResult, invalid};
+use crate::record::{RecordText, json};
 use crate::waiting::{leave, run};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -12,23 +12,23 @@ use talentdata_columns::arrow::{Columns, TableSchema};
 use talentdata_core::process::Owned;
 use talentdata_core::settings::{SETTINGS, Setting, SettingKind};
 use talentdata_core::types::OPERATIONS;
-use talentdata_core::{Builder, Client, Config, Error, ErrorKind, Result as CoreResult, Stop};
+use talentdata_core::{Builder, Client, Config, Error, ErrorKind, Result, Stop};
 
 /// What `Client` and `AsyncClient` are made of.
 #[pyclass(frozen, subclass, module = "talentdata._talentdata")]
 pub(crate) struct BaseClient {
     /// What another client with other options is made from.
     settings: Builder,
-    shared: Arc<Shared>,
+    shared: Arc<SharedClient>,
 }
 
 /// What a client shares with its scans and jobs. It holds no Python object, so that no reference cycle goes through it.
-pub(crate) struct Shared {
+pub(crate) struct SharedClient {
     config: Config,
     /// Whether its verbs are awaited.
     pub(crate) awaited: bool,
     /// The client whose budget this one spends.
-    origin: Option<Arc<Shared>>,
+    origin: Option<Arc<SharedClient>>,
     /// Ends the calls that are under way.
     closed: Stop,
     /// None until it is used in this process, and once it was released. Nothing of Python runs while it is locked: it might let
@@ -36,7 +36,7 @@ pub(crate) struct Shared {
     client: Mutex<Option<Owned<Client>>>,
 }
 
-impl Shared {
+impl SharedClient {
     /// Releases the connections, and lets the budget know.
     fn release(&self) {
         let owned = self.lock().take();
@@ -47,16 +47,16 @@ impl Shared {
     }
 
     /// The core's client; in a forked child, another one with the same settings.
-    fn core(&self) -> CoreResult<Client> {
+    fn core(&self) -> Result<Client> {
         self.open(false)
     }
 
     /// The same for scans and jobs, which go on when the client is closed.
-    pub(crate) fn kept(&self) -> CoreResult<Client> {
+    pub(crate) fn kept(&self) -> Result<Client> {
         self.open(true)
     }
 
-    fn open(&self, goes_on: bool) -> CoreResult<Client> {
+    fn open(&self, goes_on: bool) -> Result<Client> {
         let mut slot = self.lock();
         let known = slot.as_ref().and_then(Owned::get).cloned();
         if self.closed.is_stopped() {
@@ -82,7 +82,7 @@ fn closed() -> Error {
     Error::new(ErrorKind::Closed, "this client is closed; create a new one")
 }
 
-impl Drop for Shared {
+impl Drop for SharedClient {
     fn drop(&mut self) {
         self.release();
     }
@@ -90,20 +90,20 @@ impl Drop for Shared {
 
 impl BaseClient {
     /// What outlives this object where a scan or a job is held. It is an error where the client is closed.
-    pub(crate) fn shared(client: &Bound<'_, Self>) -> Result<Arc<Shared>> {
+    pub(crate) fn shared(client: &Bound<'_, Self>) -> CallResult<Arc<SharedClient>> {
         let shared = Arc::clone(&client.get().shared);
         shared.core()?;
         Ok(shared)
     }
 
     /// Runs a verb of the core's client.
-    fn run<T: crate::waiting::Outcome, F>(
+    fn run<T: crate::waiting::IntoPython, F>(
         &self,
         py: Python<'_>,
         verb: impl FnOnce(Client) -> F,
-    ) -> Result<Py<PyAny>>
+    ) -> CallResult<Py<PyAny>>
     where
-        F: Future<Output = CoreResult<T>> + Send + 'static,
+        F: Future<Output = Result<T>> + Send + 'static,
     {
         let work = verb(self.shared.core()?);
         let stop = self.shared.closed.clone();
@@ -127,7 +127,7 @@ impl BaseClient {
         class: &Bound<'py, PyType>,
         positional: &Bound<'py, PyTuple>,
         named: Option<&Bound<'py, PyDict>>,
-    ) -> Result<Self> {
+    ) -> CallResult<Self> {
         let names = || {
             SETTINGS
                 .iter()
@@ -160,7 +160,7 @@ impl BaseClient {
                 None => refuse(format!("has no option {name}; its options are"))?,
             }
         }
-        let shared = Shared {
+        let shared = SharedClient {
             config: settings.config()?,
             awaited: class.getattr("_awaited")?.is_truthy()?,
             origin: origin.map(|origin| Arc::clone(&origin.shared)),
@@ -207,7 +207,7 @@ impl BaseClient {
         operation: &str,
         parameters: Option<&str>,
         body: Option<String>,
-    ) -> Result<Py<PyAny>> {
+    ) -> CallResult<Py<PyAny>> {
         let operation = OPERATIONS.iter().find(|one| one.id == operation);
         let operation =
             operation.ok_or_else(|| invalid("operation: there is no such operation"))?;
@@ -220,32 +220,32 @@ impl BaseClient {
     fn _page(
         &self,
         py: Python<'_>,
-        list: List,
+        list: ListArguments,
         limit: Option<&Bound<'_, PyAny>>,
         offset: &Bound<'_, PyAny>,
-    ) -> Result<Py<PyAny>> {
+    ) -> CallResult<Py<PyAny>> {
         let limit = limit.map(|limit| read("limit", limit)).transpose()?;
         let offset = read("offset", offset)?;
         self.run(py, |client| async move {
-            let List {
+            let ListArguments {
                 resource,
                 arguments,
             } = list;
             let list = client.resource(resource).with(arguments);
             let page = list.page(limit, offset).await?;
             let records = page.records.into_iter();
-            let records: Vec<RawRecord> = records.map(RawRecord::from).collect();
+            let records: Vec<RecordText> = records.map(RecordText::from).collect();
             Ok((records, json(&page.pagination)?, page.key))
         })
     }
 
-    fn _plan(&self, py: Python<'_>, list: List) -> Result<Py<PyAny>> {
+    fn _plan(&self, py: Python<'_>, list: ListArguments) -> CallResult<Py<PyAny>> {
         self.run(py, |client| async move {
             json(&client.plan(list.resource, list.arguments).await?)
         })
     }
 
-    fn _schema(&self, py: Python<'_>, list: List, columns: &str) -> Result<Py<PyAny>> {
+    fn _schema(&self, py: Python<'_>, list: ListArguments, columns: &str) -> CallResult<Py<PyAny>> {
         let columns: Columns = columns.parse()?;
         self.run(py, |client| async move {
             let list = client.resource(list.resource).with(list.arguments);
@@ -254,12 +254,12 @@ impl BaseClient {
     }
 
     /// The state of the budget of these settings.
-    fn _budget(&self, py: Python<'_>) -> Result<RawRecord> {
+    fn _budget(&self, py: Python<'_>) -> CallResult<RecordText> {
         Ok(py.detach(|| json(&self.shared.config.budget_state()?))?)
     }
 
     /// A verb with a defect in it, for the tests of how a defect is reported.
-    fn _defect(&self, py: Python<'_>) -> Result<Py<PyAny>> {
+    fn _defect(&self, py: Python<'_>) -> CallResult<Py<PyAny>> {
         self.run(py, |_| async { defect() })
     }
 
@@ -275,12 +275,12 @@ impl BaseClient {
 }
 
 #[expect(clippy::panic, reason = "the defect itself")]
-fn defect() -> CoreResult<RawRecord> {
+fn defect() -> Result<RecordText> {
     std::panic::panic_any("a defect on purpose")
 }
 
 /// The value of a setting; one of the wrong type may be a secret, and is not shown.
-fn value_of(setting: &Setting, value: &Bound<'_, PyAny>) -> Result<String> {
+fn value_of(setting: &Setting, value: &Bound<'_, PyAny>) -> CallResult<String> {
     let read = match setting.kind {
         SettingKind::Duration(_) | SettingKind::Integer(_) | SettingKind::Number(_) => {
             value.extract::<f64>().map(|number| number.to_string())
@@ -290,5 +290,5 @@ fn value_of(setting: &Setting, value: &Bound<'_, PyAny>) -> Result<String> {
     };
     let class = value.get_type().name()?.to_string();
     let message = || setting.wrong_type_message(&class);
-    Ok(read.map_err(|_: PyErr| Error::new(ErrorKind::Config, message()))?)
+    Ok(read.map_err(|_: PyErr| Error::config(message()))?)
 }

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use talentdata_core::{Error, ErrorKind};
+use talentdata_core::Error;
 
 /// What a function fails with that Python calls.
 pub(crate) enum Failure {
@@ -10,7 +10,7 @@ pub(crate) enum Failure {
     Python(PyErr),
 }
 
-pub(crate) type Result<T> = std::result::Result<T, Failure>;
+pub(crate) type CallResult<T> = std::result::Result<T, Failure>;
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
@@ -55,7 +55,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     ))
 }
 
-/// A wrong argument.
+/// The failure for a wrong argument, which `message` names.
 pub(crate) fn invalid(message: impl Into<String>) -> Failure {
-    Error::new(ErrorKind::InvalidArgument, message).into()
+    Error::invalid(message).into()
 }

@@ -1,11 +1,11 @@
 //! Exports and syncs as Python holds them, and checks of the files that they leave.
 
-use crate::arguments::{List, Options};
-use crate::client::{BaseClient, Shared};
-use crate::errors::{Result, raise};
-use crate::record::{RawRecord, json};
+use crate::arguments::{ListArguments, PyOptions};
+use crate::client::{BaseClient, SharedClient};
+use crate::errors::{CallResult, raise};
+use crate::record::{RecordText, json};
 use crate::scan::{scan_options, table_options};
-use crate::waiting::{block, block_stoppable, run};
+use crate::waiting::{block, block_with_stop, run};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
@@ -23,7 +23,7 @@ use talentdata_mirror::{Sync, age};
 /// What `export()` and `sync()` are made of: one list of it.
 #[pyclass(frozen, module = "talentdata._talentdata")]
 pub(crate) struct RawJob {
-    client: Arc<Shared>,
+    client: Arc<SharedClient>,
     work: Work,
     progress: JobProgress,
 }
@@ -47,12 +47,12 @@ impl RawJob {
     fn new(
         client: &Bound<'_, BaseClient>,
         is_sync: bool,
-        list: List,
+        list: ListArguments,
         path: PathBuf,
         options: Bound<'_, PyDict>,
-    ) -> Result<Self> {
+    ) -> CallResult<Self> {
         let client = BaseClient::shared(client)?;
-        let given = Options(options);
+        let given = PyOptions(options);
         let (resource, scan) = (list.resource, scan_options(&given, list.arguments)?);
         let work = if is_sync {
             let mut sync = Sync {
@@ -93,8 +93,8 @@ impl RawJob {
         })
     }
 
-    /// Does all of it; its receipt. A thread that waits here has `tell` called meanwhile.
-    fn run(&self, py: Python<'_>, tell: Py<PyAny>) -> Result<Py<PyAny>> {
+    /// Does all of it; its receipt. A thread that waits here has `on_progress` called meanwhile.
+    fn run(&self, py: Python<'_>, on_progress: Py<PyAny>) -> CallResult<Py<PyAny>> {
         let (client, stop) = (self.client.kept()?, Stop::default());
         let (work, progress, stopped) = (self.work.clone(), self.progress.clone(), stop.clone());
         let work = async move {
@@ -113,14 +113,14 @@ impl RawJob {
         if self.client.awaited {
             return Ok(run(py, true, work)?);
         }
-        let done = block_stoppable(py, work, &stop, &tell);
+        let done = block_with_stop(py, work, &stop, &on_progress);
         let done = done.inspect_err(|raised| self.give_cause(py, raised))?;
         Ok(done.into_py_any(py)?)
     }
 
     /// Checks that none of these exports would discard kept work unasked, before any of them is run.
     #[staticmethod]
-    fn check_kept(jobs: Vec<PyRef<'_, Self>>) -> Result<()> {
+    fn check_kept(jobs: Vec<PyRef<'_, Self>>) -> CallResult<()> {
         let Some(first) = jobs.first() else {
             return Ok(());
         };
@@ -185,7 +185,7 @@ pub(crate) fn verify_file(
     file: PathBuf,
     receipt: Option<String>,
     path: Option<PathBuf>,
-) -> Result<RawRecord> {
+) -> CallResult<RecordText> {
     let read = move || {
         let receipt = match receipt {
             Some(text) => parse_receipt(&text, &file)?,

@@ -38,7 +38,7 @@ mod _talentdata {
     #[pymodule_export]
     use crate::mirror::{RawMirror, RawRows, forget};
     #[pymodule_export]
-    use crate::record::{RawRecord, Record};
+    use crate::record::{PyRecord, RecordText};
     #[pymodule_export]
     use crate::sandbox::BaseSandbox;
     #[pymodule_export]

@@ -64,9 +64,10 @@ impl Queue {
 
     /// The queue of the process that asks.
     fn here(&self) -> &Queue {
-        match self.process == std::process::id() {
-            true => self,
-            false => self.child.get_or_init(|| Box::new(Queue::new())).here(),
+        if self.process == std::process::id() {
+            self
+        } else {
+            self.child.get_or_init(|| Box::new(Queue::new())).here()
         }
     }
 

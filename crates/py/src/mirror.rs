@@ -1,18 +1,18 @@
 //! A mirror as Python holds it: tables of the list as it is and was, and of what has changed.
 
-use crate::arguments::{Options, resource as parse};
-use crate::errors::Result;
+use crate::arguments::{PyOptions, resource as parse};
+use crate::errors::CallResult;
 use crate::log;
-use crate::record::{RawRecord, json};
+use crate::record::{RecordText, json};
 use crate::scan::{capsule, table_options};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use talentdata_columns::arrow::{BatchReader, RecordBatches, TableOptions};
-use talentdata_core::Result as CoreResult;
+use talentdata_core::Result;
 use talentdata_core::types::ListName;
-use talentdata_mirror::{At, Mirror};
+use talentdata_mirror::{Mirror, SyncPoint};
 
 /// Rows of a batch.
 const ROWS: usize = 8192;
@@ -26,7 +26,7 @@ pub(crate) struct RawMirror {
 #[pymethods]
 impl RawMirror {
     #[new]
-    fn new(py: Python<'_>, path: PathBuf) -> Result<Self> {
+    fn new(py: Python<'_>, path: PathBuf) -> CallResult<Self> {
         let mirror = py.detach(|| Mirror::open(path))?;
         Ok(RawMirror {
             mirror: Arc::new(mirror),
@@ -34,20 +34,20 @@ impl RawMirror {
     }
 
     /// The names of the lists that it has.
-    fn resources(&self, py: Python<'_>) -> Result<Vec<&'static str>> {
+    fn resources(&self, py: Python<'_>) -> CallResult<Vec<&'static str>> {
         let resources = py.detach(|| self.mirror.resources())?.into_iter();
         Ok(resources.map(ListName::name).collect())
     }
 
     /// The receipts of the syncs of a list that are kept, the oldest first.
-    fn syncs(&self, py: Python<'_>, resource: &str) -> Result<Vec<RawRecord>> {
+    fn syncs(&self, py: Python<'_>, resource: &str) -> CallResult<Vec<RecordText>> {
         let resource = parse(resource)?;
         let syncs = py.detach(|| self.mirror.syncs(resource))?;
-        Ok(syncs.iter().map(json).collect::<CoreResult<_>>()?)
+        Ok(syncs.iter().map(json).collect::<Result<_>>()?)
     }
 
     /// Reads everything and compares it with the digests of the syncs: the differences.
-    fn verify(&self, py: Python<'_>) -> Result<Vec<String>> {
+    fn verify(&self, py: Python<'_>) -> CallResult<Vec<String>> {
         Ok(py.detach(|| self.mirror.verify())?.differences)
     }
 
@@ -60,7 +60,7 @@ impl RawMirror {
         changes: Option<&str>,
         as_of: Option<&str>,
         options: Bound<'_, PyDict>,
-    ) -> Result<RawRows> {
+    ) -> CallResult<RawRows> {
         let at = |at: Option<&str>| at.map(str::parse).transpose();
         let rows = RawRows {
             mirror: Arc::clone(&self.mirror),
@@ -68,7 +68,7 @@ impl RawMirror {
             changes: at(changes)?,
             as_of: at(as_of)?,
             bookmark: OnceLock::new(),
-            table: table_options(&Options(options))?,
+            table: table_options(&PyOptions(options))?,
             opened: Mutex::default(),
         };
         let opened = py.detach(|| rows.batches())?;
@@ -79,7 +79,7 @@ impl RawMirror {
 
 /// Removes a list from a mirror.
 #[pyfunction]
-pub(crate) fn forget(py: Python<'_>, path: PathBuf, resource: &str) -> Result<()> {
+pub(crate) fn forget(py: Python<'_>, path: PathBuf, resource: &str) -> CallResult<()> {
     let resource = parse(resource)?;
     Ok(py.detach(|| talentdata_mirror::forget(&path, resource))?)
 }
@@ -89,8 +89,8 @@ pub(crate) fn forget(py: Python<'_>, path: PathBuf, resource: &str) -> Result<()
 pub(crate) struct RawRows {
     mirror: Arc<Mirror>,
     resource: ListName,
-    changes: Option<At>,
-    as_of: Option<At>,
+    changes: Option<SyncPoint>,
+    as_of: Option<SyncPoint>,
     table: TableOptions,
     /// Of the last sync when these rows were asked for.
     bookmark: OnceLock<String>,
@@ -103,7 +103,7 @@ impl RawRows {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn batches(&self) -> CoreResult<RecordBatches> {
+    fn batches(&self) -> Result<RecordBatches> {
         let rows = match &self.changes {
             Some(since) => self.mirror.changes(self.resource, since)?,
             None => self.mirror.records(self.resource, self.as_of.as_ref())?,
@@ -127,8 +127,7 @@ impl RawRows {
     }
 
     /// The rows as they are read.
-    fn stream<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyCapsule>> {
-        log::listen(py)?;
+    fn stream<'py>(&self, py: Python<'py>) -> CallResult<Bound<'py, PyCapsule>> {
         let opened = self.lock().take();
         let mut batches = py.detach(|| opened.map_or_else(|| self.batches(), Ok))?;
         let schema = batches.schema();

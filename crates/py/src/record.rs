@@ -1,6 +1,6 @@
 //! A record: the bytes the service sent, read only where they are asked for.
 
-use crate::errors::{Result, invalid};
+use crate::errors::{CallResult, invalid};
 use pyo3::exceptions::{PyAttributeError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
@@ -13,29 +13,29 @@ use talentdata_core::{Error, ErrorKind};
 const SHOWN: usize = 400;
 
 /// A record on its way from the scan to its class; only `Record` takes it.
-#[pyclass(frozen, module = "talentdata._talentdata")]
-pub(crate) struct RawRecord {
+#[pyclass(frozen, name = "RawRecord", module = "talentdata._talentdata")]
+pub(crate) struct RecordText {
     json: Arc<str>,
 }
 
-impl RawRecord {
+impl RecordText {
     /// Any JSON object.
     pub(crate) fn new(json: impl Into<Arc<str>>) -> Self {
-        RawRecord { json: json.into() }
+        RecordText { json: json.into() }
     }
 }
 
 /// What the core read, as the record that a class of the package is made from.
-pub(crate) fn json(value: &impl serde::Serialize) -> talentdata_core::Result<RawRecord> {
+pub(crate) fn json(value: &impl serde::Serialize) -> talentdata_core::Result<RecordText> {
     let json = serde_json::to_string(value);
     let json = json.map_err(|_| Error::new(ErrorKind::Internal, "a result is not JSON"))?;
-    Ok(RawRecord::new(json))
+    Ok(RecordText::new(json))
 }
 
 /// A copy: a piece of the page would keep all of it in memory.
-impl From<talentdata_core::RawRecord> for RawRecord {
+impl From<talentdata_core::RawRecord> for RecordText {
     fn from(record: talentdata_core::RawRecord) -> Self {
-        RawRecord::new(record.as_str())
+        RecordText::new(record.as_str())
     }
 }
 
@@ -44,12 +44,12 @@ impl From<talentdata_core::RawRecord> for RawRecord {
 /// Models such as `talentdata.Contact` add attributes for the fields of the spec. A value is read when it is asked for:
 /// integers are exact, other numbers are floats, and `json` is the exact text of all of them. Records compare by content,
 /// can be pickled, and never change.
-#[pyclass(frozen, subclass, mapping, module = "talentdata")]
-pub(crate) struct Record {
+#[pyclass(frozen, subclass, mapping, name = "Record", module = "talentdata")]
+pub(crate) struct PyRecord {
     json: Arc<str>,
 }
 
-impl Record {
+impl PyRecord {
     /// The text of the record.
     pub(crate) fn text(&self) -> &str {
         &self.json
@@ -88,7 +88,7 @@ fn value<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
 }
 
 #[pymethods]
-impl Record {
+impl PyRecord {
     /// The names on the wire of the fields of the spec; each model has its own.
     #[classattr]
     fn _documented() -> [&'static str; 0] {
@@ -96,10 +96,10 @@ impl Record {
     }
 
     #[new]
-    fn new(json: &Bound<'_, PyAny>) -> Result<Self> {
-        if let Ok(raw) = json.cast::<RawRecord>() {
+    fn new(json: &Bound<'_, PyAny>) -> CallResult<Self> {
+        if let Ok(raw) = json.cast::<RecordText>() {
             let json = Arc::clone(&raw.get().json);
-            return Ok(Record { json });
+            return Ok(PyRecord { json });
         }
         let text = match json.cast::<PyBytes>() {
             Ok(bytes) => PyString::from_encoded_object(bytes, Some(c"utf-8"), None)?.to_string(),
@@ -112,7 +112,7 @@ impl Record {
             let message = "json: it is not the text of one JSON object, nested 127 levels at most";
             return Err(invalid(message));
         }
-        Ok(Record { json: text.into() })
+        Ok(PyRecord { json: text.into() })
     }
 
     /// The text of the record, byte for byte as it came.
@@ -215,7 +215,7 @@ impl Record {
 
     fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let py = slf.py();
-        let Ok(other) = other.cast::<Record>() else {
+        let Ok(other) = other.cast::<PyRecord>() else {
             return Ok(py.NotImplemented());
         };
         let (left, right) = (slf.get(), other.get());

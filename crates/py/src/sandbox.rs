@@ -1,7 +1,7 @@
 //! The sandbox: the service itself in this process, for trying and for tests.
 
-use crate::arguments::Options as Given;
-use crate::errors::{Result, invalid};
+use crate::arguments::PyOptions;
+use crate::errors::{CallResult, invalid};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ impl BaseSandbox {
     }
 
     /// What the sandbox says to a request that may be wrong.
-    fn told<T>(&self, ask: impl FnOnce(&Sandbox) -> io::Result<T>) -> Result<T> {
+    fn call<T>(&self, ask: impl FnOnce(&Sandbox) -> io::Result<T>) -> CallResult<T> {
         let told = self.sandbox().as_ref().and_then(Owned::get).map(ask);
         let told = told.ok_or_else(|| {
             let message = "the sandbox was stopped before, or runs in another process";
@@ -46,8 +46,8 @@ impl BaseSandbox {
 #[pymethods]
 impl BaseSandbox {
     #[new]
-    fn new(py: Python<'_>, options: Bound<'_, PyDict>) -> Result<Self> {
-        let options = read(&Given(options))?;
+    fn new(py: Python<'_>, options: Bound<'_, PyDict>) -> CallResult<Self> {
+        let options = read(&PyOptions(options))?;
         let sandbox = py.detach(|| Sandbox::start(options)).map_err(|failure| {
             let kind = match failure.kind() {
                 io::ErrorKind::InvalidInput => ErrorKind::InvalidArgument,
@@ -64,25 +64,25 @@ impl BaseSandbox {
     }
 
     /// Takes fault rules as JSON.
-    fn _set_faults(&self, script: &str) -> Result<()> {
-        self.told(|sandbox| sandbox.set_faults(script))
+    fn _set_faults(&self, script: &str) -> CallResult<()> {
+        self.call(|sandbox| sandbox.set_faults(script))
     }
 
     /// Changes a list at once, by a change as JSON.
-    fn _change(&self, resource: &str, change: &str) -> Result<()> {
-        self.told(|sandbox| sandbox.change(resource, serde_json::from_str::<Change>(change)?))
+    fn _change(&self, resource: &str, change: &str) -> CallResult<()> {
+        self.call(|sandbox| sandbox.change(resource, serde_json::from_str::<Change>(change)?))
     }
 
     /// What has really happened to a list, as JSON, but for the first `skip` changes.
-    fn _changes(&self, resource: &str, skip: usize) -> Result<String> {
-        let changes = self.told(|sandbox| sandbox.changes(resource, skip))?;
+    fn _changes(&self, resource: &str, skip: usize) -> CallResult<String> {
+        let changes = self.call(|sandbox| sandbox.changes(resource, skip))?;
         let changes = changes.iter().map(Logged::to_json);
         Ok(serde_json::Value::from_iter(changes).to_string())
     }
 
     /// What it has seen: `requests`, `token_posts`, `limited`, `requests_by_path`.
-    fn stats<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
-        let stats = self.told(|sandbox| Ok(sandbox.stats()))?;
+    fn stats<'py>(&self, py: Python<'py>) -> CallResult<Bound<'py, PyDict>> {
+        let stats = self.call(|sandbox| Ok(sandbox.stats()))?;
         let dict = PyDict::new(py);
         dict.set_item("requests", stats.requests)?;
         dict.set_item("token_posts", stats.token_posts)?;
@@ -102,7 +102,7 @@ impl BaseSandbox {
     }
 }
 
-fn read(given: &Given<'_>) -> Result<Options> {
+fn read(given: &PyOptions<'_>) -> CallResult<Options> {
     let mut options = Options::default();
     let records = given.get::<BTreeMap<String, u64>>("records")?;
     let plain = |(list, size): (String, u64)| (list.replace('-', "_"), size);

@@ -1,10 +1,10 @@
 //! A scan as Python holds it: its records one after the other, its table, and its rows as an Arrow stream.
 
-use crate::arguments::{List, Options};
-use crate::client::{BaseClient, Shared};
-use crate::errors::{Result, invalid};
+use crate::arguments::{ListArguments, PyOptions};
+use crate::client::{BaseClient, SharedClient};
+use crate::errors::{CallResult, invalid};
 use crate::interrupt::Interrupts;
-use crate::record::{RawRecord, Record, json};
+use crate::record::{PyRecord, RecordText, json};
 use crate::waiting::{block, issue, run, runtime, wait, warn};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
@@ -15,14 +15,14 @@ use pyo3::{PyTraverseError, PyVisit, intern};
 use std::path::PathBuf;
 use std::sync::Arc;
 use talentdata_columns::arrow::{BatchReader, TableOptions, TableSchema};
-use talentdata_columns::session::{Hints, Session, Use};
+use talentdata_columns::session::{Session, Use, Wording};
 use talentdata_core::{Arguments, ScanOptions};
 
 /// Rows of a record batch: few enough for a progress bar to move, about once a second.
 const ROWS: usize = 4096;
 
 /// What the errors of a scan advise.
-const HINTS: Hints = Hints {
+const HINTS: Wording = Wording {
     stopped: "closed",
     restart: "start another scan with list()",
     share_or: "keep one iterator (`records = iter(scan)`, or `aiter(scan)`) and use it in every loop, thread or task that continues the scan, or ",
@@ -33,7 +33,7 @@ const HINTS: Hints = Hints {
 };
 
 /// How a list is read.
-pub(crate) fn scan_options(given: &Options<'_>, arguments: Arguments) -> Result<ScanOptions> {
+pub(crate) fn scan_options(given: &PyOptions<'_>, arguments: Arguments) -> CallResult<ScanOptions> {
     Ok(ScanOptions {
         page_size: given.get("page_size")?,
         limit: given.get("limit")?,
@@ -44,7 +44,7 @@ pub(crate) fn scan_options(given: &Options<'_>, arguments: Arguments) -> Result<
 }
 
 /// How records become columns.
-pub(crate) fn table_options(given: &Options<'_>) -> Result<TableOptions> {
+pub(crate) fn table_options(given: &PyOptions<'_>) -> CallResult<TableOptions> {
     let mut options = TableOptions::default();
     given.set_parsed(&mut options.columns, "columns")?;
     given.set_parsed(&mut options.on_new, "on_new_field")?;
@@ -55,8 +55,8 @@ pub(crate) fn table_options(given: &Options<'_>) -> Result<TableOptions> {
 }
 
 /// A schema: the file of one, what `schema()` returned, or a `pyarrow.Schema`.
-fn schema(given: &Bound<'_, PyAny>) -> Result<TableSchema> {
-    Ok(if let Ok(record) = given.cast::<Record>() {
+fn schema(given: &Bound<'_, PyAny>) -> CallResult<TableSchema> {
+    Ok(if let Ok(record) = given.cast::<PyRecord>() {
         TableSchema::from_json(record.get().text())?
     } else if let Ok(path) = given.extract::<PathBuf>() {
         TableSchema::from_file(&path)?
@@ -79,15 +79,19 @@ fn schema(given: &Bound<'_, PyAny>) -> Result<TableSchema> {
 pub(crate) struct RawScan {
     // Dropped before its client.
     session: Arc<Session>,
-    client: Arc<Shared>,
+    client: Arc<SharedClient>,
 }
 
 #[pymethods]
 impl RawScan {
     #[new]
-    fn new(client: &Bound<'_, BaseClient>, list: List, options: Bound<'_, PyDict>) -> Result<Self> {
+    fn new(
+        client: &Bound<'_, BaseClient>,
+        list: ListArguments,
+        options: Bound<'_, PyDict>,
+    ) -> CallResult<Self> {
         let client = BaseClient::shared(client)?;
-        let given = Options(options);
+        let given = PyOptions(options);
         let table = table_options(&given)?;
         let options = scan_options(&given, list.arguments)?;
         let session = Session::new(list.resource, options, table, ROWS, HINTS);
@@ -109,19 +113,19 @@ impl RawScan {
     }
 
     /// Adds the next batch of rows to the table that the scan keeps; false when it is complete.
-    fn collect(&self, py: Python<'_>) -> Result<Py<PyAny>> {
+    fn collect(&self, py: Python<'_>) -> CallResult<Py<PyAny>> {
         fill(py, &self.client, &self.session, Use::Table)
     }
 
     /// The table that was collected.
-    fn table(&self) -> Result<Table> {
+    fn table(&self) -> CallResult<Table> {
         let table = self.session.table()?;
         Ok(Table(table.0, table.1))
     }
 
     /// Notes that the caller has the table.
-    fn give_table(&self) {
-        self.session.give_table();
+    fn table_taken(&self) {
+        self.session.table_taken();
     }
 
     /// The rows as they come. `interrupted` says whether Ctrl-C has come, where no thread of Python reads them.
@@ -129,7 +133,7 @@ impl RawScan {
         &self,
         py: Python<'py>,
         watcher: Option<Py<Interrupts>>,
-    ) -> Result<Bound<'py, PyCapsule>> {
+    ) -> CallResult<Bound<'py, PyCapsule>> {
         let (client, session) = (self.client.kept()?, Arc::clone(&self.session));
         let usage = session.stream();
         let schema = {
@@ -164,7 +168,7 @@ impl RawScan {
     }
 
     /// Raises the error that has ended the scan, if there is one: a consumer of Arrow data raises one of its own.
-    fn check(&self) -> Result<()> {
+    fn check(&self) -> CallResult<()> {
         Ok(self.session.failure().map_or(Ok(()), Err)?)
     }
 
@@ -173,7 +177,7 @@ impl RawScan {
         self.client.awaited
     }
 
-    fn receipt(&self) -> Result<RawRecord> {
+    fn receipt(&self) -> CallResult<RecordText> {
         Ok(json(&self.session.receipt())?)
     }
 
@@ -188,7 +192,12 @@ impl RawScan {
 }
 
 /// Waits until a use of a scan has more to take; false at the end of the list.
-fn fill(py: Python<'_>, client: &Shared, session: &Arc<Session>, usage: Use) -> Result<Py<PyAny>> {
+fn fill(
+    py: Python<'_>,
+    client: &SharedClient,
+    session: &Arc<Session>,
+    usage: Use,
+) -> CallResult<Py<PyAny>> {
     let (core, session) = (client.kept()?, Arc::clone(session));
     Ok(run(py, client.awaited, async move {
         session.fill(&core, usage).await
@@ -202,7 +211,7 @@ fn fill(py: Python<'_>, client: &Shared, session: &Arc<Session>, usage: Use) -> 
 pub(crate) struct Records {
     // Dropped before its client.
     session: Arc<Session>,
-    client: Arc<Shared>,
+    client: Arc<SharedClient>,
     usage: Use,
     /// The class of a record.
     model: Py<PyType>,
@@ -218,10 +227,10 @@ impl Records {
 
     // One by one, because what is taken together is lost together when Ctrl-C comes in between. That of an asynchronous
     // client pauses where it would have to wait, and goes on behind what `fill` has brought.
-    fn __next__<'py>(&self, py: Python<'py>) -> Result<Option<Bound<'py, PyAny>>> {
+    fn __next__<'py>(&self, py: Python<'py>) -> CallResult<Option<Bound<'py, PyAny>>> {
         loop {
             if let Some(record) = self.session.take(self.usage) {
-                let record = RawRecord::from(record);
+                let record = RecordText::from(record);
                 return Ok(Some(self.model.bind(py).call1((record,))?));
             }
             if self.client.awaited || !self.wait(py)? {
@@ -231,7 +240,7 @@ impl Records {
     }
 
     /// Waits until there are records to take; false at the end of the list.
-    fn fill(&self, py: Python<'_>) -> Result<Py<PyAny>> {
+    fn fill(&self, py: Python<'_>) -> CallResult<Py<PyAny>> {
         fill(py, &self.client, &self.session, self.usage)
     }
 
@@ -248,7 +257,7 @@ impl Records {
 }
 
 impl Records {
-    fn wait(&self, py: Python<'_>) -> Result<bool> {
+    fn wait(&self, py: Python<'_>) -> CallResult<bool> {
         let more = self.fill(py)?.is_truthy(py)?;
         // A caller such as `list` may run no Python between two pages.
         py.check_signals()?;

@@ -21,10 +21,10 @@ use tokio::runtime::Runtime;
 use tokio::task::AbortHandle;
 
 /// How often a waiting thread looks for signals; people notice a delay above 200 ms.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How long work that was told to stop may take; with the time above, people notice none of it.
-const LAST: Duration = Duration::from_millis(100);
+const STOP_GRACE: Duration = Duration::from_millis(100);
 
 /// The runtime and the process that made it. It is locked only while attached to Python, so that no other thread holds
 /// it when Python forks.
@@ -44,19 +44,20 @@ pub(crate) fn runtime() -> Result<&'static Runtime> {
 }
 
 /// What work results in: something that becomes a Python object.
-pub(crate) trait Outcome: for<'py> IntoPyObject<'py> + Send + 'static {}
+pub(crate) trait IntoPython: for<'py> IntoPyObject<'py> + Send + 'static {}
 
-impl<T: for<'py> IntoPyObject<'py> + Send + 'static> Outcome for T {}
+impl<T: for<'py> IntoPyObject<'py> + Send + 'static> IntoPython for T {}
 
 /// Waits for `work`, or returns an awaitable of the running event loop.
-pub(crate) fn run<T: Outcome>(
+pub(crate) fn run<T: IntoPython>(
     py: Python<'_>,
     awaited: bool,
     work: impl Future<Output = Result<T>> + Send + 'static,
 ) -> PyResult<Py<PyAny>> {
-    match awaited {
-        true => spawn(py, work),
-        false => block(py, work)?.into_py_any(py),
+    if awaited {
+        spawn(py, work)
+    } else {
+        block(py, work)?.into_py_any(py)
     }
 }
 
@@ -69,15 +70,15 @@ pub(crate) fn block<T: Send + 'static>(
 }
 
 /// The same for work that listens to `stop`, and has a moment then to keep what it has done; its error is the cause of
-/// what was raised. `tell` is called now and then, and what it raises ends the work, too.
-pub(crate) fn block_stoppable<T: Send + 'static>(
+/// what was raised. `on_progress` is called now and then, and what it raises ends the work, too.
+pub(crate) fn block_with_stop<T: Send + 'static>(
     py: Python<'_>,
     work: impl Future<Output = Result<T>> + Send + 'static,
     stop: &Stop,
-    tell: &Py<PyAny>,
+    on_progress: &Py<PyAny>,
 ) -> PyResult<T> {
-    let tell = |py: Python<'_>| tell.call0(py).map(drop);
-    watch(py, work, Some(stop), tell)?.map_err(|error| raise(py, &error))
+    let on_progress = |py: Python<'_>| on_progress.call0(py).map(drop);
+    watch(py, work, Some(stop), on_progress)?.map_err(|error| raise(py, &error))
 }
 
 /// Work on the runtime, which ends when this is dropped.
@@ -125,27 +126,27 @@ fn watch<T: Send + 'static>(
     py: Python<'_>,
     work: impl Future<Output = Result<T>> + Send + 'static,
     stop: Option<&Stop>,
-    tell: impl Fn(Python<'_>) -> PyResult<()>,
+    on_progress: impl Fn(Python<'_>) -> PyResult<()>,
 ) -> PyResult<Result<T>> {
     let runtime = runtime().map_err(|error| raise(py, &error))?;
     log::listen(py)?;
     let mut running = Running::start(runtime, work);
     loop {
-        if let Some(outcome) = running.wait_detached(py, LOOK) {
+        if let Some(outcome) = running.wait_detached(py, POLL_INTERVAL) {
             log::deliver(py)?;
             return Ok(outcome);
         }
         let looked = py.check_signals().and_then(|()| log::deliver(py));
-        if let Err(raised) = looked.and_then(|()| tell(py)) {
+        if let Err(raised) = looked.and_then(|()| on_progress(py)) {
             if let Some(stop) = stop {
                 stop.stop();
-                if let Some(Err(end)) = running.wait_detached(py, LAST) {
+                if let Some(Err(end)) = running.wait_detached(py, STOP_GRACE) {
                     raised.set_cause(py, Some(raise(py, &end)));
                 }
             }
             // What it holds, such as a file, is to be free when this returns.
             running.task.abort();
-            running.wait_detached(py, LAST);
+            running.wait_detached(py, STOP_GRACE);
             return Err(raised);
         }
     }
@@ -170,7 +171,7 @@ pub(crate) fn wait<T: Send + 'static>(
         // At the second look: the main thread is to notice the signal before it meets the error of this thread.
         let mut seen = false;
         loop {
-            match running.wait(LOOK) {
+            match running.wait(POLL_INTERVAL) {
                 Some(outcome) => return outcome,
                 None if seen => return Err(stopped("Ctrl-C")),
                 None => seen = interrupted(),
@@ -203,7 +204,9 @@ pub(crate) fn warn(runtime: &Runtime, text: String) -> Result<()> {
             .map_err(|_| Error::new(ErrorKind::Incomplete, text));
     }
     runtime.spawn(async move {
-        let Some(_visit) = Visit::begin() else { return };
+        let Some(_call) = PythonCall::begin() else {
+            return;
+        };
         Python::try_attach(|py| {
             if let Err(raised) = issue(py, &text) {
                 raised.write_unraisable(py, None);
@@ -253,7 +256,7 @@ async fn guarded<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     .await
 }
 
-fn spawn<T: Outcome>(
+fn spawn<T: IntoPython>(
     py: Python<'_>,
     work: impl Future<Output = Result<T>> + Send + 'static,
 ) -> PyResult<Py<PyAny>> {
@@ -295,7 +298,9 @@ type Settled = (Py<PyAny>, &'static str, Py<PyAny>);
 /// Has the event loop's own thread deliver what was logged, and give a future its outcome. What refers to Python is dropped
 /// here: elsewhere it would be kept until Python is visited again.
 fn in_loop(call: impl FnOnce(Python<'_>) -> PyResult<(Py<PyAny>, Option<Settled>)>) {
-    let Some(_visit) = Visit::begin() else { return };
+    let Some(_call) = PythonCall::begin() else {
+        return;
+    };
     Python::try_attach(|py| {
         let (event_loop, settled) = call(py)?;
         // A loop that was closed meanwhile refuses; nobody waits there any more.
@@ -343,37 +348,37 @@ impl Cancel {
 }
 
 /// Visits of threads of the runtime to Python that have begun and not ended.
-static VISITS: AtomicUsize = AtomicUsize::new(0);
+static CALLS: AtomicUsize = AtomicUsize::new(0);
 /// Clients that are leaving their budgets.
 static LEAVING: AtomicUsize = AtomicUsize::new(0);
 /// Whether the interpreter shuts down.
 static EXITING: AtomicBool = AtomicBool::new(false);
 
-/// A visit of a thread of the runtime to Python. A thread that waits for the interpreter while it shuts down is killed by
+/// A call of Python by a thread of the runtime. A thread that waits for the interpreter while it shuts down is killed by
 /// Python 3.11 in the middle of our code, which ends the process.
-struct Visit(());
+struct PythonCall(());
 
-impl Visit {
+impl PythonCall {
     /// None once the interpreter shuts down, when nobody waits any more.
     fn begin() -> Option<Self> {
-        VISITS.fetch_add(1, Ordering::SeqCst);
-        let visit = Visit(());
-        (!EXITING.load(Ordering::SeqCst)).then_some(visit)
+        CALLS.fetch_add(1, Ordering::SeqCst);
+        let call = PythonCall(());
+        (!EXITING.load(Ordering::SeqCst)).then_some(call)
     }
 }
 
-impl Drop for Visit {
+impl Drop for PythonCall {
     fn drop(&mut self) {
-        VISITS.fetch_sub(1, Ordering::SeqCst);
+        CALLS.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-/// Lets no more visits begin, and returns how much is still under way. The package asks until nothing is: a wait here
+/// Lets no more calls begin, and returns how much is still under way. The package asks until nothing is: a wait here
 /// would take the interpreter from others, or not come back to it where it has sub-interpreters.
 #[pyfunction]
 pub(crate) fn end_work() -> usize {
     EXITING.store(true, Ordering::SeqCst);
-    VISITS.load(Ordering::SeqCst) + LEAVING.load(Ordering::SeqCst)
+    CALLS.load(Ordering::SeqCst) + LEAVING.load(Ordering::SeqCst)
 }
 
 /// Lets a client that is no longer used leave its budget, which counts it for some seconds more otherwise; nothing waits

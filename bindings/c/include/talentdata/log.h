@@ -45,44 +45,4 @@ typedef void (*talentdata_log_callback)(talentdata_log_level level,
  */
 typedef void (*talentdata_release_callback)(void *user_data);
 
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
-
-/**
- * Sends what clients log to a callback. Without it clients log nothing.
- *
- * The callback runs on the library's threads, on several at once. It must return quickly and must
- * not leave by longjmp, pthread_exit or a C++ exception. A blocking call made from it fails with
- * INVALID_ARGUMENT; talentdata_client_close, talentdata_scan_cancel and talentdata_job_cancel are allowed. No message holds
- * a secret or a token.
- *
- * `release` is called exactly once, with `user_data`, when no callback is running and none will run
- * again: after the settings, every client made from them, and all their scans and Arrow streams are
- * freed and the threads behind them have ended, or when this function is called again for the same
- * settings and nothing uses the former callback any more. That is usually within the last free, but
- * it can be later and on a thread of the library, for instance when a callback is still running. It
- * is not called if the process exits first, nor, for a client made before a fork, in the child.
- *
- * @param config the settings to change
- * @param level the most detailed level wanted
- * @param callback what is called for each message
- * @param user_data passed to both callbacks as it is; may be NULL
- * @param release what releases `user_data`; may be NULL. It must not call the library.
- * Ownership: `user_data` must stay valid until `release` is called. After an error it is still the
- * caller's, and `release` is not called.
- * Threads: one at a time per config.
- * Errors: INVALID_ARGUMENT for NULL or an unknown level.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_config_set_log(talentdata_config *config,
-                                            talentdata_log_level level,
-                                            talentdata_log_callback callback,
-                                            void *user_data,
-                                            talentdata_release_callback release);
-
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
-
 #endif  /* TALENTDATA_LOG_H */

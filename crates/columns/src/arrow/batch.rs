@@ -2,7 +2,7 @@
 
 use super::cell::append;
 use super::object::Object;
-use super::schema::{Kind, TableSchema};
+use super::schema::{ColumnKind, TableSchema};
 use arrow_array::builder::{ArrayBuilder, StringBuilder, make_builder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
@@ -112,10 +112,10 @@ impl BatchBuilder {
 }
 
 /// How many cells an object within such a column makes at most; 0 where there are none.
-fn width(kind: &Kind) -> usize {
+fn width(kind: &ColumnKind) -> usize {
     match kind {
-        Kind::List { items } => width(items),
-        Kind::Struct { .. } => kind.size(),
+        ColumnKind::List { items } => width(items),
+        ColumnKind::Struct { .. } => kind.size(),
         _ => 0,
     }
 }

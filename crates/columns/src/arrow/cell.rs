@@ -4,7 +4,7 @@
 //! text that it was.
 
 use super::object::Object;
-use super::schema::{Column, Kind, Timestamp, Unit};
+use super::schema::{Column, ColumnKind, Timestamp, Unit};
 use super::time::{DateTime, full_date};
 use arrow_array::ArrowPrimitiveType;
 use arrow_array::builder::{
@@ -20,59 +20,65 @@ use talentdata_core::json::{self, decoded};
 
 /// Appends a cell to the column of this kind: the value, or the nearest to it, or nothing. Returns whether the column
 /// gives back the value; that there is none, it does.
-pub(super) fn append(builder: &mut dyn ArrayBuilder, kind: &Kind, value: Option<&str>) -> bool {
+pub(super) fn append(
+    builder: &mut dyn ArrayBuilder,
+    kind: &ColumnKind,
+    value: Option<&str>,
+) -> bool {
     let builder = builder.as_any_mut();
     match kind {
-        Kind::Text => append_text(builder, value, decoded),
-        Kind::Json => append_text(builder, value, |value| Some(Cow::Borrowed(value))),
-        Kind::Boolean => {
+        ColumnKind::Text => append_text(builder, value, decoded),
+        ColumnKind::Json => append_text(builder, value, |value| Some(Cow::Borrowed(value))),
+        ColumnKind::Boolean => {
             let held = value.and_then(boolean);
             if let Some(builder) = builder.downcast_mut::<BooleanBuilder>() {
                 builder.append_option(held);
             }
             held.is_some() == value.is_some()
         }
-        Kind::Integer => append_native::<Int64Type>(builder, value, exactly),
-        Kind::Unsigned => append_native::<UInt64Type>(builder, value, exactly),
-        Kind::Number => append_native::<Float64Type>(builder, value, |value| {
+        ColumnKind::Integer => append_native::<Int64Type>(builder, value, exactly),
+        ColumnKind::Unsigned => append_native::<UInt64Type>(builder, value, exactly),
+        ColumnKind::Number => append_native::<Float64Type>(builder, value, |value| {
             number(value).map(|number| (number, is_same(value, number)))
         }),
-        Kind::Date => append_native::<Date32Type>(builder, value, |value| {
+        ColumnKind::Date => append_native::<Date32Type>(builder, value, |value| {
             full_date(&decoded(value)?).map(|day| (day, true))
         }),
-        Kind::Timestamp(column) => {
+        ColumnKind::Timestamp(column) => {
             let instant = |value: &str| instant(column, value);
             match column.unit {
                 Unit::Micros => append_native::<TimestampMicrosecondType>(builder, value, instant),
                 Unit::Nanos => append_native::<TimestampNanosecondType>(builder, value, instant),
             }
         }
-        Kind::List { items } => append_list(builder, items, value),
-        Kind::Struct { fields } => append_struct(builder, fields, value),
+        ColumnKind::List { items } => append_list(builder, items, value),
+        ColumnKind::Struct { fields } => append_struct(builder, fields, value),
     }
 }
 
 /// The text of a value in a format of texts, which is the service's own; none where the column cannot hold it.
-pub(crate) fn text<'a>(kind: &Kind, value: &'a str) -> Option<Cow<'a, str>> {
+pub(crate) fn text<'a>(kind: &ColumnKind, value: &'a str) -> Option<Cow<'a, str>> {
     let is_held = match kind {
-        Kind::Text => return decoded(value),
-        Kind::Timestamp(_) => return decoded(value).filter(|text| DateTime::read(text).is_some()),
-        Kind::Date => return decoded(value).filter(|text| full_date(text).is_some()),
-        Kind::Boolean => boolean(value).is_some(),
-        Kind::Integer => value.parse::<i64>().is_ok(),
-        Kind::Unsigned => value.parse::<u64>().is_ok(),
-        Kind::Number => number(value).is_some(),
-        Kind::Json | Kind::List { .. } | Kind::Struct { .. } => true,
+        ColumnKind::Text => return decoded(value),
+        ColumnKind::Timestamp(_) => {
+            return decoded(value).filter(|text| DateTime::read(text).is_some());
+        }
+        ColumnKind::Date => return decoded(value).filter(|text| full_date(text).is_some()),
+        ColumnKind::Boolean => boolean(value).is_some(),
+        ColumnKind::Integer => value.parse::<i64>().is_ok(),
+        ColumnKind::Unsigned => value.parse::<u64>().is_ok(),
+        ColumnKind::Number => number(value).is_some(),
+        ColumnKind::Json | ColumnKind::List { .. } | ColumnKind::Struct { .. } => true,
     };
     is_held.then_some(Cow::Borrowed(value))
 }
 
 /// Whether a column holds the value or what is nearest to it. Of lists and structs, the parts are not looked at.
-pub(super) fn is_held(kind: &Kind, value: &str) -> bool {
+pub(super) fn is_held(kind: &ColumnKind, value: &str) -> bool {
     match kind {
-        Kind::Timestamp(column) => instant(column, value).is_some(),
-        Kind::List { .. } => value.starts_with('['),
-        Kind::Struct { .. } => value.starts_with('{'),
+        ColumnKind::Timestamp(column) => instant(column, value).is_some(),
+        ColumnKind::List { .. } => value.starts_with('['),
+        ColumnKind::Struct { .. } => value.starts_with('{'),
         _ => text(kind, value).is_some(),
     }
 }
@@ -128,7 +134,7 @@ fn append_native<T: ArrowPrimitiveType>(
     held.map_or(value.is_none(), |(_, exact)| exact)
 }
 
-fn append_list(builder: &mut dyn Any, items: &Kind, value: Option<&str>) -> bool {
+fn append_list(builder: &mut dyn Any, items: &ColumnKind, value: Option<&str>) -> bool {
     let Some(builder) = builder.downcast_mut::<ListBuilder<Box<dyn ArrayBuilder>>>() else {
         return false;
     };

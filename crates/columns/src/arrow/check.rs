@@ -5,7 +5,7 @@
 
 use super::cell::is_held;
 use super::object::Object;
-use super::schema::{Column, EXTRA, Kind, OnNew, TableOptions, TableSchema};
+use super::schema::{Column, ColumnKind, EXTRA, OnNew, TableOptions, TableSchema};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -184,11 +184,11 @@ impl Checker {
     }
 
     /// A value that is not null.
-    fn value(&mut self, kind: &Kind, record: &RawRecord, value: &str) {
+    fn value(&mut self, kind: &ColumnKind, record: &RawRecord, value: &str) {
         match kind {
-            Kind::List { .. } | Kind::Struct { .. } if self.is_flat => {}
+            ColumnKind::List { .. } | ColumnKind::Struct { .. } if self.is_flat => {}
             _ if !is_held(kind, value) => self.report(record, Some(kind), value),
-            Kind::List { items } => {
+            ColumnKind::List { items } => {
                 let mut index = 0;
                 json::each_item(value, |item| {
                     if item != "null" {
@@ -197,13 +197,13 @@ impl Checker {
                     index += 1;
                 });
             }
-            Kind::Struct { fields } => self.object(fields, record, value),
+            ColumnKind::Struct { fields } => self.object(fields, record, value),
             _ => {}
         }
     }
 
     /// Does what the policy says of a value without a column, or of one that does not fit `kind`.
-    fn report(&mut self, record: &RawRecord, kind: Option<&Kind>, value: &str) {
+    fn report(&mut self, record: &RawRecord, kind: Option<&ColumnKind>, value: &str) {
         match (self.on_new, kind) {
             (OnNew::Freeze, _) => {}
             (OnNew::Keep, None) => self.count(
@@ -221,7 +221,7 @@ impl Checker {
             (OnNew::Fail, _) => {
                 let pointer = &self.pointer;
                 let found = found(Some(value));
-                let (what, instead) = match kind.map(Kind::name) {
+                let (what, instead) = match kind.map(ColumnKind::name) {
                     None if self.is_given => (
                         "the schema has no such field".into(),
                         " add it to the schema, or",
@@ -229,9 +229,10 @@ impl Checker {
                     None => ("it has no column".into(), ""),
                     Some(column) => (
                         format!("its type is {found}, and its column has the type {column}"),
-                        match self.is_given {
-                            true => " give the column the type json, which holds both, or",
-                            false => "",
+                        if self.is_given {
+                            " give the column the type json, which holds both, or"
+                        } else {
+                            ""
                         },
                     ),
                 };
@@ -257,7 +258,7 @@ impl Checker {
         &mut self,
         of: impl FnOnce(&mut Counts) -> &mut BTreeMap<String, Difference>,
         record: &RawRecord,
-        kind: Option<&Kind>,
+        kind: Option<&ColumnKind>,
         value: Option<&str>,
     ) {
         let differences = of(&mut self.counts);

@@ -1,11 +1,12 @@
 //! Schemas as Arrow has them: to Arrow, and back from what a caller gives.
 
-use super::schema::{Column, Columns, EXTRA, Empty, Kind, Source, TableSchema, Timestamp, Unit};
-use crate::invalid;
+use super::schema::{
+    Column, ColumnKind, Columns, EXTRA, Empty, Source, TableSchema, Timestamp, Unit,
+};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use std::collections::HashMap;
 use std::sync::Arc;
-use talentdata_core::Result;
+use talentdata_core::{Error, Result};
 
 /// Metadata: what an empty cell means, `null` or nothing.
 const EMPTY: &str = "talentdata:empty";
@@ -24,7 +25,7 @@ impl TableSchema {
     /// The Arrow schema, with `_extra`.
     pub fn to_arrow(&self) -> SchemaRef {
         let fields = self.fields.iter().map(Column::field);
-        let extra = field(EXTRA, &Kind::Json, Empty::Absent);
+        let extra = field(EXTRA, &ColumnKind::Json, Empty::Absent);
         Arc::new(Schema::new(fields.chain([extra]).collect::<Vec<_>>()))
     }
 
@@ -47,14 +48,14 @@ impl Column {
     }
 }
 
-fn field(name: &str, kind: &Kind, empty: Empty) -> Field {
+fn field(name: &str, kind: &ColumnKind, empty: Empty) -> Field {
     let mut metadata = HashMap::new();
     let mut add = |key: &str, value: String| metadata.insert(key.to_owned(), value);
     match kind {
-        Kind::Json => {
+        ColumnKind::Json => {
             add(CONTENT, "json".into());
         }
-        Kind::Timestamp(timestamp) => {
+        ColumnKind::Timestamp(timestamp) => {
             add(FRACTION, timestamp.fraction.to_string());
             add(OFFSET, timestamp.offset.clone());
         }
@@ -66,23 +67,25 @@ fn field(name: &str, kind: &Kind, empty: Empty) -> Field {
     Field::new(name, data_type(kind), true).with_metadata(metadata)
 }
 
-fn data_type(kind: &Kind) -> DataType {
+fn data_type(kind: &ColumnKind) -> DataType {
     match kind {
-        Kind::Text | Kind::Json => DataType::Utf8,
-        Kind::Integer => DataType::Int64,
-        Kind::Unsigned => DataType::UInt64,
-        Kind::Number => DataType::Float64,
-        Kind::Boolean => DataType::Boolean,
-        Kind::Timestamp(timestamp) => {
+        ColumnKind::Text | ColumnKind::Json => DataType::Utf8,
+        ColumnKind::Integer => DataType::Int64,
+        ColumnKind::Unsigned => DataType::UInt64,
+        ColumnKind::Number => DataType::Float64,
+        ColumnKind::Boolean => DataType::Boolean,
+        ColumnKind::Timestamp(timestamp) => {
             let unit = match timestamp.unit {
                 Unit::Micros => TimeUnit::Microsecond,
                 Unit::Nanos => TimeUnit::Nanosecond,
             };
             DataType::Timestamp(unit, Some("UTC".into()))
         }
-        Kind::Date => DataType::Date32,
-        Kind::List { items } => DataType::List(Arc::new(field(ITEM, items, Empty::Absent))),
-        Kind::Struct { fields } => DataType::Struct(fields.iter().map(Column::field).collect()),
+        ColumnKind::Date => DataType::Date32,
+        ColumnKind::List { items } => DataType::List(Arc::new(field(ITEM, items, Empty::Absent))),
+        ColumnKind::Struct { fields } => {
+            DataType::Struct(fields.iter().map(Column::field).collect())
+        }
     }
 }
 
@@ -105,22 +108,22 @@ fn column(field: &Field, parent: &str) -> Result<Column> {
     })
 }
 
-fn kind(field: &Field, path: &str) -> Result<Kind> {
+fn kind(field: &Field, path: &str) -> Result<ColumnKind> {
     let metadata = |key| field.metadata().get(key).map(String::as_str);
     let is_json = metadata(CONTENT) == Some("json") || metadata(EXTENSION.0) == Some(EXTENSION.1);
     Ok(match field.data_type() {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View if is_json => Kind::Json,
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Kind::Text,
-        DataType::Int64 => Kind::Integer,
-        DataType::UInt64 => Kind::Unsigned,
-        DataType::Float64 => Kind::Number,
-        DataType::Boolean => Kind::Boolean,
-        DataType::Date32 => Kind::Date,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View if is_json => ColumnKind::Json,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => ColumnKind::Text,
+        DataType::Int64 => ColumnKind::Integer,
+        DataType::UInt64 => ColumnKind::Unsigned,
+        DataType::Float64 => ColumnKind::Number,
+        DataType::Boolean => ColumnKind::Boolean,
+        DataType::Date32 => ColumnKind::Date,
         DataType::Timestamp(unit @ (TimeUnit::Microsecond | TimeUnit::Nanosecond), Some(zone))
             if matches!(&**zone, "UTC" | "Etc/UTC" | "Z" | "+00:00") =>
         {
             let digits = metadata(FRACTION).and_then(|digits| digits.parse().ok());
-            Kind::Timestamp(Timestamp {
+            ColumnKind::Timestamp(Timestamp {
                 unit: match unit {
                     TimeUnit::Nanosecond => Unit::Nanos,
                     _ => Unit::Micros,
@@ -129,19 +132,19 @@ fn kind(field: &Field, path: &str) -> Result<Kind> {
                 offset: metadata(OFFSET).unwrap_or("Z").to_owned(),
             })
         }
-        DataType::List(item) | DataType::LargeList(item) => Kind::List {
+        DataType::List(item) | DataType::LargeList(item) => ColumnKind::List {
             items: Box::new(column(item, path)?.kind),
         },
         DataType::Struct(fields) => {
             let fields: Result<_> = fields.iter().map(|field| column(field, path)).collect();
-            Kind::Struct { fields: fields? }
+            ColumnKind::Struct { fields: fields? }
         }
         other => {
             let message = format!(
                 "schema: the column {path} is of type {other}, but columns are of type string, int64, uint64, \
                  double, bool, timestamp[us, UTC], timestamp[ns, UTC], date32, list or struct"
             );
-            return Err(invalid(message));
+            return Err(Error::invalid(message));
         }
     })
 }

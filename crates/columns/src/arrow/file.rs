@@ -1,14 +1,13 @@
 //! Schema files: what `talentdata schema` prints, read back and checked.
 
 use super::infer::{MAX_COLUMNS, MAX_NODES};
-use super::schema::{Column, EXTRA, Kind, TableOptions, TableSchema};
-use crate::invalid;
-use crate::paths::{At, begin_of};
+use super::schema::{Column, ColumnKind, EXTRA, TableOptions, TableSchema};
+use crate::paths::{IoContext, begin_of};
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
-use talentdata_core::Result;
 use talentdata_core::types::ListName;
+use talentdata_core::{Error, Result};
 
 impl TableSchema {
     /// A longer text is no schema, and must not fill the memory.
@@ -36,17 +35,17 @@ impl TableSchema {
     /// `Io`, when the file cannot be read; `InvalidArgument` as for [`from_json`](Self::from_json).
     pub fn from_file(path: &Path) -> Result<Self> {
         let bytes = begin_of(path, Self::MOST_BYTES as u64).at("read", path)?;
-        let named = |why: &str| invalid(format!("{}: {why}", path.display()));
+        let named = |why: &str| Error::invalid(format!("{}: {why}", path.display()));
         Self::from_bytes(&bytes).map_err(|error| named(error.message()))
     }
 
     fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let schema: Self = serde_json::from_slice(bytes).map_err(|error| {
-            invalid(format!("schema: it is not a schema of talentdata: {error}"))
+            Error::invalid(format!("schema: it is not a schema of talentdata: {error}"))
         })?;
         match schema.version {
             Self::VERSION => schema.checked(),
-            other => Err(invalid(format!(
+            other => Err(Error::invalid(format!(
                 "schema: it has version {other}, but this library reads version {}",
                 Self::VERSION
             ))),
@@ -59,7 +58,7 @@ impl TableSchema {
     /// `InvalidArgument`, when it is not a schema, or one that no table can have.
     pub fn from_ipc(message: &[u8]) -> Result<Self> {
         let schema = arrow_ipc::convert::try_schema_from_ipc_buffer(message);
-        let refuse = |error| invalid(format!("schema: it is not an Arrow schema: {error}"));
+        let refuse = |error| Error::invalid(format!("schema: it is not an Arrow schema: {error}"));
         Self::from_arrow(&schema.map_err(refuse)?)
     }
 
@@ -72,7 +71,7 @@ impl TableSchema {
         ] {
             if count > most {
                 let message = format!("schema: it has {count} {what}, and {most} are the most");
-                return Err(invalid(message));
+                return Err(Error::invalid(message));
             }
         }
         check_fields(&self.fields, "")?;
@@ -90,7 +89,7 @@ impl TableOptions {
     pub(crate) fn check(&self, resource: ListName) -> Result<()> {
         let schema = self.columns_given();
         match schema.and_then(|schema| schema.resource.as_ref()) {
-            Some(name) if name != resource.name() => Err(invalid(format!(
+            Some(name) if name != resource.name() => Err(Error::invalid(format!(
                 "schema: it was made for {name}, and the list is {resource}"
             ))),
             _ => Ok(()),
@@ -102,11 +101,11 @@ impl TableOptions {
 fn check_fields(fields: &[Column], parent: &str) -> Result<()> {
     let mut names = HashSet::new();
     if fields.is_empty() && !parent.is_empty() {
-        return Err(invalid(format!("schema: {parent}has no fields")));
+        return Err(Error::invalid(format!("schema: {parent}has no fields")));
     }
     for field in fields {
         let name = &field.name;
-        let refuse = |why: &str| Err(invalid(format!("schema: {parent}{name:?} {why}")));
+        let refuse = |why: &str| Err(Error::invalid(format!("schema: {parent}{name:?} {why}")));
         if !names.insert(name) {
             return refuse("occurs twice");
         }
@@ -114,10 +113,10 @@ fn check_fields(fields: &[Column], parent: &str) -> Result<()> {
             return refuse("cannot be the name of a column");
         }
         let mut kind = &field.kind;
-        while let Kind::List { items } = kind {
+        while let ColumnKind::List { items } = kind {
             kind = items;
         }
-        if let Kind::Struct { fields } = kind {
+        if let ColumnKind::Struct { fields } = kind {
             check_fields(fields, &format!("{parent}{name:?} "))?;
         }
     }

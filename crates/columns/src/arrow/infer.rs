@@ -1,8 +1,10 @@
 //! Decides the columns from the spec and from the first records: for each field the narrowest kind that holds all of its
 //! values.
 
-use super::sample::Seen;
-use super::schema::{Column, Columns, EXTRA, Empty, Kind, Source, TableSchema, Timestamp, Unit};
+use super::sample::SampleSize;
+use super::schema::{
+    Column, ColumnKind, Columns, EXTRA, Empty, Source, TableSchema, Timestamp, Unit,
+};
 use super::time::{DateTime, full_date};
 use std::collections::{BTreeMap, HashMap};
 use talentdata_core::RawRecord;
@@ -17,7 +19,7 @@ pub(super) const MAX_COLUMNS: usize = 512;
 pub(super) const MAX_NODES: usize = 2 * MAX_COLUMNS;
 
 /// Values nested deeper than this are JSON text.
-pub(super) const MAX_DEPTH: usize = 32;
+pub(super) const MAX_NESTING: usize = 32;
 
 /// An object with more different names than this is a map, whose names are data, and stays JSON text.
 const MAX_NAMES: usize = 200;
@@ -39,7 +41,7 @@ impl TableSchema {
             is_typed: columns == Columns::Typed,
             left: MAX_LOOKED_AT,
         };
-        let (mut found, mut seen) = (Members::default(), Seen::default());
+        let (mut found, mut seen) = (Members::default(), SampleSize::default());
         let documented = resource.shape().fields;
         for field in documented {
             found.place(field.name, MAX_COLUMNS);
@@ -62,17 +64,17 @@ impl TableSchema {
             column.source = Source::Documented;
             column.kind = match field.kind {
                 FieldKind::Json => continue,
-                FieldKind::Text => Kind::Text,
-                FieldKind::Integer => Kind::Integer,
-                FieldKind::Number => Kind::Number,
-                FieldKind::Boolean => Kind::Boolean,
+                FieldKind::Text => ColumnKind::Text,
+                FieldKind::Integer => ColumnKind::Integer,
+                FieldKind::Number => ColumnKind::Number,
+                FieldKind::Boolean => ColumnKind::Boolean,
             };
         }
         let mut nested = MAX_NODES - MAX_COLUMNS;
         for column in &mut fields {
             match nested.checked_sub(column.kind.size() - 1) {
                 Some(left) => nested = left,
-                None => column.kind = Kind::Json,
+                None => column.kind = ColumnKind::Json,
             }
         }
         let mut schema = TableSchema::new(Some(resource.name().to_owned()), columns, fields);
@@ -170,14 +172,15 @@ impl Members {
         });
     }
 
-    fn kind(self) -> Kind {
+    fn kind(self) -> ColumnKind {
         let values: usize = self.fields.iter().map(|(_, field)| field.values).sum();
         let is_map = values * RAREST < self.fields.len() * self.objects;
-        match self.overfull || is_map || self.fields.is_empty() {
-            true => Kind::Json,
-            false => Kind::Struct {
+        if self.overfull || is_map || self.fields.is_empty() {
+            ColumnKind::Json
+        } else {
+            ColumnKind::Struct {
                 fields: self.columns(),
-            },
+            }
         }
     }
 
@@ -186,9 +189,10 @@ impl Members {
         let column = |(name, field): (String, Field)| Column {
             name,
             nullable: field.values < objects || field.nulls > 0,
-            empty: match field.nulls > objects.saturating_sub(field.values) {
-                true => Empty::Null,
-                false => Empty::Absent,
+            empty: if field.nulls > objects.saturating_sub(field.values) {
+                Empty::Null
+            } else {
+                Empty::Absent
             },
             source: Source::Sampled,
             kind: field.kind(),
@@ -199,7 +203,7 @@ impl Members {
 
 impl Field {
     fn note(&mut self, value: &str, depth: usize, look: &mut Look) {
-        let is_nested = look.is_typed && depth < MAX_DEPTH && look.left > 0;
+        let is_nested = look.is_typed && depth < MAX_NESTING && look.left > 0;
         self.values += 1;
         match value.as_bytes().first() {
             Some(b'n') => self.nulls += 1,
@@ -219,21 +223,21 @@ impl Field {
         }
     }
 
-    fn kind(self) -> Kind {
+    fn kind(self) -> ColumnKind {
         let kinds = [
             (self.texts.count > 0).then(|| self.texts.kind()),
-            self.boolean.then_some(Kind::Boolean),
+            self.boolean.then_some(ColumnKind::Boolean),
             self.numbers.kind(),
-            self.items.map(|items| Kind::List {
+            self.items.map(|items| ColumnKind::List {
                 items: Box::new(items.kind()),
             }),
             self.members.map(|members| members.kind()),
-            self.other.then_some(Kind::Json),
+            self.other.then_some(ColumnKind::Json),
         ];
         let mut kinds = kinds.into_iter().flatten();
         match (kinds.next(), kinds.next()) {
             (Some(kind), None) => kind,
-            _ => Kind::Json,
+            _ => ColumnKind::Json,
         }
     }
 }
@@ -252,14 +256,16 @@ impl Numbers {
         text.parse().is_ok_and(f64::is_finite)
     }
 
-    fn kind(&self) -> Option<Kind> {
+    fn kind(&self) -> Option<ColumnKind> {
         let (signed, unsigned) = (i64::MIN.into()..=i64::MAX.into(), 0..=u64::MAX.into());
         match self.whole {
-            _ if self.fractions => Some(Kind::Number),
-            Some((a, b)) if signed.contains(&a) && signed.contains(&b) => Some(Kind::Integer),
-            Some((a, b)) if unsigned.contains(&a) && unsigned.contains(&b) => Some(Kind::Unsigned),
+            _ if self.fractions => Some(ColumnKind::Number),
+            Some((a, b)) if signed.contains(&a) && signed.contains(&b) => Some(ColumnKind::Integer),
+            Some((a, b)) if unsigned.contains(&a) && unsigned.contains(&b) => {
+                Some(ColumnKind::Unsigned)
+            }
             // Doubles would lose digits, which ids cannot spare.
-            whole => whole.map(|_| Kind::Json),
+            whole => whole.map(|_| ColumnKind::Json),
         }
     }
 }
@@ -283,22 +289,23 @@ impl Texts {
         }
     }
 
-    fn kind(self) -> Kind {
+    fn kind(self) -> ColumnKind {
         if self.dates == self.count {
-            return Kind::Date;
+            return ColumnKind::Date;
         }
         if self.date_times < self.count {
-            return Kind::Text;
+            return ColumnKind::Text;
         }
-        let (unit, max) = match self.fine && !self.far {
-            true => (Unit::Nanos, 9),
-            false => (Unit::Micros, 6),
+        let (unit, max) = if self.fine && !self.far {
+            (Unit::Nanos, 9)
+        } else {
+            (Unit::Micros, 6)
         };
         let styles = self.styles.into_iter();
         let fitting = styles.filter(|((digits, _), _)| *digits <= max);
         let usual = fitting.max_by_key(|(_, count)| *count);
         let (fraction, offset) = usual.map_or((max, "Z".to_owned()), |(style, _)| style);
-        Kind::Timestamp(Timestamp {
+        ColumnKind::Timestamp(Timestamp {
             unit,
             fraction,
             offset,

@@ -13,7 +13,7 @@ pub(crate) struct Sample {
     columns: Columns,
     /// Given or decided.
     schema: Option<Arc<TableSchema>>,
-    seen: Seen,
+    seen: SampleSize,
     waiting: VecDeque<RawRecord>,
 }
 
@@ -23,7 +23,7 @@ impl Sample {
             resource,
             columns: options.columns,
             schema: options.columns_given().cloned(),
-            seen: Seen::default(),
+            seen: SampleSize::default(),
             waiting: VecDeque::new(),
         }
     }
@@ -71,12 +71,12 @@ impl Sample {
 /// How much of a list was seen, of which its first records decide on the columns. They are the same whatever
 /// the pages were.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct SampleSize {
     pub(super) records: usize,
     bytes: usize,
 }
 
-impl Seen {
+impl SampleSize {
     pub(super) fn add(&mut self, record: &RawRecord) {
         self.records += 1;
         self.bytes += record.as_bytes().len();

@@ -38,7 +38,7 @@ pub struct Column {
     pub name: String,
     /// What the column holds.
     #[serde(flatten)]
-    pub kind: Kind,
+    pub kind: ColumnKind,
     /// Whether a record may lack the field, or have null there. Cells can be empty anyway; what is
     /// missing is reported.
     #[serde(default = "yes")]
@@ -58,7 +58,7 @@ fn yes() -> bool {
 /// What a column holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-pub enum Kind {
+pub enum ColumnKind {
     /// Strings.
     #[serde(rename = "string")]
     Text,
@@ -80,7 +80,7 @@ pub enum Kind {
     /// Arrays.
     List {
         /// What the items are.
-        items: Box<Kind>,
+        items: Box<ColumnKind>,
     },
     /// Objects whose members have names of their own.
     Struct {
@@ -163,8 +163,10 @@ impl TableSchema {
         self.columns = Columns::Json;
         for column in &mut self.fields {
             match column.kind {
-                Kind::List { .. } | Kind::Struct { .. } => column.kind = Kind::Json,
-                Kind::Timestamp(_) | Kind::Date => column.kind = Kind::Text,
+                ColumnKind::List { .. } | ColumnKind::Struct { .. } => {
+                    column.kind = ColumnKind::Json
+                }
+                ColumnKind::Timestamp(_) | ColumnKind::Date => column.kind = ColumnKind::Text,
                 _ => {}
             }
         }
@@ -172,28 +174,28 @@ impl TableSchema {
     }
 }
 
-impl Kind {
+impl ColumnKind {
     /// The name of the type in schema files.
     pub fn name(&self) -> &'static str {
         match self {
-            Kind::Text => "string",
-            Kind::Integer => "int64",
-            Kind::Unsigned => "uint64",
-            Kind::Number => "double",
-            Kind::Boolean => "boolean",
-            Kind::Timestamp(_) => "timestamp",
-            Kind::Date => "date",
-            Kind::List { .. } => "list",
-            Kind::Struct { .. } => "struct",
-            Kind::Json => "json",
+            ColumnKind::Text => "string",
+            ColumnKind::Integer => "int64",
+            ColumnKind::Unsigned => "uint64",
+            ColumnKind::Number => "double",
+            ColumnKind::Boolean => "boolean",
+            ColumnKind::Timestamp(_) => "timestamp",
+            ColumnKind::Date => "date",
+            ColumnKind::List { .. } => "list",
+            ColumnKind::Struct { .. } => "struct",
+            ColumnKind::Json => "json",
         }
     }
 
     /// How many columns of values it makes, itself included.
     pub(super) fn size(&self) -> usize {
         1 + match self {
-            Kind::List { items } => items.size(),
-            Kind::Struct { fields } => fields.iter().map(|field| field.kind.size()).sum(),
+            ColumnKind::List { items } => items.size(),
+            ColumnKind::Struct { fields } => fields.iter().map(|field| field.kind.size()).sum(),
             _ => 0,
         }
     }

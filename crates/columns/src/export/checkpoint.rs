@@ -24,7 +24,7 @@ pub(super) struct Checkpoint {
     /// See [`key`].
     pub(super) key: Value,
     /// None until there is something to resume from.
-    pub(super) progress: Option<Progress>,
+    pub(super) progress: Option<Resumable>,
     /// Why an earlier export's work was discarded for this one, and how much that was.
     #[serde(default)]
     pub(super) restarted: Option<String>,
@@ -32,7 +32,7 @@ pub(super) struct Checkpoint {
 
 /// How far an export has come.
 #[derive(Default, Serialize, Deserialize)]
-pub(super) struct Progress {
+pub(super) struct Resumable {
     /// Where the scan stands.
     pub(super) state: ScanState,
     /// What all runs have done up to there.
@@ -42,19 +42,19 @@ pub(super) struct Progress {
     /// How the records differed from the schema that was given.
     pub(super) counts: Option<Counts>,
     /// What was synced of the records.
-    pub(super) data: Kept,
+    pub(super) data: SyncedPrefix,
     /// What was synced of their identities.
-    pub(super) ids: Kept,
+    pub(super) ids: SyncedPrefix,
 }
 
 /// The beginning of a file, as it was synced.
 #[derive(Default, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub(super) struct SyncedPrefix {
     pub(super) bytes: u64,
     pub(super) blake3: String,
 }
 
-impl Progress {
+impl Resumable {
     /// The number of records kept.
     pub(super) fn records(&self) -> u64 {
         self.receipt.records

@@ -1,9 +1,8 @@
 //! Decides about the work that an unfinished export to the same path has kept: refuse, resume or restart.
 
 use super::Export;
-use super::checkpoint::{Checkpoint, Progress, differences, key};
+use super::checkpoint::{Checkpoint, Resumable, differences, key};
 use super::work::{CHECKPOINT, Found, WorkDirectory};
-use crate::invalid;
 use crate::paths::part_of;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -34,7 +33,7 @@ impl KeptWork {
     /// `InvalidArgument`, naming both, if both are true.
     pub fn of_options(resume: bool, restart: bool) -> Result<Self> {
         match (resume, restart) {
-            (true, true) => Err(invalid("resume, restart: set one of them, not both")),
+            (true, true) => Err(Error::invalid("resume, restart: set one of them, not both")),
             (true, false) => Ok(Self::Resume),
             (false, true) => Ok(Self::Restart),
             (false, false) => Ok(Self::Refuse),
@@ -79,7 +78,8 @@ pub fn check_kept<'a>(
         let Ok(found) = WorkDirectory::peek(&path) else {
             continue;
         };
-        let Decision::Refuse(refusal) = decide(export, config, found, &part_of(&path), ways) else {
+        let KeptDecision::Refuse(refusal) = decide(export, config, found, &part_of(&path), ways)
+        else {
             continue;
         };
         if WorkDirectory::is_claimed(&path) {
@@ -95,15 +95,15 @@ pub fn check_kept<'a>(
     if texts.is_empty() {
         return Ok(());
     }
-    Err(invalid(texts.join("; ")))
+    Err(Error::invalid(texts.join("; ")))
 }
 
 /// What an export does about kept work.
-pub(super) enum Decision {
+pub(super) enum KeptDecision {
     /// It begins; there is none.
     Begin,
     /// It continues.
-    Continue(Box<Progress>),
+    Continue(Box<Resumable>),
     /// It begins again, for this reason.
     Discard(String),
     /// It must not discard the work.
@@ -126,7 +126,7 @@ impl Refusal {
 
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
-        invalid(refusal.text())
+        Error::invalid(refusal.text())
     }
 }
 
@@ -137,18 +137,18 @@ pub(super) fn decide(
     found: Found,
     part: &Path,
     ways: &WaysOut,
-) -> Decision {
+) -> KeptDecision {
     let (begun, progress) = match found {
-        Found::Nothing => return Decision::Begin,
+        Found::Nothing => return KeptDecision::Begin,
         Found::Unreadable => (Value::Null, None),
         Found::Checkpoint(found) => match *found {
-            Checkpoint { progress: None, .. } => return Decision::Begin,
+            Checkpoint { progress: None, .. } => return KeptDecision::Begin,
             Checkpoint { key, progress, .. } => (key, progress),
         },
     };
     let shown = part.display();
     let restart = format!("to discard them and begin again, {}", ways.restart);
-    let refuse = |what: String, way: String| Decision::Refuse(Refusal { what, way });
+    let refuse = |what: String, way: String| KeptDecision::Refuse(Refusal { what, way });
     let Some(config) = config else {
         // Records that are at hand are never kept, so the work is another export's.
         let what = format!("{shown} holds records of an unfinished export from the service");
@@ -156,11 +156,11 @@ pub(super) fn decide(
         return refuse(what, way.to_owned());
     };
     if export.kept == KeptWork::Restart {
-        return Decision::Discard("a restart was requested".to_owned());
+        return KeptDecision::Discard("a restart was requested".to_owned());
     }
     let Some(progress) = progress else {
         if export.kept == KeptWork::Resume {
-            return Decision::Discard(UNREADABLE.to_owned());
+            return KeptDecision::Discard(UNREADABLE.to_owned());
         }
         let what = format!("{shown} holds records of an unfinished export, but {UNREADABLE}");
         return refuse(what, restart);
@@ -170,9 +170,9 @@ pub(super) fn decide(
     let is_other_list = *list != key["resource"];
     if export.kept == KeptWork::Resume && !is_other_list {
         return if differs.is_empty() {
-            Decision::Continue(progress.into())
+            KeptDecision::Continue(progress.into())
         } else {
-            Decision::Discard(differs)
+            KeptDecision::Discard(differs)
         };
     }
     let list = list.as_str().unwrap_or_default();

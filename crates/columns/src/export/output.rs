@@ -1,12 +1,12 @@
 //! Takes the records of one export to a stream or an unfinished file.
 
-use super::unfinished::Unfinished;
+use super::unfinished::ResumableFile;
 use super::work::OUTPUT;
 use super::{Export, Target};
 use crate::arrow::Checker;
 use crate::digest::RecordsDigest;
 use crate::format::{Encoder, Format, line};
-use crate::paths::At;
+use crate::paths::IoContext;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use talentdata_core::{Config, Error, ErrorKind, Result};
 pub(super) struct Output {
     export: Export,
     /// None for a stream.
-    file: Option<Unfinished>,
+    file: Option<ResumableFile>,
     /// None where the records are written as they are, and until there is something to write.
     encoder: Option<Encoder>,
     /// Compares the records with the schema that was given.
@@ -55,7 +55,7 @@ impl Output {
         };
         match (&export.target, export.target.place()?) {
             (Target::File(_), Some(path)) => {
-                let file = Unfinished::open(path, export, config)?;
+                let file = ResumableFile::open(path, export, config)?;
                 if let Some(earlier) = &file.checkpoint.progress {
                     output.records = earlier.records;
                     if let (Some(checker), Some(counts)) = (&mut output.checker, &earlier.counts) {
@@ -210,7 +210,7 @@ impl Sink for Output {
     }
 
     fn abandon(mut self, error: Error) -> Error {
-        let is_behind = self.file.as_ref().is_some_and(Unfinished::is_behind);
+        let is_behind = self.file.as_ref().is_some_and(ResumableFile::is_behind);
         if is_behind && self.is_whole {
             // Where that fails, fewer records are kept.
             let _ = self.save();

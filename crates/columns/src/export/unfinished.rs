@@ -1,13 +1,13 @@
 //! An export to a file: records first, then the checkpoint that describes them, and the final name at the end.
 
 use super::Export;
-use super::checkpoint::{Checkpoint, Progress, key};
-use super::kept::{Decision, WaysOut, decide};
-use super::work::{DATA, Found, Growing, IDS, OUTPUT, WorkDirectory, damaged};
+use super::checkpoint::{Checkpoint, Resumable, key};
+use super::kept::{KeptDecision, WaysOut, decide};
+use super::work::{AppendFile, DATA, Found, IDS, OUTPUT, WorkDirectory, damaged};
 use crate::arrow::Counts;
 use crate::digest::RecordsDigest;
 use crate::format::Format;
-use crate::paths::{At, directory_of, sync_directory};
+use crate::paths::{IoContext, directory_of, sync_directory};
 use blake3::Hasher;
 use std::fs::{self, File};
 use std::io::{self, BufRead, Read};
@@ -23,7 +23,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 const SEPARATOR: u8 = 0x1E;
 
 /// An export to a file.
-pub(super) struct Unfinished {
+pub(super) struct ResumableFile {
     pub(super) path: PathBuf,
     pub(super) work: WorkDirectory,
     /// Whether the records are the output.
@@ -46,12 +46,12 @@ pub(super) struct Unfinished {
 }
 
 struct Files {
-    data: Growing,
-    ids: Growing,
+    data: AppendFile,
+    ids: AppendFile,
     output: Option<File>,
 }
 
-impl Unfinished {
+impl ResumableFile {
     /// Takes the path, and decides about the work that an earlier export has kept. Only records that come from a client,
     /// by its `config`, can be resumed.
     ///
@@ -62,11 +62,11 @@ impl Unfinished {
         let (work, found) = WorkDirectory::claim(&path)?;
         let (mut covered, mut restarted) = (None, None);
         if let Found::Checkpoint(found) = &found {
-            covered = found.progress.as_ref().map(Progress::records);
+            covered = found.progress.as_ref().map(Resumable::records);
             restarted.clone_from(&found.restarted);
         }
         let decision = decide(export, config, found, &work.path, &WaysOut::PLAIN);
-        let mut unfinished = Unfinished {
+        let mut unfinished = ResumableFile {
             path,
             work,
             is_plain: export.format == Format::Jsonl,
@@ -84,10 +84,10 @@ impl Unfinished {
             finished: false,
         };
         unfinished.discards = match decision {
-            Decision::Begin => None,
-            Decision::Discard(why) => Some(why),
-            Decision::Refuse(refusal) => return Err(refusal.into()),
-            Decision::Continue(progress) => match unfinished.resume_from(*progress) {
+            KeptDecision::Begin => None,
+            KeptDecision::Discard(why) => Some(why),
+            KeptDecision::Refuse(refusal) => return Err(refusal.into()),
+            KeptDecision::Continue(progress) => match unfinished.resume_from(*progress) {
                 Err(error) if error.kind() == ErrorKind::Mismatch => {
                     Some(error.message().to_owned())
                 }
@@ -101,17 +101,17 @@ impl Unfinished {
     ///
     /// # Errors
     /// `Mismatch` when it is not; `Io` when the system refuses.
-    fn resume_from(&mut self, progress: Progress) -> Result<()> {
-        let mut data = Growing::open(self.work.file(DATA), Some(&progress.data))?;
-        let mut ids = Growing::open(self.work.file(IDS), Some(&progress.ids))?;
+    fn resume_from(&mut self, progress: Resumable) -> Result<()> {
+        let mut data = AppendFile::open(self.work.file(DATA), Some(&progress.data))?;
+        let mut ids = AppendFile::open(self.work.file(IDS), Some(&progress.ids))?;
         let mut entries = Vec::new();
         let read = ids.kept();
         let read = read.and_then(|mut kept| kept.read_to_end(&mut entries));
         read.at("read", &ids.path)?;
         let resume = Resume::new(progress.state.clone(), entries);
         self.resume = Some(resume.map_err(|error| damaged(error.message().to_owned()))?);
-        data.cut_back()?;
-        ids.cut_back()?;
+        data.truncate_to_checkpoint()?;
+        ids.truncate_to_checkpoint()?;
         self.files = Some(Files {
             data,
             ids,
@@ -133,8 +133,8 @@ impl Unfinished {
                 self.work.store(&self.checkpoint)?;
                 self.stored = None;
                 Files {
-                    data: Growing::open(self.work.file(DATA), None)?,
-                    ids: Growing::open(self.work.file(IDS), None)?,
+                    data: AppendFile::open(self.work.file(DATA), None)?,
+                    ids: AppendFile::open(self.work.file(IDS), None)?,
                     output: None,
                 }
             }
@@ -178,10 +178,12 @@ impl Unfinished {
 
     /// Adds a record, with the line that it is.
     pub(super) fn add(&mut self, record: &RawRecord, line: &[u8]) -> Result<()> {
-        let (text, end) = match self.is_plain {
-            true => (line, b'\n'),
-            false if self.keeps => (record.as_bytes(), SEPARATOR),
-            false => return Ok(()),
+        let (text, end) = if self.is_plain {
+            (line, b'\n')
+        } else if self.keeps {
+            (record.as_bytes(), SEPARATOR)
+        } else {
+            return Ok(());
         };
         self.files()?.data.append(text, end)
     }

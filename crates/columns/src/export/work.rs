@@ -4,8 +4,8 @@
 //! is ours. A directory that exists already is used only if it has our owner and mode, and holds either
 //! nothing yet or a checkpoint with the files that belong to it. Any other is refused and stays as it is.
 
-use super::checkpoint::{Checkpoint, Kept, MARK, MAX_BYTES, Progress};
-use crate::paths::{At, begin_of, directory_of, part_of, sync_directory};
+use super::checkpoint::{Checkpoint, MARK, MAX_BYTES, Resumable, SyncedPrefix};
+use crate::paths::{IoContext, begin_of, directory_of, part_of, sync_directory};
 use blake3::Hasher;
 use same_file::Handle;
 use std::fs::{self, DirBuilder, File, Metadata, TryLockError};
@@ -186,7 +186,7 @@ impl Drop for WorkDirectory {
 }
 
 /// A file that is written to its end and cut back to what was synced.
-pub(super) struct Growing {
+pub(super) struct AppendFile {
     file: File,
     pub(super) path: PathBuf,
     pub(super) hasher: Hasher,
@@ -196,12 +196,12 @@ pub(super) struct Growing {
     kept: u64,
 }
 
-impl Growing {
+impl AppendFile {
     /// Opens a file and digests what was kept of it; it stays as it is. Creates one where nothing was kept.
     ///
     /// # Errors
     /// `Mismatch` when it no longer begins with what was kept; `Io` when the system refuses.
-    pub(super) fn open(path: PathBuf, kept: Option<&Kept>) -> Result<Self> {
+    pub(super) fn open(path: PathBuf, kept: Option<&SyncedPrefix>) -> Result<Self> {
         let mut options = File::options();
         options.write(true).create_new(kept.is_none());
         let file = match options.open(&path) {
@@ -210,7 +210,7 @@ impl Growing {
             }
             file => file.at("open", &path)?,
         };
-        let mut growing = Growing {
+        let mut growing = AppendFile {
             file,
             path,
             hasher: Hasher::new(),
@@ -240,7 +240,7 @@ impl Growing {
     }
 
     /// Drops what is behind the part that was kept, and goes on writing there.
-    pub(super) fn cut_back(&mut self) -> Result<()> {
+    pub(super) fn truncate_to_checkpoint(&mut self) -> Result<()> {
         self.pending.clear();
         let cut = self.file.set_len(self.kept);
         let cut = cut.and_then(|()| self.file.seek(SeekFrom::Start(self.kept)));
@@ -251,9 +251,10 @@ impl Growing {
     pub(super) fn append(&mut self, record: &[u8], end: u8) -> Result<()> {
         self.pending.extend_from_slice(record);
         self.pending.push(end);
-        match self.pending.len() < BUFFER {
-            true => Ok(()),
-            false => self.write_pending(),
+        if self.pending.len() < BUFFER {
+            Ok(())
+        } else {
+            self.write_pending()
         }
     }
 
@@ -270,11 +271,11 @@ impl Growing {
     }
 
     /// Syncs all that was written, to be known to the next checkpoint.
-    pub(super) fn sync(&mut self) -> Result<Kept> {
+    pub(super) fn sync(&mut self) -> Result<SyncedPrefix> {
         self.write_pending()?;
         self.file.sync_all().at("write", &self.path)?;
         self.kept = self.hasher.count();
-        Ok(Kept {
+        Ok(SyncedPrefix {
             bytes: self.kept,
             blake3: self.hasher.finalize().to_string(),
         })
@@ -349,7 +350,7 @@ fn look_into(directory: &Path) -> Result<Found> {
     // Without its data, an export was killed before its first page or after its last rename.
     let has_data = exists(DATA);
     if let Some(mut found) = bytes.as_deref().and_then(Checkpoint::of_bytes) {
-        let has_records = |progress: &Progress| has_data && progress.records() > 0;
+        let has_records = |progress: &Resumable| has_data && progress.records() > 0;
         found.progress = found.progress.filter(has_records);
         return Ok(Found::Checkpoint(Box::new(found)));
     }
@@ -413,12 +414,11 @@ fn check_same(path: &Path, file: &File) -> Result<()> {
     let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
     let handles = || Some((Handle::from_path(path).ok()?, file.try_clone().ok()?));
     let is_same = |(there, file)| Handle::from_file(file).is_ok_and(|ours| ours == there);
-    match is_file && handles().is_some_and(is_same) {
-        true => Ok(()),
-        false => {
-            let shown = path.display();
-            let message = format!("{shown} was removed or replaced while the export was running");
-            Err(Error::new(ErrorKind::Io, message))
-        }
+    if is_file && handles().is_some_and(is_same) {
+        Ok(())
+    } else {
+        let shown = path.display();
+        let message = format!("{shown} was removed or replaced while the export was running");
+        Err(Error::new(ErrorKind::Io, message))
     }
 }

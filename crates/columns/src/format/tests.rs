@@ -6,7 +6,7 @@ use super::{Encoder, Format};
 use crate::arrow::tests::rebuild::{Fields, batch_rows, fields, row, spelt, spelt_json};
 use crate::arrow::tests::tables::{Table, table};
 use crate::arrow::tests::{batches, fails, infer, record};
-use crate::arrow::{Columns, EXTRA, Kind, RecordBatch, TableOptions, TableSchema};
+use crate::arrow::{ColumnKind, Columns, EXTRA, RecordBatch, TableOptions, TableSchema};
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use arrow_ipc::reader::FileReader;
 use proptest::prelude::*;
@@ -126,7 +126,7 @@ fn csv_row(columns: &TableSchema, cells: &[Option<String>]) -> Fields {
     assert_eq!(cells.len(), columns.fields.len());
     let cells = columns.fields.iter().zip(cells).map(|(column, cell)| {
         let value = cell.as_deref().map(|cell| match column.kind {
-            Kind::Text | Kind::Timestamp(_) | Kind::Date => spelt(cell),
+            ColumnKind::Text | ColumnKind::Timestamp(_) | ColumnKind::Date => spelt(cell),
             _ => spelt_json(cell),
         });
         (column.name.clone(), column.empty, value)

@@ -1,13 +1,13 @@
 //! What a session hands out, to whom, and what it advises readers that it refuses.
 
-use super::{Buffer, End, Hints, Session, Use};
+use super::{Buffer, End, Session, Use, Wording};
 use crate::arrow::TableOptions;
 use crate::arrow::tests::fails;
 use talentdata_core::scan::{Completeness, Unproven};
 use talentdata_core::types::ListName;
 use talentdata_core::{ErrorKind, RawRecord, ScanOptions};
 
-const HINTS: Hints = Hints {
+const HINTS: Wording = Wording {
     stopped: "closed",
     restart: "again()",
     share_or: "share() or ",
@@ -95,7 +95,7 @@ fn a_table_is_given_once_and_only_when_it_is_complete() {
     session.buffer().schema = Some(std::sync::Arc::new(arrow_schema::Schema::empty()));
     session.buffer().end = Some(End::Received);
     assert!(session.table().is_ok() && session.table().is_ok());
-    session.give_table();
+    session.table_taken();
     fails(session.table(), ErrorKind::InvalidArgument, "has ended");
 }
 

@@ -6,8 +6,8 @@ use arrow_array::RecordBatchReader;
 use arrow_array::cast::AsArray;
 use std::collections::BTreeMap;
 use std::future::{poll_fn, ready};
-use talentdata_columns::arrow::{BatchScan, Columns, Kind, TableOptions, TableSchema, Unit};
-use talentdata_columns::blocking::Scan;
+use talentdata_columns::arrow::{BatchScan, ColumnKind, Columns, TableOptions, TableSchema, Unit};
+use talentdata_columns::blocking::BlockingScan;
 use talentdata_core::scan::Completeness;
 use talentdata_core::types::ListName;
 use talentdata_core::{ErrorKind, RawRecord, Result, ScanOptions, blocking};
@@ -51,16 +51,16 @@ async fn every_list_becomes_batches_of_one_schema_and_contacts_have_columns_of_t
     let columns = TableSchema::of_list(&client.contacts(), Columns::Typed)
         .await
         .unwrap();
-    let documented = ["id", "firstName", "lastName", "email"].map(|name| (name, Kind::Text));
+    let documented = ["id", "firstName", "lastName", "email"].map(|name| (name, ColumnKind::Text));
     let columns = columns.fields.iter();
     let kinds = columns.map(|column| (column.name.as_str(), column.kind.clone()));
     assert!(kinds.clone().take(4).eq(documented));
-    let kinds: BTreeMap<&str, Kind> = kinds.collect();
-    assert!(matches!(&kinds["location"], Kind::Struct { fields } if fields.len() == 3));
-    assert!(matches!(&kinds["tags"], Kind::List { items } if **items == Kind::Text));
-    assert!(matches!(&kinds["createdAt"], Kind::Timestamp(at) if at.unit == Unit::Micros));
-    assert_eq!(kinds["matchScore"], Kind::Number);
-    assert_eq!(kinds["externalRef"], Kind::Unsigned);
+    let kinds: BTreeMap<&str, ColumnKind> = kinds.collect();
+    assert!(matches!(&kinds["location"], ColumnKind::Struct { fields } if fields.len() == 3));
+    assert!(matches!(&kinds["tags"], ColumnKind::List { items } if **items == ColumnKind::Text));
+    assert!(matches!(&kinds["createdAt"], ColumnKind::Timestamp(at) if at.unit == Unit::Micros));
+    assert_eq!(kinds["matchScore"], ColumnKind::Number);
+    assert_eq!(kinds["externalRef"], ColumnKind::Unsigned);
 }
 
 #[tokio::test]
@@ -101,12 +101,12 @@ fn start_blocking() -> (Service, blocking::Client) {
     (service, blocking::Client::new(&settings).unwrap())
 }
 
-fn blocking_scan(client: &blocking::Client) -> Result<Scan> {
+fn blocking_scan(client: &blocking::Client) -> Result<BlockingScan> {
     let options = ScanOptions {
         page_size: Some(10),
         ..ScanOptions::default()
     };
-    Scan::new(client, ListName::Contacts, options, TableOptions::default())
+    BlockingScan::new(client, ListName::Contacts, options, TableOptions::default())
 }
 
 #[test]

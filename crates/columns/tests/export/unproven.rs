@@ -3,7 +3,7 @@
 use super::service::{client, settings};
 use super::{export, fails, place};
 use talentdata_columns::arrow::{BatchScan, TableOptions};
-use talentdata_columns::blocking::Scan;
+use talentdata_columns::blocking::BlockingScan;
 use talentdata_columns::export::Format;
 use talentdata_core::scan::{Completeness, Receipt, Unproven};
 use talentdata_core::types::ListName;
@@ -161,7 +161,7 @@ fn readers_without_a_runtime_end_in_the_same_ways_and_stay_failed() {
     let client = connect_blocking(&service);
     let scan = |unproven| {
         let table = TableOptions::default();
-        Scan::new(&client, ListName::Contacts, options(unproven), table).unwrap()
+        BlockingScan::new(&client, ListName::Contacts, options(unproven), table).unwrap()
     };
     for (unproven, is_error) in BATCHES {
         let scan = scan(unproven);

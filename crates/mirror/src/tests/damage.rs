@@ -13,12 +13,14 @@ fn answers(mirror: &Mirror) -> Result<Vec<String>> {
         mirror.resources()?,
         batches.schema()
     )];
-    let numbers = syncs.iter().map(|sync| Some(At::Sync(sync.generation)));
+    let numbers = syncs
+        .iter()
+        .map(|sync| Some(SyncPoint::Sync(sync.generation)));
     for at in numbers.chain([None]) {
         let records = mirror.records(list, at.as_ref())?;
         all.push(format!("{:?}", records.collect::<Result<Vec<_>>>()?));
     }
-    let changes = mirror.changes(list, &At::Sync(0))?;
+    let changes = mirror.changes(list, &SyncPoint::Sync(0))?;
     all.push(format!("{:?}", changes.collect::<Result<Vec<_>>>()?));
     Ok(all)
 }

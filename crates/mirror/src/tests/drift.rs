@@ -120,7 +120,10 @@ async fn a_list_that_never_stands_still_is_followed() {
         let deleted = happened.into_iter();
         let deleted = deleted.filter(|change| change.operation == ChangeKind::Delete);
         gone.extend(deleted.map(|change| change.key.as_str().unwrap().to_owned()));
-        let changes = trial.mirror().changes(CONTACTS, &At::Sync(known)).unwrap();
+        let changes = trial
+            .mirror()
+            .changes(CONTACTS, &SyncPoint::Sync(known))
+            .unwrap();
         for key in apply(&mut copy, changes) {
             assert!(gone.contains(&key), "false delete of {key}");
             deletes += 1;

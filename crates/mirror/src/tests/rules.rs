@@ -207,10 +207,10 @@ fn what_is_older_goes_and_asking_for_it_is_an_error() {
     // Sync 8 ended on day 7.
     assert_eq!(trial.changes(8).len(), 3);
     for since in [0, 7] {
-        let early = mirror.changes(list, &At::Sync(since));
+        let early = mirror.changes(list, &SyncPoint::Sync(since));
         fails(early, ErrorKind::InvalidArgument, "only those after sync 8");
     }
-    let missing = mirror.records(list, Some(&At::Sync(7)));
+    let missing = mirror.records(list, Some(&SyncPoint::Sync(7)));
     fails(missing, ErrorKind::InvalidArgument, "as of sync 8");
     assert_eq!(trial.as_of(8)[4], contact(4, 7));
     let syncs = mirror.syncs(list).unwrap();
@@ -256,7 +256,7 @@ fn a_time_that_the_clock_had_twice_leaves_out_no_change() {
         trial.sync(&contacts(0..20 + number as u64), COUNTED);
     }
     let mirror = trial.mirror();
-    let time = |at: u64| At::Time(utc(hour(at)));
+    let time = |at: u64| SyncPoint::Time(utc(hour(at)));
     for (since, changes) in [
         (99, 26),
         (100, 6),

@@ -171,7 +171,7 @@ fn run(seed: u64, syncs: u64) -> (usize, usize) {
         if truth.random.bool() {
             let mirror = trial.mirror();
             let again = applied.min(truth.random.u64(..number));
-            let changes = mirror.changes(list, &At::Sync(again)).unwrap();
+            let changes = mirror.changes(list, &SyncPoint::Sync(again)).unwrap();
             apply(&mut copy, changes);
             applied = number;
             let current = trial.current().into_iter().map(|text| (id_of(&text), text));

@@ -27,7 +27,13 @@ struct Counts {
 
 impl Warehouse {
     /// Loads the changes after what was noted, as `at` asks for it, or else the whole list.
-    fn load(&mut self, trial: &Trial, line: &Line, at: impl Fn(&str) -> At, counts: &mut Counts) {
+    fn load(
+        &mut self,
+        trial: &Trial,
+        line: &Line,
+        at: impl Fn(&str) -> SyncPoint,
+        counts: &mut Counts,
+    ) {
         let mirror = trial.mirror();
         let changes = self.noted.as_ref().map(|noted| {
             let found = line.syncs.iter().position(|sync| sync == noted);
@@ -43,7 +49,7 @@ impl Warehouse {
             }
             other => {
                 if let Some((Err(error), is_there, at)) = other {
-                    let is_bookmark = matches!(at, At::Bookmark(_));
+                    let is_bookmark = matches!(at, SyncPoint::Bookmark(_));
                     assert!(!(is_there && is_bookmark), "{error}");
                     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
                     let words = ["since: ", "load the list", "yet; the last one"];
@@ -70,11 +76,11 @@ fn keyed(texts: Vec<String>) -> BTreeMap<String, String> {
     texts.into_iter().map(|text| (key(&text), text)).collect()
 }
 
-fn by_bookmark(noted: &str) -> At {
+fn by_bookmark(noted: &str) -> SyncPoint {
     noted.parse().unwrap()
 }
 
-fn by_number(noted: &str) -> At {
+fn by_number(noted: &str) -> SyncPoint {
     noted.rsplit(':').next().unwrap().parse().unwrap()
 }
 
@@ -133,9 +139,10 @@ fn tell(seed: u64, counts: &mut [Counts; 2]) {
                 *line = of.clone();
             }
             15 if !line.syncs.is_empty() => {
-                match random.bool() {
-                    true => crate::forget(&trial.path, CONTACTS).unwrap(),
-                    false => fs::remove_file(&trial.path).unwrap(),
+                if random.bool() {
+                    crate::forget(&trial.path, CONTACTS).unwrap()
+                } else {
+                    fs::remove_file(&trial.path).unwrap()
                 }
                 *line = Line::default();
             }
@@ -256,7 +263,10 @@ fn a_number_is_enough_where_the_mirror_was_never_copied() {
 fn a_stream_without_changes_has_the_bookmark_of_the_last_sync() {
     let trial = Trial::of(0..20);
     let second = trial.sync(&contacts(0..20), COUNTED);
-    let changes = trial.mirror().changes(CONTACTS, &At::Sync(1)).unwrap();
+    let changes = trial
+        .mirror()
+        .changes(CONTACTS, &SyncPoint::Sync(1))
+        .unwrap();
     assert_eq!(changes.bookmark(), second.bookmark);
     let batches = changes.into_batches(10, Default::default()).unwrap();
     let metadata = batches.schema().metadata.clone();

@@ -59,7 +59,7 @@ fn read(
     since: u64,
     table: TableOptions,
 ) -> Result<(Vec<RecordBatch>, SchemaDifferences)> {
-    let changes = trial.mirror().changes(CONTACTS, &At::Sync(since))?;
+    let changes = trial.mirror().changes(CONTACTS, &SyncPoint::Sync(since))?;
     let mut batches = changes.into_batches(100, table)?;
     let read = batches.by_ref().collect::<Result<Vec<_>>>()?;
     Ok((read, batches.differences()))
@@ -177,7 +177,10 @@ fn changes_of_every_kind_have_nothing_in_extra_that_is_not_extra() {
     let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
     assert_eq!((rows, extras(&batches)), (20 + 1 + 3, 0));
     let target = trial.path.with_extension("csv");
-    let changes = trial.mirror().changes(CONTACTS, &At::Sync(0)).unwrap();
+    let changes = trial
+        .mirror()
+        .changes(CONTACTS, &SyncPoint::Sync(0))
+        .unwrap();
     let written = changes.write(
         talentdata_columns::export::Format::Csv,
         &talentdata_columns::export::Target::File(target.clone()),

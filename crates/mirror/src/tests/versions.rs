@@ -58,7 +58,10 @@ pub(super) fn kept(version: u8) -> Trial {
 
 /// What is read of the records and changes that the kept files have.
 fn history(trial: &Trial) -> [Vec<String>; 4] {
-    let changes = trial.mirror().changes(CONTACTS, &At::Sync(5)).unwrap();
+    let changes = trial
+        .mirror()
+        .changes(CONTACTS, &SyncPoint::Sync(5))
+        .unwrap();
     let changes = changes.filter_map(|change| {
         let change = change.unwrap().as_str().to_owned();
         change.contains("\"generation\":6").then_some(change)

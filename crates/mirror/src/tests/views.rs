@@ -67,9 +67,12 @@ fn odd() -> Vec<String> {
             let units = letter.encode_utf16(&mut units).iter();
             units.map(|unit| format!("\\u{unit:04x}")).collect()
         };
-        let spelled = |letter: char| match is_ascii && !letter.is_ascii() {
-            true => escaped(letter),
-            false => letter.to_string(),
+        let spelled = |letter: char| {
+            if is_ascii && !letter.is_ascii() {
+                escaped(letter)
+            } else {
+                letter.to_string()
+            }
         };
         let member = |(place, name): (usize, &&str)| {
             let name = serde_json::to_string(name).unwrap();

@@ -2,7 +2,7 @@
 
 use super::rebuild::{spelt_json, value};
 use super::{batches, infer, record};
-use crate::arrow::{Columns, Kind, RecordBatch, TableSchema};
+use crate::arrow::{ColumnKind, Columns, RecordBatch, TableSchema};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use serde::Deserialize;
@@ -37,7 +37,7 @@ fn values<T: AsRef<str>>(values: &[T]) -> Vec<RawRecord> {
 }
 
 /// The kind of a column that holds these.
-fn kind<T: AsRef<str>>(sample: &[T]) -> Kind {
+fn kind<T: AsRef<str>>(sample: &[T]) -> ColumnKind {
     infer(&values(sample)).fields.pop().unwrap().kind
 }
 
@@ -60,17 +60,21 @@ fn columns_hold_what_they_can_and_extra_has_the_rest() {
             let records = values(&sample.iter().map(|raw| raw.get()).collect::<Vec<_>>());
             let schema = TableSchema::infer(ListName::Contacts, &records, case.columns);
             let found = serde_json::to_value(&schema.fields.last().unwrap().kind).unwrap();
-            let expected = match expected.is_string() {
-                true => &json!({"type": expected}),
-                false => expected,
+            let expected = if expected.is_string() {
+                &json!({"type": expected})
+            } else {
+                expected
             };
-            let expected: Kind = serde_json::from_value(expected.clone()).unwrap();
+            let expected: ColumnKind = serde_json::from_value(expected.clone()).unwrap();
             let expected = serde_json::to_value(expected).unwrap();
             assert_eq!(found, expected, "{it}: {sample:?}");
         }
-        let all = |raw: &[&RawValue]| match case.records {
-            true => raw.iter().map(|raw| record(raw.get())).collect(),
-            false => values(&raw.iter().map(|raw| raw.get()).collect::<Vec<_>>()),
+        let all = |raw: &[&RawValue]| {
+            if case.records {
+                raw.iter().map(|raw| record(raw.get())).collect()
+            } else {
+                values(&raw.iter().map(|raw| raw.get()).collect::<Vec<_>>())
+            }
         };
         let sent = all(&case.rows.iter().map(|row| row[0]).collect::<Vec<_>>());
         let Some(batch) = batches(&infer(&all(&case.sample)), &sent, usize::MAX).pop() else {
@@ -98,12 +102,12 @@ fn names_that_are_data_do_not_become_columns_without_end() {
         let members: Vec<String> = (0..count).map(|n| format!("\"{n}\":{value}")).collect();
         format!("{{{}}}", members.join(","))
     };
-    let width = |kind: Kind| kind.size() - 1;
+    let width = |kind: ColumnKind| kind.size() - 1;
     assert_eq!(infer(&[record(members(2000, "1"))]).fields.len(), 512);
-    assert_eq!(kind(&[members(201, "1")]), Kind::Json);
+    assert_eq!(kind(&[members(201, "1")]), ColumnKind::Json);
     assert_eq!(width(kind(&[members(200, "1")])), 200);
     let rare: Vec<String> = (0..11).map(|n| format!("{{\"id{n}\":1}}")).collect();
-    assert_eq!(kind(&rare), Kind::Json);
+    assert_eq!(kind(&rare), ColumnKind::Json);
     assert_eq!(width(kind(&rare[..10])), 10);
     // Maps take no columns from others.
     let map = members(300, r#"{"a":[1]}"#);
@@ -130,14 +134,14 @@ fn names_that_are_data_do_not_become_columns_without_end() {
 fn nesting_is_bounded() {
     let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
     let (deepest, deep) = (nested(31), nested(100));
-    let lists = |innermost: Kind| {
-        let list = |items| Kind::List {
+    let lists = |innermost: ColumnKind| {
+        let list = |items| ColumnKind::List {
             items: Box::new(items),
         };
         (1..=31).fold(innermost, |items, _| list(items))
     };
-    assert_eq!(kind(&[&deepest]), lists(Kind::Integer));
-    assert_eq!(kind(&[&deep]), lists(Kind::Json));
+    assert_eq!(kind(&[&deepest]), lists(ColumnKind::Integer));
+    assert_eq!(kind(&[&deep]), lists(ColumnKind::Json));
     let rows = values(&[&*deep, &*deepest, "[]"]);
     assert_eq!(extras(&batch(&values(&[deep]), &rows)), [None; 3]);
 }

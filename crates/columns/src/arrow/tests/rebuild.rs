@@ -146,9 +146,12 @@ pub(crate) fn value(field: &Field, array: &ArrayRef, at: usize) -> String {
         }
         DataType::List(item) => {
             let items = array.as_list::<i32>().value(at);
-            let item = |at| match items.is_null(at) {
-                true => "null".to_owned(),
-                false => value(item, &items, at),
+            let item = |at| {
+                if items.is_null(at) {
+                    "null".to_owned()
+                } else {
+                    value(item, &items, at)
+                }
             };
             let items: Vec<String> = (0..items.len()).map(item).collect();
             format!("[{}]", items.join(","))

@@ -1,21 +1,22 @@
 //! `export`: whole lists into files or standard output, side by side through one client.
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::connect::with_client;
 use crate::lists::{Lists, one_of};
 use crate::output::Ending;
-use crate::run::{Run, WAYS_OUT, Work};
-use crate::{mirror, receipts};
+use crate::receipts;
+use crate::rows::write_rows;
+use crate::work::{Run, WAYS_OUT, Work};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use talentdata_columns::arrow::{Columns, OnNew, TableOptions, TableSchema};
 use talentdata_columns::export::{Export, Format, KeptWork, Target, check_kept};
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, ScanOptions};
-use talentdata_mirror::At;
+use talentdata_mirror::{Mirror, SyncPoint};
 
-/// Shown below the help of the command.
-pub(crate) const EXAMPLES: &str = "\
+/// The text below the help of the command.
+const EXAMPLES: &str = "\
 One list is written to PATH; for several lists PATH is a directory with a file for each, such as
 contacts.jsonl. The lists are read in parallel and share one request budget.
 
@@ -26,9 +27,10 @@ Examples:
   talentdata export contacts --out - | head
   talentdata export contacts --from mirror.db --as-of 2026-11-20T06:00:00Z --out contacts.parquet";
 
-/// What to export, where to and how.
+/// The lists to export, where to and how.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Verb {
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ExportArgs {
     /// The file to write, or the directory when there are several lists; - is standard output
     #[arg(long, value_name = "PATH")]
     out: PathBuf,
@@ -59,38 +61,61 @@ pub(crate) struct Verb {
     /// As which sync has read it: its bookmark or number, or a time such as 2026-11-20T06:00:00Z by which it had ended;
     /// by default as of now
     #[arg(long, value_name = "TIME|BOOKMARK|N", requires = "from")]
-    as_of: Option<At>,
+    as_of: Option<SyncPoint>,
     #[command(flatten)]
     lists: Lists,
 }
 
-pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
-    let exports = verb.exports(common)?;
-    let receipt = verb.lists.receipt.as_deref();
-    if let Some(from) = &verb.from {
-        verb.prepare(&exports)?;
+pub(crate) async fn run(args: &ExportArgs, common: &Common) -> Result<(), Ending> {
+    let exports = args.exports(common)?;
+    let receipt = args.lists.receipt.as_deref();
+    if let Some(from) = &args.from {
+        args.prepare(&exports)?;
         check_kept(&exports, None, &WAYS_OUT)?;
-        return mirror::export(&exports, from, verb.as_of.as_ref(), receipt);
+        return from_mirror(&exports, from, args.as_of.as_ref(), receipt);
     }
     let run = Run {
         common,
         receipt,
-        to_stdout: verb.out == Path::new("-"),
+        to_stdout: args.out == Path::new("-"),
         width: exports.len(),
     };
     with_client(common, async |client| {
         check_kept(&exports, Some(client.config()), &WAYS_OUT)?;
-        verb.prepare(&exports)?;
+        args.prepare(&exports)?;
         let exports: Vec<Work> = exports.into_iter().map(Work::Export).collect();
-        run.all(client, &exports).await
+        run.run_all(client, &exports).await
     })
     .await
 }
 
-impl Verb {
+/// Writes lists as a mirror has them, and their receipts.
+fn from_mirror(
+    exports: &[Export],
+    from: &Path,
+    at: Option<&SyncPoint>,
+    receipt: Option<&Path>,
+) -> Result<(), Ending> {
+    let mirror = Mirror::open(from)?;
+    let mut done = Vec::new();
+    for export in exports {
+        let (resource, table) = (export.resource, export.table.clone());
+        let records = mirror.records(resource, at);
+        done.push(write_rows(
+            resource,
+            records,
+            export.format,
+            &export.target,
+            table,
+        )?);
+    }
+    Ok(receipt.map_or(Ok(()), |path| receipts::write(path, &done, true))?)
+}
+
+impl ExportArgs {
     /// An export for each list.
     fn exports(&self, common: &Common) -> Result<Vec<Export>, Error> {
-        let refuse = |message: &str| Err(Error::new(ErrorKind::InvalidArgument, message));
+        let refuse = |message: &str| Err(Error::invalid(message));
         let scans = self.lists.scans(common)?;
         let (is_one, to_stdout) = (scans.len() == 1, self.out == Path::new("-"));
         if to_stdout && !is_one {
@@ -118,10 +143,12 @@ impl Verb {
             let export = Export {
                 resource,
                 format,
-                target: match is_one {
-                    true if to_stdout => Target::Stdout,
-                    true => Target::File(self.out.clone()),
-                    false => Target::File(self.out.join(file)),
+                target: if to_stdout {
+                    Target::Stdout
+                } else if is_one {
+                    Target::File(self.out.clone())
+                } else {
+                    Target::File(self.out.join(file))
                 },
                 scan,
                 table: table.clone(),

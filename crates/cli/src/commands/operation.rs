@@ -1,13 +1,13 @@
 //! The operations of the service that are no lists: a command each, with a flag for every parameter and field.
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::connect::with_client;
 use crate::output::{self, Ending};
-use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
+use crate::parameters::argument;
 use clap::{Arg, ArgAction, Command, value_parser};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
-use talentdata_core::types::{FieldKind, OPERATIONS, Operation, Parameter};
+use talentdata_core::types::{OPERATIONS, Operation, Parameter};
 use talentdata_core::{Arguments, Error, ErrorKind};
 
 /// The flag that gives the whole body.
@@ -26,9 +26,10 @@ pub(crate) fn commands() -> impl Iterator<Item = Command> {
 }
 
 fn grammar(operation: &'static Operation) -> Command {
-    let deprecated = match operation.deprecated {
-        true => " (deprecated)",
-        false => "",
+    let deprecated = if operation.deprecated {
+        " (deprecated)"
+    } else {
+        ""
     };
     let about = format!("{}{deprecated}", operation.summary);
     let mut command = Command::new(operation.command)
@@ -48,9 +49,10 @@ fn grammar(operation: &'static Operation) -> Command {
     };
     for one in body.fields {
         let argument = placed(one).conflicts_with(BODY);
-        command = command.arg(match one.required && !has_default(one) {
-            true => argument.required_unless_present(BODY),
-            false => argument,
+        command = command.arg(if one.required && !has_default(one) {
+            argument.required_unless_present(BODY)
+        } else {
+            argument
         });
     }
     command.arg(
@@ -63,7 +65,7 @@ fn grammar(operation: &'static Operation) -> Command {
     )
 }
 
-/// A call with everything that it needs.
+/// An example of a call with every required flag.
 fn example(operation: &Operation) -> String {
     let fields = operation.body.iter().flat_map(|body| body.fields);
     let needed = operation.parameters.iter().chain(fields);
@@ -76,52 +78,34 @@ fn example(operation: &Operation) -> String {
     )
 }
 
-/// The argument that gives a parameter, or a field of a body; `more` follows its help.
-pub(crate) fn argument(one: &'static Parameter, more: &str) -> Arg {
-    let mut help = one.description.trim_end_matches('.').to_owned();
-    if !one.known_values.is_empty() {
-        help += &format!("; such as {}", one.known_values.join(", "));
-    }
-    let argument = Arg::new(one.name)
-        .help(help + more)
-        .value_name(match one.kind {
-            FieldKind::Json => "JSON".to_owned(),
-            _ => one.argument.to_uppercase(),
-        });
-    match one.kind {
-        FieldKind::Boolean => argument.value_parser(PossibleValuesParser::new(["true", "false"])),
-        // An empty value is a variable that is not set, rather than what was meant.
-        _ => argument
-            .value_parser(NonEmptyStringValueParser::new())
-            .allow_negative_numbers(true),
-    }
-}
-
-/// Where the values are known and nothing is given, all of them are meant.
+/// Returns whether all known values are meant if none is given.
 fn has_default(one: &Parameter) -> bool {
     one.positional && !one.known_values.is_empty()
 }
 
-/// The same as a flag, or by its place.
+/// The argument that gives a parameter as a flag, or by its place.
 fn placed(one: &'static Parameter) -> Arg {
-    let more = match has_default(one) {
-        true => "; without any, all of these",
-        false => "",
+    let more = if has_default(one) {
+        "; without any, all of these"
+    } else {
+        ""
     };
     let mut argument = argument(one, more);
     if one.repeated {
         argument = argument.action(ArgAction::Append);
     }
-    match one.positional {
-        true if one.repeated => argument.num_args(0..),
-        true => argument,
-        false => argument.long(one.flag),
+    if !one.positional {
+        argument.long(one.flag)
+    } else if one.repeated {
+        argument.num_args(0..)
+    } else {
+        argument
     }
 }
 
 pub(crate) async fn run(operation: &'static Operation, common: &Common) -> Result<(), Ending> {
     let texts = |one: &Parameter| -> Vec<&str> {
-        let values = common.given.get_many::<String>(one.name);
+        let values = common.matches.get_many::<String>(one.name);
         values.into_iter().flatten().map(String::as_str).collect()
     };
     let mut arguments = Arguments::default();
@@ -139,15 +123,14 @@ pub(crate) async fn run(operation: &'static Operation, common: &Common) -> Resul
             }
             let values = texts.into_iter().map(|text| one.value_of_text(text));
             let values = values.collect::<Result<Vec<Value>, _>>();
-            let mut values =
-                values.map_err(|message| Error::new(ErrorKind::InvalidArgument, message))?;
+            let mut values = values.map_err(Error::invalid)?;
             if one.repeated && (one.required || !values.is_empty()) {
                 fields.insert(one.name.to_owned(), Value::Array(values));
             } else if let Some(value) = values.pop() {
                 fields.insert(one.name.to_owned(), value);
             }
         }
-        if let Some(file) = common.given.get_one::<PathBuf>(BODY) {
+        if let Some(file) = common.matches.get_one::<PathBuf>(BODY) {
             arguments = arguments.with_json(read(file)?);
         } else if body.required || !fields.is_empty() {
             arguments = arguments.with_json(Value::Object(fields).to_string());
@@ -166,9 +149,10 @@ pub(crate) async fn run(operation: &'static Operation, common: &Common) -> Resul
 
 /// The request body that a file, or standard input, holds.
 fn read(file: &Path) -> Result<String, Error> {
-    let text = match file == Path::new("-") {
-        true => std::io::read_to_string(std::io::stdin()),
-        false => std::fs::read_to_string(file),
+    let text = if file == Path::new("-") {
+        std::io::read_to_string(std::io::stdin())
+    } else {
+        std::fs::read_to_string(file)
     };
     text.map_err(|error| {
         let file = file.display();

@@ -1,19 +1,19 @@
 //! `sync`: brings a mirror up to date, list after list, and says what has changed.
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::connect::with_client;
 use crate::lists::{Lists, one_of};
 use crate::output::Ending;
 use crate::receipts;
-use crate::run::{Run, Work};
+use crate::work::{Run, Work};
 use std::path::PathBuf;
 use std::time::Duration;
 use talentdata_columns::arrow::OnNew;
 use talentdata_core::Error;
 use talentdata_mirror::{MaxDeletes, Sync, age};
 
-/// Shown below the help of the command.
-pub(crate) const EXAMPLES: &str = "\
+/// The text below the help of the command.
+const EXAMPLES: &str = "\
 A sync reads each list and compares it with the last sync. A record is reported as deleted only where that is proven;
 until then it is missing, and stays in the mirror. A sync whose list could not be read completely, or whose deletes are
 too many to be believed, deletes nothing and ends with 31.
@@ -25,9 +25,10 @@ Examples:
   talentdata export contacts --from mirror.db --as-of 2026-11-20T06:00:00Z --out contacts.parquet
   sqlite3 mirror.db 'SELECT id, email FROM contacts'";
 
-/// What to sync, and where to.
+/// The lists to sync, the mirror and how.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Verb {
+#[command(after_help = EXAMPLES)]
+pub(crate) struct SyncArgs {
     /// The file of the mirror, an SQLite database; it is made where there is none
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
@@ -57,23 +58,23 @@ fn max_deletes(text: &str) -> Result<MaxDeletes, Error> {
     }
 }
 
-pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
-    let receipt = verb.lists.receipt.as_deref();
+pub(crate) async fn run(args: &SyncArgs, common: &Common) -> Result<(), Ending> {
+    let receipt = args.lists.receipt.as_deref();
     let sync = |(resource, scan)| {
         let sync = Sync {
             scan,
-            confirm: verb.confirm,
-            on_new: verb.on_new_field.unwrap_or_default(),
-            max_deletes: verb.max_deletes,
-            keep: verb.keep,
-            ..Sync::new(resource, &verb.to)
+            confirm: args.confirm,
+            on_new: args.on_new_field.unwrap_or_default(),
+            max_deletes: args.max_deletes,
+            keep: args.keep,
+            ..Sync::new(resource, &args.to)
         };
         sync.check().map(|()| Work::Sync(sync))
     };
-    let syncs = verb.lists.scans(common)?.into_iter().map(sync);
+    let syncs = args.lists.scans(common)?.into_iter().map(sync);
     let syncs = syncs.collect::<Result<Vec<Work>, Error>>()?;
     if let Some(path) = receipt {
-        receipts::check(path, |path| receipts::is_one_file(path, &verb.to))?;
+        receipts::check(path, |path| receipts::is_one_file(path, &args.to))?;
     }
     let run = Run {
         common,
@@ -82,5 +83,5 @@ pub(crate) async fn run(verb: &Verb, common: &Common) -> Result<(), Ending> {
         // They write to one file.
         width: 1,
     };
-    with_client(common, async |client| run.all(client, &syncs).await).await
+    with_client(common, async |client| run.run_all(client, &syncs).await).await
 }

@@ -1,9 +1,9 @@
 //! Runs exports and syncs: one progress line, one file of receipts, one way to end.
 
-use crate::args::Common;
+use crate::common::Common;
 use crate::lists::dashed;
-use crate::output::{Ending, reader_gone, remark, say, warn};
-use crate::progress::Progress;
+use crate::output::{Ending, print_error, reader_gone, stderr_line, warn};
+use crate::progress::ProgressLine;
 use crate::receipts;
 use crate::signals::Signals;
 use futures_util::{StreamExt, stream};
@@ -173,15 +173,15 @@ pub(crate) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Runs all of them; each goes on whatever becomes of the others.
+    /// Runs all of them; each continues regardless of the outcome of the others.
     ///
     /// # Errors
-    /// What failed has been said.
-    pub(crate) async fn all(&self, client: &Client, all: &[Work]) -> Result<(), Ending> {
+    /// `AlreadyReported` after a failure, whose message this has printed; `ReaderGone`; `Stopped`.
+    pub(crate) async fn run_all(&self, client: &Client, all: &[Work]) -> Result<(), Ending> {
         let verbose = self.common.verbose > 0;
         let signals = Signals::take()?;
         let begin = all.iter().map(Work::begin).collect();
-        let progress = Progress::start(begin, self.to_stdout, verbose);
+        let progress = ProgressLine::start(begin, self.to_stdout, verbose);
         let receipts = |outcomes: &[Result<Done, Error>]| -> Vec<Done> {
             let receipts = all.iter().enumerate();
             let receipts = receipts.map(|(index, work)| match outcomes.get(index) {
@@ -224,7 +224,7 @@ impl Run<'_> {
             let shortfall = work.shortfall(done);
             kind = kind.or(shortfall.is_some().then_some(ErrorKind::Incomplete));
             if shortfall.is_none() && std::io::stderr().is_terminal() {
-                remark(&work.summary(done));
+                stderr_line(&work.summary(done));
             }
             for text in shortfall.into_iter().chain(done.differences()) {
                 warn(work.list(), &text);
@@ -240,7 +240,7 @@ impl Run<'_> {
         }
         match (signals.caught(), errors.next().map(Error::kind).or(kind)) {
             (Some(code), _) if was_stopped => Err(Ending::Stopped(code)),
-            (_, Some(kind)) => Err(Ending::Said(kind)),
+            (_, Some(kind)) => Err(Ending::AlreadyReported(kind)),
             (_, None) => Ok(()),
         }
     }
@@ -268,6 +268,6 @@ fn say_failures(all: &[Work], outcomes: &[Result<Done, Error>], resumable: bool,
         let shows_hint = resumable && index + 1 == failures.len();
         let WaysOut { resume, restart } = WAYS_OUT;
         let hint = shows_hint.then(|| format!("to continue, {resume}; to begin again, {restart}"));
-        say(error, &place, hint.as_deref(), verbose);
+        print_error(error, &place, hint.as_deref(), verbose);
     }
 }

@@ -11,8 +11,8 @@ use talentdata_core::{Error, ErrorKind};
 use talentdata_sandbox::limit::{Policy, ResetRounding};
 use talentdata_sandbox::{Drift, Ids, ListOrder, Options, Pages, Replicas, Tokens, Total};
 
-/// Shown below the verb's help.
-pub(crate) const EXAMPLES: &str = "\
+/// The text below the help of the command.
+const EXAMPLES: &str = "\
 Prints one line of JSON with base_url, client_id and client_secret when it is ready. It listens on
 127.0.0.1 only, and its data are made up.
 
@@ -39,9 +39,10 @@ Examples:
   talentdata sandbox --order updated --drift every=2,updates=1
   talentdata sandbox --replicas count=2,lag-percent=50 --ids none";
 
-/// How the service behaves.
+/// The behaviour of the service.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Verb {
+#[command(after_help = EXAMPLES)]
+pub(crate) struct SandboxArgs {
     /// The port on 127.0.0.1; 0 takes any free one
     #[arg(long, value_name = "N", default_value_t = 0)]
     port: u16,
@@ -108,9 +109,9 @@ pub(crate) struct Verb {
     until_stdin_closes: bool,
 }
 
-pub(crate) async fn run(verb: &Verb) -> Result<(), Ending> {
+pub(crate) async fn run(args: &SandboxArgs) -> Result<(), Ending> {
     let signals = Signals::take()?;
-    let sandbox = start(verb.options())?;
+    let sandbox = start(args.options())?;
     output::data(&format!(
         "{}\n",
         serde_json::json!({
@@ -119,7 +120,7 @@ pub(crate) async fn run(verb: &Verb) -> Result<(), Ending> {
             "client_secret": sandbox.client_secret(),
         })
     ))?;
-    if verb.until_stdin_closes {
+    if args.until_stdin_closes {
         // A read that never returns would hold up the end of the runtime, if it were on one of its threads.
         let wait = || {
             let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
@@ -132,7 +133,7 @@ pub(crate) async fn run(verb: &Verb) -> Result<(), Ending> {
     Err(Ending::Stopped(signals.stopped().await))
 }
 
-impl Verb {
+impl SandboxArgs {
     fn options(&self) -> Options {
         let sizes = self.records.iter();
         Options {

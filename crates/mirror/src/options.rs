@@ -1,0 +1,88 @@
+//! The options of a sync: the list, the mirror and how they are compared.
+
+use crate::receipt::MaxDeletes;
+use std::path::PathBuf;
+use std::time::Duration;
+use talentdata_columns::arrow::OnNew;
+use talentdata_core::types::ListName;
+use talentdata_core::{Error, Result, ScanOptions};
+
+/// A sync to be run.
+#[derive(Clone, Debug)]
+pub struct Sync {
+    /// The list.
+    pub resource: ListName,
+    /// The file of the mirror; it is made where there is none.
+    pub path: PathBuf,
+    /// How the list is read. Leave `resume`, `limit` and `unproven` as they are.
+    pub scan: ScanOptions,
+    /// Whether to scan again at once where records are missing from a list that changed during the scan.
+    pub confirm: bool,
+    /// What to do with fields that the mirror has no columns for, and with values that do not fit theirs. The first sync of a
+    /// list decides the columns, and never fails for them.
+    pub on_new: OnNew,
+    /// How many deletes are too many to be believed.
+    pub max_deletes: MaxDeletes,
+    /// Changes and earlier versions that are older are removed; all are kept where this is none.
+    pub keep: Option<Duration>,
+}
+
+/// Reads an age such as `90d`, `12h`, `30m` or `45s`.
+///
+/// # Errors
+/// `InvalidArgument`.
+pub fn age(text: &str) -> Result<Duration> {
+    let units = [('d', 86_400), ('h', 3600), ('m', 60), ('s', 1)];
+    let found = units.iter().find_map(|(unit, seconds)| {
+        let number: u64 = text.strip_suffix(*unit)?.parse().ok()?;
+        number.checked_mul(*seconds)
+    });
+    let message = "keep: an age is a whole number with d, h, m or s, such as 90d";
+    let age = found.map(Duration::from_secs);
+    age.ok_or_else(|| Error::invalid(message))
+}
+
+impl Sync {
+    /// Of a list into a file, with everything else as usual.
+    pub fn new(resource: ListName, path: impl Into<PathBuf>) -> Self {
+        Sync {
+            resource,
+            path: path.into(),
+            scan: ScanOptions::default(),
+            confirm: false,
+            on_new: OnNew::default(),
+            max_deletes: MaxDeletes::default(),
+            keep: None,
+        }
+    }
+
+    /// Whether these settings go together, before anything is sent or written.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, naming the setting.
+    pub fn check(&self) -> Result<()> {
+        if self.scan.limit.is_some() || self.scan.resume.is_some() {
+            let message = "limit, resume: a sync reads the whole list; leave them out";
+            return Err(Error::invalid(message));
+        }
+        if self.scan.unproven.is_some() {
+            let message = "unproven: a sync keeps all records that came, and its receipt says whether completeness is proven; leave it out";
+            return Err(Error::invalid(message));
+        }
+        self.scan.arguments.check(self.resource.shape().operation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_has_a_unit() {
+        assert_eq!(age("90d").unwrap().as_secs(), 90 * 86_400);
+        assert_eq!(age("12h").unwrap().as_secs(), 12 * 3600);
+        for wrong in ["90", "d", "-1d", "1.5h", "90 d", "99999999999999999999d"] {
+            assert!(age(wrong).is_err(), "{wrong}");
+        }
+    }
+}
