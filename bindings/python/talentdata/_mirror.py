@@ -56,7 +56,7 @@ class Rows:
         return self._logged(_frames.to_pandas(dtype_backend))
 
     def _logged(self, read: Callable[[Rows], _Frame]) -> _Frame:
-        """Reads the rows, and hands what was logged meanwhile to the logger."""
+        """Reads the rows, and passes the messages of the read to the logger."""
         try:
             return read(self)
         finally:

@@ -35,7 +35,7 @@ def checked(unproven: str) -> Unproven:
 
 
 def open_scan(resource: Resource[Any], unproven: Unproven, **options: Any) -> Scan[Any]:
-    """A scan for `batches`, which issues the warning by itself: the thread of an engine that runs it may have no other way."""
+    """A scan for `batches`, which issues the warning on its own: the thread of an engine that runs it may have no other way."""
     return resource.list(progress=False, unproven="accept" if unproven == "warn" else unproven, **options)
 
 
@@ -73,7 +73,7 @@ def scan_polars(
         columns: See `Resource.list`.
         schema: The columns; by default they are decided from the first 1,000 records when this is called.
         unproven: What happens when the whole list was read and it is not proven that every record came: `"fail"`
-            raises an `IncompleteError`, `"warn"` issues an `IncompleteWarning`, `"accept"` goes on.
+            raises an `IncompleteError`, `"warn"` issues an `IncompleteWarning`, `"accept"` does neither.
     """
     pl, arrow = need("polars", "scan_polars()"), need("pyarrow", "scan_polars()")
     plugins = need("polars.io.plugins", "scan_polars()")

@@ -13,7 +13,7 @@ class IncompleteWarning(UserWarning):
     """A frame may lack records of its list. The text names the doubts, as the receipt of the scan does."""
 
 
-# A program that reads a list every night is told every night. The filters of the program come before this one.
+# A program that reads a list every night is warned every night. The filters of the program come before this one.
 warnings.simplefilter("always", IncompleteWarning, append=True)
 
 

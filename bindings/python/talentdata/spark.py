@@ -41,7 +41,7 @@ class DataSource(_DataSource):
     - `resource`: the list, such as `contacts`.
     - `page_size`, `columns` (`typed` or `json`): see `Resource.list`.
     - `unproven`: `fail` (the default) fails a task whose list is not proven to be complete, `warn` issues an
-      `IncompleteWarning` in the task, `accept` goes on.
+      `IncompleteWarning` in the task, `accept` does neither.
     - `receipts`: a directory that driver and workers share, for the receipt of each list; see `receipts`.
     - `base_url`, `client_id`, `client_secret`, `profile`: settings of the client. They become part of the query's plan,
       so that secrets are better left to the environment or the profile file of each worker.

@@ -160,7 +160,7 @@ impl Export {
 }
 
 /// Writes records that are at hand as an export of their list writes them: all of them under the final name, or nothing.
-/// Returns how they differed from their columns as well; none where they have none.
+/// Also returns how they differed from their columns, if they have any.
 ///
 /// # Errors
 /// The first one among the records; `Io`, naming the file; `InvalidArgument` for a schema of another list, and when an

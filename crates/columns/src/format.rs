@@ -177,7 +177,7 @@ impl Encoder {
         Ok(*target.get_ref().hasher.clone())
     }
 
-    /// The differences so far between records and columns that no caller has given; none where there are no such columns.
+    /// Returns the differences so far between records and inferred columns, if there are such columns.
     pub(crate) fn differences(&self) -> Option<SchemaDifferences> {
         self.checker.as_ref().map(Checker::differences)
     }

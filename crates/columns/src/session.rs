@@ -412,7 +412,7 @@ struct Buffer {
     received: Receipt,
     /// The error that has ended the scan.
     failure: Option<Error>,
-    /// That completeness is not proven, until somebody is told.
+    /// The warning that completeness is not proven, until it is issued.
     warning: Option<String>,
 }
 

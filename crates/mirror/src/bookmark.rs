@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Formatter};
 
-/// The name of one sync in one history: no other sync has it, of whatever list, mirror or copy.
+/// The name of one sync in one history: no other sync of any list, mirror or copy has it.
 ///
 /// Its text is `MIRROR-EPOCH-SYNC:NUMBER`, such as `9c41d0-51d2a7-5f2a03b8c6e1:17`, with the first digits of random ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

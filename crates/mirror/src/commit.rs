@@ -61,7 +61,7 @@ pub(crate) struct Staging {
     /// The list before this sync, and the mark that is left of it.
     state: ListState,
     marker: Marker,
-    /// What this sync is called, in whatever copy of the file.
+    /// The random id of this sync, the same in each copy of the file.
     id: String,
     /// When the syncs had ended that are kept, this one not among them.
     ends: Vec<i64>,

@@ -39,8 +39,8 @@ mod tests {
 
     const DAY: i64 = 86_400_000_000;
 
-    /// How many are old after each of so many syncs, one a day at these readings of the clock, with 90 days kept; each
-    /// removes the history that is old, as a sync does.
+    /// Returns how many syncs are kept after each of `days` syncs, one a day at these readings of the clock. Each removes
+    /// the history that is old, as a sync does.
     fn kept(days: i64, keep: i64, clock: impl Fn(i64) -> i64) -> Vec<usize> {
         let keep = Duration::from_micros((keep * DAY).unsigned_abs());
         let (mut ends, mut left) = (Vec::new(), Vec::new());

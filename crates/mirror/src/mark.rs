@@ -1,6 +1,6 @@
 //! What a sync leaves beside the mirror, in its lock file, so that the next one notices a file that was copied or restored.
 //!
-//! A copy has the numbers of its original, and goes on with other syncs of the same numbers. So a number alone says which
+//! A copy has the numbers of its original, and continues with other syncs of the same numbers. So a number alone says which
 //! sync is meant only up to the last one that both have. A mark that is lacking by mistake costs only the use of numbers
 //! above it, because bookmarks tell the syncs apart.
 
@@ -25,7 +25,7 @@ pub(crate) struct ListState {
     pub(crate) epoch: String,
     /// The greatest number of a sync.
     pub(crate) last: i64,
-    /// The last sync; none where the list is forgotten.
+    /// The last sync; `None` once the list is forgotten.
     pub(crate) sync: Option<String>,
     /// The last sync whose number is that of no other one, where there are such.
     pub(crate) fork: Option<i64>,

@@ -194,7 +194,7 @@ impl Rows {
         &self.sync.receipt.bookmark
     }
 
-    /// The rows in Arrow record batches of so many, with the columns of the mirror unless a schema is given; those of a
+    /// The rows in Arrow record batches of `rows` rows, with the columns of the mirror unless a schema is given; those of a
     /// change stand before those of its record. The metadata of their schema has the [`bookmark`](Self::bookmark) as
     /// `talentdata.bookmark`.
     ///

@@ -16,7 +16,7 @@ pub(crate) fn path(name: &str) -> String {
 }
 
 /// The record with each name once and as [`path`] spells it, with the last value. Integers beyond 64 bits are strings, and
-/// in strings U+0000 and half of a surrogate pair are spelled as JSON escapes them. `None` where the text does by itself.
+/// in strings U+0000 and half of a surrogate pair are spelled as JSON escapes them. `None` if the text itself does.
 pub(crate) fn plain(text: &str) -> Option<String> {
     let members = json::members(text);
     let named = json::by_name(&members);

@@ -48,7 +48,7 @@ pub(crate) struct History {
     pub(crate) list: ListName,
     /// The syncs that are kept, the oldest first; there is one.
     pub(crate) syncs: Vec<SyncRow>,
-    /// The last sync whose number is not that of another one in a copy of the file; none where all are such.
+    /// The last sync whose number no other sync of a copy has; `None` if that holds for all.
     pub(crate) fork: Option<i64>,
 }
 

@@ -73,7 +73,7 @@ fn check(connection: &Connection, found: &mut Vec<String>) -> MirrorResult<()> {
         UNION ALL SELECT 'list ' || name || ' lacks its last sync' FROM list WHERE last < (
             SELECT max(number) FROM sync WHERE list = name)"
     ))?);
-    // The next sync defines the tables and views of an earlier version anew.
+    // The next sync defines the tables and views of an earlier version again.
     let is_current = version(connection)? == VERSION;
     let mut definitions = Vec::new();
     if is_current {

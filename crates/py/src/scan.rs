@@ -161,7 +161,7 @@ impl RawScan {
         self.session.take_warning()
     }
 
-    /// The warning that completeness is not proven, whatever the option says.
+    /// Returns the warning that completeness is not proven, regardless of the option.
     fn shortfall(&self) -> Option<String> {
         let shortfall = self.session.receipt().shortfall();
         shortfall.map(|why| format!("{why}; {}", HINTS.unproven))

@@ -9,7 +9,7 @@ pub(crate) fn now() -> Duration {
     since.unwrap_or_default()
 }
 
-/// Locks `mutex`. A panic elsewhere leaves counters at worst one off, so serving goes on.
+/// Locks `mutex`. A panic elsewhere leaves counters at worst one off, so serving continues.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -60,7 +60,7 @@ impl Checker {
         }
     }
 
-    /// Compares with the schema that the caller has given; none where there is none.
+    /// Compares with the schema that the caller has given; `None` without one.
     pub(crate) fn given(options: &TableOptions) -> Option<Self> {
         let schema = Arc::clone(options.schema.as_ref()?);
         Some(Checker {

@@ -119,7 +119,7 @@ impl Batches {
 pub struct BatchScan {
     scan: Scan,
     batches: Batches,
-    /// What the end does where completeness is not proven, until it was reached; none where somebody else decides.
+    /// The action at the end of a list that is not proven complete, until it is reached; `None` if somebody else decides.
     unproven: Option<Unproven>,
 }
 

@@ -152,7 +152,7 @@ impl Output {
         })
     }
 
-    /// How the records of all runs differed from their columns; none where they have none.
+    /// Returns how the records of all runs differed from their columns, if they have any.
     pub(super) fn differences(&self) -> Option<SchemaDifferences> {
         let given = self.checker.as_ref().map(Checker::differences);
         let decided = || self.encoder.as_ref().and_then(Encoder::differences);

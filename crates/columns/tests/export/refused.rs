@@ -97,7 +97,7 @@ impl Place {
         assert_eq!(self.state(), before, "{words}");
     }
 
-    /// Whatever the choice about kept work, it is refused with the name and the way out.
+    /// It is refused with the name and the way out, regardless of the choice about kept work.
     async fn refuses_foreign(&self, service: &Service, export: &Export, name: &Path) {
         let words = format!("{}|move it away|another output path", name.display());
         let mut export = export.clone();

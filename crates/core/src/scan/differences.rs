@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// So many fields of a kind are named in words.
+/// Number of fields of a kind that a sentence names.
 const SHOWN: usize = 5;
 
 /// A longer `id` is left out of an example.
@@ -54,7 +54,7 @@ pub struct Example {
 }
 
 impl SchemaDifferences {
-    /// The differences in one line, at most five of each kind; none where there are none.
+    /// Returns the differences in one line, at most five of each kind, or `None` if there are none.
     pub fn summary(&self) -> Option<String> {
         let kinds = [&self.other_types, &self.new_fields, &self.missing_fields];
         let mut parts = Vec::new();

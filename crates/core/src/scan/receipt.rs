@@ -285,7 +285,8 @@ impl Receipt {
         (self.basis, self.assumes) = (None, None);
     }
 
-    /// Why records may be missing although the end of the list was reached; none where it was not, or completeness is proven.
+    /// Returns why records may be missing although the end of the list was reached. `None` if it was not reached, or if
+    /// completeness is proven.
     pub fn shortfall(&self) -> Option<String> {
         let (list, records) = (&self.resource, self.records);
         (self.completeness == Completeness::NotProven).then(|| {

@@ -9,7 +9,7 @@ use talentdata_core::scan::{Basis, Completeness, Receipt, ScanOptions};
 use talentdata_core::{Client, Error, ErrorKind};
 use talentdata_sandbox::{Options, Pages};
 
-/// Reads all contacts, or so many.
+/// Reads all contacts, or the first `limit`.
 async fn read(client: &Client, limit: Option<u64>) -> Result<Receipt, Error> {
     let options = ScanOptions {
         limit,

@@ -236,7 +236,7 @@ fn a_number_is_enough_where_the_mirror_was_never_copied() {
         trial.sync(&contacts(0..count), COUNTED);
         assert_eq!(trial.changes(count - 20).len(), 1);
     }
-    // Elsewhere, without its mark, a copy goes on with other syncs.
+    // Elsewhere, without its mark, a copy continues with other syncs.
     let copy = Trial::new();
     fs::copy(&trial.path, &copy.path).unwrap();
     copy.sync(&contacts(0..30), COUNTED);

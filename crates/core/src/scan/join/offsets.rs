@@ -4,7 +4,7 @@
 //! Asked for 100 records at offset 99, it shows the page at offset 0 or 100, or refuses. Pages of one size then cannot
 //! overlap, but pages of different sizes can: 0 to 99 is a page of 100 records, 99 to 197 one of 99, 196 to 293 one of 98.
 //!
-//! A service whose pages all have one size, whatever is asked for, is read page by page without overlap, and then once
+//! A service whose pages all have one size, regardless of the limit asked for, is read page by page without overlap, and then once
 //! more. If every record delivered is still there, all of them were in the list between the two readings;
 //! and if the list had just as many then, they were the whole list.
 

@@ -58,7 +58,7 @@ pub(super) struct Kind {
 #[serde(deny_unknown_fields, default)]
 struct Whole {
     misplaced: Misplaced,
-    /// It has pages of this size only, whatever limit is asked for.
+    /// It has pages of this size only, regardless of the limit asked for.
     size: Option<u64>,
     /// It has pages of any size, at multiples of this one.
     step: Option<u64>,
@@ -79,7 +79,7 @@ enum Misplaced {
 }
 
 impl Whole {
-    /// The offset and the limit that count in place of those that were asked for; none where it refuses.
+    /// The offset and the limit that count in place of those that were asked for; `None` if it refuses.
     fn page(&self, offset: u64, limit: u64) -> Option<(u64, u64)> {
         let granted = self
             .size
