@@ -84,7 +84,7 @@ async fn batches_end_as_the_option_says_and_the_receipt_stays_at_hand() {
         assert_eq!(receipt.completeness, Completeness::NotProven);
         assert!(receipt.records == rows && rows > 0, "{unproven:?}");
         assert_eq!(failed.is_some(), is_error, "{unproven:?}");
-        let words = "contacts: |records came|changed their order|the option unproven to accept";
+        let words = "contacts: |records came|it is not proven that they are all: |the option unproven to accept";
         if let Some(error) = failed {
             fails(Err::<(), _>(error), ErrorKind::Incomplete, words);
         }
