@@ -222,7 +222,7 @@ class AsyncScan(Generic[R]):
         frame = convert(self._scan.table())
         warn(self._scan.take_warning())
         # Not before: if the conversion is interrupted, the caller can call again.
-        self._scan.give_table()
+        self._scan.table_taken()
         return frame
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
