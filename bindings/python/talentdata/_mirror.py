@@ -93,7 +93,7 @@ class Mirror:
     @property
     def syncs(self) -> list[SyncReceipt]:
         """The receipts of the syncs that are kept, of all lists, the oldest first."""
-        found: list[tuple[str, SyncReceipt]] = []
+        found: list[tuple[datetime.datetime, SyncReceipt]] = []
         for name in self.resources:
             syncs = [SyncReceipt(raw) for raw in self._mirror.syncs(name)]
             # A clock that was set back does not change their order.

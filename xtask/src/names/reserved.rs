@@ -58,11 +58,11 @@ pub(super) const ARGUMENTS: &str =
 
 /// Types that stand beside the models, in Rust and in C, and those that generated Rust says without a path.
 pub(super) const TYPES: &str = "\
-    Arrival Box Client Config Err Errno Error ErrorKind ErrorKindNumber Field FieldKind \
-    Format FormatNumber From Job KeptError Known ListName ListShape Location LogCallback \
-    LogLevel LogLevelNumber MaybeUninit Method Mirror None Ok Open Operation Option OptionalBoolean \
-    OptionalInteger OptionalNumber Options Parameter Record ReleaseCallback RequestBody \
-    Result Scan Secret Self SelfPipe Sink Some String Text TokenUse Typed \
+    Arrival Box Client ClientHandle Config ConfigHandle Err Errno Error ErrorHandle ErrorKind ErrorKindNumber Field \
+    FieldKind Format FormatNumber From Job JobHandle KeptError Known ListName ListShape Location LogCallback \
+    LogLevel LogLevelNumber LogSink MaybeUninit Method Mirror MirrorHandle None Ok Open Operation Option \
+    OptionalBoolean OptionalInteger OptionalNumber Options OptionsHandle Parameter Record RecordHandle ReleaseCallback \
+    RequestBody Result Scan ScanHandle Secret Self SelfPipe Sink Some String Text TokenUse Typed \
     UserData ValueKind Vec Work";
 
 /// Methods of a Rust client.
