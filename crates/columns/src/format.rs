@@ -39,6 +39,9 @@ const GROUP_BYTES: usize = 128 * 1024 * 1024;
 /// The size of a Parquet page, in bytes before compression.
 const PAGE: usize = 32 * 1024;
 
+/// The most room of a column's dictionary in a row group, in bytes.
+const DICTIONARY: usize = 4 * 1024 * 1024;
+
 /// Names the writer of a Parquet file, in the words that the format asks for.
 const CREATED_BY: &str = concat!("talentdata version ", env!("CARGO_PKG_VERSION"));
 
@@ -268,9 +271,10 @@ fn properties() -> WriterProperties {
     WriterProperties::builder()
         .set_created_by(CREATED_BY.into())
         .set_compression(Compression::SNAPPY)
-        // Larger dictionaries hold values that hardly repeat, larger pages what could be on the disk already:
-        // they make files and memory larger.
-        .set_dictionary_page_size_limit(PAGE)
+        // A column whose dictionary is full continues with plain pages, which fastparquet of 2026 reads as nulls. So a
+        // dictionary has room for the values of a row group.
+        .set_dictionary_page_size_limit(DICTIONARY)
+        // Larger pages keep in memory what could be on the disk already.
         .set_data_page_size_limit(PAGE)
         .set_statistics_enabled(EnabledStatistics::Chunk)
         // It serves to skip pages of a row group; these groups have few, and the end of the file stays small.

@@ -119,14 +119,12 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
+    pub(super) fn into_error(self) -> Error {
+        Error::invalid(self.text())
+    }
+
     fn text(&self) -> String {
         format!("{}; {}", self.what, self.way)
-    }
-}
-
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
-        Error::invalid(refusal.text())
     }
 }
 

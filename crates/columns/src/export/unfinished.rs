@@ -86,7 +86,7 @@ impl ResumableFile {
         unfinished.discards = match decision {
             KeptDecision::Begin => None,
             KeptDecision::Discard(why) => Some(why),
-            KeptDecision::Refuse(refusal) => return Err(refusal.into()),
+            KeptDecision::Refuse(refusal) => return Err(refusal.into_error()),
             KeptDecision::Continue(progress) => match unfinished.resume_from(*progress) {
                 Err(error) if error.kind() == ErrorKind::Mismatch => {
                     Some(error.message().to_owned())
