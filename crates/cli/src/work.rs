@@ -16,7 +16,7 @@ use talentdata_core::types::ListName;
 use talentdata_core::{Client, Error, ErrorKind};
 use talentdata_mirror::{Sync, SyncReceipt};
 
-/// What `export` advises about kept work.
+/// The advice of `export` about kept work.
 pub(crate) const WAYS_OUT: WaysOut = WaysOut {
     resume: "run the same command with --resume",
     restart: "with --restart",
@@ -152,7 +152,7 @@ impl Work {
 }
 
 impl Done {
-    /// How the records differed from their columns.
+    /// The differences between the records and their columns.
     fn differences(&self) -> Option<String> {
         let receipt = match self {
             Done::Export(receipt) => receipt,

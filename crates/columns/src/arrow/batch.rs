@@ -26,7 +26,7 @@ pub(crate) struct BatchBuilder {
     schema: SchemaRef,
     builders: Vec<Box<dyn ArrayBuilder>>,
     extra: StringBuilder,
-    /// Whether the last row needed `_extra`.
+    /// True if the last row needed `_extra`.
     has_extra: bool,
     max_rows: usize,
     rows: usize,
@@ -87,7 +87,7 @@ impl BatchBuilder {
         (self.rows >= self.max_rows || self.bytes >= MAX_BYTES).then(|| self.finish())
     }
 
-    /// Whether the row that was added last needed `_extra`.
+    /// Returns whether the row that was added last needed `_extra`.
     pub(crate) fn has_extra(&self) -> bool {
         self.has_extra
     }

@@ -22,9 +22,9 @@ const OTHERS: &str = "...";
 pub struct Checker {
     schema: Arc<TableSchema>,
     on_new: OnNew,
-    /// Whether the caller has given the columns. Of others, no field can be missing.
+    /// True if the caller has given the columns; in inferred ones no field can be missing.
     is_given: bool,
-    /// Whether nested values are text, which any column for them holds.
+    /// True if nested values are text, which every column for them can hold.
     is_flat: bool,
     is_logged: bool,
     pub(crate) counts: Counts,
