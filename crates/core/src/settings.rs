@@ -12,8 +12,8 @@ mod values;
 
 pub use base_url::BaseUrl;
 pub use config::Config;
-pub use profile::read_secret_file;
-pub(crate) use servers::Proxy;
+pub use profile::{read_secret_file, read_text};
+pub(crate) use servers::{Proxy, ProxyAddress};
 pub use table::{Bounds, PROFILE, SETTINGS, Scope, Setting, SettingKind};
 pub(crate) use values::SettingValues;
 

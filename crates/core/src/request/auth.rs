@@ -77,6 +77,11 @@ impl Auth {
     /// A token was refused as soon as it was issued: nobody else is to find it, and this is what a user can do.
     pub(crate) fn refused(&self, token: &Token, token_cache: TokenCache) -> String {
         let mut advice = REFUSED.to_owned();
+        if let Some(kind) = &token.unusual_type {
+            advice += &format!(
+                "its token_type is {kind}, and it was sent as Bearer, which is all that this client can do; "
+            );
+        }
         advice += match token_cache {
             TokenCache::Process => TRY_HOST,
             TokenCache::Host => OTHERS,

@@ -1,58 +1,50 @@
 //! Judges a response: which error a status means, and whether a body is the JSON it should be.
 
-use crate::error::ErrorKind::{
-    Auth, BadRequest, Conflict, Forbidden, NotFound, RateLimited, Redirect, Server, Timeout,
-};
+use crate::error::failure::of_status;
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::transport::Response;
-use url::Url;
+use serde_json::Value;
 
 /// The names of encodings that are read.
 const UTF_8: [&str; 3] = ["utf-8", "utf8", "us-ascii"];
 
+/// The members of a JSON object in which services say what is wrong, the most telling first (RFC 6749, RFC 9457, and use).
+const SAYING: [&str; 10] = [
+    "error_description",
+    "message",
+    "detail",
+    "error",
+    "errors",
+    "title",
+    "description",
+    "reason",
+    "msg",
+    "errorMessage",
+];
+
 impl Response {
-    /// The error that the status means; section 7 shows 429, the rest is common HTTP.
+    /// The error that the status means.
     pub(crate) fn error_of_status(&self) -> Option<Error> {
         let status = self.status.as_u16();
-        let (kind, message) = match status {
-            200..=299 => return None,
-            300..=399 => {
-                // The host is all that is said of the target; its path and query are nobody's business.
-                let target = self
-                    .header("location")
-                    .and_then(|text| Url::parse(text).ok());
-                let host = target.as_ref().and_then(Url::host_str);
-                let target = host.map(|host| format!(" to {host}")).unwrap_or_default();
-                let message = format!(
-                    "the service redirects{target}; no redirect is followed, set base_url to where the service is"
-                );
-                return Some(Error::new(Redirect, message));
-            }
-            401 => (Auth, "the service requires a valid access token"),
-            403 => (
-                Forbidden,
-                "the token may not do this; `talentdata permissions` shows what it may",
-            ),
-            404 => (
-                NotFound,
-                "the service knows nothing at this address; check base_url",
-            ),
-            408 | 425 => (Timeout, "the service gave up waiting for the request"),
-            409 => (Conflict, "the service reports a conflict"),
-            429 => (RateLimited, "the rate limit is reached"),
-            400..=499 => (BadRequest, "the service refused the request"),
-            501 | 505 | 511 => (Server, "the service cannot do this"),
-            500..=599 => (Server, "the service failed"),
-            _ => (Server, "the service answered with an unknown status"),
-        };
-        let error = Error::new(kind, message);
+        let failure = of_status(status)?;
         let limits = &self.limits;
-        Some(match status {
-            429 => error.with_retry_after(limits.retry_after.or(limits.reset)),
-            501 | 505 | 511 | ..=199 | 600.. => error.with_max_attempts(1),
-            500..=599 => error.with_retry_after(limits.retry_after),
-            _ => error,
-        })
+        let wait = match status {
+            429 => limits.retry_after.or(limits.reset),
+            500..=599 => limits.retry_after,
+            _ => None,
+        };
+        Some(Error::of(failure, failure.what).with_retry_after(wait))
+    }
+
+    /// What the service itself says about a failure, as the end of a message. A page comes from what stands before it.
+    pub(crate) fn said(&self) -> String {
+        let is_page = self.body.trim_ascii_start().starts_with(b"<");
+        let who = match is_page {
+            true => "the page says",
+            false if self.status.is_success() => return String::new(),
+            false => "the service says",
+        };
+        sentence(&self.body).map_or_else(String::new, |said| format!("; {who}: {said}"))
     }
 
     /// The body as text that may be a JSON object.
@@ -97,5 +89,118 @@ impl Response {
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
+    }
+}
+
+/// The sentence in which a body says what is wrong: of a JSON object or a page, otherwise its first line.
+pub(super) fn sentence(body: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(body);
+    let text = text.trim_start_matches('\u{feff}').trim();
+    let said = match text.as_bytes().first()? {
+        b'<' => element(text, "title")
+            .or_else(|| element(text, "h1"))?
+            .to_owned(),
+        b'{' | b'[' => said_by(&serde_json::from_str(text).ok()?)?,
+        _ => text.lines().next()?.to_owned(),
+    };
+    let words: Vec<&str> = said.split_whitespace().collect();
+    Some(words.join(" ")).filter(|said| !said.is_empty())
+}
+
+/// The first text in a member that says what is wrong. Errors are also objects, and arrays of either.
+fn said_by(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()).filter(|text| !text.trim().is_empty()),
+        Value::Array(items) => items.iter().find_map(said_by),
+        Value::Object(members) => {
+            let mut members = SAYING.iter().filter_map(|name| members.get(*name));
+            members.find_map(said_by)
+        }
+        _ => None,
+    }
+}
+
+/// The text of the first element of this name.
+fn element<'a>(page: &'a str, name: &str) -> Option<&'a str> {
+    let small = page.to_ascii_lowercase();
+    let begin = small.find(&format!("<{name}"))?;
+    let begin = begin + small.get(begin..)?.find('>')? + 1;
+    let end = begin + small.get(begin..)?.find('<')?;
+    page.get(begin..end).filter(|text| !text.trim().is_empty())
+}
+
+/// A sentence of a token endpoint without words that may be a token, which nobody could know as one.
+pub(super) fn without_tokens(said: &str) -> String {
+    let may_be_token = |word: &&str| {
+        word.len() >= 24 && !word.contains("://") && word.contains(|it: char| it.is_ascii_digit())
+    };
+    let words = said.split(' ');
+    let words = words.map(|word| {
+        Some(word)
+            .filter(|word| !may_be_token(word))
+            .unwrap_or("[...]")
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sentence_of_a_body_is_found_wherever_services_put_it() {
+        for (body, said) in [
+            (r#"{"message":"It is closed."}"#, Some("It is closed.")),
+            (
+                r#"{"error":"invalid_client","error_description":"Disabled."}"#,
+                Some("Disabled."),
+            ),
+            (
+                r#"{"error":{"code":7,"message":"No such list."}}"#,
+                Some("No such list."),
+            ),
+            (
+                r#"{"type":"about:blank","title":"Gone","detail":"Moved on."}"#,
+                Some("Moved on."),
+            ),
+            (r#"{"title":"Gone","status":410}"#, Some("Gone")),
+            (
+                r#"{"errors":[{"detail":"Too old."},{"detail":"x"}]}"#,
+                Some("Too old."),
+            ),
+            (r#"{"errors":["Too new."]}"#, Some("Too new.")),
+            (r#"{"message":null,"error":"limit"}"#, Some("limit")),
+            (r#"{"message":" ","detail":["a"]}"#, Some("a")),
+            ("\u{feff}{\"message\":\"BOM\"}", Some("BOM")),
+            (
+                "upstream connect error\nreset",
+                Some("upstream connect error"),
+            ),
+            (
+                "<!doctype html><html><head><TITLE lang=en>Access\n Denied</TITLE>",
+                Some("Access Denied"),
+            ),
+            (
+                "<html><body><h1>502 Bad Gateway</h1>",
+                Some("502 Bad Gateway"),
+            ),
+            ("<html><title></title></html>", None),
+            (r#"{"message":"cut"#, None),
+            (r#"{"code":7}"#, None),
+            ("", None),
+            (" \n", None),
+        ] {
+            assert_eq!(sentence(body.as_bytes()).as_deref(), said, "{body}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_a_token_is_left_out_of_the_sentence_of_a_token_endpoint() {
+        let said = "code AADSTS7000215: see https://login.example/errors/7000215 eyJhbGciOiJIUzI1NiIsInR5cCI6";
+        let shown = without_tokens(said);
+        assert_eq!(
+            shown,
+            "code AADSTS7000215: see https://login.example/errors/7000215 [...]"
+        );
     }
 }
