@@ -3,7 +3,9 @@
 use clap::{Arg, ArgMatches};
 use std::io::{IsTerminal, Read};
 use std::path::Path;
-use talentdata_core::settings::{SETTINGS, Scope, Setting, SettingKind, read_secret_file, read_text};
+use talentdata_core::settings::{
+    SETTINGS, Scope, Setting, SettingKind, read_secret_file, read_text,
+};
 use talentdata_core::types::Secret;
 use talentdata_core::{Builder, Error, Result};
 

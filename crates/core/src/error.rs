@@ -295,6 +295,15 @@ pub(crate) fn rounded_up(time: Duration) -> f64 {
     }
 }
 
+/// The system's own words about a failure, without its number.
+pub(crate) fn system_text(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error")
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} ({})", self.0.message, self.facts())

@@ -123,7 +123,7 @@ pub const STATUSES: &[(u16, u16, Failure)] = {
     &[
         (300, 399, of(Redirect, Final, "the service redirects", ORIGIN)),
         (401, 401, of(Auth, Final, "the service requires a valid access token", "it is sent again with a new token first")),
-        (403, 403, of(Forbidden, Final, "the token may not do this; `talentdata permissions` shows what it may", SAME)),
+        (403, 403, of(Forbidden, Final, "the token may not do this; its permissions say what it may", SAME)),
         (404, 404, of(NotFound, Final, "the service knows nothing at this address; check base_url", SAME)),
         (407, 407, of(BadRequest, Final, "a proxy before the service requires a user and a password", SAME)),
         (408, 408, of(Timeout, Attempts, GIVEN_UP, ALONE)),

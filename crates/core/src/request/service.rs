@@ -254,9 +254,10 @@ impl Service {
             )
         } else if to.query().is_none() && from.query().is_some() {
             format!("{path} without the parameters of the request, which is not followed")
-        } else if call.redirects == MOST_REDIRECTS || !FOLLOWED.contains(&response.status.as_u16())
-        {
-            format!("{path}, and has done so {} times before", call.redirects)
+        } else if !FOLLOWED.contains(&response.status.as_u16()) {
+            format!("{path} with a status that is not followed")
+        } else if call.redirects == MOST_REDIRECTS {
+            format!("{path}, and has done so {MOST_REDIRECTS} times before")
         } else {
             to.set_fragment(None);
             call.redirects += 1;

@@ -4,7 +4,6 @@ mod client;
 mod connect;
 mod decode;
 mod failure;
-mod handshake;
 
 use crate::budget::{RateHeaders, RequestOutcome};
 use crate::clock::{self, Time};

@@ -97,6 +97,16 @@ impl ProxyAddress {
         }))
     }
 
+    /// Returns what names it, as errors say it.
+    pub(crate) fn named(&self) -> String {
+        let what = if self.setting == "proxy" {
+            "setting"
+        } else {
+            "variable"
+        };
+        format!("the {what} {}", self.setting)
+    }
+
     /// Returns the address as errors name it.
     pub(crate) fn shown(&self) -> String {
         self.uri.to_string().trim_end_matches('/').to_owned()

@@ -1,14 +1,14 @@
 //! Opens connections to the service, step by step: name, address, proxy, TLS. Each step has an error of its own, and all of
 //! them together have `connect_timeout`.
 
-use super::handshake;
 use crate::error::failure::{
     CONNECT_TIMEOUT, NAME_UNAVAILABLE, NAME_UNKNOWN, NOT_REACHED, PROXY_LOST, PROXY_NOT_HTTP,
     PROXY_REFUSED, TLS_REFUSED,
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, system_text};
 use crate::request::response::sentence;
 use crate::settings::ProxyAddress;
+use crate::tls;
 use http::Uri;
 use hyper_util::client::legacy::connect::dns::Name;
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
@@ -136,12 +136,15 @@ impl Route {
         let socket = connected.await?.map_err(|error| {
             let system = std::iter::successors(error.source(), |&cause| cause.source())
                 .find_map(|cause| cause.downcast_ref::<io::Error>());
-            let reason = system.map_or_else(String::new, |it| format!(": {it}"));
-            let who = match &self.proxy {
-                Some(_) => ", which is the proxy's to answer",
-                None => "",
+            let reason = system.map_or_else(String::new, system_text);
+            let advice = match (&self.proxy, system.map(io::Error::kind)) {
+                (Some(proxy), _) => format!("is it the proxy's address? Check {}", proxy.named()),
+                (None, Some(io::ErrorKind::ConnectionRefused)) => {
+                    "nothing accepts connections there; check base_url".into()
+                }
+                (None, _) => "check base_url and the network".into(),
             };
-            Error::of(NOT_REACHED, format!("{}{reason}{who}", failed()))
+            Error::of(NOT_REACHED, format!("{}: {reason}; {advice}", failed()))
         })?;
         Ok(Stream(Box::new(socket.into_inner())))
     }
@@ -175,7 +178,8 @@ impl Route {
         let failed = format!("cannot connect to {}", self.host);
         let lost = exchange.await.err();
         if answer.is_empty() {
-            let reason = lost.map_or_else(String::new, |error| format!(": {error}"));
+            let reason =
+                lost.map_or_else(String::new, |error| format!(": {}", system_text(&error)));
             let message =
                 format!("{failed}: the proxy ended the connection without an answer{reason}");
             return Err(Error::of(PROXY_LOST, message));
@@ -185,19 +189,19 @@ impl Route {
         let Some((status, reason)) = line.and_then(status_of) else {
             let message = format!(
                 "{failed}: what answers there is no HTTP proxy; check scheme and port of {}",
-                proxy.setting
+                proxy.named()
             );
             return Err(Error::of(PROXY_NOT_HTTP, message));
         };
         let advice = match status {
             200..=299 => return Ok(()),
             401 | 407 => format!(
-                "it requires a user and a password, or others; set {} to http://USER:PASSWORD@HOST:PORT",
-                proxy.setting
+                "put a user and a password that it accepts into {}, as in http://USER:PASSWORD@HOST:PORT",
+                proxy.named()
             ),
             403 => "its rules do not allow it; ask whoever runs it, or, if the service can be reached without, exclude it by NO_PROXY or set proxy to none".into(),
             502..=504 => "it cannot reach the service; check base_url, or ask whoever runs the proxy".into(),
-            _ => format!("check {}, or ask whoever runs the proxy", proxy.setting),
+            _ => format!("check {}, or ask whoever runs the proxy", proxy.named()),
         };
         let page = answer.get(head.map_or(0, str::len)..).unwrap_or_default();
         let said = sentence(page).map_or_else(String::new, |said| format!("; it says: {said}"));
@@ -222,7 +226,7 @@ impl Route {
         let shaking = connector.connect(name, stream);
         let step = format!("in the TLS handshake with {whose}");
         let shaken = self.in_time(until, &step, shaking).await?;
-        let encrypted = shaken.map_err(|error| handshake::failed(&self.host, whose, &error))?;
+        let encrypted = shaken.map_err(|error| tls::failed(&self.host, whose, &error))?;
         Ok(Stream(Box::new(encrypted)))
     }
 }

@@ -1,8 +1,8 @@
 //! What went wrong on an open connection, in our own words: those of the libraries may quote addresses and queries.
 
-use super::handshake;
-use crate::error::Error;
 use crate::error::failure::{CUT, LOST, NOT_ENCODED, NOT_HTTP};
+use crate::error::{Error, system_text};
+use crate::tls;
 use std::error::Error as StdError;
 use std::io;
 
@@ -13,8 +13,8 @@ pub(super) fn of(host: &str, error: &(dyn StdError + 'static)) -> Error {
         return known.clone();
     }
     let system = find::<io::Error>(error);
-    if let Some(cause) = system.and_then(handshake::tls_error) {
-        return handshake::closed(host, cause);
+    if let Some(cause) = system.and_then(tls::tls_error) {
+        return tls::closed(host, cause);
     }
     let http = find::<hyper::Error>(error);
     let is_garbled = system.is_some_and(|error| {
@@ -24,14 +24,18 @@ pub(super) fn of(host: &str, error: &(dyn StdError + 'static)) -> Error {
         )
     });
     if is_garbled || http.is_some_and(hyper::Error::is_parse) {
+        let said = match system {
+            Some(error) if is_garbled => error.to_string(),
+            _ => http.map_or_else(String::new, ToString::to_string),
+        };
         let message = format!(
             "what {host} sent cannot be read as HTTP{}; check scheme, host and port of base_url, and what stands before the service",
-            http.map_or("", |error| part(&error.to_string()))
+            part(&said)
         );
         return Error::of(NOT_HTTP, message);
     }
     let reason = match system {
-        Some(error) if error.kind() != io::ErrorKind::UnexpectedEof => error.to_string(),
+        Some(error) if error.kind() != io::ErrorKind::UnexpectedEof => system_text(error),
         _ => "it was closed before the response was complete".into(),
     };
     Error::of(LOST, format!("lost the connection to {host}: {reason}"))
@@ -52,7 +56,7 @@ fn part(said: &str) -> &'static str {
         ("chunk", ", because of a chunk"),
     ]
     .into_iter()
-    .find_map(|(word, part)| said.contains(word).then_some(part))
+    .find_map(|(word, part)| said.to_ascii_lowercase().contains(word).then_some(part))
     .unwrap_or_default()
 }
 
