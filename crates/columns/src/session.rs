@@ -9,8 +9,8 @@ mod tests;
 use crate::arrow::{BatchScan, RecordBatch, SchemaRef, TableOptions};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use talentdata_core::process::Owned;
+use std::sync::{Arc, Mutex, MutexGuard};
+use talentdata_core::process::{Owned, lock};
 use talentdata_core::scan::{Receipt, Unproven};
 use talentdata_core::types::ListName;
 use talentdata_core::{Client, Error, ErrorKind, RawRecord, Result, ScanOptions, Stop};
@@ -377,7 +377,7 @@ impl Session {
     }
 
     fn buffer(&self) -> MutexGuard<'_, Buffer> {
-        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.buffer)
     }
 }
 

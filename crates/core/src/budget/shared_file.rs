@@ -6,6 +6,7 @@
 //! it has, and what it still writes goes nowhere. The value lies in the file in two copies, each with a number and a
 //! checksum, which are written in turn: a process that is killed while it writes leaves the copy before.
 
+use crate::files::{LockFile, identity, leads_to};
 use rustix::fs::OFlags;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::io::{Error, ErrorKind, Read, Result};
@@ -62,7 +63,7 @@ pub(crate) struct SharedFile {
 
 /// A file that this process has the lock of, until this is dropped.
 pub(crate) struct Locked {
-    file: File,
+    file: LockFile,
     path: PathBuf,
     /// The newest value that was whole then, and its number.
     newest: Option<(u64, Vec<u8>)>,
@@ -103,13 +104,6 @@ impl Locked {
         let head = [number, xxh3_64_with_seed(value, number), length].map(u64::to_le_bytes);
         let bytes = [head.as_flattened(), value].concat();
         self.file.write_all_at(&bytes, place(number))
-    }
-}
-
-impl Drop for Locked {
-    fn drop(&mut self) {
-        // Closing is not enough while a process that is being forked off has a copy of the file.
-        let _ = self.file.unlock();
     }
 }
 
@@ -177,7 +171,7 @@ impl SharedFile {
                         return Ok(Locked {
                             newest: newest(&file),
                             path: self.path.clone(),
-                            file,
+                            file: LockFile::new(file),
                         });
                     }
                 }
@@ -186,9 +180,10 @@ impl SharedFile {
                     let identity = identity(&file.metadata()?);
                     let is_same = holder.replace(identity) == Some(identity);
                     tries = if is_same { tries + 1 } else { 1 };
-                    match tries < self.max_tries {
-                        true => std::thread::sleep(self.pause),
-                        false => self.replace(Some(&file))?,
+                    if tries < self.max_tries {
+                        std::thread::sleep(self.pause)
+                    } else {
+                        self.replace(Some(&file))?
                     }
                 }
             }
@@ -281,16 +276,6 @@ fn check(directory: &Path) -> Result<()> {
 /// Returns whether a file is a regular one of this user, has no other name, and can be read by nobody else.
 fn is_of(facts: &Metadata, user: u32) -> bool {
     facts.is_file() && facts.nlink() <= 1 && facts.uid() == user && facts.mode() & 0o077 == 0
-}
-
-/// Device and inode.
-fn identity(facts: &Metadata) -> (u64, u64) {
-    (facts.dev(), facts.ino())
-}
-
-fn leads_to(path: &Path, file: &File) -> bool {
-    let here = file.metadata().map(|facts| identity(&facts)).ok();
-    std::fs::symlink_metadata(path).is_ok_and(|there| Some(identity(&there)) == here)
 }
 
 #[cfg(test)]

@@ -121,9 +121,10 @@ impl Ledger {
 
     /// Returns the shortest round trip that is believed.
     pub(super) fn floor(&self) -> f64 {
-        match self.samples < FEW_SAMPLES {
-            true => self.least * TRUST_EARLY,
-            false => self.least,
+        if self.samples < FEW_SAMPLES {
+            self.least * TRUST_EARLY
+        } else {
+            self.least
         }
     }
 

@@ -98,10 +98,7 @@ impl Pace {
 
     /// Requests per window that are aimed at.
     pub(super) fn aim(&self) -> f64 {
-        match self.refills {
-            true => self.limit,
-            false => self.slots,
-        }
+        if self.refills { self.limit } else { self.slots }
     }
 
     /// The most slots, all of which are used when the server is known to leave us so many.

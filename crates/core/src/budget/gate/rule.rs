@@ -64,9 +64,10 @@ impl Rules {
     ) -> (bool, bool) {
         let differs = |named| (named, headers.window.unwrap_or(WINDOW)) != (limit, WINDOW);
         let is_own = ticket.endpoint == Endpoint::Token && headers.limit.is_some_and(differs);
-        let rule = match is_own {
-            true => &mut self.token,
-            false => &mut self.common,
+        let rule = if is_own {
+            &mut self.token
+        } else {
+            &mut self.common
         };
         let named = headers.retry_after.or(headers.reset);
         let base = match status {

@@ -179,9 +179,10 @@ impl RedisMember {
     /// When the share of the limit that the settings allow lets the next request go.
     fn own_share_from(&self) -> Time {
         let part = LIMIT * self.share;
-        match self.share < 1.0 && !self.last_sent.is_zero() {
-            true => self.last_sent + WINDOW.div_f64(part),
-            false => Time::ZERO,
+        if self.share < 1.0 && !self.last_sent.is_zero() {
+            self.last_sent + WINDOW.div_f64(part)
+        } else {
+            Time::ZERO
         }
     }
 

@@ -208,9 +208,10 @@ impl World {
     fn begin(&mut self) {
         let scans = self.scenario.count("scans");
         for index in 0..scans + self.scenario.count("background") {
-            let class = match index < scans {
-                true => PriorityClass::Scan,
-                false => PriorityClass::Background,
+            let class = if index < scans {
+                PriorityClass::Scan
+            } else {
+                PriorityClass::Background
             };
             self.join(class, 20 * MS * index as u32);
         }
@@ -282,9 +283,10 @@ impl World {
             killed: false,
             stalled_until: Duration::ZERO,
         });
-        match is_single {
-            true => self.call_later(index),
-            false => self.push(after, Some(index), move |world| world.pump(index)),
+        if is_single {
+            self.call_later(index)
+        } else {
+            self.push(after, Some(index), move |world| world.pump(index))
         }
     }
 
@@ -390,21 +392,20 @@ impl World {
 
     fn arrive(&mut self, index: usize, ticket: Ticket) {
         let way = self.about(TO_SERVICE);
-        let (status, headers) = match self.is_down() {
-            true => (500, RateHeaders::default()),
-            false => {
-                let decision = self.limiter.decide(self.service_time());
-                let seconds = decision.reset.as_millis().div_ceil(1000) as u64;
-                let headers = RateHeaders {
-                    limit: Some(self.scenario.count("limit") as u32),
-                    window: Some(self.scenario.time("window")),
-                    remaining: Some(decision.remaining.into()),
-                    reset: Some(Duration::from_secs(seconds)),
-                    reset_is_integer: true,
-                    retry_after: None,
-                };
-                (if decision.admitted { 200 } else { 429 }, headers)
-            }
+        let (status, headers) = if self.is_down() {
+            (500, RateHeaders::default())
+        } else {
+            let decision = self.limiter.decide(self.service_time());
+            let seconds = decision.reset.as_millis().div_ceil(1000) as u64;
+            let headers = RateHeaders {
+                limit: Some(self.scenario.count("limit") as u32),
+                window: Some(self.scenario.time("window")),
+                remaining: Some(decision.remaining.into()),
+                reset: Some(Duration::from_secs(seconds)),
+                reset_is_integer: true,
+                retry_after: None,
+            };
+            (if decision.admitted { 200 } else { 429 }, headers)
         };
         self.push(way, Some(index), move |world| {
             let actor = &mut world.actors[index];

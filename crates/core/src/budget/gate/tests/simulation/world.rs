@@ -207,9 +207,10 @@ impl World {
 
     /// The time that an operation of a member carries: some have waited for others.
     fn clock(&mut self, member: usize) -> Duration {
-        let stale = match self.network.rng.f64() < STALE {
-            true => SLOP.mul_f64(self.network.rng.f64()),
-            false => Duration::ZERO,
+        let stale = if self.network.rng.f64() < STALE {
+            SLOP.mul_f64(self.network.rng.f64())
+        } else {
+            Duration::ZERO
         };
         let now = self.now.saturating_sub(stale);
         self.latest = self.latest.max(now);
@@ -277,9 +278,10 @@ impl World {
                     self.members[member].named = named.max(earliest);
                     self.rewrite();
                     self.insist(again > self.latest, "a wait ends in the future");
-                    let late = match self.network.rng.f64() < END_MARGIN.0 {
-                        true => END_MARGIN.1,
-                        false => SLOP.mul_f64(self.network.rng.f64()),
+                    let late = if self.network.rng.f64() < END_MARGIN.0 {
+                        END_MARGIN.1
+                    } else {
+                        SLOP.mul_f64(self.network.rng.f64())
                     };
                     self.members[member].wake += 1;
                     let number = self.members[member].wake;
