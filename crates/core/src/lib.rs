@@ -15,6 +15,8 @@
 
 pub mod blocking;
 pub mod clock;
+#[doc(hidden)]
+pub mod files;
 pub mod json;
 pub mod log;
 pub mod page;

@@ -22,10 +22,7 @@ pub(crate) fn system() -> Result<ClientConfig> {
         let set: Vec<String> = set
             .map(|(name, path)| format!("{name} ({})", path.to_string_lossy()))
             .collect();
-        let message = match set.is_empty() {
-            true => "this system has no root certificates; install its package of them (often ca-certificates), or set SSL_CERT_FILE to a PEM file".to_owned(),
-            false => format!("there is no certificate in PEM form where {} leads", set.join(" and ")),
-        };
+        let message = if set.is_empty() { "this system has no root certificates; install its package of them (often ca-certificates), or set SSL_CERT_FILE to a PEM file".to_owned() } else { format!("there is no certificate in PEM form where {} leads", set.join(" and ")) };
         Error::new(ErrorKind::Tls, message)
     })?;
     Ok(builder.with_no_client_auth())

@@ -24,11 +24,11 @@ pub(super) struct Output {
     encoder: Option<Encoder>,
     /// Compares the records with the schema that was given.
     checker: Option<Checker>,
-    /// What the encoder has found of columns that were not given, once it has written all.
+    /// The columns that the encoder has inferred, once it has written all records.
     found: Option<SchemaDifferences>,
     /// Of the records that all runs have written.
     records: RecordsDigest,
-    /// Whether all of each batch was written; else nothing more may be kept.
+    /// True while each batch was written as a whole; else nothing more may be kept.
     is_whole: bool,
     stopped: Arc<AtomicBool>,
 }

@@ -39,10 +39,13 @@ impl Response {
     /// What the service itself says about a failure, as the end of a message. A page comes from what stands before it.
     pub(crate) fn said(&self) -> String {
         let is_page = self.body.trim_ascii_start().starts_with(b"<");
-        let who = match is_page {
-            true => "the page says",
-            false if self.status.is_success() => return String::new(),
-            false => "the service says",
+        if self.status.is_success() && !is_page {
+            return String::new();
+        }
+        let who = if is_page {
+            "the page says"
+        } else {
+            "the service says"
         };
         sentence(&self.body).map_or_else(String::new, |said| format!("; {who}: {said}"))
     }

@@ -127,17 +127,18 @@ impl Transport {
     /// The time limit of an attempt that begins now.
     fn limit(&self, deadline: Deadline) -> Limit {
         let until = clock::now().saturating_add(self.attempt);
-        match deadline.time() < until {
-            true => Limit {
+        if deadline.time() < until {
+            Limit {
                 until: deadline.time(),
                 setting: "timeout",
                 value: self.timeout,
-            },
-            false => Limit {
+            }
+        } else {
+            Limit {
                 until,
                 setting: "attempt_timeout",
                 value: self.attempt,
-            },
+            }
         }
     }
 
@@ -151,9 +152,10 @@ impl Transport {
         waited_for_memory: &mut Duration,
         mut claim: Option<&mut MemoryClaim>,
     ) -> Result<Bytes> {
-        let most = match is_error || claim.is_none() {
-            true => SMALL_BODY,
-            false => PAGE_BODY,
+        let most = if is_error || claim.is_none() {
+            SMALL_BODY
+        } else {
+            PAGE_BODY
         };
         let mut decoder = Decoder::new(headers);
         let declared = incoming.size_hint().exact();
@@ -210,17 +212,17 @@ impl Transport {
         loop {
             let pause = clock::now().saturating_add(self.idle);
             let frame = incoming.frame();
-            let frame = match pause < limit.until {
-                false => self.within(limit, "reading the response of", frame).await?,
-                true => tokio::time::timeout_at(clock::instant(pause), frame)
-                    .await
-                    .map_err(|_| {
-                        let (host, idle) = (&self.host, self.idle.as_secs_f64());
-                        let message = format!(
-                            "the response of {host} paused for longer than {idle} s (idle_timeout)"
-                        );
-                        Error::of(IDLE_TIMEOUT, message)
-                    })?,
+            let frame = if pause < limit.until {
+                let frame = tokio::time::timeout_at(clock::instant(pause), frame).await;
+                frame.map_err(|_| {
+                    let (host, idle) = (&self.host, self.idle.as_secs_f64());
+                    let message = format!(
+                        "the response of {host} paused for longer than {idle} s (idle_timeout)"
+                    );
+                    Error::of(IDLE_TIMEOUT, message)
+                })?
+            } else {
+                self.within(limit, "reading the response of", frame).await?
             };
             let Some(frame) = frame else { return Ok(None) };
             let frame = frame.map_err(|error| failure::of(&self.host, &error))?;

@@ -174,9 +174,10 @@ pub(super) fn check_mode(path: &Path, (owner, user): (u32, u32), mode: u32) -> R
     check_owner(path, owner, user)?;
     let shown = path.display();
     // What belongs to the administrator, and this user cannot change, is the administrator's to judge.
-    let (open, advice) = match owner == user {
-        true => (0o077, format!("run: chmod 600 '{shown}'")),
-        false => (0o002, "ask the administrator to change that".to_owned()),
+    let (open, advice) = if owner == user {
+        (0o077, format!("run: chmod 600 '{shown}'"))
+    } else {
+        (0o002, "ask the administrator to change that".to_owned())
     };
     if mode & open == 0 {
         return Ok(());

@@ -116,9 +116,10 @@ impl ProxyAddress {
 /// Reads the URL of a proxy. Without a scheme it is one of http, as other programs have it.
 fn proxy_url(text: &str) -> std::result::Result<Url, &'static str> {
     let text = text.trim();
-    let url = match text.contains("://") {
-        true => Url::parse(text),
-        false => Url::parse(&format!("http://{text}")),
+    let url = if text.contains("://") {
+        Url::parse(text)
+    } else {
+        Url::parse(&format!("http://{text}"))
     };
     let url = url.map_err(|error| match error {
         ParseError::InvalidPort => "its port is no number up to 65535",

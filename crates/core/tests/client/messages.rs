@@ -25,9 +25,10 @@ struct Case {
 /// A service that issues tokens and answers everything else so.
 fn answering(name: &'static str, answer: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> Case {
     case(name, move |request, socket| {
-        match request.asks_for_a_token() {
-            true => reply(socket, 200, "", token(TOKEN, HOUR)),
-            false => answer(socket),
+        if request.asks_for_a_token() {
+            reply(socket, 200, "", token(TOKEN, HOUR))
+        } else {
+            answer(socket)
         }
     })
 }
@@ -54,9 +55,10 @@ fn status(name: &'static str, status: u16, headers: &'static str, body: &'static
 /// The same for the request for a token.
 fn of_token(name: &'static str, status: u16, headers: &'static str, body: &'static str) -> Case {
     case(name, move |request, socket| {
-        match request.asks_for_a_token() {
-            true => reply(socket, status, headers, body),
-            false => reply(socket, 401, "", ""),
+        if request.asks_for_a_token() {
+            reply(socket, status, headers, body)
+        } else {
+            reply(socket, 401, "", "")
         }
     })
 }
@@ -326,9 +328,10 @@ async fn act_as_child() {
     let mut lines = Vec::new();
     for case in cases() {
         let client = case.settings.build().unwrap();
-        let outcome = match case.name.starts_with("tls-good") {
-            true => client.version().await.map(drop),
-            false => client.permissions().await.map(drop),
+        let outcome = if case.name.starts_with("tls-good") {
+            client.version().await.map(drop)
+        } else {
+            client.permissions().await.map(drop)
         };
         let error = outcome.unwrap_err();
         assert!(!format!("{error:?}").contains("CANARY"), "{error:?}");

@@ -24,7 +24,7 @@ const IN_MILLISECONDS: f64 = 1e11;
 /// The units that a wait may have, in seconds.
 const UNITS: [(&str, f64); 4] = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
 
-/// What one response says about the rate limit (service document, section 8).
+/// The rate limit headers of one response.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RateHeaders {
     /// Requests per window.
@@ -36,7 +36,7 @@ pub(crate) struct RateHeaders {
     /// Time from receipt until the reset. Where several are given, that of the limit of which the least is left, otherwise
     /// the longest.
     pub reset: Option<Duration>,
-    /// Whether the reset was given in whole seconds, so that 0 may mean anything below one second.
+    /// True if the reset is in whole seconds, so that 0 may mean anything below one second.
     pub reset_is_integer: bool,
     /// Time from receipt until a retry is welcome; the longest, where several are given. It goes before the reset
     /// (RFC 9110, section 10.2.3).

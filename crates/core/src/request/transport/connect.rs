@@ -102,10 +102,9 @@ impl Route {
     /// Connects to the first of the addresses of a host that answers.
     async fn reach(&self, until: Instant, target: &Uri) -> Result<Stream> {
         let name = target.host().unwrap_or_default();
-        let port = target.port_u16().unwrap_or(match is_https(target) {
-            true => 443,
-            false => 80,
-        });
+        let port = target
+            .port_u16()
+            .unwrap_or(if is_https(target) { 443 } else { 80 });
         let failed = || format!("cannot connect to {}", self.host);
         let looking_up = lookup(name, port);
         let step = format!("looking up the name {name}");
@@ -117,12 +116,13 @@ impl Route {
             let passes = ["emporary", "ry again"]
                 .iter()
                 .any(|it| reason.contains(it));
-            let (failure, advice) = match passes {
-                true => (
+            let (failure, advice) = if passes {
+                (
                     NAME_UNAVAILABLE,
                     "; is this machine connected to a network?",
-                ),
-                false => (NAME_UNKNOWN, "; check the spelling"),
+                )
+            } else {
+                (NAME_UNKNOWN, "; check the spelling")
             };
             let what = format!("{}: the name {name} cannot be looked up", failed());
             Error::of(failure, format!("{what}: {reason}{advice}"))

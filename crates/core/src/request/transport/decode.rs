@@ -77,9 +77,10 @@ impl Coding {
             // Old servers send deflate without its frame of zlib, whose first bytes are a multiple of 31 (RFC 1950).
             let is_zlib = first & 15 == 8 && u16::from_be_bytes([first, second]).is_multiple_of(31);
             let begun = std::mem::take(begun);
-            *self = match is_zlib {
-                true => Coding::Zlib(ZlibDecoder::new(Vec::new())),
-                false => Coding::Raw(DeflateDecoder::new(Vec::new())),
+            *self = if is_zlib {
+                Coding::Zlib(ZlibDecoder::new(Vec::new()))
+            } else {
+                Coding::Raw(DeflateDecoder::new(Vec::new()))
             };
             return self.decode(&begun);
         }
