@@ -100,7 +100,14 @@ impl Coding {
 
     fn finish(&mut self) -> io::Result<()> {
         match self {
-            Coding::Gzip(gzip) => gzip.member.as_mut().map_or(Ok(()), GzDecoder::try_finish),
+            Coding::Gzip(Gzip { member: None, .. }) => Ok(()),
+            Coding::Gzip(Gzip {
+                member: Some(member),
+                ..
+            }) => match member.header() {
+                Some(_) => member.try_finish(),
+                None => Err(io::ErrorKind::UnexpectedEof.into()),
+            },
             Coding::Zlib(zlib) => zlib.try_finish(),
             Coding::Raw(raw) => raw.try_finish(),
             Coding::Deflate(begun) if begun.is_empty() => Ok(()),
