@@ -75,7 +75,10 @@ fn about(schema: &Value) -> String {
         "null" => word.replace("null", "`None`"),
         _ => word.to_owned(),
     };
-    text.split_whitespace().map(word).collect::<Vec<_>>().join(" ")
+    text.split_whitespace()
+        .map(word)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn model(name: &str, schema: &Value, all: &Map<String, Value>) -> Data {

@@ -6,6 +6,7 @@ use std::path::Path;
 use talentdata_core::settings::{
     SETTINGS, Scope, Setting, SettingKind, read_secret_file, read_text,
 };
+use talentdata_core::streams::Patient;
 use talentdata_core::types::Secret;
 use talentdata_core::{Builder, Error, Result};
 
@@ -101,7 +102,7 @@ fn read_secret(path: &Path) -> Result<Secret> {
         return Err(Error::config(message));
     }
     let mut bytes = Vec::new();
-    let read = stdin.take(LONGEST_SECRET).read_to_end(&mut bytes);
+    let read = Patient(stdin).take(LONGEST_SECRET).read_to_end(&mut bytes);
     read.map_err(|error| Error::config(format!("--client-secret-file -: {error}")))?;
     let text = read_text(bytes, "the secret on standard input")?;
     Ok(Secret::new(text.trim_end_matches(['\r', '\n'])))

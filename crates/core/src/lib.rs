@@ -24,6 +24,8 @@ pub mod process;
 pub mod scan;
 pub mod settings;
 pub mod sink;
+#[doc(hidden)]
+pub mod streams;
 
 mod arguments;
 mod budget;

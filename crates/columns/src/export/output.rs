@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use talentdata_core::scan::{Batch, Receipt, Resume, SchemaDifferences, Written};
 use talentdata_core::sink::Sink;
+use talentdata_core::streams::Patient;
 use talentdata_core::{Config, Error, ErrorKind, Result};
 
 /// The output of a running export.
@@ -69,7 +70,7 @@ impl Output {
                 output.encoder = Some(output.encoder(path.display().to_string(), opened));
             }
             (Target::Stdout, _) => {
-                let encoder = output.encoder("standard output".into(), std::io::stdout());
+                let encoder = output.encoder("standard output".into(), Patient(std::io::stdout()));
                 output.encoder = Some(encoder);
             }
         }
