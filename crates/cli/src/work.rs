@@ -269,7 +269,10 @@ fn say_failures(all: &[Work], outcomes: &[Result<Done, Error>], resumable: bool,
         let WaysOut { resume, restart } = WAYS_OUT;
         // The same command meets the same refusal again. What is on disk, and what was stopped, is the user's to judge.
         let may_pass = error.is_retryable()
-            || matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Io | ErrorKind::Internal);
+            || matches!(
+                error.kind(),
+                ErrorKind::Cancelled | ErrorKind::Io | ErrorKind::Internal
+            );
         let hint = shows_hint.then(|| {
             let first = if may_pass {
                 "to continue, "
