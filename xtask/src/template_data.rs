@@ -6,7 +6,7 @@ mod models;
 mod operations;
 
 use crate::error_kind::ErrorKind;
-use crate::failure::{FAILURES, Failure, STATUSES};
+use crate::failure::{FAILURES, RequestFailure, STATUSES};
 use crate::names;
 use crate::names::registry::{NamedItem, Registry};
 use crate::settings::{self, SETTINGS};
@@ -65,7 +65,7 @@ pub(crate) fn template_data(api: &Api, document: &Document) -> (Value, Registry)
 }
 
 /// A row of the table of failures.
-fn failure(failure: &Failure, statuses: &str) -> Value {
+fn failure(failure: &RequestFailure, statuses: &str) -> Value {
     context! {
         what => failure.what, kind => failure.kind.name(), course => failure.course.summary(),
         why => failure.why, statuses,

@@ -4,7 +4,7 @@ pub mod failure;
 mod kind;
 mod scrub;
 
-use failure::{Course, Failure};
+use failure::{Course, RequestFailure};
 pub use kind::{ErrorKind, Remedy};
 use scrub::KEPT;
 use scrub::LEFT_OUT;
@@ -69,7 +69,7 @@ impl Error {
     }
 
     /// The error of a failure in the table, which says `message`.
-    pub(crate) fn of(failure: Failure, message: impl Into<String>) -> Self {
+    pub(crate) fn of(failure: RequestFailure, message: impl Into<String>) -> Self {
         let mut error = Error::new(failure.kind, message);
         error.0.max_attempts = failure.course.max_attempts();
         error.0.is_outage = failure.course == Course::Outage;

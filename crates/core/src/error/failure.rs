@@ -40,7 +40,7 @@ impl Course {
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
-pub struct Failure {
+pub struct RequestFailure {
     /// What has happened, as the beginning of a message or as an entry of the manual.
     pub what: &'static str,
     /// The kind of the error.
@@ -54,12 +54,12 @@ pub struct Failure {
 /// Makes a constant of each row, and the list of all for the manual.
 macro_rules! failures {
     ($($name:ident: $kind:ident, $course:ident, $what:literal, $why:literal;)*) => {
-        $(pub(crate) const $name: Failure = Failure {
+        $(pub(crate) const $name: RequestFailure = RequestFailure {
             what: $what, kind: ErrorKind::$kind, course: Course::$course, why: $why,
         };)*
 
         /// Failures without a response of the service, in the order of a request's way.
-        pub const FAILURES: &[Failure] = &[$($name),*];
+        pub const FAILURES: &[RequestFailure] = &[$($name),*];
     };
 }
 
@@ -101,8 +101,13 @@ failures! {
 }
 
 /// Makes a row for statuses, with what the client says of them.
-const fn of(kind: ErrorKind, course: Course, what: &'static str, why: &'static str) -> Failure {
-    Failure {
+const fn of(
+    kind: ErrorKind,
+    course: Course,
+    what: &'static str,
+    why: &'static str,
+) -> RequestFailure {
+    RequestFailure {
         what,
         kind,
         course,
@@ -112,7 +117,7 @@ const fn of(kind: ErrorKind, course: Course, what: &'static str, why: &'static s
 
 /// Statuses that are no success, by their first and last number; the first row that has a status is its own.
 #[rustfmt::skip]
-pub const STATUSES: &[(u16, u16, Failure)] = {
+pub const STATUSES: &[(u16, u16, RequestFailure)] = {
     use Course::{Attempts, Final, Outage};
     use ErrorKind::{Auth, BadRequest, Conflict, Forbidden, NotFound, RateLimited, Redirect, Server, Timeout};
     const DOWN: &str = "a service that restarts or is overloaded answers like this";
@@ -141,7 +146,7 @@ pub const STATUSES: &[(u16, u16, Failure)] = {
 };
 
 /// The failure that a status means; none for a success. Section 7 of the service document shows 429, the rest is common HTTP.
-pub(crate) fn of_status(status: u16) -> Option<Failure> {
+pub(crate) fn of_status(status: u16) -> Option<RequestFailure> {
     let mut rows = STATUSES.iter();
     let row = rows.find(|(first, last, _)| (*first..=*last).contains(&status));
     row.filter(|_| !(200..300).contains(&status))

@@ -4,6 +4,7 @@ mod client;
 mod connect;
 mod decode;
 mod failure;
+mod proxy;
 
 use crate::budget::{RateHeaders, RequestOutcome};
 use crate::clock::{self, Time};

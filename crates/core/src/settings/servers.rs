@@ -1,16 +1,9 @@
 //! Settings that are a word or the URL of a server: where the request budget is kept, and the proxy.
 
-use super::{BaseUrl, Config, variable};
 use crate::budget::{BudgetStore, write_server};
 use crate::error::{Error, Result};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use http::Uri;
-use hyper_util::client::proxy::matcher::Matcher;
-use percent_encoding::percent_decode_str;
 use std::fmt;
 use std::net::IpAddr;
-use talentdata_types::Secret;
 use url::{ParseError, Url};
 
 /// The proxy of a client. A service on this machine is never reached through one.
@@ -35,86 +28,8 @@ impl Proxy {
     }
 }
 
-/// The variables that name a proxy for https, as other programs read them, the first that is set.
-const VARIABLES: [&str; 4] = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
-/// The variables that exclude hosts from it.
-const EXCLUDING: [&str; 2] = ["no_proxy", "NO_PROXY"];
-
-/// The proxy that connections to a service go through.
-pub(crate) struct ProxyAddress {
-    /// Its address, without user and password.
-    pub(crate) uri: Uri,
-    /// User and password, encoded for Basic authentication.
-    pub(crate) credentials: Option<Secret>,
-    /// The setting or the variable that names it.
-    pub(crate) setting: &'static str,
-}
-
-impl ProxyAddress {
-    /// Returns the proxy of these settings; none where connections go straight to the service.
-    ///
-    /// # Errors
-    /// `Config` for a variable that is no address of a proxy. What was meant for one never goes without.
-    pub(crate) fn of(config: &Config) -> Result<Option<Self>> {
-        // It would be shown requests that are meant for this machine, and the secret in clear.
-        if config.base_url.is_loopback() {
-            return Ok(None);
-        }
-        let (url, setting) = match &config.proxy {
-            Proxy::None => return Ok(None),
-            Proxy::Url(url) => (url.clone(), "proxy"),
-            Proxy::Environment => {
-                let set = VARIABLES
-                    .into_iter()
-                    .find_map(|name| Some((name, variable(name)?)));
-                let Some((name, text)) = set else {
-                    return Ok(None);
-                };
-                let excluded = EXCLUDING.into_iter().find_map(variable);
-                if excluded.is_some_and(|hosts| is_excluded(&hosts, &config.base_url)) {
-                    return Ok(None);
-                }
-                (
-                    proxy_url(&text).map_err(|why| wrong_proxy(name, why))?,
-                    name,
-                )
-            }
-        };
-        let decoded = |text| percent_decode_str(text).collect::<Vec<u8>>();
-        let is_named = !url.username().is_empty() || url.password().is_some();
-        let credentials = is_named.then(|| {
-            let mut both = decoded(url.username());
-            both.push(b':');
-            both.extend(decoded(url.password().unwrap_or_default()));
-            Secret::new(STANDARD.encode(both))
-        });
-        let uri = url.origin().ascii_serialization().parse();
-        let uri = uri.map_err(|_| wrong_proxy(setting, "its host cannot be used"))?;
-        Ok(Some(ProxyAddress {
-            uri,
-            credentials,
-            setting,
-        }))
-    }
-
-    /// Returns what names it, as errors say it.
-    pub(crate) fn named(&self) -> String {
-        let what = if self.setting == "proxy" {
-            "setting"
-        } else {
-            "variable"
-        };
-        format!("the {what} {}", self.setting)
-    }
-
-    /// Returns the address as errors name it.
-    pub(crate) fn shown(&self) -> String {
-        self.uri.to_string().trim_end_matches('/').to_owned()
-    }
-}
-
 /// Reads the URL of a proxy. Without a scheme it is one of http, as other programs have it.
-fn proxy_url(text: &str) -> std::result::Result<Url, &'static str> {
+pub(crate) fn proxy_url(text: &str) -> std::result::Result<Url, &'static str> {
     let text = text.trim();
     let url = if text.contains("://") {
         Url::parse(text)
@@ -141,7 +56,7 @@ fn proxy_url(text: &str) -> std::result::Result<Url, &'static str> {
 }
 
 /// The error of a proxy that is set, but cannot be used. What was given is not shown, since it may contain a password.
-fn wrong_proxy(setting: &str, why: &str) -> Error {
+pub(crate) fn wrong_proxy(setting: &str, why: &str) -> Error {
     let none = if setting == "proxy" {
         ""
     } else {
@@ -150,37 +65,6 @@ fn wrong_proxy(setting: &str, why: &str) -> Error {
     Error::config(format!(
         "{setting} must be none or an http or https URL, such as http://proxy.example:3128: {why}{none}"
     ))
-}
-
-/// Returns whether a list such as `.example, 10.0.0.0/8` excludes the service. Other programs also read blanks between
-/// entries, `*.example`, a port and brackets.
-fn is_excluded(hosts: &str, base_url: &BaseUrl) -> bool {
-    let Ok(service) = base_url.to_string().parse::<Uri>() else {
-        return false;
-    };
-    let port = service.port_u16().unwrap_or(443).to_string();
-    let entries = hosts.split([',', ' ', '\t']).filter_map(|entry| {
-        let (host, of_port) = match entry.rsplit_once(':') {
-            // With more colons it is an address, which may stand in brackets before a port.
-            Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, Some(port)),
-            _ => (entry, None),
-        };
-        let host = host.trim_matches(['[', ']']).trim_end_matches('.');
-        of_port.is_none_or(|it| it == port).then_some(host)
-    });
-    let entries: Vec<&str> = entries.collect();
-    if entries.contains(&"*") {
-        return true;
-    }
-    let entries: Vec<&str> = entries
-        .iter()
-        .map(|it| it.trim_start_matches('*'))
-        .collect();
-    let matcher = Matcher::builder()
-        .https("http://proxy.invalid")
-        .no(entries.join(","))
-        .build();
-    matcher.intercept(&service).is_none()
 }
 
 /// Reads the place of the budget: `process`, `host` or a URL.

@@ -2,8 +2,9 @@
 //! anywhere.
 
 use super::connect::{Connector, Route};
+use super::proxy::ProxyAddress;
 use crate::error::Result;
-use crate::settings::{Config, ProxyAddress};
+use crate::settings::Config;
 use crate::tls;
 use bytes::Bytes;
 use http_body_util::Full;

@@ -1,13 +1,13 @@
 //! Opens connections to the service, step by step: name, address, proxy, TLS. Each step has an error of its own, and all of
 //! them together have `connect_timeout`.
 
+use super::proxy::ProxyAddress;
 use crate::error::failure::{
     CONNECT_TIMEOUT, NAME_UNAVAILABLE, NAME_UNKNOWN, NOT_REACHED, PROXY_LOST, PROXY_NOT_HTTP,
     PROXY_REFUSED, TLS_REFUSED,
 };
 use crate::error::{Error, Result, system_text};
-use crate::request::response::sentence;
-use crate::settings::ProxyAddress;
+use crate::request::sentence::sentence;
 use crate::tls;
 use http::Uri;
 use hyper_util::client::legacy::connect::dns::Name;
