@@ -41,8 +41,7 @@ FILES = {
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster():
-    options = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}
-    ray.init(address="local", num_cpus=1, _node_ip_address="127.0.0.1", **options)
+    ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False, configure_logging=False)
     ray.data.DataContext.get_current().enable_progress_bars = False
     yield
     ray.shutdown()
@@ -92,5 +91,7 @@ def test_the_file_of_a_proven_list_is_read_whole(manual):
         manual(sandbox)
         with sandbox.client(paced=False) as client:
             ids = [contact.id for contact in client.contacts.list()]
+    # Ray's workers have begun in another directory.
+    path = str(pathlib.Path("contacts.parquet").absolute())
     for name, read in FILES.items():
-        assert read("contacts.parquet") == ids, name
+        assert read(path) == ids, name

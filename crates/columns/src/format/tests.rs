@@ -171,7 +171,7 @@ fn a_row_group_has_8192_records() {
 /// Behind a full dictionary come plain pages, which fastparquet of 2026 reads as nulls.
 #[test]
 fn a_dictionary_has_room_for_the_values_of_a_row_group() {
-    let long = |id| record(&format!("{{\"id\":\"{id:0200}\"}}"));
+    let long = |id| record(format!("{{\"id\":\"{id:0200}\"}}"));
     let records: Vec<_> = (0..8192).map(long).collect();
     let bytes = written(Format::Parquet, &infer(&records[..1]), &records);
     let file = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)).unwrap();
