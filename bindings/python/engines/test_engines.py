@@ -41,7 +41,16 @@ FILES = {
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster():
-    ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False, configure_logging=False)
+    options = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}
+    # It gives up on itself after half a minute, which a busy machine may need.
+    for left in reversed(range(5)):
+        try:
+            ray.init(address="local", num_cpus=1, **options)
+            break
+        except Exception:
+            ray.shutdown()
+            if not left:
+                raise
     ray.data.DataContext.get_current().enable_progress_bars = False
     yield
     ray.shutdown()
