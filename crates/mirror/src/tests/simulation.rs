@@ -11,7 +11,7 @@ struct List {
     next: u64,
 }
 
-/// What a scan shows.
+/// The records that a scan shows.
 struct Scan {
     late: Vec<String>,
     delivered: Vec<String>,

@@ -85,7 +85,7 @@ fn odd() -> Vec<String> {
     texts
 }
 
-/// The same with one field more, so that all are updated.
+/// [`odd`] records with one field more, so that all are updated.
 fn seen() -> Vec<String> {
     let seen = |text: String| text.replace("\"id\":", "\"seen\":1,\"id\":");
     odd().into_iter().map(seen).collect()
@@ -120,7 +120,7 @@ pub(super) fn questions() -> Vec<(String, String)> {
     all
 }
 
-/// As the child of `cargo xtask test sqlites`: makes a mirror, and beside it queries with their answers as JSON. Then each
+/// The child of `cargo xtask test sqlites`: creates a mirror, and next to it queries with their answers as JSON. Then each
 /// line of its input takes a sync one step further.
 #[test]
 fn child() {
