@@ -9,11 +9,11 @@ use crate::mark::{ListState, Marker};
 use crate::options::Sync;
 use crate::order::{UNPLACED, assign_positions};
 use crate::receipt::{ListSource, Removed, SyncReceipt, SyncRow, Withheld};
-use crate::sql::{Values, ask, run};
+use crate::sql::{Values, run, sql};
 use crate::tables::new_id;
 use crate::upgrade::upgrade;
 use crate::views;
-use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
+use rusqlite::{Connection, OptionalExtension, named_params, params};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -21,21 +21,6 @@ use talentdata_columns::arrow::{Checker, Columns, OnNew, TableSchema};
 use talentdata_core::scan::{Basis, Batch, Completeness, Doubt, Receipt, SchemaDifferences, utc};
 use talentdata_core::sink::Sink;
 use talentdata_core::{Config, Error, RawRecord, Result, json};
-
-const STAGING: &str = include_str!("../sql/staging.sql");
-const STAGE: &str = include_str!("../sql/stage.sql");
-const STAGE_LATE: &str = include_str!("../sql/stage_late.sql");
-const CURRENT: &str = include_str!("../sql/current.sql");
-const MISSING: &str = include_str!("../sql/missing.sql");
-const CHANGED: &str = include_str!("../sql/changed.sql");
-const END_VERSIONS: &str = include_str!("../sql/end_versions.sql");
-const INSERT_VERSIONS: &str = include_str!("../sql/insert_versions.sql");
-const FIND_GONE: &str = include_str!("../sql/find_gone.sql");
-const REPORT_MISSING: &str = include_str!("../sql/report_missing.sql");
-const COUNT_CHANGES: &str = include_str!("../sql/count_changes.sql");
-const CHANGES_DIGEST: &str = include_str!("../sql/changes_digest.sql");
-const WRITE_SYNC: &str = include_str!("../sql/write_sync.sql");
-const PRUNE: &str = include_str!("../sql/prune.sql");
 
 /// The records of a scan that is under way.
 pub(crate) struct Staging {
@@ -120,7 +105,7 @@ impl Staging {
                 return Err(Error::invalid(message).into());
             }
         }
-        connection.execute_batch(STAGING)?;
+        connection.execute_batch(sql!("staging"))?;
         Ok(Staging {
             connection,
             sync: sync.clone(),
@@ -141,17 +126,15 @@ impl Staging {
         let list = self.list();
         let transaction = self.connection.unchecked_transaction()?;
         for record in late {
-            let values = named_params! {":list": list, ":key": key(record).0};
-            transaction.execute(STAGE_LATE, values)?;
+            let values = [(":list", list), (":key", &key(record).0)];
+            transaction.execute(sql!("stage_late"), &values)?;
         }
-        let mut stage = transaction.prepare_cached(STAGE)?;
+        let mut stage = transaction.prepare_cached(sql!("stage"))?;
         for record in records {
             let (base, by_id) = key(record);
             let (mut key, mut ordinal) = (base.clone(), 1);
-            while stage
-                .execute(named_params! {":list": list, ":key": key, ":text": record.as_str()})?
-                == 0
-            {
+            let text = record.as_str();
+            while stage.execute(&[(":list", list), (":key", &key), (":text", text)])? == 0 {
                 if by_id {
                     self.is_repeated = true;
                     break;
@@ -214,10 +197,10 @@ impl Staging {
             ":is_counted": scan.basis == Some(Basis::Counted),
             ":is_proven": scan.basis.is_some(),
         };
-        let records = self.check_unchanged(values)?;
+        let records = self.check_unchanged()?;
         self.assign_positions()?;
-        run(connection, END_VERSIONS, values)?;
-        run(connection, INSERT_VERSIONS, values)?;
+        run(connection, sql!("end_versions"), values)?;
+        run(connection, sql!("insert_versions"), values)?;
         let withheld = self.report_missing(records, values)?;
         let columns = self.columns()?;
         scan.schema = Some(self.differences(&columns)?);
@@ -231,16 +214,16 @@ impl Staging {
             scan,
             ..SyncReceipt::default()
         };
-        self.write(receipt, columns, values)
+        self.write(receipt, columns)
     }
 
     /// Checks that the list is as the last sync has left it. Returns the number of its records, missing ones included.
-    fn check_unchanged(&self, values: &Values<'_>) -> MirrorResult<u64> {
-        let (count, digest) = sum(&self.connection, CURRENT, values)?;
-        let (missing, lacking) = sum(&self.connection, MISSING, values)?;
+    fn check_unchanged(&self) -> MirrorResult<u64> {
+        let (connection, list) = (&self.connection, self.list());
+        let (count, digest) = sum(connection, sql!("current"), named_params! {":list": list})?;
+        let (missing, lacking) = missing(connection, list)?;
         let known = self.before.as_ref().map(|last| (last.digest, last.missing));
         if known.unwrap_or_default() != (digest, lacking) {
-            let list = self.list();
             let what = format!("{list} is not as the sync before has left it, when this one began");
             return Err(damaged(what).into());
         }
@@ -264,12 +247,14 @@ impl Staging {
 
     /// Reports deletes and missing records. Returns the deletes that are more than the sync allows; none of them is made.
     fn report_missing(&self, records: u64, values: &Values<'_>) -> MirrorResult<Option<Withheld>> {
-        let deletes = run(&self.connection, FIND_GONE, values)?.iter().sum();
+        let deletes = run(&self.connection, sql!("find_gone"), values)?
+            .iter()
+            .sum();
         let is_allowed = self.sync.max_deletes.allows(deletes, records);
         if !is_allowed {
             self.connection.execute("DELETE FROM gone", [])?;
         }
-        run(&self.connection, REPORT_MISSING, values)?;
+        run(&self.connection, sql!("report_missing"), values)?;
         Ok((!is_allowed).then_some(Withheld { deletes, records }))
     }
 
@@ -337,30 +322,27 @@ impl Staging {
             return Ok(None);
         }
         let values = named_params! {":list": self.list(), ":kept": kept};
-        let [syncs, changes, versions] = run(&self.connection, PRUNE, values)?[..] else {
-            return Ok(None);
-        };
-        let removed = Removed {
-            syncs,
-            changes,
-            versions,
-        };
-        let is_any = removed.syncs + removed.changes + removed.versions > 0;
-        Ok(is_any.then_some(removed))
+        Ok(match run(&self.connection, sql!("prune"), values)?[..] {
+            [syncs, changes, versions] if syncs + changes + versions > 0 => Some(Removed {
+                syncs,
+                changes,
+                versions,
+            }),
+            _ => None,
+        })
     }
 
     /// Completes the receipt by what the file has now, and writes the row of this sync.
-    fn write(
-        &self,
-        mut receipt: SyncReceipt,
-        columns: TableSchema,
-        values: &Values<'_>,
-    ) -> MirrorResult<SyncReceipt> {
+    fn write(&self, mut receipt: SyncReceipt, columns: TableSchema) -> MirrorResult<SyncReceipt> {
         let (connection, last) = (&self.connection, self.before.as_ref());
         let (list, number, state) = (self.list(), self.number(), &self.state);
-        let (_, changed) = sum(connection, CHANGED, values)?;
-        let (missing, lacking) = sum(connection, MISSING, values)?;
-        let counts: String = ask(connection, COUNT_CHANGES, values, |row| row.get(0))?;
+        let before = last.map_or(0, SyncRow::number);
+        let values = named_params! {":list": list, ":sync": number, ":before": before};
+        let (_, changed) = sum(connection, sql!("changed"), values)?;
+        let (missing, lacking) = missing(connection, list)?;
+        let values = named_params! {":list": list, ":sync": number};
+        let counts = connection.query_row(sql!("count_changes"), values, |row| row.get(0));
+        let counts: String = counts?;
         let bookmark = Bookmark::new([&state.mirror, &state.epoch, &self.id], number);
         receipt.bookmark = bookmark.to_string();
         receipt.changes = serde_json::from_str(&counts)?;
@@ -385,28 +367,25 @@ impl Staging {
             ":epoch": state.epoch,
             ":fork": state.fork,
         };
-        run(connection, WRITE_SYNC, values)?;
+        run(connection, sql!("write_sync"), values)?;
         Ok(row.receipt)
     }
 }
 
 /// Returns the number of some versions of records, and their digest.
 fn sum(connection: &Connection, sql: &str, values: &Values<'_>) -> MirrorResult<(u64, Hash)> {
-    let read = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get(1)?));
-    Ok(ask(connection, sql, values, read)?)
+    Ok(connection.query_row(sql, values, |row| {
+        Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get(1)?))
+    })?)
 }
 
-/// Returns the digest of all that is known of the missing records of a list.
-pub(crate) fn missing_digest(connection: &Connection, list: &str) -> MirrorResult<Hash> {
-    Ok(sum(connection, MISSING, named_params! {":list": list})?.1)
+/// Returns the number of the missing records of a list, and the digest of all that is known of them.
+pub(crate) fn missing(connection: &Connection, list: &str) -> MirrorResult<(u64, Hash)> {
+    sum(connection, sql!("missing"), named_params! {":list": list})
 }
 
 /// Returns the digest of the changes of a list after a sync.
-pub(crate) fn changes_digest(
-    connection: &Connection,
-    list: &str,
-    before: i64,
-) -> MirrorResult<Hash> {
-    let values = named_params! {":list": list, ":before": before};
-    Ok(ask(connection, CHANGES_DIGEST, values, |row| row.get(0))?)
+pub(crate) fn changes_digest(connection: &Connection, list: &str, sync: i64) -> MirrorResult<Hash> {
+    let values = named_params! {":list": list, ":sync": sync};
+    Ok(connection.query_row(sql!("changes_digest"), values, |row| row.get(0))?)
 }

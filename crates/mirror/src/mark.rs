@@ -6,7 +6,8 @@
 //! numbers above it, because bookmarks distinguish the syncs.
 
 use crate::file::{Claim, MirrorResult, open_lock};
-use rusqlite::{Connection, OptionalExtension, named_params};
+use crate::sql::sql;
+use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,8 +15,6 @@ use std::io::{Read, Result, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
-
-const LIST_STATE: &str = include_str!("../sql/list_state.sql");
 
 /// A larger file has no marks, which take some hundred bytes for each list.
 const MAX_BYTES: u64 = 1 << 20;
@@ -40,8 +39,7 @@ pub(crate) struct ListState {
 impl ListState {
     /// Reads the state from a file, before it is compared with a mark.
     pub(crate) fn read(connection: &Connection, list: &str) -> MirrorResult<Self> {
-        let values = named_params! {":list": list};
-        let state = connection.query_row(LIST_STATE, values, |row| {
+        let state = connection.query_row(sql!("list_state"), &[(":list", list)], |row| {
             Ok(ListState {
                 mirror: row.get(0)?,
                 epoch: row.get(1)?,

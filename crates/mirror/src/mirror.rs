@@ -9,7 +9,7 @@ use crate::file::{Claim, MirrorResult, at, damaged, open};
 use crate::mark::{ListState, Marker};
 use crate::position::{History, SyncPoint};
 use crate::receipt::{RowsReceipt, SyncReceipt, SyncRow};
-use crate::sql::{bind, run};
+use crate::sql::{bind, run, sql};
 use crate::upgrade::upgrade;
 use crate::views;
 use rusqlite::{Connection, named_params};
@@ -20,10 +20,6 @@ use talentdata_columns::arrow::{Column, Columns, OnNew, RecordBatches, TableOpti
 use talentdata_columns::export::{Format, Target, write_records};
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, RawRecord, Result};
-
-const RECORDS: &str = include_str!("../sql/records.sql");
-const CHANGES: &str = include_str!("../sql/changes.sql");
-const FORGET: &str = include_str!("../sql/forget.sql");
 
 /// The columns of a change, which come before those of its record.
 const CHANGE_COLUMNS: &str = r#"[{"name":"_generation","type":"int64"},{"name":"_op","type":"string"},
@@ -70,7 +66,7 @@ impl Mirror {
     /// # Errors
     /// `InvalidArgument` for a list that the mirror does not have; `Io`.
     pub fn syncs(&self, resource: ListName) -> Result<Vec<SyncReceipt>> {
-        let Snapshot { history, .. } = self.snapshot(resource)?;
+        let (_, history) = self.snapshot(resource)?;
         Ok(history.syncs.into_iter().map(|row| row.receipt).collect())
     }
 
@@ -80,14 +76,23 @@ impl Mirror {
     /// # Errors
     /// See [`syncs`](Self::syncs); also `InvalidArgument` if there was no such sync, or it is no longer kept.
     pub fn records(&self, resource: ListName, at: Option<&SyncPoint>) -> Result<Rows> {
-        let snapshot = self.snapshot(resource)?;
-        let (query, sync) = match at {
-            Some(at) => (Query::Records, snapshot.history.as_of(at)?.clone()),
-            None => (Query::Current, snapshot.last.clone()),
+        let (connection, history) = self.snapshot(resource)?;
+        let (query, sync, missing) = match at {
+            Some(at) => (Query::Records, history.as_of(at)?.clone(), 0),
+            None => (Query::Current, history.last.clone(), history.last.missing),
         };
-        let missing = if at.is_none() { sync.missing } else { 0 };
         let digest = sync.digest ^ missing;
-        Ok(self.rows(snapshot, query, sync, (i64::MIN, 0), digest))
+        Ok(Rows {
+            connection,
+            path: self.path.clone(),
+            resource,
+            query,
+            sync,
+            after: (i64::MIN, 0),
+            digest,
+            earlier: 0,
+            page: Some(IntoIter::default()),
+        })
     }
 
     /// Returns the changes after a sync, oldest first; after sync 0, all. Note [`Rows::bookmark`] with what you load: the
@@ -97,17 +102,25 @@ impl Mirror {
     /// See [`syncs`](Self::syncs); also `InvalidArgument` if there is no such sync in this history, changes after it
     /// are no longer kept, or its number alone may be that of another sync as well.
     pub fn changes(&self, resource: ListName, since: &SyncPoint) -> Result<Rows> {
-        let snapshot = self.snapshot(resource)?;
-        let since = snapshot.history.since(since)?;
-        let wanted = snapshot.history.syncs.iter();
-        let wanted = wanted.filter(|row| row.number() > since);
+        let (connection, history) = self.snapshot(resource)?;
+        let since = history.since(since)?;
+        let wanted = history.syncs.iter().filter(|row| row.number() > since);
         let digest = wanted.fold(0, |digest, row| digest ^ row.changes);
-        let last = snapshot.last.clone();
-        Ok(self.rows(snapshot, Query::Changes, last, (since + 1, 0), digest))
+        Ok(Rows {
+            connection,
+            path: self.path.clone(),
+            resource,
+            query: Query::Changes,
+            sync: history.last,
+            after: (since + 1, 0),
+            digest,
+            earlier: 0,
+            page: Some(IntoIter::default()),
+        })
     }
 
-    /// Opens the file in its present state, for reading a list.
-    fn snapshot(&self, resource: ListName) -> Result<Snapshot> {
+    /// Opens the file in its present state, and reads the history of a list.
+    fn snapshot(&self, resource: ListName) -> Result<(Connection, History)> {
         let connection = open(&self.path)?;
         let list = resource.name();
         let read = || {
@@ -126,42 +139,11 @@ impl Mirror {
         let history = History {
             list: resource,
             syncs,
+            last,
             fork: state.compared(&self.path, list).fork,
         };
-        Ok(Snapshot {
-            connection,
-            last,
-            history,
-        })
+        Ok((connection, history))
     }
-
-    fn rows(
-        &self,
-        snapshot: Snapshot,
-        query: Query,
-        sync: SyncRow,
-        after: (i64, i64),
-        digest: Hash,
-    ) -> Rows {
-        Rows {
-            connection: snapshot.connection,
-            path: self.path.clone(),
-            resource: snapshot.history.list,
-            query,
-            sync,
-            after,
-            digest,
-            earlier: 0,
-            page: Some(IntoIter::default()),
-        }
-    }
-}
-
-/// One state of the file, and the history of a list in it.
-struct Snapshot {
-    connection: Connection,
-    last: SyncRow,
-    history: History,
 }
 
 /// The kinds of rows that a mirror is asked for.
@@ -175,16 +157,6 @@ enum Query {
     Changes,
     /// Changes as rows of a table.
     ChangeRows,
-}
-
-impl Query {
-    /// Returns the statement for a page of rows: the place of each row in two numbers, its digest, and its text.
-    fn sql(self) -> &'static str {
-        match self {
-            Query::Records | Query::Current => RECORDS,
-            Query::Changes | Query::ChangeRows => CHANGES,
-        }
-    }
 }
 
 /// The records of a list, in its order and byte for byte as a sync has read them; or changes, oldest first, each as
@@ -296,7 +268,11 @@ impl Rows {
     /// Reads a page, or finds the end.
     fn fill(&mut self) -> MirrorResult<()> {
         let list = self.resource.name();
-        let mut statement = self.connection.prepare_cached(self.query.sql())?;
+        // Each row has its place in two numbers, its digest, and its text.
+        let mut statement = self.connection.prepare_cached(match self.query {
+            Query::Records | Query::Current => sql!("records"),
+            Query::Changes | Query::ChangeRows => sql!("changes"),
+        })?;
         let values = named_params! {
             ":list": list,
             ":first": self.after.0,
@@ -354,7 +330,7 @@ pub fn forget(path: &Path, resource: ListName) -> Result<()> {
         let fork = ListState::read(&connection, list)?
             .compared(path, list)
             .fork;
-        run(&connection, FORGET, named_params! {":list": list})?;
+        run(&connection, sql!("forget"), named_params! {":list": list})?;
         views::drop(&connection, list)?;
         connection.execute_batch("COMMIT; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")?;
         let state = ListState {

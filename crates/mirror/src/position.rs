@@ -46,8 +46,9 @@ impl FromStr for SyncPoint {
 /// The history of a list as far as a mirror has it.
 pub(crate) struct History {
     pub(crate) list: ListName,
-    /// The syncs that are kept, oldest first; at least one.
+    /// The syncs that are kept, oldest first.
     pub(crate) syncs: Vec<SyncRow>,
+    pub(crate) last: SyncRow,
     /// The last sync whose number no other sync of a copy has; `None` if that holds for all.
     pub(crate) fork: Option<i64>,
 }
@@ -65,10 +66,6 @@ impl History {
     /// Returns the first sync of the list since it was begun, or forgotten and begun again.
     fn begun(&self) -> i64 {
         self.syncs.first().map_or(1, |row| row.begun)
-    }
-
-    fn last(&self) -> i64 {
-        self.syncs.last().map_or(0, SyncRow::number)
     }
 
     /// Returns the number of the sync after which changes are asked for.
@@ -93,7 +90,7 @@ impl History {
 
     /// Checks the number of a sync, which must not be that of another sync as well.
     fn plain(&self, number: i64) -> Result<i64> {
-        let (list, last) = (self.list, self.last());
+        let (list, last) = (self.list, self.last.number());
         let begun = self.begun();
         let what = if number > last || number < 0 {
             format!("there is no sync {number} of {list} yet; the last one is sync {last}")
@@ -121,7 +118,7 @@ impl History {
         if let Some(same) = syncs.iter().find(|row| row.receipt.ended == *time) {
             return Ok(before.min(same.number()));
         }
-        let is_left = self.fork == Some(before) && before < self.last();
+        let is_left = self.fork == Some(before) && before < self.last.number();
         let is_forgotten = before == 0 && self.begun() > 1;
         if is_left || is_forgotten {
             return Err(Error::invalid(format!(
@@ -136,10 +133,7 @@ impl History {
     /// is no longer kept passes, because nothing is known of it.
     fn marked(&self, name: &str, bookmark: &Bookmark) -> Result<i64> {
         let (list, number) = (self.list, bookmark.number.cast_signed());
-        let Some(last) = self.syncs.last() else {
-            return Ok(number);
-        };
-        let known = &last.bookmark;
+        let known = &self.last.bookmark;
         let why = if bookmark.mirror != known.mirror {
             "is of another mirror; read the mirror that it was noted from, or".to_owned()
         } else if bookmark.epoch != known.epoch && number < self.begun() {

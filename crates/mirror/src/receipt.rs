@@ -3,15 +3,14 @@
 use crate::bookmark::Bookmark;
 use crate::digest::Hash;
 use crate::file::{MirrorResult, damaged};
-use rusqlite::{Connection, named_params};
+use crate::sql::sql;
+use rusqlite::Connection;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 use talentdata_columns::arrow::TableSchema;
 use talentdata_core::scan::{Basis, Completeness, Receipt};
 use talentdata_core::{Error, ErrorKind};
-
-const SYNCS: &str = include_str!("../sql/syncs.sql");
 
 /// The limit of deletes in one sync. If a sync finds more, it reports none of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -231,11 +230,8 @@ impl SyncRow {
     /// # Errors
     /// An error for a damaged file, if the row of a sync was changed or is lacking.
     pub(crate) fn all(connection: &Connection, list: &str) -> MirrorResult<Vec<Self>> {
-        let mut statement = connection.prepare(SYNCS)?;
-        let (mut rows, mut all) = (
-            statement.query(named_params! {":list": list})?,
-            Vec::<Self>::new(),
-        );
+        let mut statement = connection.prepare(sql!("syncs"))?;
+        let (mut rows, mut all) = (statement.query(&[(":list", list)])?, Vec::<Self>::new());
         while let Some(row) = rows.next()? {
             let number: i64 = row.get(0)?;
             if !row.get(1)? || all.last().is_some_and(|last| last.number() + 1 != number) {

@@ -1,7 +1,15 @@
-//! Runs the scripts of `sql/`, each with values for the parameters that it names.
+//! The scripts of `sql/`, and the functions that run them with values for their parameters.
 
 use rusqlite::fallible_iterator::FallibleIterator;
-use rusqlite::{Batch, Connection, Error, Result, Row, Statement, ToSql};
+use rusqlite::{Batch, Connection, Error, Result, Statement, ToSql};
+
+/// The text of a script in `sql/`.
+macro_rules! sql {
+    ($name:literal) => {
+        include_str!(concat!("../sql/", $name, ".sql"))
+    };
+}
+pub(crate) use sql;
 
 /// Values by the names of their parameters.
 pub(crate) type Values<'a> = [(&'a str, &'a dyn ToSql)];
@@ -29,19 +37,6 @@ pub(crate) fn run(connection: &Connection, script: &str, values: &Values<'_>) ->
         changed.push(statement.raw_execute()? as u64);
     }
     Ok(changed)
-}
-
-/// Returns the one row of a query, as `read` reads it.
-pub(crate) fn ask<T>(
-    connection: &Connection,
-    query: &str,
-    values: &Values<'_>,
-    read: impl FnOnce(&Row<'_>) -> Result<T>,
-) -> Result<T> {
-    let mut statement = connection.prepare(query)?;
-    bind(&mut statement, values)?;
-    let mut rows = statement.raw_query();
-    read(rows.next()?.ok_or(Error::QueryReturnedNoRows)?)
 }
 
 /// Returns the statements of a script, each in one line and without comments.

@@ -1,6 +1,6 @@
 //! The tables of a mirror, in words that SQLite 3.26 knows, and how those of an earlier version are read.
 
-use crate::sql::one_line_each;
+use crate::sql::{one_line_each, sql};
 use rusqlite::Connection;
 
 /// The version of the tables in `schema.sql`.
@@ -8,12 +8,9 @@ pub(crate) const VERSION: i32 = 6;
 /// The version before, which the next sync updates to this one.
 pub(crate) const BEFORE: i32 = 5;
 
-const SCHEMA: &str = include_str!("../sql/schema.sql");
-const VERSION_5: &str = include_str!("../sql/version_5.sql");
-
 /// Returns the definitions of the tables and their indexes, as a file stores them.
 pub(crate) fn definitions() -> Vec<String> {
-    one_line_each(SCHEMA)
+    one_line_each(sql!("schema"))
 }
 
 /// Returns a random id for a mirror, for a list from its beginning on, or for a sync.
@@ -29,7 +26,7 @@ pub(crate) fn version(connection: &Connection) -> rusqlite::Result<i32> {
 /// Lets a file of the version before be read as one of this version; of another file, nothing changes.
 pub(crate) fn read_as_current(connection: &Connection) -> rusqlite::Result<()> {
     if version(connection)? == BEFORE {
-        connection.execute_batch(VERSION_5)?;
+        connection.execute_batch(sql!("version_5"))?;
     }
     Ok(())
 }

@@ -2,13 +2,10 @@
 
 use crate::file::MirrorResult;
 use crate::receipt::SyncRow;
+use crate::sql::sql;
 use crate::tables::{VERSION, definitions, version};
 use crate::views;
-use rusqlite::{Connection, named_params};
-
-const BEGIN: &str = include_str!("../sql/upgrade_begin.sql");
-const REDEFINE: &str = include_str!("../sql/redefine.sql");
-const END: &str = include_str!("../sql/upgrade_end.sql");
+use rusqlite::Connection;
 
 /// Upgrades the file, in the transaction that has begun. A table whose rows are stored as before only gets another
 /// definition. So a large mirror takes no longer than a small one, except for the records that need a text for views.
@@ -16,18 +13,17 @@ pub(crate) fn upgrade(connection: &Connection) -> MirrorResult<()> {
     if version(connection)? == VERSION {
         return Ok(());
     }
-    connection.execute_batch(BEGIN)?;
+    connection.execute_batch(sql!("upgrade_begin"))?;
     connection.execute_batch("PRAGMA writable_schema = ON")?;
     let mut lacking = Vec::new();
     for definition in definitions() {
-        let values = named_params! {":definition": definition};
-        if connection.execute(REDEFINE, values)? == 0 {
+        if connection.execute(sql!("redefine"), &[(":definition", &definition)])? == 0 {
             lacking.push(definition);
         }
     }
     connection.execute_batch("PRAGMA writable_schema = RESET")?;
     connection.execute_batch(&lacking.join(";"))?;
-    connection.execute_batch(END)?;
+    connection.execute_batch(sql!("upgrade_end"))?;
     connection.pragma_update(None, "user_version", VERSION)?;
     let mut lists = connection.prepare("SELECT name FROM list")?;
     for list in lists.query_map([], |row| row.get::<_, String>(0))? {

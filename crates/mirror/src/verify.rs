@@ -1,10 +1,11 @@
 //! Checks the whole of a mirror: the structure of the file, and the digests of everything that is kept in it.
 
-use crate::commit::{changes_digest, missing_digest};
+use crate::commit::{changes_digest, missing};
 use crate::digest::Hash;
 use crate::file::{MirrorResult, at, damaged, open};
 use crate::mirror::Mirror;
 use crate::receipt::SyncRow;
+use crate::sql::sql;
 use crate::tables::{self, VERSION, version};
 use crate::views;
 use rusqlite::{Connection, named_params};
@@ -13,9 +14,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, Result};
-
-const VERIFY: &str = include_str!("../sql/verify.sql");
-const RECORD_DIGESTS: &str = include_str!("../sql/record_digests.sql");
 
 /// The result of a check of a mirror.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -65,7 +63,7 @@ fn check(connection: &Connection, found: &mut Vec<String>) -> MirrorResult<()> {
     };
     found.extend(texts("PRAGMA integrity_check")?);
     found.retain(|row| row != "ok");
-    found.extend(texts(VERIFY)?);
+    found.extend(texts(sql!("verify"))?);
     // The next sync defines the tables and views of an earlier version again.
     let is_current = version(connection)? == VERSION;
     let mut definitions = Vec::new();
@@ -81,7 +79,7 @@ fn check(connection: &Connection, found: &mut Vec<String>) -> MirrorResult<()> {
             definitions.extend(views::definitions(list, &last.columns));
         }
         let kept = SyncRow::before_changes(&syncs);
-        let mut steps = connection.prepare(RECORD_DIGESTS)?;
+        let mut steps = connection.prepare(sql!("record_digests"))?;
         let values = named_params! {":list": list, ":kept": kept};
         let steps = steps.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
         let steps: BTreeMap<i64, Hash> = steps.collect::<rusqlite::Result<_>>()?;
@@ -100,7 +98,7 @@ fn check(connection: &Connection, found: &mut Vec<String>) -> MirrorResult<()> {
         if changes != 0 {
             found.push(format!("{list}: what was reported was changed"));
         }
-        if missing_digest(connection, list)? != last.missing {
+        if missing(connection, list)?.1 != last.missing {
             found.push(format!("{list}: the missing records were changed"));
         }
     }

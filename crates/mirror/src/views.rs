@@ -2,12 +2,11 @@
 //! changes.
 
 use crate::plain;
-use crate::sql::{fill, one_line_each};
+use crate::sql::{fill, one_line_each, sql};
 use rusqlite::Connection;
 use std::collections::HashSet;
 use talentdata_columns::arrow::TableSchema;
 
-const VIEWS: &str = include_str!("../sql/views.sql");
 const DROP: &str = r#"DROP VIEW IF EXISTS "{records}"; DROP VIEW IF EXISTS "{changes}""#;
 /// A field as a column of both views.
 const FIELD: &str = r#", json_extract(ifnull(record.plain, record.text), '{path}') AS "{column}""#;
@@ -21,7 +20,7 @@ pub(crate) fn definitions(list: &str, columns: &TableSchema) -> Vec<String> {
         ("changes", &changes),
         ("fields", &fields),
     ];
-    let views = one_line_each(VIEWS).into_iter();
+    let views = one_line_each(sql!("views")).into_iter();
     views.map(|view| fill(&view, &texts)).collect()
 }
 

@@ -41,7 +41,7 @@ pub(super) const ODD: [(&str, &str); 16] = [
 ];
 
 /// Names of fields that a path cannot spell as they are, or only with care. A value of each is the name's place.
-pub(super) const NAMES: [&str; 14] = [
+pub(super) const NAMES: [&str; 16] = [
     "Größe",
     "a.b",
     "a[0]",
@@ -56,6 +56,8 @@ pub(super) const NAMES: [&str; 14] = [
     "%s",
     "日本",
     "x'--",
+    "{list}",
+    "( two  spaces )",
 ];
 
 /// [`ODD`] and records with [`NAMES`], plain and as Python spells them.
