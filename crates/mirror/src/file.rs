@@ -17,7 +17,7 @@ use talentdata_core::{Error, ErrorKind, Result};
 /// The application id by which a mirror is distinguished from other SQLite files.
 const APPLICATION: i32 = 0x5444_6d72;
 /// The longest time for which a sync or a reader waits for another program that holds the file.
-const PATIENCE: Duration = Duration::from_secs(10);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// File systems on other machines: NFS, SMB, CIFS, SMB2, AFS, Coda, Ceph, 9P, and FUSE, which may be any of them.
 #[cfg(target_os = "linux")]
 const REMOTE: &[u32] = &[
@@ -106,7 +106,7 @@ fn is_mirror(path: &Path) -> Result<bool> {
     Err(io_error(path, &why))
 }
 
-/// Opens a file only to look at it, without locks and without files beside it. Otherwise, closing it would release the
+/// Opens a file only to look at it, without locks and without files next to it. Otherwise, closing it would release the
 /// locks that this process has on it.
 fn immutable(path: &Path) -> rusqlite::Result<Connection> {
     let path = named(path);
@@ -123,7 +123,7 @@ fn named(path: &Path) -> PathBuf {
 
 fn connect(path: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     register(&connection)?;
     Ok(connection)
 }
@@ -162,7 +162,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
 /// The right to write to a mirror, until it is dropped.
 pub(crate) struct Claim {
     pub(crate) path: PathBuf,
-    /// A file beside the mirror. Locks on the mirror itself are SQLite's own.
+    /// A file next to the mirror. Locks on the mirror itself are SQLite's own.
     pub(crate) lock: Arc<File>,
     /// True if the mirror did not exist before.
     is_new: bool,
@@ -197,7 +197,7 @@ impl Claim {
     pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let connection = connect(named(&self.path), flags)?;
-        // The files of the log stay, empty, for those who may read the mirror but not make files beside it.
+        // The files of the log stay, empty, for those who may read the mirror but not make files next to it.
         connection.file_control(DEFAULT_NAME, FileControl::PersistWal(&mut 1))?;
         if version(&connection)? == 0 {
             connection.execute_batch("BEGIN")?;
@@ -253,7 +253,7 @@ impl Drop for Claim {
     }
 }
 
-/// Opens the lock file beside a mirror.
+/// Opens the lock file of a mirror.
 ///
 /// # Errors
 /// An error of the system, also for a lock that is no regular file.

@@ -5,9 +5,9 @@
 const GAP: i64 = 1 << 32;
 /// The divisor of the room between two records: inserted ones take this part of it, at its end. So a list that grows at
 /// one place, for example one with the newest first after a pinned record, uses up the room there slowly.
-const PART: i64 = 4;
+const INSERT_DIVISOR: i64 = 4;
 /// The step between positions that leaves room for later inserts.
-const PLENTY: i64 = GAP / 64;
+const AMPLE_STEP: i64 = GAP / 64;
 /// The position of a record that does not have one yet.
 pub(crate) const UNPLACED: i64 = i64::MIN;
 
@@ -23,11 +23,11 @@ pub(crate) fn assign_positions(order: &mut [i64]) -> Vec<usize> {
         let mut next = placed(at);
         // Where there is no room, the records behind get new positions too, until there is plenty.
         if next.is_some_and(|index| index > at && step(index) == 0) {
-            while let Some(index) = next.filter(|index| step(*index) < PLENTY) {
+            while let Some(index) = next.filter(|index| step(*index) < AMPLE_STEP) {
                 next = placed(index + 1);
             }
         }
-        let step = (start.and(next)).map_or(GAP, |index| (step(index) / PART).max(1));
+        let step = (start.and(next)).map_or(GAP, |index| (step(index) / INSERT_DIVISOR).max(1));
         let before = next.map(|index| order[index] - step * count(index));
         let (before, end) = (before.or(start).unwrap_or(0), next.unwrap_or(order.len()));
         for (place, number) in order[at..end].iter_mut().zip(1..) {

@@ -168,7 +168,7 @@ async fn a_delete_during_the_scan_is_confirmed_at_once() {
     let change = |change| sandbox.change("contacts", change).unwrap();
     try_sync(&trial.path, &client, false).await.unwrap();
     change(Changed::DeleteFirst(3));
-    // An insert while it is read: the scan is joined, and deletes nothing by itself.
+    // An insert while it is read: the scan is joined, and deletes nothing on its own.
     let mut confirming = trial.sync.clone();
     (confirming.scan.page_size, confirming.confirm) = (Some(20), true);
     let mut pages = 0;
