@@ -496,7 +496,7 @@ class Plan(Record):
 
 
 class BudgetState(Record):
-    """Who shares a budget, and at what pace."""
+    """The clients that share a budget, and their pace."""
 
     __slots__ = ()
     _documented = ("store", "members", "requests_per_second", "mode", "seconds_paused",)
@@ -504,10 +504,10 @@ class BudgetState(Record):
     store: Field[str] = Field(
         "store",
         "text",
-        "Where it is kept.",
+        "The place of the budget.",
         required=True,
     )
-    """Where it is kept."""
+    """The place of the budget."""
     members: Field[list[MemberStats]] = Field(
         "members",
         "models",
@@ -525,9 +525,9 @@ class BudgetState(Record):
     mode: Field[str | None] = Field(
         "mode",
         "text",
-        "How requests are spaced: on a host `universal` (evenly, right for every service), `refill` (the service counts like a token bucket) or `aligned` (with the windows of the service); on a server `slots` (evenly).",
+        "The pacing of requests: on a host `universal` (evenly, right for every service), `refill` (the service counts like a token bucket) or `aligned` (with the windows of the service); on a server `slots` (evenly).",
     )
-    """How requests are spaced: on a host `universal` (evenly, right for every service), `refill` (the service counts like a token bucket) or `aligned` (with the windows of the service); on a server `slots` (evenly)."""
+    """The pacing of requests: on a host `universal` (evenly, right for every service), `refill` (the service counts like a token bucket) or `aligned` (with the windows of the service); on a server `slots` (evenly)."""
     seconds_paused: Field[float] = Field(
         "seconds_paused",
         "number",
@@ -586,7 +586,7 @@ class MemberStats(Record):
 
 
 class Verification(FileCheck):
-    """What a file is, compared with what an export has written."""
+    """The comparison of a file with its receipt."""
 
     __slots__ = ()
     _documented = ("matches", "bytes", "blake3", "written",)
@@ -594,10 +594,10 @@ class Verification(FileCheck):
     matches: Field[bool] = Field(
         "matches",
         "boolean",
-        "Whether the file is what was written, byte for byte.",
+        "True if the file has exactly the bytes that were written.",
         required=True,
     )
-    """Whether the file is what was written, byte for byte."""
+    """True if the file has exactly the bytes that were written."""
     bytes: Field[int] = Field(
         "bytes",
         "integer",
@@ -615,11 +615,11 @@ class Verification(FileCheck):
     written: Field[Written] = Field(
         "written",
         "model",
-        "What was written.",
+        "The records and the file that the receipt describes.",
         required=True,
         of=lambda: Written,
     )
-    """What was written."""
+    """The records and the file that the receipt describes."""
 
 
 class SyncReceipt(MirrorReceipt):
