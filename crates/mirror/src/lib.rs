@@ -18,6 +18,7 @@ mod order;
 mod plain;
 mod position;
 mod receipt;
+mod sql;
 mod sync;
 mod tables;
 #[cfg(test)]
