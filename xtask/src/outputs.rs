@@ -80,12 +80,13 @@ pub(crate) fn dry_run(root: &Path, file: &Path) -> Outcome {
 pub(crate) fn check(root: &Path) -> Outcome {
     let stale = differing(&Spec::load(root)?)?;
     let stale: Vec<&str> = stale.into_iter().map(|(path, _)| path).collect();
-    match stale.is_empty() {
-        true => Ok(()),
-        false => Err(format!(
+    if stale.is_empty() {
+        Ok(())
+    } else {
+        Err(format!(
             "out of date: {}; run `cargo xtask generate`",
             stale.join(", ")
-        )),
+        ))
     }
 }
 

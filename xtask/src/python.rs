@@ -83,9 +83,10 @@ fn model(name: &str, schema: &Value, all: &Map<String, Value>) -> Data {
             Value::Null => (property, property["type"].is_array()),
             first => (first, true),
         };
-        let (python_kind, annotation, class) = match shape["format"] == "date-time" {
-            true => ("time", "datetime.datetime".to_owned(), None),
-            false => read_by_python(&type_of(shape, all), |_| true),
+        let (python_kind, annotation, class) = if shape["format"] == "date-time" {
+            ("time", "datetime.datetime".to_owned(), None)
+        } else {
+            read_by_python(&type_of(shape, all), |_| true)
         };
         let is_given = required.iter().any(|one| one == name) || property.get("default").is_some();
         let required = is_given && !nullable;
@@ -103,9 +104,10 @@ fn model(name: &str, schema: &Value, all: &Map<String, Value>) -> Data {
 fn type_of(schema: &Value, all: &Map<String, Value>) -> Type {
     let reference = schema["$ref"].as_str().unwrap_or_default();
     if let Some(name) = reference.strip_prefix("#/$defs/") {
-        return match all.get(name).is_some_and(|one| one.get("oneOf").is_some()) {
-            true => Type::Enum(name.to_owned()),
-            false => Type::Model(name.to_owned()),
+        return if all.get(name).is_some_and(|one| one.get("oneOf").is_some()) {
+            Type::Enum(name.to_owned())
+        } else {
+            Type::Model(name.to_owned())
         };
     }
     match schema["type"][0].as_str().or(schema["type"].as_str()) {

@@ -257,9 +257,10 @@ impl Setting {
     pub fn out_of_range_message(&self, got: f64) -> String {
         let range = self.range().unwrap_or_default();
         // Beyond this, digits are noise.
-        let got = match got.abs() < 1e21 {
-            true => got.to_string(),
-            false => format!("{got:e}"),
+        let got = if got.abs() < 1e21 {
+            got.to_string()
+        } else {
+            format!("{got:e}")
         };
         format!("{} must be {range} (got {got})", self.name)
     }
