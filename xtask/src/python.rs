@@ -35,7 +35,35 @@ const BLOCKING: [(&str, &str); 14] = [
 pub(crate) fn blocking(spec: &Spec, path: &str) -> Result<String, String> {
     let text = read(spec, &path.replace("/_", "/_async_"))?;
     let replaced = |text: String, (from, to): &(&str, &str)| text.replace(from, to);
-    Ok(BLOCKING.iter().fold(text, replaced))
+    let made = parts(&text).into_iter().map(|(part, is_message)| {
+        if is_message {
+            part.to_owned()
+        } else {
+            BLOCKING.iter().fold(part.to_owned(), replaced)
+        }
+    });
+    Ok(made.collect())
+}
+
+/// The parts of a Python file, and whether each is a string of one line: a message, which says the same in both classes.
+fn parts(text: &str) -> Vec<(&str, bool)> {
+    let (mut parts, mut rest) = (Vec::new(), text);
+    while let Some(start) = rest.find('"') {
+        let (code, from_quote) = rest.split_at(start);
+        let is_message = !from_quote.starts_with("\"\"\"");
+        let quote = if is_message { "\"" } else { "\"\"\"" };
+        let inner = &from_quote[quote.len()..];
+        let end = inner
+            .match_indices(quote)
+            .map(|(at, _)| at)
+            .find(|at| !inner[..*at].ends_with('\\'));
+        let length = end.map_or(from_quote.len(), |end| end + 2 * quote.len());
+        let (string, after) = from_quote.split_at(length);
+        parts.extend([(code, false), (string, is_message)]);
+        rest = after;
+    }
+    parts.push((rest, false));
+    parts
 }
 
 fn read(spec: &Spec, path: &str) -> Result<String, String> {

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
-from ._async_list import AsyncResource
+from ._async_list import AsyncList
 from ._errors import InvalidArgumentError
 from ._operations import AsyncOperations
 from ._progress import run_async
@@ -31,7 +31,7 @@ class AsyncClient(AsyncOperations):
 
     async def export(
         self,
-        resources: Iterable[str | AsyncResource[Any]],
+        resources: Iterable[str | AsyncList[Any]],
         directory: str | os.PathLike[str],
         *,
         format: Literal["jsonl", "csv", "parquet", "arrow"] = "jsonl",
@@ -45,7 +45,7 @@ class AsyncClient(AsyncOperations):
     ) -> list[Receipt]:
         """Writes several lists to a directory, one after the other: a file for each, such as `contacts.parquet`.
 
-        See `AsyncResource.export` for the arguments and errors.
+        See `AsyncList.export` for the arguments and errors.
 
         Args:
             resources: The lists, such as `["contacts", "vacancies"]`.
@@ -77,7 +77,7 @@ class AsyncClient(AsyncOperations):
 
     async def sync(
         self,
-        resources: Iterable[str | AsyncResource[Any]],
+        resources: Iterable[str | AsyncList[Any]],
         path: str | os.PathLike[str],
         *,
         confirm: bool = False,
@@ -149,7 +149,7 @@ class AsyncClient(AsyncOperations):
         await self.close()
 
     @staticmethod
-    def _names(resources: Iterable[str | AsyncResource[Any]]) -> list[tuple[str, str | None]]:
+    def _names(resources: Iterable[str | AsyncList[Any]]) -> list[tuple[str, str | None]]:
         """The names of lists, and their parameters."""
         if isinstance(resources, str):
             raise InvalidArgumentError(f"resources: give a list of names, such as [{resources!r}]")

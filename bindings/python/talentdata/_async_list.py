@@ -26,7 +26,7 @@ R = TypeVar("R", bound=Record)
 F = TypeVar("F")
 
 
-class AsyncResource(Generic[R]):
+class AsyncList(Generic[R]):
     """A list of the service, such as `client.contacts`.
 
     Its records are of the class of the spec, `Record` where the spec has none.

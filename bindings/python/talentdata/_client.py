@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
-from ._list import Resource
+from ._list import List
 from ._errors import InvalidArgumentError
 from ._operations import Operations
 from ._progress import run_blocking
@@ -31,7 +31,7 @@ class Client(Operations):
 
     def export(
         self,
-        resources: Iterable[str | Resource[Any]],
+        resources: Iterable[str | List[Any]],
         directory: str | os.PathLike[str],
         *,
         format: Literal["jsonl", "csv", "parquet", "arrow"] = "jsonl",
@@ -45,7 +45,7 @@ class Client(Operations):
     ) -> list[Receipt]:
         """Writes several lists to a directory, one after the other: a file for each, such as `contacts.parquet`.
 
-        See `Resource.export` for the arguments and errors.
+        See `List.export` for the arguments and errors.
 
         Args:
             resources: The lists, such as `["contacts", "vacancies"]`.
@@ -77,7 +77,7 @@ class Client(Operations):
 
     def sync(
         self,
-        resources: Iterable[str | Resource[Any]],
+        resources: Iterable[str | List[Any]],
         path: str | os.PathLike[str],
         *,
         confirm: bool = False,
@@ -149,7 +149,7 @@ class Client(Operations):
         self.close()
 
     @staticmethod
-    def _names(resources: Iterable[str | Resource[Any]]) -> list[tuple[str, str | None]]:
+    def _names(resources: Iterable[str | List[Any]]) -> list[tuple[str, str | None]]:
         """The names of lists, and their parameters."""
         if isinstance(resources, str):
             raise InvalidArgumentError(f"resources: give a list of names, such as [{resources!r}]")

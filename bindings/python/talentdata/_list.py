@@ -26,7 +26,7 @@ R = TypeVar("R", bound=Record)
 F = TypeVar("F")
 
 
-class Resource(Generic[R]):
+class List(Generic[R]):
     """A list of the service, such as `client.contacts`.
 
     Its records are of the class of the spec, `Record` where the spec has none.
@@ -235,7 +235,7 @@ class Scan(Generic[R]):
         `unproven` of `list` makes it a warning, or silent.
         """
         if self._scan.is_awaited():
-            raise InvalidArgumentError("a scan of an asynchronous client has no Arrow stream; its to_arrow()")
+            raise InvalidArgumentError("a scan of an asynchronous client has no Arrow stream; await its to_arrow()")
         return self._scan.stream(interrupts())
 
     def __array__(self, *_: Any, **__: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from ._client import Client
 from ._errors import InvalidArgumentError
 from ._json import need
-from ._list import Resource, Scan
+from ._list import List, Scan
 from ._talentdata import Record, list_name
 from ._warning import warn
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Unproven = Literal["fail", "warn", "accept"]
 
 
-def arrow_schema(resource: Resource[Any], columns: Literal["typed", "json"]) -> pyarrow.Schema:
+def arrow_schema(resource: List[Any], columns: Literal["typed", "json"]) -> pyarrow.Schema:
     """The columns of a list, `_extra` included, from its first 1,000 records."""
     pyarrow = need("pyarrow", "the columns of a list")
     with resource.list(columns=columns, progress=False) as scan:
@@ -34,7 +34,7 @@ def checked(unproven: str) -> Unproven:
     return cast(Unproven, unproven)
 
 
-def open_scan(resource: Resource[Any], unproven: Unproven, **options: Any) -> Scan[Any]:
+def open_scan(resource: List[Any], unproven: Unproven, **options: Any) -> Scan[Any]:
     """A scan for `batches`, which issues the warning on its own: the thread of an engine that runs it may have no other way."""
     return resource.list(progress=False, unproven="accept" if unproven == "warn" else unproven, **options)
 
@@ -69,8 +69,8 @@ def scan_polars(
     Args:
         resource: The list, such as `"contacts"`.
         client: The client that reads it; by default one with the settings of the environment.
-        page_size: See `Resource.list`.
-        columns: See `Resource.list`.
+        page_size: See `List.list`.
+        columns: See `List.list`.
         schema: The columns; by default they are decided from the first 1,000 records when this is called.
         unproven: What happens when the whole list was read and it is not proven that every record came: `"fail"`
             raises an `IncompleteError`, `"warn"` issues an `IncompleteWarning`, `"accept"` does neither.
@@ -84,7 +84,7 @@ def scan_polars(
 
     if schema is None:
         with connected() as connection:
-            schema = arrow_schema(Resource(connection, resource, Record), columns)
+            schema = arrow_schema(List(connection, resource, Record), columns)
     given = arrow.schema([field for field in schema if field.name != "_extra"], schema.metadata)
 
     def read(
@@ -98,7 +98,7 @@ def scan_polars(
         if n_rows == 0:
             return
         with connected() as connection:
-            of = Resource(connection, resource, Record)
+            of = List(connection, resource, Record)
             options = {"page_size": page_size, "schema": given, "on_new_field": "freeze", "limit": n_rows}
             for batch in batches(open_scan(of, unproven, **options), unproven):
                 rows = pl.DataFrame(batch if with_columns is None else batch.select(with_columns))

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Generic, Protocol, TypeVar, cast
 
-from ._json import need
+from ._optional import need
 from ._talentdata import RawJob, RawRecord, RawScan, Record, Records
 from ._warning import warn
 

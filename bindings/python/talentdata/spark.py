@@ -23,7 +23,7 @@ from pyspark.sql.types import StructType
 
 from ._client import Client
 from ._errors import InvalidArgumentError
-from ._list import Resource
+from ._list import List
 from ._polars import arrow_schema, batches, checked, open_scan
 from ._results import Receipt
 from ._talentdata import Record, list_name
@@ -39,7 +39,7 @@ class DataSource(_DataSource):
     """The data source `talentdata`. Its options:
 
     - `resource`: the list, such as `contacts`.
-    - `page_size`, `columns` (`typed` or `json`): see `Resource.list`.
+    - `page_size`, `columns` (`typed` or `json`): see `List.list`.
     - `unproven`: `fail` (the default) fails a task whose list is not proven to be complete, `warn` issues an
       `IncompleteWarning` in the task, `accept` does neither.
     - `receipts`: a directory that driver and workers share, for the receipt of each list; see `receipts`.
@@ -54,7 +54,7 @@ class DataSource(_DataSource):
     def schema(self) -> StructType:
         options = _Options(self.options)
         with options.client() as client:
-            found = arrow_schema(Resource(client, options.resource, Record), options.columns)
+            found = arrow_schema(List(client, options.resource, Record), options.columns)
         return from_arrow_schema(_for_spark(found))
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -94,7 +94,7 @@ class _Reader(DataSourceReader):
         columns = self._columns
         given = _for_core(columns)
         with options.client() as client:
-            resource = Resource(client, options.resource, Record)
+            resource = List(client, options.resource, Record)
             reading = {"page_size": options.page_size, "schema": given, "on_new_field": "freeze"}
             scan = open_scan(resource, options.unproven, **reading)
             for batch in batches(scan, options.unproven):
