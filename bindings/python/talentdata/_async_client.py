@@ -68,10 +68,10 @@ class AsyncClient(AsyncOperations):
         os.makedirs(directory, exist_ok=True)
         jobs = []
         for name, parameters in names:
-            options: dict[str, Any] = {"format": format, "resume": resume, "restart": restart}
-            options |= {"page_size": page_size, "columns": columns, "schema": schemas.get(name), "on_new_field": on_new_field}
+            options: dict[str, Any] = {"resume": resume, "restart": restart, "page_size": page_size, "columns": columns}
+            options |= {"schema": schemas.get(name), "on_new_field": on_new_field}
             path = os.path.join(directory, f"{name}.{format}")
-            jobs.append((name, RawJob(self, False, (name, parameters), path, options)))
+            jobs.append((name, RawJob(self, False, (name, parameters), path, options, format)))
         RawJob.check_kept([job for _, job in jobs])
         return [Receipt(await run_async(job, name, progress)) for name, job in jobs]
 
@@ -118,8 +118,7 @@ class AsyncClient(AsyncOperations):
         """
         most = f"{max_deletes * 100}%" if isinstance(max_deletes, float) else max_deletes
         options: dict[str, Any] = {"confirm": confirm, "on_new_field": on_new_field}
-        options |= {"max_deletes": None if most is None else str(most)}
-        options |= {"keep": keep, "page_size": page_size}
+        options |= {"max_deletes": most, "keep": keep, "page_size": page_size}
         # All of them are checked before the first is run.
         jobs = [(list[0], RawJob(self, True, list, path, options)) for list in self._names(resources)]
         return [SyncReceipt(await run_async(job, name, progress)) for name, job in jobs]
