@@ -148,3 +148,26 @@ fn type_of(schema: &Value, all: &Map<String, Value>) -> Type {
         _ => Type::Json,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::parts;
+
+    #[test]
+    fn a_message_says_the_same_in_both_classes() {
+        let text =
+            "async def a():\n    \"\"\"Is \"async\".\"\"\"\n    await b(\"await \\\"it\\\"\", c)\n";
+        let messages = parts(text)
+            .into_iter()
+            .filter(|(_, is_message)| *is_message);
+        let messages: Vec<&str> = messages.map(|(part, _)| part).collect();
+        assert_eq!(messages, ["\"await \\\"it\\\"\""]);
+        assert_eq!(
+            parts(text)
+                .iter()
+                .map(|(part, _)| *part)
+                .collect::<String>(),
+            text
+        );
+    }
+}

@@ -34,7 +34,8 @@ fn flag(option: &'static JobOption) -> Arg {
     let flag = Arg::new(option.name).long(option.flag()).help(option.what);
     let checked = move |text: &str| {
         let checked = JobOptions::default().set(option, text);
-        checked.map(|()| text.to_owned())
+        let text = checked.map(|()| text.to_owned());
+        text.map_err(|error| error.message().to_owned())
     };
     match option.kind {
         OptionKind::Flag => flag.action(ArgAction::SetTrue),

@@ -59,7 +59,7 @@ pub const SANDBOX_OPTIONS: &[SandboxOption] = &[
     SandboxOption {
         name: "seed",
         kind: Whole(|options, text| whole(text).map(|seed| options.seed = seed)),
-        what: "Chooses the sample data: the same seed gives the same records",
+        what: "Selects the sample data: the same seed gives the same records",
     },
     SandboxOption {
         name: "policy",
