@@ -96,11 +96,17 @@ fn enumeration(name: &str, schema: &Value, values: &[Value]) -> Data {
     context! { name, values, in_responses => true, description => about(schema) }
 }
 
-/// A description in the words of Python.
+/// A description in the words of Python: null is `None`, except where `null` is a value of JSON.
 fn about(schema: &Value) -> String {
     let text = schema["description"].as_str().unwrap_or_default();
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    text.replace("null", "`None`")
+    let word = |word: &str| match word.trim_end_matches([',', '.', ';', ':', ')']) {
+        "null" => word.replace("null", "`None`"),
+        _ => word.to_owned(),
+    };
+    text.split_whitespace()
+        .map(word)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn model(name: &str, schema: &Value, all: &Map<String, Value>) -> Data {

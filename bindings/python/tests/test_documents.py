@@ -31,7 +31,7 @@ def without_code(page):
 
 
 def test_links_lead_somewhere():
-    for page in [*PAGES, *READMES, ROOT / "ARCHITECTURE.md", ROOT / "CHANGELOG.md"]:
+    for page in {*PAGES, *READMES, *ROOT.glob("*.md"), *(ROOT / "docs/design").glob("*.md")}:
         for link in re.findall(r"\]\(([^)\s]+)\)", without_code(page)):
             if not link.startswith(("https://", "http://")):
                 path, _, anchor = link.partition("#")

@@ -4,6 +4,7 @@ use clap::{Arg, ArgMatches};
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 use talentdata_core::settings::{SETTINGS, Scope, Setting, SettingKind, read_secret_file};
+use talentdata_core::streams::Patient;
 use talentdata_core::types::Secret;
 use talentdata_core::{Builder, Error, Result};
 
@@ -99,7 +100,9 @@ fn read_secret(path: &Path) -> Result<Secret> {
         return Err(Error::config(message));
     }
     let mut text = String::new();
-    let read = stdin.take(LONGEST_SECRET).read_to_string(&mut text);
+    let read = Patient(stdin)
+        .take(LONGEST_SECRET)
+        .read_to_string(&mut text);
     read.map_err(|error| Error::config(format!("--client-secret-file -: {error}")))?;
     Ok(Secret::new(text.trim_end_matches(['\r', '\n'])))
 }

@@ -336,10 +336,11 @@ impl<T: Send + 'static> Job<T> {
 
     /// Returns the receipt of the work so far, also after an error.
     pub fn progress(&self) -> Receipt {
-        match self.engine.is_foreign() {
+        if self.engine.is_foreign() {
             // The lock may have been held by a thread that the fork left behind.
-            true => Receipt::default(),
-            false => self.progress.receipt(),
+            Receipt::default()
+        } else {
+            self.progress.receipt()
         }
     }
 }

@@ -244,9 +244,10 @@ impl Error {
 /// A time as people are told it, in seconds: never less than it is, and without digits that say nothing.
 pub(crate) fn rounded_up(time: Duration) -> f64 {
     let seconds = time.as_secs_f64();
-    match seconds < 10.0 {
-        true => (seconds * 10.0).ceil() / 10.0,
-        false => seconds.ceil(),
+    if seconds < 10.0 {
+        (seconds * 10.0).ceil() / 10.0
+    } else {
+        seconds.ceil()
     }
 }
 

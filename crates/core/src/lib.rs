@@ -15,6 +15,8 @@
 
 pub mod blocking;
 pub mod clock;
+#[doc(hidden)]
+pub mod files;
 pub mod json;
 pub mod log;
 pub mod page;
@@ -22,6 +24,8 @@ pub mod process;
 pub mod scan;
 pub mod settings;
 pub mod sink;
+#[doc(hidden)]
+pub mod streams;
 
 mod arguments;
 mod budget;

@@ -9,12 +9,10 @@ use crate::record::RecordHandle;
 use crate::text::Text;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use std::mem::MaybeUninit;
+use talentdata_columns::blocking::BATCH_ROWS;
 use talentdata_core::Result;
 use talentdata_core::types::ListName;
 use talentdata_mirror::{JobKind, Mirror, Rows, SyncPoint, forget};
-
-/// Rows of a batch.
-const ROWS: usize = 8192;
 
 /// A mirror: one SQLite file, with lists as of their last sync and what each sync has changed. Freed with
 /// talentdata_mirror_free.
@@ -187,7 +185,7 @@ fn batches(
     let operation = list.shape().operation;
     let options = OptionsHandle::of_job(options, Some(JobKind::Mirror), operation, "a mirror")?;
     let sync = RecordHandle::of(rows.sync())?;
-    let mut batches = rows.into_batches(ROWS, options.table)?;
+    let mut batches = rows.into_batches(BATCH_ROWS, options.table)?;
     if let Some(out) = sync_out {
         out.write(sync);
     }

@@ -7,9 +7,9 @@ use crate::waiting::{leave, run};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use talentdata_columns::arrow::{Columns, TableSchema};
-use talentdata_core::process::Owned;
+use talentdata_core::process::{Owned, lock};
 use talentdata_core::settings::{SETTINGS, Setting, SettingKind};
 use talentdata_core::types::OPERATIONS;
 use talentdata_core::{Builder, Client, Config, Error, ErrorKind, Result, Stop};
@@ -74,7 +74,7 @@ impl SharedClient {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Owned<Client>>> {
-        self.client.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.client)
     }
 }
 

@@ -8,14 +8,13 @@ use crate::scan::capsule;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use talentdata_columns::arrow::{BatchReader, RecordBatches, TableOptions};
+use talentdata_columns::blocking::BATCH_ROWS;
+use talentdata_core::process::lock;
 use talentdata_core::types::ListName;
 use talentdata_core::{Arguments, Result};
 use talentdata_mirror::{Mirror, SyncPoint};
-
-/// Rows of a batch.
-const ROWS: usize = 8192;
 
 /// What `Mirror` is made of.
 #[pyclass(frozen, module = "talentdata._talentdata")]
@@ -100,7 +99,7 @@ pub(crate) struct RawRows {
 
 impl RawRows {
     fn lock(&self) -> MutexGuard<'_, Option<RecordBatches>> {
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.opened)
     }
 
     fn batches(&self) -> Result<RecordBatches> {
@@ -109,7 +108,7 @@ impl RawRows {
             None => self.mirror.records(self.list, self.as_of.as_ref())?,
         };
         self.bookmark.get_or_init(|| rows.bookmark().to_owned());
-        rows.into_batches(ROWS, self.table.clone())
+        rows.into_batches(BATCH_ROWS, self.table.clone())
     }
 }
 

@@ -5,8 +5,8 @@ use crate::errors::{CallResult, invalid};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use talentdata_core::process::Owned;
+use std::sync::{Mutex, MutexGuard};
+use talentdata_core::process::{Owned, lock};
 use talentdata_core::{Error, ErrorKind};
 use talentdata_sandbox::{Change, Logged, Sandbox};
 
@@ -28,7 +28,7 @@ pub(crate) struct BaseSandbox {
 impl BaseSandbox {
     /// Not to be held while Python runs, which might let another thread have the GIL and wait for it.
     fn sandbox(&self) -> MutexGuard<'_, Option<Owned<Sandbox>>> {
-        self.sandbox.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.sandbox)
     }
 
     /// What the sandbox says to a request that may be wrong.

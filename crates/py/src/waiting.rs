@@ -11,9 +11,9 @@ use pyo3::{IntoPyObjectExt, PyTraverseError, PyVisit, intern};
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::pin::pin;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::sync::{Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 use talentdata_core::{Client, Error, ErrorKind, Result, Stop, process};
@@ -33,7 +33,7 @@ static RUNTIME: Mutex<Option<(u32, &'static Runtime)>> = Mutex::new(None);
 /// The runtime of this process, made on first use. It is never dropped: a forked child would wait for ever for threads
 /// that it did not inherit.
 pub(crate) fn runtime() -> Result<&'static Runtime> {
-    let mut slot = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut slot = process::lock(&RUNTIME);
     let process = std::process::id();
     if let Some((_, runtime)) = slot.filter(|(owner, _)| *owner == process) {
         return Ok(runtime);

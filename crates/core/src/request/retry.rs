@@ -162,9 +162,10 @@ impl<'a> RetryState<'a> {
     /// failures.
     fn outage_ends(&self, failures: &Failures) -> Time {
         let ends = failures.since.max(self.began);
-        match self.is_scan {
-            true => ends.saturating_add(self.config.max_outage),
-            false => Time::MAX,
+        if self.is_scan {
+            ends.saturating_add(self.config.max_outage)
+        } else {
+            Time::MAX
         }
     }
 
@@ -229,13 +230,12 @@ impl<'a> RetryState<'a> {
         // A page is given up for what it alone fails by; where others fail as well, it has until its deadline.
         let flaps = is_fault && recent > self.failed;
         self.faults += u32::from(!self.is_scan || !flaps && outage.is_none());
-        let wait = match outage.is_some() || self.is_refused {
+        let wait = if outage.is_some() || self.is_refused {
             // The gate knows when.
-            true => Duration::ZERO,
-            false => {
-                let doublings = self.failed.saturating_sub(1);
-                back_off(FAULT_BASE, doublings, LONGEST, now).max(told)
-            }
+            Duration::ZERO
+        } else {
+            let doublings = self.failed.saturating_sub(1);
+            back_off(FAULT_BASE, doublings, LONGEST, now).max(told)
         };
         let has_time = wait.max(told) < deadline.left(now);
         let goes_on = match &outage {

@@ -118,9 +118,10 @@ impl Transport {
         mut claim: Option<&mut MemoryClaim>,
     ) -> Result<Bytes> {
         let is_error = !response.status().is_success();
-        let most = match is_error || claim.is_none() {
-            true => SMALL_BODY,
-            false => PAGE_BODY,
+        let most = if is_error || claim.is_none() {
+            SMALL_BODY
+        } else {
+            PAGE_BODY
         };
         let declared = response.content_length().filter(|_| !is_error).unwrap_or(0);
         let declared = usize::try_from(declared).unwrap_or(usize::MAX);

@@ -40,7 +40,7 @@ pub enum SettingKind {
     Budget,
     /// One of these names; the first is the default.
     Choice(&'static [&'static str]),
-    /// A time in seconds; C and C++ count milliseconds.
+    /// A time in seconds.
     Duration(Bounds),
     /// A whole number.
     Integer(Bounds),

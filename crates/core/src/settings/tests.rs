@@ -75,9 +75,10 @@ fn good(setting: &Setting) -> [String; 3] {
 
 /// A value as TOML writes it.
 fn toml(setting: &Setting, text: &str) -> String {
-    match setting.bounds().is_some() || matches!(setting.kind, SettingKind::Boolean(_)) {
-        true => format!("{} = {text}", setting.name),
-        false => format!("{} = {text:?}", setting.name),
+    if setting.bounds().is_some() || matches!(setting.kind, SettingKind::Boolean(_)) {
+        format!("{} = {text}", setting.name)
+    } else {
+        format!("{} = {text:?}", setting.name)
     }
 }
 

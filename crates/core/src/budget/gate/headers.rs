@@ -16,7 +16,7 @@ const LONGEST: f64 = 86_400.0;
 /// A number from here on is no wait and no window, but perhaps a Unix time: it says nothing.
 const THIRTY_YEARS: f64 = 1e9;
 
-/// What one response says about the rate limit (service document, section 8).
+/// The rate limit headers of one response.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RateHeaders {
     /// Requests per window.
@@ -27,7 +27,7 @@ pub(crate) struct RateHeaders {
     pub remaining: Option<u64>,
     /// Time from receipt until the reset; the longest, where several are given.
     pub reset: Option<Duration>,
-    /// Whether the reset was given in whole seconds, so that 0 may mean anything below one second.
+    /// True if the reset is in whole seconds, so that 0 may mean anything below one second.
     pub reset_is_integer: bool,
     /// Time from receipt until a retry is welcome; the longest, where several are given. It goes before the reset
     /// (RFC 9110, section 10.2.3).

@@ -19,9 +19,9 @@ const LONGEST: f64 = 8.0;
 /// Requests that have failed, with no success between.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Failures {
-    /// How many.
+    /// The number of failures.
     pub count: u32,
-    /// When the first of them was sent, or the last success if that was later.
+    /// The send time of the first failure, or of the last success if that was later.
     pub since: Duration,
 }
 
@@ -32,14 +32,14 @@ impl Failures {
     }
 }
 
-/// How the service fails, and when it is probed.
+/// The failures of the service in a row, and the next time to probe it.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Outage {
     failures: Failures,
-    /// How often the back-off has doubled.
+    /// The number of times the back-off has doubled.
     steps: u32,
     last_success: Time,
-    /// What the latest success has ended. It goes on if the body of that response breaks off.
+    /// The failures that the latest success has ended. They count again if the body of that response breaks off.
     ended: Option<(Ticket, Failures, u32)>,
     probe: Option<Ticket>,
     /// Before this, no probe is sent.

@@ -21,9 +21,10 @@ pub(super) fn build(config: &Config) -> Result<(reqwest::Client, Option<String>)
         SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         SocketAddr::from((Ipv6Addr::LOCALHOST, 0)),
     ];
-    let tls = match config.base_url.is_plain() {
-        true => tls::none()?,
-        false => tls::system()?,
+    let tls = if config.base_url.is_plain() {
+        tls::none()?
+    } else {
+        tls::system()?
     };
     let builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
