@@ -12,6 +12,7 @@ mod languages;
 mod ledger;
 mod models;
 mod names;
+mod options;
 mod outputs;
 mod python;
 mod render;
