@@ -10,7 +10,7 @@ type Make = fn(&Spec, &str) -> Result<String, String>;
 
 /// Every generated file of the repository.
 #[rustfmt::skip]
-const OUTPUTS: [(&str, Make); 25] = [
+const OUTPUTS: [(&str, Make); 26] = [
     ("crates/types/src/generated/models.rs", models::models),
     ("crates/types/src/generated/operations.rs", template),
     ("crates/core/src/generated/calls.rs", template),
@@ -34,6 +34,7 @@ const OUTPUTS: [(&str, Make); 25] = [
     ("bindings/c/include/talentdata/errors.hpp", template),
     ("bindings/c/include/talentdata/service.hpp", template),
     ("bindings/c/symbols.txt", c::symbols),
+    ("docs/errors.md", |spec, path| render(path, "errors.md", spec.data.clone())),
     ("docs/options.md", |_, path| render(path, "options.md", options::view())),
     ("docs/settings.md", |spec, path| render(path, "settings.md", spec.data.clone())),
 ];

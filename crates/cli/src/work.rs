@@ -267,7 +267,20 @@ fn print_failures(all: &[Work], outcomes: &[Result<Done, Error>], resumable: boo
         };
         let shows_hint = resumable && index + 1 == failures.len();
         let WaysOut { resume, restart } = WAYS_OUT;
-        let hint = shows_hint.then(|| format!("to continue, {resume}; to begin again, {restart}"));
+        // The same command meets the same refusal again. What is on disk, and what was stopped, is the user's to judge.
+        let may_pass = error.is_retryable()
+            || matches!(
+                error.kind(),
+                ErrorKind::Cancelled | ErrorKind::Io | ErrorKind::Internal
+            );
+        let hint = shows_hint.then(|| {
+            let first = if may_pass {
+                "to continue, "
+            } else {
+                "when that is mended, "
+            };
+            format!("{first}{resume}; to begin again, {restart}")
+        });
         print_error(error, &place, hint.as_deref(), verbose);
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{RateHeaders, RequestOutcome, Ticket, Time, back_off};
+use crate::error::failure::{Course, of_status};
 
 /// So many failures in a row are an outage. A single one happens to healthy services as well.
 const OUTAGE: u32 = 2;
@@ -48,7 +49,8 @@ pub(crate) struct Outage {
 
 /// Returns whether a response says that the service is down. A 503 that shows an exhausted budget is about the rate limit.
 pub(crate) fn is_failure(status: u16, headers: &RateHeaders) -> bool {
-    matches!(status, 500 | 502 | 504) || status == 503 && headers.remaining != Some(0)
+    let is_limit = status == 503 && headers.remaining == Some(0);
+    !is_limit && of_status(status).is_some_and(|failure| failure.course == Course::Outage)
 }
 
 impl Outage {

@@ -178,8 +178,11 @@ impl Connection {
             let connector = TlsConnector::from(Arc::new(tls));
             let secured = connector.connect(name, stream).await;
             stream = Box::new(secured.map_err(|error| {
+                let reason = tls::tls_error(&error);
+                let reason = reason.map(|reason| tls::meaning("the server", reason));
+                let reason = reason.unwrap_or_else(|| error.to_string());
                 io::Error::other(format!(
-                    "TLS handshake failed: {error}; the server has to use TLS on this port, with a certificate for the host in \
+                    "TLS handshake failed: {reason}; the server has to use TLS on this port, with a certificate for the host in \
                      the setting budget from an authority that this system trusts or SSL_CERT_FILE names"
                 ))
             })?);
