@@ -163,9 +163,10 @@ impl Trial<'_> {
                 underway.push_back(request);
             }
             assert!(!underway.is_empty(), "the scan waits for nothing");
-            let next = match self.reorder {
-                true => self.random.usize(..underway.len()),
-                false => 0,
+            let next = if self.reorder {
+                self.random.usize(..underway.len())
+            } else {
+                0
             };
             let (request, wanted) = underway.remove(next).unwrap();
             let limit = wanted.limit.unwrap_or(self.page_size);
