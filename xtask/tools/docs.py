@@ -4,10 +4,12 @@ import re
 import shutil
 import sys
 
+import pictures
 from commands import ROOT, environment, output, succeed, target, within
 
 
 def main():
+    pictures.draw()
     programs = environment(target() / "docs-venv", ROOT / "docs/requirements.txt")
     pages, site = target() / "docs-pages", target() / "docs"
     shutil.rmtree(pages, ignore_errors=True)

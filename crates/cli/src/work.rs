@@ -232,7 +232,7 @@ impl Run<'_> {
         }
         // The embedded service ends with the run, so that what was read from it cannot be continued.
         let resumable = !self.common.sandbox && all.iter().any(|work| work.is_resumable(client));
-        say_failures(all, &outcomes, resumable, verbose);
+        print_failures(all, &outcomes, resumable, verbose);
         if let Some(path) = self.receipt {
             // The reader of a pipe may be gone too, where nothing is complete.
             let any = outcomes.iter().any(Result::is_ok);
@@ -248,7 +248,7 @@ impl Run<'_> {
 
 /// A line for each failure, with the lists it concerns where there are several, and how to continue at the end of the
 /// last.
-fn say_failures(all: &[Work], outcomes: &[Result<Done, Error>], resumable: bool, verbose: bool) {
+fn print_failures(all: &[Work], outcomes: &[Result<Done, Error>], resumable: bool, verbose: bool) {
     // Refused credentials fail every list with the same message, which needs to be said once.
     let mut failures: Vec<(&Error, String)> = Vec::new();
     for (work, outcome) in all.iter().zip(outcomes) {

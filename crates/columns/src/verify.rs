@@ -2,7 +2,7 @@
 
 use crate::paths::{IoContext, begin_of};
 use blake3::Hasher;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -13,7 +13,7 @@ use talentdata_core::{Error, ErrorKind, Result};
 const MAX_BYTES: u64 = 64 << 20;
 
 /// The comparison of a file with its receipt.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Verification {
     /// True if the file has exactly the bytes that were written.
     pub matches: bool,
