@@ -157,10 +157,13 @@ impl Gzip {
 
     /// A member that would take one more byte is not complete.
     fn finish(&mut self) -> io::Result<()> {
-        match &mut self.member {
-            None => Ok(()),
-            Some(member) if matches!(member.write(&[0]), Ok(0)) => member.try_finish(),
-            Some(_) => Err(io::ErrorKind::UnexpectedEof.into()),
+        let Some(member) = &mut self.member else {
+            return Ok(());
+        };
+        if matches!(member.write(&[0]), Ok(0)) {
+            member.try_finish()
+        } else {
+            Err(io::ErrorKind::UnexpectedEof.into())
         }
     }
 }
