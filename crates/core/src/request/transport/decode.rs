@@ -112,8 +112,8 @@ impl Coding {
     fn finish(&mut self) -> io::Result<()> {
         match self {
             Coding::Gzip(gzip) => gzip.finish(),
-            Coding::Zlib(zlib) => zlib.try_finish(),
-            Coding::Raw(raw) => raw.try_finish(),
+            Coding::Zlib(zlib) => check_end(zlib),
+            Coding::Raw(raw) => check_end(raw),
             Coding::Deflate(begun) if begun.is_empty() => Ok(()),
             Coding::Deflate(_) => Err(io::ErrorKind::UnexpectedEof.into()),
         }
@@ -155,16 +155,20 @@ impl Gzip {
         Ok(decoded)
     }
 
-    /// A member that would take one more byte is not complete.
     fn finish(&mut self) -> io::Result<()> {
         let Some(member) = &mut self.member else {
             return Ok(());
         };
-        if matches!(member.write(&[0]), Ok(0)) {
-            member.try_finish()
-        } else {
-            Err(io::ErrorKind::UnexpectedEof.into())
-        }
+        check_end(member)?;
+        member.try_finish()
+    }
+}
+
+/// Checks that a stream is complete: it would take no more bytes.
+fn check_end(decoder: &mut impl Write) -> io::Result<()> {
+    match decoder.write(&[0]) {
+        Ok(0) => Ok(()),
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
     }
 }
 
