@@ -6,7 +6,7 @@ use super::{Encoder, Format};
 use crate::arrow::tests::rebuild::{Fields, batch_rows, fields, row, spelt, spelt_json};
 use crate::arrow::tests::tables::{Table, table};
 use crate::arrow::tests::{batches, fails, infer, record};
-use crate::arrow::{ColumnKind, Columns, EXTRA, RecordBatch, TableOptions, TableSchema};
+use crate::arrow::{ColumnKind, ColumnTypes, EXTRA, RecordBatch, TableOptions, TableSchema};
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use ::parquet::basic::Encoding;
 use arrow_ipc::reader::FileReader;
@@ -42,7 +42,7 @@ proptest! {
     #[test]
     fn what_is_written_comes_back_exactly(
         Table { records, sample } in table(),
-        kinds in select(&[Columns::Typed, Columns::Json][..]),
+        kinds in select(&[ColumnTypes::Typed, ColumnTypes::Json][..]),
         rows in 1..8_usize,
     ) {
         let columns = TableSchema::infer(ListName::Contacts, &records[..sample], kinds);
@@ -99,7 +99,7 @@ fn text_formats_keep_what_readers_tell_apart() {
     ];
     assert_eq!(text(Format::Csv, &infer(&sample), &sample), lines.concat());
     // A row without any cell is still a row.
-    let pools = TableSchema::infer(ListName::Pools, &[], Columns::Typed);
+    let pools = TableSchema::infer(ListName::Pools, &[], ColumnTypes::Typed);
     let rows = text(Format::Csv, &pools, &[record("{}"), record("{\"a\":1}")]);
     assert_eq!(rows, "_extra\n\"\"\n\"{\"\"a\"\":1}\"\n");
     // Line breaks go only where they are between tokens.

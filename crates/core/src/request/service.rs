@@ -2,7 +2,7 @@
 
 use super::auth::{Auth, Token, read_token, refusal};
 use super::call::{Call, JSON};
-use super::page_memory::{PAGES, PageMemory};
+use super::page_memory::{PAGE_MEMORY_BYTES, PageMemory};
 use super::queue::{AdmissionQueue, Permit};
 use super::retry::{Deadline, RetryState};
 use super::sentence::without_tokens;
@@ -47,7 +47,7 @@ impl Service {
             transport: Transport::new(&config)?,
             queue,
             auth: Auth::new(&config),
-            memory: PageMemory::new(PAGES),
+            memory: PageMemory::new(PAGE_MEMORY_BYTES),
             config,
         })
     }
@@ -82,7 +82,7 @@ impl Service {
                 };
                 let (reason, status) = (error.kind().name(), error.status());
                 let now = clock::now();
-                let wait = state.failed(now, deadline, error, self.queue.failed(now))?;
+                let wait = state.failed(now, deadline, error, self.queue.record_failure(now))?;
                 let wait_s = wait.as_secs_f64();
                 tracing::debug!(operation, reason, status, wait_s, "retrying");
                 if !wait.is_zero() {
