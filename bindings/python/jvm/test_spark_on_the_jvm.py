@@ -92,7 +92,8 @@ def test_a_worker_dies_while_the_list_changes(spark, mark, tmp_path):
     assert receipt.completeness == "proven" and receipt.records == len(delivered)
 
 
-@pytest.mark.parametrize("kind", LISTS)
+# The faults that cut a list short are those of one scan, and Spark reads the columns with another one first.
+@pytest.mark.parametrize("kind", [kind for kind in LISTS if kind != "cut short"])
 def test_a_list_that_is_not_proven_fails_its_task_unless_that_is_accepted(spark, kind):
     spark.dataSource.register(talentdata.spark.DataSource)
     with unproven_sandbox(kind) as sandbox:
