@@ -45,7 +45,6 @@ def rust():
 def pytest(directory, *options, requirements=PYTHON_TESTS):
     """Runs tests of the wheel, beside all packages that it can work with; returns the wheel."""
     programs = environment(target() / "python" / requirements.parent.name, requirements)
-    # Cargo.toml of the crate says what the feature is for.
     made = wheel(programs, target() / "python/wheel", "--profile", "dev")
     install(programs, made)
     # Not `python -m pytest`, which would put the sources before the installed package.
