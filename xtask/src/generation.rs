@@ -34,17 +34,18 @@ impl Spec {
     /// The spec in a file anywhere, for the same workspace.
     pub(crate) fn load_file(root: &Path, file: &Path) -> Result<Spec, String> {
         let label = file.strip_prefix(root).unwrap_or(file).display();
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| format!("cannot read {label}: {error}"))?;
+        let text = std::fs::read(file).map_err(|error| format!("cannot read {label}: {error}"))?;
+        let text = String::from_utf8(text).map_err(|_| {
+            format!("{label}: the file is not UTF-8; save it as UTF-8, and run this again")
+        })?;
         Spec::parse(root, &text, &label.to_string())
     }
 
     pub(crate) fn parse(root: &Path, text: &str, label: &str) -> Result<Spec, String> {
         let value = spec::read(text).map_err(|reason| format!("{label}: {reason}"))?;
         let document = Document::new(value);
-        let api = spec::interface(&document);
-        let (data, names) = examined(&api, &document, &ledger::lists(root)?);
-        document.refusals(label)?;
+        let (api, data, names) = examined(&document, Some(&ledger::lists(root)?));
+        document.refusals(label, false)?;
         Ok(Spec {
             root: root.to_owned(),
             document,
@@ -55,14 +56,25 @@ impl Spec {
     }
 }
 
-/// The data for the templates of an interface, and the names in it; whatever it cannot be generated with is refused. `before` are the lists of
-/// earlier versions.
-pub(crate) fn examined(api: &Api, document: &Document, before: &[String]) -> (Value, Registry) {
-    spec::check_needed(api, document);
-    for name in before {
-        if !api.lists().any(|(_, list)| list.name == *name) {
-            document.note(LIST_GONE, format!("{name}: every language loses it"));
+/// The interface of a document, the data for the templates, and the names in it. `before` are the lists of earlier versions;
+/// without them, nothing is demanded of the document.
+pub(crate) fn examined(document: &Document, before: Option<&[String]>) -> (Api, Value, Registry) {
+    loop {
+        let api = spec::interface(document);
+        let (data, mut names) = template_data(&api);
+        if document.number(std::mem::take(&mut names.clashes)) {
+            continue;
         }
+        if before.is_some() {
+            spec::check_needed(&api, document);
+        }
+        for name in before.unwrap_or_default() {
+            if !api.lists().any(|(_, list)| list.name == *name) {
+                let cause = format!("{name}: every language loses it");
+                let fix = "have it back in the description, or release a version that breaks";
+                document.note(LIST_GONE, "/paths", &cause, fix);
+            }
+        }
+        return (api, data, names);
     }
-    template_data(api, document)
 }

@@ -5,6 +5,7 @@ use crate::generation::Spec;
 use crate::languages::read_by_python;
 use crate::render::render;
 use crate::spec::api::Type;
+use crate::text::clean;
 use minijinja::{Value as Data, context};
 use serde_json::{Map, Value};
 
@@ -71,8 +72,11 @@ fn enumeration(name: &str, schema: &Value, values: &[Value]) -> Data {
 /// A description in the words of Python.
 fn about(schema: &Value) -> String {
     let text = schema["description"].as_str().unwrap_or_default();
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    text.replace("null", "`None`")
+    let text = clean(text);
+    let words = text
+        .split(' ')
+        .map(|word| if word == "null" { "`None`" } else { word });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 fn model(name: &str, schema: &Value, all: &Map<String, Value>) -> Data {

@@ -317,11 +317,11 @@ class SchemaDifferences(Record):
     missing_fields: Field[dict[str, Difference]] = Field(
         "missing_fields",
         "model by name",
-        "Fields that are absent or `None`, although they are not `None`able in the schema that was given, or in every record.",
+        "Fields that are absent or null, although they are not nullable in the schema that was given, or in every record.",
         required=True,
         of=lambda: Difference,
     )
-    """Fields that are absent or `None`, although they are not `None`able in the schema that was given, or in every record."""
+    """Fields that are absent or null, although they are not nullable in the schema that was given, or in every record."""
     other_types: Field[dict[str, Difference]] = Field(
         "other_types",
         "model by name",
@@ -354,10 +354,10 @@ class Difference(Record):
     found: Field[dict[str, Any]] = Field(
         "found",
         "object",
-        "How often there was what: `string`, `number`, `boolean`, `array`, `object`, ``None`` or `nothing`.",
+        "How often there was what: `string`, `number`, `boolean`, `array`, `object`, `null` or `nothing`.",
         required=True,
     )
-    """How often there was what: `string`, `number`, `boolean`, `array`, `object`, ``None`` or `nothing`."""
+    """How often there was what: `string`, `number`, `boolean`, `array`, `object`, `null` or `nothing`."""
     example: Field[Example] = Field(
         "example",
         "model",
@@ -397,10 +397,10 @@ class Example(Record):
     found: Field[str] = Field(
         "found",
         "text",
-        "What was there: `string`, `number`, `boolean`, `array`, `object`, ``None`` or `nothing`.",
+        "What was there: `string`, `number`, `boolean`, `array`, `object`, `null` or `nothing`.",
         required=True,
     )
-    """What was there: `string`, `number`, `boolean`, `array`, `object`, ``None`` or `nothing`."""
+    """What was there: `string`, `number`, `boolean`, `array`, `object`, `null` or `nothing`."""
 
 
 class Written(Record):

@@ -1,14 +1,25 @@
-//! Reserved names: words that languages, and our own hand-written code, have for themselves.
+//! Reserved names: words of languages, and what our own code says without a path. Those of our own code are read from its
+//! sources, headers and templates, so that a new function is reserved by being there.
+
+use crate::error_kind::ErrorKind;
+use crate::languages::SCALARS;
+use heck::ToSnakeCase;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::LazyLock;
+
+/// What a place keeps for itself, and languages do there.
+pub(crate) type Reserved = LazyLock<BTreeSet<String>>;
 
 /// Keywords of Rust, also those kept for later.
-pub(super) const RUST: &str = "\
+const RUST: &str = "\
     abstract as async await become box break const continue crate do dyn else enum extern false \
     final fn for gen if impl in let loop macro match mod move mut override priv pub ref return \
     self static struct super trait true try type typeof unsafe unsized use virtual where while \
     yield";
 
 /// Keywords of C and C++, and lower-case macros of their standard headers.
-pub(super) const CPP: &str = "\
+const CPP: &str = "\
     alignas alignof and and_eq asm assert auto bitand bitor bool break case catch char char16_t \
     char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval \
     constexpr constinit continue decltype default delete do double dynamic_cast else enum errno \
@@ -16,77 +27,316 @@ pub(super) const CPP: &str = "\
     namespace new noexcept not not_eq nullptr operator or or_eq private protected public \
     register reinterpret_cast requires restrict return short signed sizeof static static_assert \
     static_cast stderr stdin stdout struct switch template this thread_local throw true try \
-    typedef typeid typename union unix unsigned using virtual void volatile wchar_t while xor \
-    xor_eq";
-
-/// What every generated C++ class has, or says within itself.
-pub(super) const CPP_MEMBERS: &str =
-    "get json kind raw_ raw_type record result shared try_get within";
+    typedef typeid typename typeof typeof_unqual union unix unsigned using virtual void volatile \
+    wchar_t while xor xor_eq";
 
 /// Keywords of Python.
-pub(super) const PYTHON: &str = "\
+const PYTHON: &str = "\
     False None True and as assert async await break class continue def del elif else except \
     finally for from global if import in is lambda nonlocal not or pass raise return try while \
     with yield";
 
-/// Attributes that every record has of its own.
-pub(super) const PYTHON_MEMBERS: &str = "json extra to_dict get keys values items";
+/// What is in scope in Rust without being named.
+const PRELUDE: &str = "\
+    AsMut AsRef Box Clone Copy Default DoubleEndedIterator Drop Eq Err ExactSizeIterator Extend Fn FnMut FnOnce From \
+    FromIterator Into IntoIterator Iterator None Ok Option Ord PartialEq PartialOrd Result Self Send Sized Some String \
+    Sync ToOwned ToString TryFrom TryInto Unpin Vec";
 
-/// What the class of the lists uses.
-pub(super) const PYTHON_LISTS: &str = "property";
-
-/// What functions of a C client have behind its name.
-pub(super) const C_CLIENT: &str = "\
-    call close export free from_environment list new page plan schema sync";
-
-/// What a C++ client has of its own.
-pub(super) const CPP_CLIENT: &str = "\
-    call client close export_job get given_ handle list options page plan raw_ raw_type release \
-    schema self sync_job try_call try_export_job try_list try_make try_page try_plan try_schema \
-    try_sync_job with";
-
-/// The commands that are no operation.
-pub(super) const COMMANDS: &str = "\
-    budget changes completions export forget help page plan resources sandbox schema sync verify";
-
-/// Flags that every command has beside the settings, and the one for a body.
-pub(super) const FLAGS: &str = "body client_secret_file help sandbox verbose";
-
-/// Arguments that calls have of their own, and names that their code says.
-pub(super) const ARGUMENTS: &str =
+/// Variables of generated functions, which have arguments beside them.
+const VARIABLES: &str =
     "arguments body call cause client json one options out parameters response_out self";
 
-/// Types that stand beside the models, in Rust and in C, and those that generated Rust says without a path.
-pub(super) const TYPES: &str = "\
-    Arrival Box Client ClientHandle Config ConfigHandle Err Errno Error ErrorHandle ErrorKind ErrorKindNumber Field \
-    FieldKind Format FormatNumber From Job JobHandle KeptError Known ListName ListShape Location LogCallback \
-    LogLevel LogLevelNumber LogSink MaybeUninit Method Mirror MirrorHandle None Ok Open Operation Option \
-    OptionalBoolean OptionalInteger OptionalNumber Options OptionsHandle Parameter Record RecordHandle ReleaseCallback \
-    RequestBody Result Scan ScanHandle Secret Self SelfPipe Sink Some String Text TokenUse Typed \
-    UserData ValueKind Vec Work";
+/// Methods of a client.
+pub(crate) static RUST_METHOD: Reserved = LazyLock::new(|| {
+    let core = sources("crates/core/src", "rs");
+    let clients = parts(&core, "\nimpl Client {\n", "\n}\n");
+    all([
+        RUST.split(' '),
+        declared(&clients, 4, "fn").split(' '),
+        "clone".split(' '),
+    ])
+});
+pub(crate) static CPP_METHOD: Reserved = LazyLock::new(|| {
+    let headers = sources("bindings/c/include", "hpp");
+    let client =
+        parts(&headers, "\nclass client", "\n};") + &parts(&headers, "\nclass handle", "\n};");
+    let said = said(&client) + &said(&template("service.hpp.j2", ""));
+    all([said.split(' '), joined(&CPP_TYPE).split(' ')])
+});
+pub(crate) static PYTHON_METHOD: Reserved = LazyLock::new(|| {
+    let package = sources("bindings/python/talentdata", "pyi")
+        + &read("bindings/python/talentdata/_async_client.py");
+    let client = parts(&package, "\nclass BaseClient", "\nclass ")
+        + &parts(&package, "\nclass AsyncClient", "\nclass ");
+    let defined =
+        declared(&client, 4, "def") + " " + &declared(&template("_settings.py.j2", ""), 4, "def");
+    all([
+        defined.split(' '),
+        "property".split(' '),
+        joined(&PYTHON_WORD).split(' '),
+    ])
+});
+/// The attribute of a model.
+pub(crate) static RUST_FIELD: Reserved =
+    LazyLock::new(|| all([RUST.split(' '), super::EXTRA_FIELD.split(' ')]));
+pub(crate) static PYTHON_FIELD: Reserved = LazyLock::new(|| {
+    let native = read("bindings/python/talentdata/_talentdata.pyi");
+    let record = declared(&parts(&native, "\nclass Record:", "\nclass "), 4, "def");
+    all([record.split(' '), joined(&PYTHON_WORD).split(' ')])
+});
+/// The members of a C++ class or struct.
+pub(super) static CPP_MEMBER: Reserved = LazyLock::new(|| {
+    let headers = sources("bindings/c/include", "hpp");
+    let said =
+        said(&parts(&headers, "\nclass record {", "\n};")) + &said(&template("service.hpp.j2", ""));
+    all([CPP.split(' '), said.split(' ')])
+});
+/// A parameter, or a field of a body, as an argument, in every language alike.
+pub(crate) static ARGUMENT: Reserved = LazyLock::new(|| {
+    let templates = [
+        "calls.rs.j2",
+        "service.h.j2",
+        "service.hpp.j2",
+        "_operations.py.j2",
+    ];
+    let said = templates
+        .map(|name| said(&template(name, "for op in operations")))
+        .concat();
+    all([RUST, CPP, PYTHON, VARIABLES, &said].map(|words| words.split(' ')))
+});
+/// The variant of a list, and of a value of an open enum.
+pub(crate) static LIST: Reserved = LazyLock::new(|| all(["Self".split(' ')]));
+pub(crate) static VALUE: Reserved = LazyLock::new(|| all(["Self Other".split(' ')]));
+/// A command of the command line, with `_` in place of `-`.
+pub(crate) static COMMAND: Reserved = LazyLock::new(|| {
+    let commands = parts(
+        &code(&read("crates/cli/src/args.rs")),
+        "enum Command {",
+        "\n}",
+    );
+    let variants = commands
+        .lines()
+        .filter(|line| !line.contains('#'))
+        .filter_map(|line| words(line).next());
+    variants
+        .chain(["help"])
+        .map(ToSnakeCase::to_snake_case)
+        .collect()
+});
+/// Flags that every command has beside the settings, and the one for a body.
+pub(super) static FLAG: Reserved = LazyLock::new(|| {
+    let fields = parts(
+        &code(&read("crates/cli/src/args.rs")),
+        "struct Cli {",
+        "\n}",
+    );
+    let fields = fields
+        .split("#[arg")
+        .skip(1)
+        .filter_map(|one| one.split_once("\n")?.1.split(':').next());
+    fields
+        .chain(["body", "client_secret_file", "help"])
+        .map(|name| name.trim().to_owned())
+        .collect()
+});
+/// Types that stand beside the models in Rust, and those that Python and generated Rust say without a path.
+pub(super) static TYPE: Reserved = LazyLock::new(|| {
+    let templates = [
+        "models.rs.j2",
+        "operations.rs.j2",
+        "_models.py.j2",
+        "_operations.py.j2",
+    ];
+    let types = sources("crates/types/src", "rs");
+    let said = templates.map(|name| template(name, "")).concat() + &parts(&types, "use ", ";");
+    let package = declared(&sources("bindings/python/talentdata", "py"), 0, "class");
+    let types = declared(&types, 0, "struct enum type trait");
+    let words = all([PRELUDE, &package, &types].map(|words| words.split(' ')));
+    words.into_iter().chain(capitalised(&said)).collect()
+});
+/// Names in the C++ namespace.
+pub(super) static CPP_TYPE: Reserved = LazyLock::new(|| {
+    let headers = sources("bindings/c/include", "hpp");
+    let declared = declared(&headers, 0, "class struct using inline namespace constexpr");
+    let exceptions = headers
+        .lines()
+        .filter_map(|line| line.strip_prefix("#define TALENTDATA_EXCEPTIONS "));
+    let exceptions = exceptions.collect::<Vec<_>>().join(" ");
+    let errors = ErrorKind::ALL.map(|kind| kind.name().to_snake_case() + "_error");
+    all(
+        [CPP, "talentdata", &declared, &exceptions, &errors.join(" ")]
+            .map(|words| words.split(' ')),
+    )
+});
+/// Everything that the headers of C declare or say, apart from what is generated from a spec.
+pub(crate) static C_NAME: Reserved = LazyLock::new(|| {
+    let headers = sources("bindings/c/include", "h") + &sources("bindings/c/include", "hpp");
+    let is_ours = |word: &&str| word.to_ascii_lowercase().starts_with("talentdata_");
+    words(&headers).filter(is_ours).map(str::to_owned).collect()
+});
+/// What functions of a C client have behind its name.
+pub(super) static C_CLIENT: Reserved = LazyLock::new(|| {
+    let calls = C_NAME
+        .iter()
+        .filter_map(|name| name.strip_prefix("talentdata_client_"));
+    calls.map(str::to_owned).collect()
+});
+/// Words that annotations of Python say.
+static PYTHON_WORD: Reserved = LazyLock::new(|| {
+    let scalars = SCALARS.iter().map(|one| one.python).chain(["list", "dict"]);
+    scalars
+        .chain(PYTHON.split(' '))
+        .map(str::to_owned)
+        .collect()
+});
 
-/// Methods of a Rust client.
-pub(super) const RUST_CLIENT: &str = "\
-    attempt attempts budget builder call clone close closed config engine fetch_page fetch_token \
-    invoke invoke_as invoke_without new plan request resource run send \
-    with_config with_queue with_thread_start";
+fn all<'a, const N: usize>(texts: [impl Iterator<Item = &'a str>; N]) -> BTreeSet<String> {
+    let words = texts.into_iter().flatten().filter(|word| !word.is_empty());
+    words.map(str::to_owned).collect()
+}
 
-/// Names in the C++ namespace, apart from the exceptions.
-pub(super) const CPP_NAMESPACE: &str = "\
-    any_field client config copied detail done error error_of handle is_map is_optional is_struct \
-    job library_version list_name list_of log_function made mirror named_values nothing \
-    number_text options page quoted raw_json reader receipt record result scalar_reader scan \
-    talentdata text to_json try_verify value_text verify with_exceptions without_exceptions";
+fn joined(words: &BTreeSet<String>) -> String {
+    words
+        .iter()
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
 
-/// Attributes of a Python client.
-pub(super) const PYTHON_CLIENT: &str = "\
-    __aenter__ __aexit__ __enter__ __exit__ __new__ __reduce__ _awaited _budget _call _close _defect \
-    _names _page _plan _schema base_url budget_state client_id close closed export sync with_options";
+fn read(path: &str) -> String {
+    std::fs::read_to_string(crate::root().join(path)).unwrap_or_default()
+}
 
-/// Names that `import talentdata` gives, apart from the exceptions.
-pub(super) const PYTHON_PACKAGE: &str = "\
-    Any AsyncClient AsyncResource AsyncScan Basis BudgetState BudgetUse ChangeCounts Client \
-    Completeness Difference Doubt Error Example False Field FileCheck IncompleteWarning \
-    MemberStats Mirror MirrorReceipt None OpenEnum Page Plan Receipt Record Removed Resource Rows \
-    RowsReceipt Sandbox Scan ScanReceipt SchemaDifferences SyncReceipt True Verification Withheld Written \
-    __version__ scan_polars verify";
+/// The hand-written sources below a directory, one behind the other, without comments and texts.
+fn sources(directory: &str, extension: &str) -> String {
+    fn gather(directory: &Path, extension: &str, out: &mut Vec<std::path::PathBuf>) {
+        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+        for path in entries.map(|entry| entry.path()) {
+            if path.is_dir() {
+                gather(&path, extension, out);
+            } else if path.extension().is_some_and(|own| own == extension) {
+                out.push(path);
+            }
+        }
+    }
+    let mut paths = Vec::new();
+    gather(&crate::root().join(directory), extension, &mut paths);
+    let texts = paths
+        .iter()
+        .map(|path| std::fs::read_to_string(path).unwrap_or_default());
+    let of_spec = |text: &String| {
+        text.lines()
+            .next()
+            .is_some_and(|title| title.contains("from spec/openapi.json; do not edit"))
+    };
+    texts
+        .filter(|text| !of_spec(text))
+        .map(|text| code(&text))
+        .collect()
+}
+
+/// A template behind a text, without comments; of what is filled in and done there, only the texts.
+fn template(name: &str, from: &str) -> String {
+    let text = read(&format!("xtask/src/templates/{name}"));
+    let mut rest = text.split_once(from).map_or("", |(_, rest)| rest);
+    let mut out = String::new();
+    while let Some((before, inner)) = rest.split_once('{') {
+        out += before;
+        let end = inner.chars().next().filter(|begin| "{%#".contains(*begin));
+        let Some(begin) = end else {
+            out.push('{');
+            rest = inner;
+            continue;
+        };
+        let end = format!("{}}}", if begin == '{' { '}' } else { begin });
+        let (filled, behind) = inner.split_once(&end).unwrap_or((inner, ""));
+        // A text in single quotes holds double ones.
+        let filled = filled.replace("'\"", "").replace("\"'", "");
+        let texts = filled
+            .split('"')
+            .skip(1)
+            .step_by(2)
+            .filter(|_| begin != '#');
+        out.extend(texts.map(|text| format!(" {text} ")));
+        out.push(' ');
+        rest = behind;
+    }
+    code(&(out + rest))
+}
+
+/// A text without comments of C, C++ and Rust, and without the documentation of Python.
+fn code(text: &str) -> String {
+    let text = text.split("\"\"\"").step_by(2).collect::<String>();
+    let lines = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"));
+    let text = lines.map(|line| line.to_owned() + "\n").collect::<String>();
+    let mut parts = text.split("/*");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    out.extend(parts.map(|part| part.split_once("*/").map_or("", |(_, rest)| rest)));
+    out
+}
+
+/// The parts of a text that begin so, each up to its end.
+fn parts(text: &str, begin: &str, end: &str) -> String {
+    let parts = text.split(begin).skip(1);
+    parts.filter_map(|part| part.split(end).next()).collect()
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    words.filter(|word| !word.is_empty())
+}
+
+fn capitalised(text: &str) -> impl Iterator<Item = String> {
+    let is_type = |word: &&str| word.starts_with(|first: char| first.is_ascii_uppercase());
+    words(text).filter(is_type).map(str::to_owned)
+}
+
+/// The names that are declared behind these keywords, on lines indented by so many spaces, parted by spaces.
+fn declared(text: &str, indent: usize, keywords: &str) -> String {
+    const MODIFIERS: &str = "pub crate super async unsafe extern nodiscard";
+    let is_among = |word: &str, words: &str| words.split(' ').any(|one| one == word);
+    let name = |line: &str| {
+        let (spaces, line) = line.split_at_checked(indent)?;
+        let is_code = spaces.trim().is_empty() && !line.starts_with(['#', ' ']);
+        let mut all = words(line).filter(|word| !is_among(word, MODIFIERS));
+        let keyword = all
+            .next()
+            .filter(|word| is_code && is_among(word, keywords))?;
+        // Of a function of C++, the name is what stands before its arguments.
+        let function = line
+            .split('(')
+            .next()
+            .and_then(|before| words(before).last());
+        let name = if keyword == "inline" {
+            function
+        } else {
+            all.next()
+        };
+        name.map(str::to_owned)
+    };
+    text.lines().filter_map(name).collect::<Vec<_>>().join(" ")
+}
+
+/// What a text says as a function, a type or a namespace without anything before it, and the types that it names anew.
+fn said(text: &str) -> String {
+    let mut out = String::from(" ");
+    let mut before = "";
+    let mut rest = text;
+    while let Some(start) = rest.find(|letter: char| letter.is_ascii_alphabetic() || letter == '_')
+    {
+        let (between, behind) = rest.split_at(start);
+        let end = behind.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+        let (word, after) = behind.split_at(end.unwrap_or(behind.len()));
+        let is_member =
+            between.ends_with(['.', '~']) || between.ends_with("::") || between.ends_with("->");
+        let is_said =
+            after.starts_with(['(', '<']) || after.starts_with("::") || after.starts_with("!(");
+        if before == "using" || is_said && !is_member {
+            out += &format!("{word} ");
+        }
+        (before, rest) = (word, after);
+    }
+    out
+}

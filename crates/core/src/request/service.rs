@@ -1,7 +1,7 @@
 //! The service as one client reaches it: sends each call, judges the response, and sends it again where that can help.
 
 use super::auth::{Auth, Token, read_token, refusal};
-use super::call::{Call, JSON};
+use super::call::Call;
 use super::page_memory::{PAGES, PageMemory};
 use super::queue::{AdmissionQueue, Permit};
 use super::retry::{Deadline, RetryState};
@@ -227,12 +227,19 @@ impl Service {
         for (name, value) in &parts.query {
             url.query_pairs_mut().append_pair(name, value);
         }
+        if !parts.encoded.is_empty() {
+            let encoded = parts.encoded.iter().map(String::as_str);
+            let query = url.query().into_iter().chain(encoded);
+            let query = query.collect::<Vec<_>>().join("&");
+            url.set_query(Some(&query));
+        }
         let method = call.operation.method.as_str().parse().unwrap_or_default();
         let http = &self.transport.http;
-        let request = http.request(method, url).header(ACCEPT, JSON);
+        let request = http.request(method, url);
+        let request = request.header(ACCEPT, call.operation.accept);
         let mut request = request.headers(parts.headers.clone());
-        if let Some(body) = parts.body.clone() {
-            request = request.header(CONTENT_TYPE, JSON).body(body);
+        if let (Some(body), Some(of)) = (parts.body.clone(), &call.operation.body) {
+            request = request.header(CONTENT_TYPE, of.media_type).body(body);
         }
         match token {
             Some(token) => request.bearer_auth(token.issued.secret.expose()),
