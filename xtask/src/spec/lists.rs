@@ -24,7 +24,7 @@ pub(super) fn list(
     let mut reasons = reasons(api, operation, page);
     let fields = page.iter().flat_map(|page| &page.fields);
     let arrays: Vec<&ApiField> = fields.filter(|field| of_objects(&field.kind)).collect();
-    if let [first, second, ..] = arrays.as_slice() {
+    if let (true, [first, second, ..]) = (reasons.is_empty(), arrays.as_slice()) {
         let (first, second) = (&first.wire, &second.wire);
         reasons.push(format!(
             "its response has two arrays of objects, {first} and {second}"

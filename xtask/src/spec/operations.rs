@@ -319,7 +319,7 @@ fn style(written: &Cursor, location: &str, kind: &Type) -> Result<Option<&'stati
     if !written.has("schema") && written.has("content") && (is_list || is_text) {
         return Err("it is sent as JSON text".to_owned());
     }
-    if !names::is_a_name(&written.value["name"].as_str().unwrap_or_default()) {
+    if !names::is_a_name(written.value["name"].as_str().unwrap_or_default()) {
         return Err("no language can name it".to_owned());
     }
     let usual = if location == "query" {

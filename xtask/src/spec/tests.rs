@@ -27,10 +27,14 @@ pub(crate) struct Change {
     reported: Vec<String>,
     /// Lines of the outline.
     shows: Vec<String>,
+    /// What no line of it begins with.
+    hides: Vec<String>,
     /// What `spec-diff` says: text, and the levels in the order of the surfaces (`b`, `a`, `d`, or `-` for none).
     pub(crate) says: Vec<(String, String)>,
     /// The version that it asks for.
     pub(crate) version: String,
+    /// Whether it fits into no spec with other changes, and is not compiled with them.
+    pub(crate) apart: bool,
     /// Whether a compiler of C is asked what breaks.
     pub(crate) compiled: bool,
 }
@@ -86,12 +90,19 @@ fn check(table: &str, said: impl Fn(Change) -> Said) -> usize {
         let change: Change = serde_json::from_value(row.clone()).unwrap();
         let shows = change.shows.iter().map(|line| format!("\n{line}\n"));
         let (refused, reported) = (change.refused.clone(), change.reported.clone());
+        let hides = change.hides.clone();
         let wanted: [Vec<String>; 3] = [refused, reported, shows.collect()];
         let after = said(change);
         for (wanted, text) in wanted.iter().zip(&after) {
             for missing in wanted.iter().filter(|one| !text.contains(*one)) {
                 failures += &format!("{row}\n  lacks {missing:?} in {text}\n");
             }
+        }
+        for line in hides
+            .iter()
+            .filter(|line| after[2].contains(&format!("\n{line}")))
+        {
+            failures += &format!("{row}\n  shows {line:?} in {}\n", after[2]);
         }
         if wanted[0].is_empty() && !after[0].is_empty() {
             failures += &format!("{row}\n  is refused: {}\n", after[0]);

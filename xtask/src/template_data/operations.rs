@@ -47,7 +47,8 @@ impl View<'_> {
         let (body, fields) = body.map(|body| self.body(operation, body, &key)).unzip();
         let response = operation.response.as_ref();
         if let Some(response) = response {
-            self.part(&format!("response of {id}"), &response.to_string(), &key);
+            let shown = response.to_string() + &as_media(&operation.accept);
+            self.part(&format!("response of {id}"), &shown, &key);
         }
         let [rust_name, cpp, python] =
             [&RUST_METHOD, &CPP_METHOD, &PYTHON_METHOD].map(|kept| names::name(name, kept));
@@ -156,7 +157,9 @@ impl View<'_> {
         );
         let mut own = self.item(&key, &one.name, &one.place, RENAME_PARAMETER);
         own.own = format!("{} {} {}", operation.place(), one.location, one.name);
+        let separated = one.separator.map(|one| format!(", separated by {one}"));
         let shown = one.kind.to_string() + unless(one.required);
+        let shown = shown + &separated.unwrap_or_default();
         own.describe(&shown, &one.description, Some(whole));
         let (name, kind) = (names::name(&one.argument, &ARGUMENT), one.kind.present());
         let mut taken = operation.taken();
@@ -197,7 +200,7 @@ impl View<'_> {
     /// The body of a request, and its arguments in Python.
     fn body(&self, operation: &ApiOperation, body: &Body, whole: &str) -> (Value, Vec<Value>) {
         let (api, required) = (self.api, body.required);
-        let shown = body.kind.to_string() + unless(required);
+        let shown = body.kind.to_string() + unless(required) + &as_media(&body.media_type);
         self.part(&format!("request of {}", operation.id), &shown, whole);
         let model = body_model(api, operation, body);
         let fields = model.into_iter().flat_map(|model| &model.fields);
@@ -225,6 +228,14 @@ impl View<'_> {
             borrowed => borrowed(&body.kind), rust => rust(&body.kind, "types::"),
         };
         (value, if model.is_some() { fields } else { vec![whole] })
+    }
+}
+
+/// What is said of a media type, if it is not the usual one.
+fn as_media(media: &str) -> String {
+    match media {
+        "application/json" => String::new(),
+        other => format!(", as {other}"),
     }
 }
 

@@ -234,7 +234,7 @@ pub const GET_VERSION: &Operation = &Operation {
 pub const CHECK_VERSION: &Operation = &Operation {
     id: "checkVersion",
     name: "check_version",
-    command: "check-",
+    command: "check",
     method: Method::Post,
     path: "/v1/version/check",
     group: "Version",

@@ -120,7 +120,7 @@ fn with_changes(base: &Value) -> Vec<Value> {
     let rows: Vec<Value> = serde_json::from_str(rows).unwrap();
     for (number, row) in rows.iter().enumerate() {
         let change = moved(row, number);
-        if !change.refused.is_empty() {
+        if !change.refused.is_empty() || change.apart {
             continue;
         }
         let places: Vec<String> = change.set.keys().chain(&change.remove).cloned().collect();
