@@ -3,6 +3,7 @@
 pub(crate) mod api;
 mod cursor;
 mod document;
+mod kept;
 mod lists;
 mod operations;
 mod schema;
@@ -13,6 +14,7 @@ mod types;
 
 pub(crate) use cursor::{Clash, Document, LIST, LIST_GONE, NAME, pointer};
 pub(crate) use document::read;
+pub(crate) use kept::keep;
 pub(crate) use shape::check_needed;
 
 pub(crate) use operations::id_of;
