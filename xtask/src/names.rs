@@ -59,9 +59,8 @@ pub(crate) fn model(schema: &str) -> String {
     };
     let (class, c) = (snake(&name), c_type(&name));
     let begins = format!("{c}_");
-    let in_c = C_NAME
-        .iter()
-        .any(|one| *one == c || one.starts_with(&begins));
+    let in_c = C_NAME.iter().any(|one| one.starts_with(&begins));
+    let in_c = in_c || C_NAME.contains(&c);
     let kept = in_c || TYPE.contains(&name) || CPP_TYPE.contains(&class);
     if kept { name + "Model" } else { name }
 }

@@ -48,65 +48,50 @@ const VARIABLES: &str =
 
 /// Methods of a client.
 pub(crate) static RUST_METHOD: Reserved = LazyLock::new(|| {
-    let core = sources("crates/core/src", "rs");
-    let clients = parts(&core, "\nimpl Client {\n", "\n}\n");
-    all([
-        RUST.split(' '),
-        declared(&clients, 4, "fn").split(' '),
-        "clone".split(' '),
-    ])
+    let clients = parts(
+        &sources("crates/core/src", "rs"),
+        "\nimpl Client {\n",
+        "\n}\n",
+    );
+    set([RUST, "clone", &declared(&clients, 4, "fn")])
 });
 pub(crate) static CPP_METHOD: Reserved = LazyLock::new(|| {
-    let headers = sources("bindings/c/include", "hpp");
-    let client =
-        parts(&headers, "\nclass client", "\n};") + &parts(&headers, "\nclass handle", "\n};");
-    let said = said(&client) + &said(&template("service.hpp.j2", ""));
-    all([said.split(' '), joined(&CPP_TYPE).split(' ')])
+    let classes =
+        ["\nclass client", "\nclass handle"].map(|class| parts(&headers(), class, "\n};"));
+    let said = said(&(classes.concat() + &template("service.hpp.j2", "")));
+    &*CPP_TYPE | &set([said])
 });
 pub(crate) static PYTHON_METHOD: Reserved = LazyLock::new(|| {
-    let package = sources("bindings/python/talentdata", "pyi")
-        + &read("bindings/python/talentdata/_async_client.py");
-    let client = parts(&package, "\nclass BaseClient", "\nclass ")
-        + &parts(&package, "\nclass AsyncClient", "\nclass ");
-    let defined =
-        declared(&client, 4, "def") + " " + &declared(&template("_settings.py.j2", ""), 4, "def");
-    all([
-        defined.split(' '),
-        "property".split(' '),
-        joined(&PYTHON_WORD).split(' '),
-    ])
+    let classes = package() + &template("_settings.py.j2", "");
+    let names = ["BaseClient", "AsyncClient", "ConfiguredClient"];
+    let classes = names.map(|name| parts(&classes, &format!("\nclass {name}"), "\nclass "));
+    &*PYTHON_WORD | &set(["property", &declared(&classes.concat(), 4, "def")])
 });
 /// The attribute of a model.
-pub(crate) static RUST_FIELD: Reserved =
-    LazyLock::new(|| all([RUST.split(' '), super::EXTRA_FIELD.split(' ')]));
+pub(crate) static RUST_FIELD: Reserved = LazyLock::new(|| set([RUST, super::EXTRA_FIELD]));
 pub(crate) static PYTHON_FIELD: Reserved = LazyLock::new(|| {
-    let native = read("bindings/python/talentdata/_talentdata.pyi");
-    let record = declared(&parts(&native, "\nclass Record:", "\nclass "), 4, "def");
-    all([record.split(' '), joined(&PYTHON_WORD).split(' ')])
+    let record = parts(&package(), "\nclass Record:", "\nclass ");
+    &*PYTHON_WORD | &set([declared(&record, 4, "def")])
 });
 /// The members of a C++ class or struct.
 pub(super) static CPP_MEMBER: Reserved = LazyLock::new(|| {
-    let headers = sources("bindings/c/include", "hpp");
-    let said =
-        said(&parts(&headers, "\nclass record {", "\n};")) + &said(&template("service.hpp.j2", ""));
-    all([CPP.split(' '), said.split(' ')])
+    let record = parts(&headers(), "\nclass record {", "\n};");
+    set([CPP, &said(&(record + &template("service.hpp.j2", "")))])
 });
 /// A parameter, or a field of a body, as an argument, in every language alike.
 pub(crate) static ARGUMENT: Reserved = LazyLock::new(|| {
-    let templates = [
+    let files = [
         "calls.rs.j2",
         "service.h.j2",
         "service.hpp.j2",
         "_operations.py.j2",
     ];
-    let said = templates
-        .map(|name| said(&template(name, "for op in operations")))
-        .concat();
-    all([RUST, CPP, PYTHON, VARIABLES, &said].map(|words| words.split(' ')))
+    let said = files.map(|name| said(&template(name, "for op in operations")));
+    set([RUST, CPP, PYTHON, VARIABLES, &said.concat()])
 });
 /// The variant of a list, and of a value of an open enum.
-pub(crate) static LIST: Reserved = LazyLock::new(|| all(["Self".split(' ')]));
-pub(crate) static VALUE: Reserved = LazyLock::new(|| all(["Self Other".split(' ')]));
+pub(crate) static LIST: Reserved = LazyLock::new(|| set(["Self"]));
+pub(crate) static VALUE: Reserved = LazyLock::new(|| set(["Self Other"]));
 /// A command of the command line, with `_` in place of `-`.
 pub(crate) static COMMAND: Reserved = LazyLock::new(|| {
     let commands = parts(
@@ -114,14 +99,9 @@ pub(crate) static COMMAND: Reserved = LazyLock::new(|| {
         "enum Command {",
         "\n}",
     );
-    let variants = commands
-        .lines()
-        .filter(|line| !line.contains('#'))
-        .filter_map(|line| words(line).next());
-    variants
-        .chain(["help"])
-        .map(ToSnakeCase::to_snake_case)
-        .collect()
+    let variants = commands.lines().filter(|line| !line.contains('#'));
+    let variants = variants.filter_map(|line| words(line).next());
+    set(variants.chain(["help"]).map(ToSnakeCase::to_snake_case))
 });
 /// Flags that every command has beside the settings, and the one for a body.
 pub(super) static FLAG: Reserved = LazyLock::new(|| {
@@ -130,109 +110,92 @@ pub(super) static FLAG: Reserved = LazyLock::new(|| {
         "struct Cli {",
         "\n}",
     );
-    let fields = fields
-        .split("#[arg")
-        .skip(1)
-        .filter_map(|one| one.split_once("\n")?.1.split(':').next());
-    fields
-        .chain(["body", "client_secret_file", "help"])
-        .map(|name| name.trim().to_owned())
-        .collect()
+    let fields = fields.split("#[arg").skip(1);
+    let fields = fields.filter_map(|one| words(one.split_once('\n')?.1).next());
+    set(fields.chain(["body", "client_secret_file", "help"]))
 });
 /// Types that stand beside the models in Rust, and those that Python and generated Rust say without a path.
 pub(super) static TYPE: Reserved = LazyLock::new(|| {
-    let templates = [
+    let files = [
         "models.rs.j2",
         "operations.rs.j2",
         "_models.py.j2",
         "_operations.py.j2",
     ];
     let types = sources("crates/types/src", "rs");
-    let said = templates.map(|name| template(name, "")).concat() + &parts(&types, "use ", ";");
-    let package = declared(&sources("bindings/python/talentdata", "py"), 0, "class");
+    let said = files.map(|name| template(name, "")).concat() + &parts(&types, "use ", ";");
+    let is_type = |word: &&str| word.starts_with(|first: char| first.is_ascii_uppercase());
     let types = declared(&types, 0, "struct enum type trait");
-    let words = all([PRELUDE, &package, &types].map(|words| words.split(' ')));
-    words.into_iter().chain(capitalised(&said)).collect()
+    let package = declared(&package(), 0, "class");
+    let said = words(&said).filter(is_type);
+    set(said.chain([PRELUDE, &types, &package]))
 });
 /// Names in the C++ namespace.
 pub(super) static CPP_TYPE: Reserved = LazyLock::new(|| {
-    let headers = sources("bindings/c/include", "hpp");
+    let headers = headers();
     let declared = declared(&headers, 0, "class struct using inline namespace constexpr");
-    let exceptions = headers
-        .lines()
-        .filter_map(|line| line.strip_prefix("#define TALENTDATA_EXCEPTIONS "));
-    let exceptions = exceptions.collect::<Vec<_>>().join(" ");
+    let exceptions = parts(&headers, "#define TALENTDATA_EXCEPTIONS ", "\n");
     let errors = ErrorKind::ALL.map(|kind| kind.name().to_snake_case() + "_error");
-    all(
-        [CPP, "talentdata", &declared, &exceptions, &errors.join(" ")]
-            .map(|words| words.split(' ')),
-    )
+    let exceptions = exceptions.replace("with", " with");
+    set([CPP, "talentdata", &declared, &exceptions, &errors.join(" ")])
 });
 /// Everything that the headers of C declare or say, apart from what is generated from a spec.
 pub(crate) static C_NAME: Reserved = LazyLock::new(|| {
-    let headers = sources("bindings/c/include", "h") + &sources("bindings/c/include", "hpp");
+    let headers = sources("bindings/c/include", "h") + &headers();
     let is_ours = |word: &&str| word.to_ascii_lowercase().starts_with("talentdata_");
-    words(&headers).filter(is_ours).map(str::to_owned).collect()
+    set(words(&headers).filter(is_ours))
 });
 /// What functions of a C client have behind its name.
 pub(super) static C_CLIENT: Reserved = LazyLock::new(|| {
-    let calls = C_NAME
-        .iter()
-        .filter_map(|name| name.strip_prefix("talentdata_client_"));
-    calls.map(str::to_owned).collect()
+    let names = C_NAME.iter();
+    set(names.filter_map(|name| name.strip_prefix("talentdata_client_")))
 });
 /// Words that annotations of Python say.
 static PYTHON_WORD: Reserved = LazyLock::new(|| {
-    let scalars = SCALARS.iter().map(|one| one.python).chain(["list", "dict"]);
-    scalars
-        .chain(PYTHON.split(' '))
-        .map(str::to_owned)
-        .collect()
+    let scalars = SCALARS.iter().map(|one| one.python);
+    set(scalars.chain([PYTHON, "list dict"]))
 });
 
-fn all<'a, const N: usize>(texts: [impl Iterator<Item = &'a str>; N]) -> BTreeSet<String> {
-    let words = texts.into_iter().flatten().filter(|word| !word.is_empty());
-    words.map(str::to_owned).collect()
+/// The words of all these texts.
+fn set(texts: impl IntoIterator<Item = impl AsRef<str>>) -> BTreeSet<String> {
+    let mut out = BTreeSet::new();
+    for text in texts {
+        out.extend(text.as_ref().split_whitespace().map(str::to_owned));
+    }
+    out
 }
 
-fn joined(words: &BTreeSet<String>) -> String {
-    words
-        .iter()
-        .map(String::as_str)
-        .collect::<Vec<_>>()
-        .join(" ")
+fn headers() -> String {
+    sources("bindings/c/include", "hpp")
 }
 
-fn read(path: &str) -> String {
+fn package() -> String {
+    let package = "bindings/python/talentdata";
+    sources(package, "pyi") + &sources(package, "py")
+}
+
+fn read(path: impl AsRef<Path>) -> String {
     std::fs::read_to_string(crate::root().join(path)).unwrap_or_default()
 }
 
-/// The hand-written sources below a directory, one behind the other, without comments and texts.
-fn sources(directory: &str, extension: &str) -> String {
-    fn gather(directory: &Path, extension: &str, out: &mut Vec<std::path::PathBuf>) {
-        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-        for path in entries.map(|entry| entry.path()) {
-            if path.is_dir() {
-                gather(&path, extension, out);
-            } else if path.extension().is_some_and(|own| own == extension) {
-                out.push(path);
-            }
-        }
-    }
-    let mut paths = Vec::new();
-    gather(&crate::root().join(directory), extension, &mut paths);
-    let texts = paths
-        .iter()
-        .map(|path| std::fs::read_to_string(path).unwrap_or_default());
-    let of_spec = |text: &String| {
-        text.lines()
-            .next()
-            .is_some_and(|title| title.contains("from spec/openapi.json; do not edit"))
+/// The hand-written sources below a directory, one behind the other, without comments.
+fn sources(directory: impl AsRef<Path>, extension: &str) -> String {
+    let entries = std::fs::read_dir(crate::root().join(directory));
+    let paths = entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    let texts = paths.map(|path| match path.extension() {
+        _ if path.is_dir() => sources(path, extension),
+        Some(own) if own == extension => read(path),
+        _ => String::new(),
+    });
+    let is_own = |text: &String| {
+        let title = text.lines().next().unwrap_or_default();
+        !title.contains("from spec/openapi.json; do not edit")
     };
-    texts
-        .filter(|text| !of_spec(text))
-        .map(|text| code(&text))
-        .collect()
+    texts.filter(is_own).map(|text| code(&text)).collect()
 }
 
 /// A template behind a text, without comments; of what is filled in and done there, only the texts.
@@ -286,11 +249,6 @@ fn parts(text: &str, begin: &str, end: &str) -> String {
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     words.filter(|word| !word.is_empty())
-}
-
-fn capitalised(text: &str) -> impl Iterator<Item = String> {
-    let is_type = |word: &&str| word.starts_with(|first: char| first.is_ascii_uppercase());
-    words(text).filter(is_type).map(str::to_owned)
 }
 
 /// The names that are declared behind these keywords, on lines indented by so many spaces, parted by spaces.

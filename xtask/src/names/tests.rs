@@ -1,11 +1,10 @@
 //! What is read from our own code: names without which generated code would not compile.
 
 use super::*;
-use std::collections::BTreeSet;
 
 #[test]
 fn names_of_hand_written_code_are_reserved() {
-    let rows: [(&BTreeSet<String>, &str); 11] = [
+    let rows: [(&Reserved, &str); 11] = [
         (&RUST_METHOD, "type with_config invoke builder clone"),
         (
             &CPP_METHOD,
