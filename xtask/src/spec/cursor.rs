@@ -12,6 +12,8 @@ pub(crate) const NO_LIST: &str = "operations that look like a list and are not g
 pub(crate) const RENAMED: &str = "things that get another name than their own";
 pub(crate) const OPERATION: &str = "operations without a method of a client";
 pub(crate) const PARAMETER: &str = "parameters and bodies that no method takes";
+pub(crate) const REFERENCE: &str =
+    "references that lead nowhere; what is there is any JSON, or left out";
 pub(crate) const SECRET: &str = "secrets that are given like other texts";
 pub(crate) const SECURITY: &str = "security schemes that the client does not send";
 pub(crate) const SERVER: &str = "servers whose path belongs to the base URL, which users give";
@@ -347,7 +349,8 @@ impl<'a> Cursor<'a> {
             let reason = format!("there is nothing at {reference}");
             let fix = "add it to /components, or correct the reference";
             let at = self.peek("$ref")?.at;
-            self.document.note_cause(RAW, [&at, &at], &reason, fix);
+            self.document
+                .note_cause(REFERENCE, [&at, &at], &reason, fix);
             return None;
         }
         first

@@ -93,11 +93,11 @@ fn json<'a>(holder: &Cursor<'a>) -> Option<Cursor<'a>> {
 /// What the successful responses of an operation hold.
 #[derive(Default)]
 struct Answer {
-    /// The first of them that is JSON, with its media type.
-    first: Option<(String, Type)>,
-    /// Whether another one holds something else, or nothing.
-    varies: bool,
-    /// One that is not JSON, in words.
+    /// Those that are JSON, with their media types.
+    kinds: Vec<(String, Type)>,
+    /// Whether one is empty.
+    empty: bool,
+    /// What one is that is not JSON.
     other: Option<String>,
 }
 
@@ -106,21 +106,13 @@ fn answer<'a>(types: &mut Types<'a>, successes: &[Cursor<'a>], name: &str) -> An
     for success in successes {
         let success = success.clone().followed();
         success.mark();
-        let found = match content(&success) {
-            Content::Nothing => None,
+        match content(&success) {
+            Content::Nothing => out.empty = true,
+            Content::Other(what) => out.other = Some(what),
             Content::Json(media, schema) => {
                 let kind = schema.map_or(Type::Json, |one| types.kind(one, name));
-                Some((media, kind))
+                out.kinds.push((media, kind));
             }
-            Content::Other(what) => {
-                out.other = Some(format!("its response is {what}, which no language reads"));
-                continue;
-            }
-        };
-        match (&out.first, found) {
-            (None, Some(found)) => out.first = Some(found),
-            (Some((_, first)), Some((_, kind))) => out.varies |= *first != kind,
-            (first, None) => out.varies |= first.is_some(),
         }
     }
     out
@@ -152,11 +144,17 @@ fn operation<'a>(
     let (successes, others) = responses(body);
     let record = format!("{}_record", names::list(path));
     types.record = Some(names::camel(&record));
-    let mut answer = answer(types, &successes, &named("Response"));
-    types.record = None;
     // Nobody answers HEAD with a body.
-    answer.first = answer.first.filter(|_| method != "head");
-    let (accept, response) = answer.first.take().unzip();
+    let answer = match method {
+        "head" => Answer::default(),
+        _ => answer(types, &successes, &named("Response")),
+    };
+    types.record = None;
+    let mut kinds = answer.kinds.into_iter();
+    let (accept, response) = kinds.next().unzip();
+    let more: Vec<Type> = kinds.map(|(_, kind)| kind).collect();
+    let differs = more.iter().any(|kind| Some(kind) != response.as_ref());
+    let varies = differs || answer.empty && response.is_some();
     let written = body.get("requestBody").map(Cursor::followed);
     let required = written.as_ref().is_some_and(|one| one.flag("required"));
     let sent = written.as_ref().map_or(Content::Nothing, content);
@@ -182,7 +180,8 @@ fn operation<'a>(
     let others: Vec<Type> = others
         .map(|one| types.kind(one, &named("Failure")))
         .collect();
-    let kinds = response.iter().chain(&others).filter_map(Type::named);
+    let kinds = response.iter().chain(&more).chain(&others);
+    let kinds = kinds.filter_map(Type::named);
     types.in_responses.extend(kinds.map(str::to_owned));
     let headers = successes.first().cloned().map(Cursor::followed);
     let headers = headers.and_then(|one| one.peek("headers"));
@@ -234,15 +233,19 @@ fn operation<'a>(
         own.is_some_and(|own| *own != document.value["servers"])
     });
     let elsewhere = elsewhere.then(|| "it is on a server of its own".to_owned());
+    let unread = answer.other;
+    let unread = unread.map(|what| format!("its response is {what}, which no language reads"));
     let needed = other_body.clone().filter(|_| required);
     let obstacle = obstacle(&operation).or(elsewhere);
-    operation.obstacle = obstacle.or(needed).or(answer.other.take());
-    let no_list = lists::list(&types.api, document, &operation);
-    let reasons = no_list.map_or_else(Some, |list| {
-        operation.list = Some(list);
-        None
-    });
-    if operation.is_generated() && answer.varies {
+    operation.obstacle = obstacle.or(needed).or(unread);
+    let reasons = match lists::list(&types.api, document, &operation) {
+        Ok(list) => {
+            operation.list = Some(list);
+            Vec::new()
+        }
+        Err(reasons) => reasons,
+    };
+    if operation.is_generated() && varies {
         let statuses = joined(successes.iter().map(Cursor::key));
         let id = &operation.id;
         let cause = format!("{id}: its successful responses differ: {statuses}");
@@ -256,12 +259,7 @@ fn operation<'a>(
         }
     }
     operation.deprecated = operation.is_call() && body.flag("deprecated");
-    note(
-        document,
-        &operation,
-        reasons.unwrap_or_default(),
-        other_body,
-    );
+    note(document, &operation, reasons, other_body);
     operation
 }
 
