@@ -27,7 +27,9 @@ use types::Types;
 pub(crate) fn interface(document: &Document) -> Api {
     let mut types = Types::new(document);
     operations::read(&mut types);
-    let (mut api, in_responses) = (types.api, types.in_responses);
+    let (mut api, mut in_responses) = (types.api, types.in_responses);
+    // Pages are read by it, also where the spec has no lists.
+    in_responses.insert("Pagination".to_owned());
     shape::part(&mut api, &in_responses);
     shape::mark(&mut api, in_responses);
     shape::leave_out(&mut api, document);
