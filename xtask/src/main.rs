@@ -7,11 +7,16 @@ mod c;
 #[path = "../../crates/core/src/error/kind.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the core uses the rest of it")]
 mod error_kind;
+/// The failures of a request, from the file that decides about them.
+#[path = "../../crates/core/src/error/failure.rs"]
+#[allow(dead_code, unreachable_pub, reason = "the core uses the rest of it")]
+mod failure;
 mod generation;
 mod languages;
 mod ledger;
 mod models;
 mod names;
+mod options;
 mod outputs;
 mod python;
 mod render;
@@ -21,6 +26,7 @@ mod spec_diff;
 mod template_data;
 mod text;
 
+use error_kind::ErrorKind;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -41,7 +47,8 @@ Usage: cargo xtask VERB
   test               everything CI runs: format, lints, drift, tidy, all tests
   test rust          one part of it (parts: format generate tidy deny clippy rust c python)
   test c-sanitized   the C tests with an instrumented library, which takes long to build
-  test sqlites       a mirror, read by SQLite from 3.26 to ours as another user
+  test sqlites       a mirror, read by SQLite from 3.26 to ours, pandas and DuckDB as another user
+  test engines       lists that are not proven in Dask, Ray and Daft, and the changes of a mirror in dlt
   test readers       files that were exported, read by packages of the last three years
   dist python        wheel and source package, into target/dist/python
   docs               the manual as a site with a search, into target/docs

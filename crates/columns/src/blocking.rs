@@ -68,7 +68,7 @@ pub struct BlockingScan {
     session: Arc<Session>,
     engine: Arc<Engine>,
     usage: Use,
-    /// Whether an iterator has ended behind an error.
+    /// True once an iterator has ended behind an error.
     failed: bool,
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use talentdata_core::files::identity;
 use talentdata_core::{Error, ErrorKind, Result};
 
-/// How many symbolic links in a row are followed; the same as on Linux.
+/// The number of symbolic links in a row that are followed, as on Linux.
 const MAX_LINKS: usize = 40;
 
 /// The place of a file, or of nothing yet, in which no symbolic link is left to follow; none where `path` is a pipe or a
@@ -49,7 +49,7 @@ pub(crate) fn part_of(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Whether a file at `path` would be the output `target` under any name, or lie in its work directory.
+/// Returns whether a file at `path` would be the output `target` under any name, or lie in its work directory.
 pub(crate) fn would_meet(target: &Path, path: &Path) -> bool {
     let (target, path) = (resolved(target), resolved(path));
     let file = |path: &Path| {

@@ -8,6 +8,7 @@ pub(crate) mod page_memory;
 pub(crate) mod queue;
 pub(crate) mod response;
 pub(crate) mod retry;
+pub(crate) mod sentence;
 pub(crate) mod stats;
 pub(crate) mod transport;
 

@@ -72,13 +72,10 @@ impl RecordHandle {
 
     /// A result of the library.
     pub(crate) fn of(value: &impl Serialize) -> Result<Box<Self>> {
-        RecordHandle::parse(&RecordHandle::json(value)?, 0)
-    }
-
-    /// The JSON of a result.
-    pub(crate) fn json(value: &impl Serialize) -> Result<String> {
-        serde_json::to_string(value)
-            .map_err(|_| Error::new(ErrorKind::Internal, "a result could not be written as JSON"))
+        let json = serde_json::to_string(value).map_err(|_| {
+            Error::new(ErrorKind::Internal, "a result could not be written as JSON")
+        })?;
+        RecordHandle::parse(&json, 0)
     }
 
     fn holding(value: NestedValue) -> Self {

@@ -23,7 +23,7 @@ use tokio::task::AbortHandle;
 /// How often a waiting thread looks for signals; people notice a delay above 200 ms.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long work that was told to stop may take; with the time above, people notice none of it.
+/// How long work may take to stop; with the time above, people notice none of it.
 const STOP_GRACE: Duration = Duration::from_millis(100);
 
 /// The runtime and the process that made it. It is locked only while attached to Python, so that no other thread holds
@@ -184,13 +184,13 @@ pub(crate) fn wait<T: Send + 'static>(
             Err(error) => error,
         };
         // Before the signal is set again, which any call of Python might raise and swallow.
-        let told = stopped(&error.to_string());
+        let error_of_read = stopped(&error.to_string());
         if error.is_instance_of::<PyKeyboardInterrupt>(py) {
             let threads = py.import("_thread");
             let again = threads.and_then(|threads| threads.call_method0("interrupt_main"));
             drop(again);
         }
-        Err(told)
+        Err(error_of_read)
     })
 }
 

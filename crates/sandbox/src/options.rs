@@ -1,5 +1,7 @@
 //! What can be set when a sandbox is started, by name on a command line or in Python.
 
+mod table;
+
 use crate::named::named;
 use crate::spec::ServiceSpec;
 use serde::de::{DeserializeOwned, Error as _};
@@ -8,6 +10,7 @@ use serde_json::{Map, Number, Value};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::time::Duration;
+pub use table::{SANDBOX_OPTIONS, SandboxOption, SandboxValue};
 
 /// How a sandbox behaves; [`Options::default`] is the service as its document describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -30,7 +30,7 @@ pub struct Checker {
     fault: Option<String>,
 }
 
-/// What was counted so far; a checkpoint keeps it.
+/// The counts so far; a checkpoint keeps them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Counts {
     records: u64,
@@ -72,7 +72,7 @@ impl Checker {
         }
     }
 
-    /// Whether each record has to be checked before its row is made. Else those are enough whose rows need `_extra`.
+    /// True if each record has to be checked before its row is made. Otherwise only those whose rows need `_extra` are.
     fn comes_first(&self) -> bool {
         self.is_given || self.on_new == OnNew::Fail
     }
@@ -270,7 +270,7 @@ impl Checker {
     }
 }
 
-/// What a value is, without the value.
+/// The JSON type of a value.
 fn found(value: Option<&str>) -> &'static str {
     match value.map(str::as_bytes) {
         None => "nothing",

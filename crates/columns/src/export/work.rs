@@ -30,7 +30,7 @@ const OTHERS: [&str; 3] = [DATA, IDS, OUTPUT];
 /// Bytes that are written at once.
 const BUFFER: usize = 64 * 1024;
 
-/// What an earlier export has left in a work directory.
+/// The content of a work directory that an earlier export has left.
 pub(super) enum Found {
     /// No records.
     Nothing,
@@ -184,9 +184,9 @@ pub(super) struct AppendFile {
     file: File,
     pub(super) path: PathBuf,
     pub(super) hasher: Hasher,
-    /// What is still to be written.
+    /// Bytes that are not written yet.
     pub(super) pending: Vec<u8>,
-    /// How much of it the checkpoint knows of.
+    /// The number of bytes that the checkpoint covers.
     kept: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What is written is read back by the libraries.
+//! Files that are written here are read back by other libraries.
 
 mod footer;
 
@@ -8,6 +8,7 @@ use crate::arrow::tests::tables::{Table, table};
 use crate::arrow::tests::{batches, fails, infer, record};
 use crate::arrow::{ColumnKind, Columns, EXTRA, RecordBatch, TableOptions, TableSchema};
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use ::parquet::basic::Encoding;
 use arrow_ipc::reader::FileReader;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -32,7 +33,7 @@ fn written(format: Format, columns: &TableSchema, records: &[RawRecord]) -> Vec<
     bytes
 }
 
-/// The same, of formats that are text.
+/// Text formats give the same records back.
 fn text(format: Format, columns: &TableSchema, records: &[RawRecord]) -> String {
     String::from_utf8(written(format, columns, records)).unwrap()
 }
@@ -165,6 +166,55 @@ fn a_row_group_has_8192_records() {
     let groups = file.metadata().row_groups().iter();
     let rows: Vec<i64> = groups.map(|group| group.num_rows()).collect();
     assert_eq!(rows, [8192, 8192, 3616]);
+}
+
+/// Behind a full dictionary come plain pages, which fastparquet of 2026 reads as nulls.
+#[test]
+fn a_dictionary_has_room_for_the_values_of_a_row_group() {
+    let long = |id| record(format!("{{\"id\":\"{id:0200}\"}}"));
+    let records: Vec<_> = (0..8192).map(long).collect();
+    let bytes = written(Format::Parquet, &infer(&records[..1]), &records);
+    let file = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)).unwrap();
+    let pages = file
+        .metadata()
+        .row_group(0)
+        .column(0)
+        .page_encoding_stats_mask();
+    assert!(
+        pages.unwrap().is_only(Encoding::RLE_DICTIONARY),
+        "{pages:?}"
+    );
+}
+
+#[test]
+fn values_within_text_have_no_column_to_differ_from() {
+    let records = [
+        record(r#"{"id":"1","x":{"a":1},"y":1}"#),
+        record(r#"{"id":"2","x":{"a":"b","c":1},"y":"b"}"#),
+    ];
+    for (format, expected) in [
+        (Format::Csv, &["/y"][..]),
+        (Format::Parquet, &["/x/a", "/y"]),
+    ] {
+        let table = TableOptions::default();
+        let mut encoder = Encoder::new(
+            format,
+            ListName::Contacts,
+            &table,
+            "sink".into(),
+            std::io::sink(),
+        );
+        // The columns are decided by the first record.
+        encoder.sample.add(records[..1].to_vec());
+        encoder.write_waiting().unwrap();
+        encoder.write(&records[1..]).unwrap();
+        let found = encoder.differences().unwrap();
+        assert!(found.other_types.keys().eq(expected), "{format}: {found:?}");
+        assert_eq!(
+            found.new_fields.contains_key("/x/c"),
+            format == Format::Parquet
+        );
+    }
 }
 
 #[test]

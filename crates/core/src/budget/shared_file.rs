@@ -15,20 +15,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// What the names of our files begin with.
+/// The prefixes of our files' names.
 const OURS: [&str; 2] = ["budget-", "token-"];
 /// A file that was not written for this long is of no use to anybody.
 const STALE: Duration = Duration::from_secs(86_400);
 /// The lock of the directory is tried so often, with such pauses.
 const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(5);
-/// How often an operation begins again because the file was replaced meanwhile.
+/// The number of times that an operation begins again because the file was replaced.
 pub(crate) const MOVES: u32 = 8;
-/// How much room each copy has, and the number, the checksum and the length before it.
+/// The room of each copy, and of the number, the checksum and the length before it.
 const ROOM: u64 = 256 * 1024;
 const HEAD: u64 = 24;
 
-/// Which run of the host this is, where it tells: a home directory may be that of several hosts, and outlives a restart.
+/// The id of this run of the host, if known: several hosts may share a home directory, and it outlives a restart.
 pub(crate) fn run_of_host() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
@@ -53,7 +53,7 @@ pub(crate) fn path(name: &str) -> PathBuf {
     directory.join(name)
 }
 
-/// Where the file is, which need not be there; and how often its lock is tried, with which pauses.
+/// The path of a file, which need not exist, with the number of tries for its lock and the pause between them.
 #[derive(Clone)]
 pub(crate) struct SharedFile {
     pub(crate) path: PathBuf,
@@ -107,7 +107,7 @@ impl Locked {
     }
 }
 
-/// Where the copy of this number lies.
+/// The offset of the copy with this number.
 fn place(number: u64) -> u64 {
     number % 2 * (HEAD + ROOM)
 }

@@ -6,6 +6,7 @@ use crate::arguments::{Arguments, Parts};
 use crate::error::Result;
 use crate::process::lock;
 use talentdata_types::Operation;
+use url::Url;
 
 /// A request to the service, before it is sent.
 pub(crate) struct Call {
@@ -13,6 +14,10 @@ pub(crate) struct Call {
     pub(crate) parts: Parts,
     /// The memory that a page takes. Other responses are small.
     pub(crate) claim: Option<MemoryClaim>,
+    /// Where the service has redirected it to, within its origin.
+    pub(super) redirected: Option<Url>,
+    /// How often it was redirected.
+    pub(super) redirects: u32,
 }
 
 impl Call {
@@ -25,6 +30,8 @@ impl Call {
             operation,
             parts: arguments.parts(operation)?,
             claim: None,
+            redirected: None,
+            redirects: 0,
         })
     }
 

@@ -78,7 +78,7 @@ pub(crate) struct RetryState<'a> {
     failed: u32,
     /// Tokens that were refused as soon as they were issued.
     new_refused: u32,
-    /// Whether the attempt was refused, for its token or for the rate limit, until the next one begins. The call has waited
+    /// Whether the attempt was redirected, or refused for its token or for the rate limit, until the next one begins. The call has waited
     /// for its turn before; while the service is down, pages line up again, so that single calls get to probe it, too.
     pub(crate) is_refused: bool,
     /// Whether the error that comes next ends the call.
@@ -217,7 +217,7 @@ impl<'a> RetryState<'a> {
             return Err(error);
         }
         if self.is_refused {
-            // Another token is asked for at once.
+            // Another token is asked for, or a redirect is followed, at once.
             return Ok(Duration::ZERO);
         }
         self.is_refused = error.kind() == ErrorKind::RateLimited;
@@ -255,7 +255,7 @@ impl<'a> RetryState<'a> {
         // Why it has taken so long, if that is known.
         self.last.take().unwrap_or_else(|| {
             let limit = self.config.timeout.as_secs_f64();
-            let message = format!("not done within the operation's deadline of {limit} s");
+            let message = format!("not done within {limit} s (timeout)");
             Error::new(ErrorKind::Timeout, message)
         })
     }
@@ -267,8 +267,14 @@ impl<'a> RetryState<'a> {
             return error;
         };
         let seconds = now.saturating_sub(since).as_secs_f64();
+        // What had failed before the call began may be the requests of others.
+        let whose = if since < self.began {
+            " (all processes that share the budget)"
+        } else {
+            ""
+        };
         let mut message = format!(
-            "{}; no request has succeeded for {seconds:.1} s, {count} have failed in a row",
+            "{}; no request has succeeded for {seconds:.1} s, {count} have failed in a row{whose}",
             error.message()
         );
         if self.is_scan {

@@ -25,12 +25,12 @@ pub(crate) struct Rules {
     token: Rule,
 }
 
-/// When the documented rule lets the next request go.
+/// The time at which the documented rule admits the next request.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Rule {
     until: Time,
     refusals_in_a_row: u32,
-    /// When the pause for the last of them ends.
+    /// The end of the pause after the last refusal.
     refused_until: Time,
 }
 

@@ -62,7 +62,7 @@ pub(crate) struct MemberInfo<'a> {
 pub(super) struct Member {
     process: u32,
     name: String,
-    /// When it was last seen.
+    /// The last time at which it was seen.
     pub(super) seen: Time,
     waits: Option<Wait>,
     last_sent: Time,
@@ -77,7 +77,7 @@ struct Wait {
     since: Time,
     /// Before this, its share of the limit keeps it.
     allowed: Time,
-    /// When it is expected to ask again.
+    /// The time at which it is expected to ask again.
     expected: Time,
 }
 

@@ -34,7 +34,7 @@ const MAX_IN_FLIGHT: (usize, usize) = (4, 128);
 
 type Event = Box<dyn FnOnce(&mut World)>;
 
-/// How it is with a member; what it wants is in the scenario.
+/// The state of a member. The scenario says what it wants.
 #[derive(Default)]
 struct Member {
     present: bool,
@@ -42,7 +42,7 @@ struct Member {
     queue: VecDeque<Duration>,
     /// Requests of all members until its head began to wait.
     sends_before: u64,
-    /// When it last reported or asked anything.
+    /// The last time at which it reported or asked anything.
     seen: Duration,
     wake: u64,
     /// The earliest time that the gate has named to it since anything has happened.
@@ -68,7 +68,7 @@ pub(crate) struct World {
     in_flight: Vec<(usize, u64)>,
     answered: bool,
     paused_until: Duration,
-    /// When the latest requests were sent, as many as the limit.
+    /// The send times of the latest requests, as many as the limit.
     sent: VecDeque<Duration>,
     findings: Findings,
 }

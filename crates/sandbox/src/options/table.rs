@@ -1,0 +1,153 @@
+//! The table of options of a sandbox: one row per option. The command line and Python read it.
+//!
+//! A new option is a row here, its field in [`Options`], and the code that uses it. The name is the argument of Python's
+//! `Sandbox`, and with `-` for `_` the flag of `talentdata sandbox`.
+
+use super::{Ids, ListOrder, Options, Pages, Tokens, Total};
+use crate::limit::{Policy, ResetRounding};
+use std::collections::BTreeMap;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// An option of a sandbox.
+#[derive(Clone, Copy, Debug)]
+pub struct SandboxOption {
+    /// The name on every surface.
+    pub name: &'static str,
+    /// The kind of values that it takes.
+    pub kind: SandboxValue,
+    /// What it is, without a full stop at the end.
+    pub what: &'static str,
+}
+
+/// The kind of values that an option of a sandbox takes, and where they go.
+#[derive(Clone, Copy, Debug)]
+pub enum SandboxValue {
+    /// True or false. The default is false.
+    Flag(fn(&mut Options) -> &mut bool),
+    /// A whole number.
+    Whole(Read),
+    /// A time in seconds.
+    Seconds(fn(&mut Options) -> &mut Duration),
+    /// A time in seconds, for which the flag of the command line takes milliseconds.
+    ShortTime(fn(&mut Options) -> &mut Duration),
+    /// One of these names. The first is the default.
+    Choice(&'static [&'static str], Read),
+    /// Numbers by their names, in this form.
+    Numbers(&'static str, Read),
+}
+
+/// Reads a text into the options.
+type Read = fn(&mut Options, &str) -> Result<(), String>;
+
+use SandboxValue::{Choice, Flag, Numbers, Seconds, ShortTime, Whole};
+
+/// Every option of a sandbox.
+#[rustfmt::skip]
+pub const SANDBOX_OPTIONS: &[SandboxOption] = &[
+    row("port", Whole(|o, text| whole(text).map(|one| o.port = one)), "The port on 127.0.0.1; by default any free one"),
+    row("records", Numbers("LIST=N,...", |o, text| sizes(text).map(|sizes| o.records.extend(sizes))),
+        "Sizes of lists; others keep their default size"),
+    row("seed", Whole(|o, text| whole(text).map(|one| o.seed = one)), "Selects the sample data: the same seed gives the same records"),
+    row("policy", Choice(&Policy::NAMES, |o, text| text.parse().map(|one| o.policy = one)), "How requests are counted against the limit"),
+    row("rounding", Choice(&ResetRounding::NAMES, |o, text| text.parse().map(|one| o.rounding = one)), "How x-ratelimit-reset is rounded"),
+    row("limit", Whole(|o, text| whole(text).map(|one| o.limit = one)), "Requests admitted per second; 40 by default"),
+    row("latency", ShortTime(|o| &mut o.latency), "Time added to each round trip"),
+    row("token_lifetime", Seconds(|o| &mut o.token_lifetime), "Seconds that a token lives; 3600 by default"),
+    row("tokens", Choice(&Tokens::NAMES, |o, text| text.parse().map(|one| o.tokens = one)),
+        "Which tokens are valid: all until they expire, or only the one issued last"),
+    row("max_limit", Whole(|o, text| whole(text).map(|one| o.max_limit = Some(one))),
+        "The most records on a page of any list, regardless of the limit asked for; by default each list has its own maximum"),
+    row("later_max_limit", Whole(|o, text| whole(text).map(|one| o.later_max_limit = Some(one))),
+        "The most records on a page from the fourth page request of a list on"),
+    row("gzip", Flag(|o| &mut o.gzip), "Compress responses for clients that accept it"),
+    row("drift", Numbers("NAME=N,...", |o, text| text.parse().map(|one| o.drift = Some(one))),
+        "Lists change between page requests: after every so many, by so many records: every=N, times=N, inserts=N, deletes=N, \
+         updates=N, bulk-deletes=N, seed=N"),
+    row("order", Choice(&ListOrder::NAMES, |o, text| text.parse().map(|one| o.order = one)),
+        "What lists are sorted by: something stable, a column with ties, nothing, the time of the last change, or a column that \
+         updates change"),
+    row("ids", Choice(&Ids::NAMES, |o, text| text.parse().map(|one| o.ids = one)), "What distinguishes records from each other"),
+    row("total", Choice(&Total::NAMES, |o, text| text.parse().map(|one| o.total = one)),
+        "What the pagination object says of the length of a list; with unknown, hasMore is always true as well"),
+    row("pages", Choice(&Pages::NAMES, |o, text| text.parse().map(|one| o.pages = one)),
+        "Which pages a list has: those at any offset, or at multiples of the limit, with other offsets rounded (the pagination \
+         object may tell) or refused, or pages of one size only"),
+    row("ignore_offset", Flag(|o| &mut o.ignore_offset),
+        "Answer every page request with the first page, regardless of its offset"),
+    row("replicas", Numbers("NAME=N,...", |o, text| text.parse().map(|one| o.replicas = Some(one))),
+        "Replicas answer page requests in turn; the last one lacks the end of each list: count=N, lag-percent=N"),
+    row("warnings", Flag(|o| &mut o.warnings),
+        "Send an array of warnings next to an empty array of records, where the interface does not name the latter"),
+    row("faults", Flag(|o| &mut o.faults),
+        "Offer /__faults, which takes fault rules, /__drift, which changes lists, and /__requests, /__stats and /__changes, \
+         which report what happened"),
+];
+
+const fn row(name: &'static str, kind: SandboxValue, what: &'static str) -> SandboxOption {
+    SandboxOption { name, kind, what }
+}
+
+impl SandboxOption {
+    /// Returns the flag on the command line, without dashes.
+    pub fn flag(&self) -> String {
+        let flag = self.name.replace('_', "-");
+        match self.kind {
+            ShortTime(_) => flag + "-ms",
+            _ => flag,
+        }
+    }
+
+    /// Returns the values that it takes, in the words of an error.
+    pub fn values(&self) -> String {
+        match self.kind {
+            Flag(_) => "true or false".to_owned(),
+            Whole(_) => "a whole number".to_owned(),
+            Seconds(_) | ShortTime(_) => "a time in seconds".to_owned(),
+            Choice(names, _) => format!("one of {}", names.join(", ")),
+            Numbers(form, _) => format!("numbers by name, {form}"),
+        }
+    }
+
+    /// Refuses what is not of its kind: a type, or a quoted text.
+    pub fn wrong_type_message(&self, got: &str) -> String {
+        format!("{}: must be {} (got {got})", self.name, self.values())
+    }
+}
+
+impl Options {
+    /// Sets an option to the value that a text stands for.
+    ///
+    /// # Errors
+    ///
+    /// The text that names the option and says what is wrong.
+    pub fn set(&mut self, option: &SandboxOption, text: &str) -> Result<(), String> {
+        let wrong = || option.wrong_type_message(&format!("{text:?}"));
+        match option.kind {
+            Flag(place) => *place(self) = text.parse().map_err(|_| wrong())?,
+            Seconds(place) | ShortTime(place) => *place(self) = seconds(text).ok_or_else(wrong)?,
+            Whole(read) | Choice(_, read) | Numbers(_, read) => {
+                read(self, text).map_err(|why| format!("{}: {why}", option.name))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn seconds(text: &str) -> Option<Duration> {
+    Duration::try_from_secs_f64(text.parse().ok()?).ok()
+}
+
+fn whole<N: FromStr>(text: &str) -> Result<N, String> {
+    text.parse()
+        .map_err(|_| format!("{text:?} is not a whole number that fits"))
+}
+
+/// Reads sizes of lists, whose names have `-` or `_`.
+fn sizes(text: &str) -> Result<BTreeMap<String, u64>, String> {
+    let size = |pair: &str| {
+        let (name, size) = pair.split_once('=').ok_or("give LIST=N")?;
+        Ok((name.replace('-', "_"), whole(size)?))
+    };
+    text.split(',').map(size).collect()
+}
