@@ -200,7 +200,7 @@ fn sources(directory: impl AsRef<Path>, extension: &str) -> String {
 
 /// A template behind a text, without comments; of what is filled in and done there, only the texts.
 fn template(name: &str, from: &str) -> String {
-    let text = read(&format!("xtask/src/templates/{name}"));
+    let text = read(format!("xtask/src/templates/{name}"));
     let mut rest = text.split_once(from).map_or("", |(_, rest)| rest);
     let mut out = String::new();
     while let Some((before, inner)) = rest.split_once('{') {
