@@ -5,7 +5,8 @@ use crate::names::registry::Registry;
 use crate::spec::api::Api;
 use crate::spec::{self, Document, LIST_GONE};
 use crate::template_data::template_data;
-use minijinja::Value;
+use minijinja::Value as Data;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Where the spec of the service is.
@@ -20,49 +21,82 @@ pub(crate) struct Spec {
     /// What the spec says.
     pub(crate) api: Api,
     /// The same for templates.
-    pub(crate) data: Value,
+    pub(crate) data: Data,
     /// Every name in what is generated.
     pub(crate) names: Registry,
+    /// What is kept of the spec before, where this one is from elsewhere.
+    pub(crate) kept: Vec<String>,
 }
 
 impl Spec {
     /// The spec of the workspace.
     pub(crate) fn load(root: &Path) -> Result<Spec, String> {
-        Spec::load_file(root, &root.join(FILE))
+        let text = text(&root.join(FILE), FILE)?;
+        Spec::parse(root, &text, FILE)
     }
 
-    /// The spec in a file anywhere, for the same workspace.
+    /// The spec in a file anywhere, for the same workspace: what it does not say is kept of the spec there.
     pub(crate) fn load_file(root: &Path, file: &Path) -> Result<Spec, String> {
         let label = file.strip_prefix(root).unwrap_or(file).display();
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| format!("cannot read {label}: {error}"))?;
-        Spec::parse(root, &text, &label.to_string())
+        let label = label.to_string();
+        let (before, text) = (text(&root.join(FILE), FILE)?, text(file, &label)?);
+        let read = |text: &str, label: &str| {
+            spec::read(text).map_err(|reason| format!("{label}: {reason}"))
+        };
+        let mut value = read(&text, &label)?;
+        let kept = spec::keep(&read(&before, FILE)?, &mut value);
+        Ok(Spec {
+            kept,
+            ..Spec::made(root, value, &label)?
+        })
     }
 
     pub(crate) fn parse(root: &Path, text: &str, label: &str) -> Result<Spec, String> {
         let value = spec::read(text).map_err(|reason| format!("{label}: {reason}"))?;
+        Spec::made(root, value, label)
+    }
+
+    fn made(root: &Path, value: Value, label: &str) -> Result<Spec, String> {
         let document = Document::new(value);
-        let api = spec::interface(&document);
-        let (data, names) = examined(&api, &document, &ledger::lists(root)?);
-        document.refusals(label)?;
+        let (api, data, names) = examined(&document, Some(&ledger::lists(root)?));
+        document.refusals(label, false)?;
         Ok(Spec {
             root: root.to_owned(),
             document,
             api,
             data,
             names,
+            kept: Vec::new(),
         })
     }
 }
 
-/// The data for the templates of an interface, and the names in it; whatever it cannot be generated with is refused. `before` are the lists of
-/// earlier versions.
-pub(crate) fn examined(api: &Api, document: &Document, before: &[String]) -> (Value, Registry) {
-    spec::check_needed(api, document);
-    for name in before {
-        if !api.lists().any(|(_, list)| list.name == *name) {
-            document.note(LIST_GONE, format!("{name}: every language loses it"));
+fn text(file: &Path, label: &str) -> Result<String, String> {
+    let text = std::fs::read(file).map_err(|error| format!("cannot read {label}: {error}"))?;
+    String::from_utf8(text).map_err(|_| {
+        format!("{label}: the file is not UTF-8; save it as UTF-8, and run this again")
+    })
+}
+
+/// The interface of a document, the data for the templates, and the names in it. `before` are the lists of earlier versions;
+/// without them, nothing is demanded of the document.
+pub(crate) fn examined(document: &Document, before: Option<&[String]>) -> (Api, Data, Registry) {
+    loop {
+        let api = spec::interface(document);
+        let (data, mut names) = template_data(&api);
+        if document.number(std::mem::take(&mut names.clashes)) {
+            continue;
         }
+        if before.is_some() {
+            spec::check_needed(&api, document);
+        }
+        for name in before.unwrap_or_default() {
+            if !api.lists().any(|(_, list)| list.name == *name) {
+                let cause = format!("{name}: every language loses it");
+                let fix = "have it back in the description, or release a version that breaks";
+                document.note(LIST_GONE, "/paths", &cause, fix);
+            }
+        }
+        return (api, data, names);
     }
-    template_data(api, document)
 }

@@ -4,12 +4,12 @@ use crate::names;
 use crate::spec::api::{Api, Type};
 
 /// A text, a number or a truth value in each language.
-struct Scalar {
+pub(crate) struct Scalar {
     of: Type,
     rust: &'static str,
     /// In the table of operations.
     table: &'static str,
-    python: &'static str,
+    pub(crate) python: &'static str,
     /// How records are read.
     read: &'static str,
     cpp: &'static str,
@@ -18,7 +18,7 @@ struct Scalar {
 }
 
 #[rustfmt::skip]
-static SCALARS: [Scalar; 6] = [
+pub(crate) static SCALARS: [Scalar; 6] = [
     Scalar { of: Type::Text, rust: "::std::string::String", table: "Text", python: "str", read: "text", cpp: "std::string", c: Some("talentdata_text") },
     Scalar { of: Type::Secret, rust: "", table: "Text", python: "str", read: "text", cpp: "std::string", c: None },
     Scalar { of: Type::Integer, rust: "i64", table: "Integer", python: "int", read: "integer", cpp: "std::int64_t", c: Some("int64_t") },
@@ -161,7 +161,7 @@ pub(crate) fn cpp_sent(api: &Api, of: &Type) -> String {
         Type::Array(one) => format!("std::vector<{}>", cpp_sent(api, one)),
         Type::Map(one) => format!("std::map<std::string, {}>", cpp_sent(api, one)),
         Type::Nullable(one) => format!("std::optional<{}>", cpp_sent(api, one)),
-        Type::Object | Type::Json => "raw_json".to_owned(),
+        Type::Object | Type::Json => "talentdata::raw_json".to_owned(),
         scalar => cpp_number(scalar).unwrap_or("std::string").to_owned(),
     }
 }

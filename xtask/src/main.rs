@@ -39,6 +39,7 @@ Usage: cargo xtask VERB
   generate --spec FILE            take FILE (JSON or YAML) as spec/openapi.json, and generate from it
   generate --spec FILE --dry-run  say what FILE would yield; write nothing
   generate --spec FILE --header DIRECTORY  write only the C header of what FILE has, service.h, into DIRECTORY
+  generate --strict  any of these: what is not generated, or gets another name, is an error
   spec-diff OLD [NEW] [--json]  what changes between two specs, for each language, and the version it
                      asks for; each is a file or a git revision, NEW is spec/openapi.json where left out;
                      exits with 0, or with 3 where something breaks
@@ -64,17 +65,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = |()| ExitCode::SUCCESS;
     let outcome = match words.as_slice() {
-        ["generate"] => outputs::write(&root()).map(done),
-        ["generate", "--check"] => outputs::check(&root()).map(done),
-        ["generate", "--spec", file, "--dry-run"] | ["generate", "--dry-run", "--spec", file] => {
-            outputs::dry_run(&root(), Path::new(file)).map(done)
-        }
-        ["generate", "--spec", file, "--header", directory] => {
-            let spec = generation::Spec::load_file(&root(), Path::new(file));
-            spec.and_then(|spec| outputs::header(&spec, Path::new(directory)))
-                .map(done)
-        }
-        ["generate", "--spec", file] => outputs::adopt(&root(), Path::new(file)).map(done),
+        ["generate", rest @ ..] => outputs::generate(&root(), rest).map(done),
         ["spec-diff", rest @ ..] => spec_diff::run(&root(), rest),
         ["help" | "--help" | "-h"] | [] => {
             print!("{USAGE}");

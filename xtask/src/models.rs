@@ -109,7 +109,7 @@ fn named_struct(item: &mut syn::ItemStruct, model: &Model) {
             field.ident = Some(format_ident!("{}", names::EXTRA_FIELD));
             continue;
         };
-        let (name, wire) = (names::name(&one.wire, names::RUST_FIELD), &one.wire);
+        let (name, wire) = (names::name(&one.name, &names::RUST_FIELD), &one.wire);
         if name != *wire {
             field.attrs.push(parse_quote!(#[serde(rename = #wire)]));
         }
@@ -128,7 +128,7 @@ fn named_enum(item: &mut syn::ItemEnum, known: &Enum) {
     item.attrs.push(parse_quote!(#[non_exhaustive]));
     // typify keeps the order of the values.
     for (value, variant) in known.values.iter().zip(&mut item.variants) {
-        variant.ident = format_ident!("{}", names::variant(value, names::VALUE));
+        variant.ident = format_ident!("{}", names::variant(value, &names::VALUE));
         variant.attrs.retain(|one| !one.path().is_ident("serde"));
         document(&mut variant.attrs, &format!("`{value}`"));
         variant.attrs.push(parse_quote!(#[serde(rename = #value)]));

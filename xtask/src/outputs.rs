@@ -39,21 +39,60 @@ const OUTPUTS: [(&str, Make); 26] = [
     ("docs/settings.md", |spec, path| render(path, "settings.md", spec.data.clone())),
 ];
 
-/// Writes every file whose text differs, and says what is not generated.
-pub(crate) fn write(root: &Path) -> Outcome {
-    let spec = Spec::load(root)?;
-    for (path, text) in differing(&spec)? {
-        save(root, path, &text)?;
+/// Does what the words behind `generate` say.
+pub(crate) fn generate(root: &Path, words: &[&str]) -> Outcome {
+    let mut words = words.to_vec();
+    let mut flag = |name: &str| {
+        let found = words.iter().position(|word| *word == name);
+        found.map(|index| words.remove(index)).is_some()
+    };
+    let (strictly, dry_run) = (flag("--strict"), flag("--dry-run"));
+    let load = |file: Option<&str>| {
+        let (spec, label) = match file {
+            Some(file) => (Spec::load_file(root, Path::new(file))?, file),
+            None => (Spec::load(root)?, FILE),
+        };
+        spec.document.refusals(label, strictly)?;
+        Ok::<Spec, String>(spec)
+    };
+    match words.as_slice() {
+        [] if !dry_run => write(&load(None)?),
+        ["--check"] if !dry_run => check(&load(None)?),
+        ["--spec", file] if dry_run => said(&load(Some(file))?),
+        ["--spec", file] => adopt(&load(Some(file))?),
+        ["--spec", file, "--header", directory] if !dry_run => {
+            header(&load(Some(file))?, Path::new(directory))
+        }
+        _ => Err(format!(
+            "generate does not take {}; cargo xtask lists what it takes",
+            words.join(" ")
+        )),
     }
-    print!("{}", spec.document.summary());
+}
+
+/// Writes every file whose text differs, and says what is not generated.
+pub(crate) fn write(spec: &Spec) -> Outcome {
+    for (path, text) in differing(spec)? {
+        save(&spec.root, path, &text)?;
+    }
+    print!("{}", summary(spec));
     Ok(())
 }
 
 /// Takes a file from elsewhere as the spec of the workspace, and generates from it.
-pub(crate) fn adopt(root: &Path, file: &Path) -> Outcome {
-    let spec = Spec::load_file(root, file)?;
-    save(root, FILE, &format!("{:#}\n", spec.document.value))?;
-    write(root)
+fn adopt(spec: &Spec) -> Outcome {
+    save(&spec.root, FILE, &format!("{:#}\n", spec.document.value))?;
+    write(spec)
+}
+
+/// What is kept of the spec before, and what is not generated.
+fn summary(spec: &Spec) -> String {
+    let kept = spec.kept.iter().map(|one| format!("  {one}\n"));
+    let kept = kept.collect::<String>();
+    match kept.is_empty() {
+        true => spec.document.summary(),
+        false => format!("Kept of {FILE}:\n{kept}{}", spec.document.summary()),
+    }
 }
 
 fn save(root: &Path, path: &str, text: &str) -> Outcome {
@@ -63,13 +102,12 @@ fn save(root: &Path, path: &str, text: &str) -> Outcome {
     Ok(())
 }
 
-/// Says what a spec would yield, from a file anywhere; writes nothing.
-pub(crate) fn dry_run(root: &Path, file: &Path) -> Outcome {
-    let spec = Spec::load_file(root, file)?;
-    for (path, _) in differing(&spec)? {
+/// Says what a spec would yield; writes nothing.
+fn said(spec: &Spec) -> Outcome {
+    for (path, _) in differing(spec)? {
         println!("would write {path}");
     }
-    print!("{}", spec.document.summary());
+    print!("{}", summary(spec));
     let (api, lists) = (&spec.api, spec.api.lists().count());
     let [operations, models, enums] = [api.operations.len(), api.models.len(), api.enums.len()];
     println!(
@@ -79,9 +117,9 @@ pub(crate) fn dry_run(root: &Path, file: &Path) -> Outcome {
 }
 
 /// Fails, naming the files, when any differs from what the spec yields.
-pub(crate) fn check(root: &Path) -> Outcome {
-    let stale = differing(&Spec::load(root)?)?;
-    let stale: Vec<&str> = stale.into_iter().map(|(path, _)| path).collect();
+pub(crate) fn check(spec: &Spec) -> Outcome {
+    let stale = differing(spec)?.into_iter().map(|(path, _)| path);
+    let stale: Vec<&str> = stale.collect();
     if stale.is_empty() {
         Ok(())
     } else {

@@ -5,6 +5,7 @@ use crate::generation::Spec;
 use crate::languages::read_by_python;
 use crate::render::render;
 use crate::spec::api::Type;
+use crate::text::clean;
 use minijinja::{Value as Data, context};
 use serde_json::{Map, Value};
 
@@ -99,14 +100,12 @@ fn enumeration(name: &str, schema: &Value, values: &[Value]) -> Data {
 /// A description in the words of Python: null is `None`, except where `null` is a value of JSON.
 fn about(schema: &Value) -> String {
     let text = schema["description"].as_str().unwrap_or_default();
+    let text = clean(text);
     let word = |word: &str| match word.trim_end_matches([',', '.', ';', ':', ')']) {
         "null" => word.replace("null", "`None`"),
         _ => word.to_owned(),
     };
-    text.split_whitespace()
-        .map(word)
-        .collect::<Vec<_>>()
-        .join(" ")
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 fn model(name: &str, schema: &Value, all: &Map<String, Value>) -> Data {

@@ -43,22 +43,7 @@ pub(crate) fn render(path: &str, template: &str, data: Value) -> Result<String, 
     environment.set_loader(path_loader(crate::root().join("xtask/src/templates")));
     let text = environment.get_template(template);
     let text = text.and_then(|template| template.render(data));
-    Ok(without_sections(
-        &text.map_err(|error| format!("{path}: {error:#}"))?,
-    ))
-}
-
-/// The text without references to sections, such as ` (sections 4 and 9)`: they are of a document that its readers do not have.
-fn without_sections(text: &str) -> String {
-    let mut parts = text.split(" (section");
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        match part.split_once(')') {
-            Some((reference, rest)) if reference.len() < 30 => out += rest,
-            _ => out = out + " (section" + part,
-        }
-    }
-    out
+    text.map_err(|error| format!("{path}: {error:#}"))
 }
 
 /// The lines of a text, at most `width` characters each where words allow it.

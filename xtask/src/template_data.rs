@@ -10,7 +10,6 @@ use crate::failure::{FAILURES, RequestFailure, STATUSES};
 use crate::names;
 use crate::names::registry::{NamedItem, Registry};
 use crate::settings::{self, SETTINGS};
-use crate::spec::Document;
 use crate::spec::api::Api;
 use minijinja::{Value, context};
 use std::cell::RefCell;
@@ -18,23 +17,23 @@ use std::collections::BTreeSet;
 
 struct View<'a> {
     api: &'a Api,
-    document: &'a Document,
     /// The names in C of all models and enums, and of what each has of its own.
     types: BTreeSet<String>,
     names: RefCell<Registry>,
 }
 
-/// The data for every template, and the names in it; the document gets what is refused.
-pub(crate) fn template_data(api: &Api, document: &Document) -> (Value, Registry) {
+/// The data for every template, and the names in it.
+pub(crate) fn template_data(api: &Api) -> (Value, Registry) {
     let models = api.models.iter().map(|model| &model.name);
     let types = models.chain(api.enums.iter().map(|known| &known.name));
     let own = |name: &str| ["", "_json", "_free"].map(|own| names::c_type(name) + own);
     let view = View {
         api,
-        document,
         types: types.flat_map(|name| own(name)).collect(),
         names: RefCell::default(),
     };
+    let table = view.item("", "OPERATIONS", "/paths", "");
+    table.claim("in Rust", "OPERATIONS");
     let operations = api.operations.iter().map(|one| view.operation(one));
     let operations: Vec<Value> = operations.collect();
     let lists = api.operations.iter().zip(&operations);
@@ -73,15 +72,15 @@ fn failure(failure: &RequestFailure, statuses: &str) -> Value {
 }
 
 impl View<'_> {
-    /// A thing of the spec: what it is, what the spec calls it, where it stands, and what to do where it cannot be named.
-    fn item(&self, key: &str, written: &str, at: &str, fix: &'static str) -> NamedItem<'_> {
-        let [key, written, at] = [key, written, at].map(str::to_owned);
+    /// A thing of the spec: what it is, what the spec calls it, where it stands, and how it gets a name of its own.
+    fn item(&self, key: &str, written: &str, at: &str, fix: &str) -> NamedItem<'_> {
+        let [key, written, at, own, fix] = [key, written, at, at, fix].map(str::to_owned);
         NamedItem {
-            document: self.document,
             names: &self.names,
             key,
             written,
             at,
+            own,
             fix,
         }
     }

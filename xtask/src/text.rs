@@ -6,12 +6,34 @@ pub(crate) fn is_hidden(letter: char) -> bool {
         || (letter.is_control() && !letter.is_whitespace())
 }
 
-/// Prose on one line without hidden characters; a comment of C ends at `*/`, and one of C++ goes on
-/// behind a `\`.
+/// Prose on one line, without hidden characters and without references to sections such as ` (sections 4 and 9)`, which are of
+/// a document that its readers do not have.
+///
+/// What begins or ends a comment of C is parted, and so is the trigraph that stands for `\`, behind which a comment of C++ goes on.
 pub(crate) fn clean(text: &str) -> String {
     let text: String = text.chars().filter(|letter| !is_hidden(*letter)).collect();
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.replace("*/", "* /").trim_end_matches('\\').to_owned()
+    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for (from, to) in [("*/", "* /"), ("/*", "/ *"), ("??/", "? ?/")] {
+        line = line.replace(from, to);
+    }
+    without_sections(&line).trim_end_matches('\\').to_owned()
+}
+
+fn without_sections(line: &str) -> String {
+    const BEGIN: &str = " (section";
+    let mut parts = line.split(BEGIN);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (inner, rest) = part.split_once(')').unwrap_or((part, ""));
+        let words = inner.trim_start_matches('s').replace(',', " ");
+        let is_number = |word: &str| word == "and" || word.parse::<u32>().is_ok();
+        let is_reference = inner.len() < part.len() && words.split_whitespace().all(is_number);
+        out += &match is_reference && !words.trim().is_empty() {
+            true => rest.to_owned(),
+            false => format!("{BEGIN}{part}"),
+        };
+    }
+    out
 }
 
 /// Prose on one line; `None` if it says nothing.

@@ -7,6 +7,7 @@ use serde_json::{Map, Number, Value};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use talentdata_types::{FieldKind, Location, Operation, Parameter};
+use url::form_urlencoded::byte_serialize;
 
 /// What an operation is called with: a value per parameter, by its name, and the JSON body.
 ///
@@ -23,6 +24,8 @@ pub(crate) struct Parts {
     /// The segments of the path, decoded.
     pub(crate) path: Vec<String>,
     pub(crate) query: Vec<(&'static str, String)>,
+    /// Further pairs of the query, encoded: names with several values.
+    pub(crate) encoded: Vec<String>,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Option<Vec<u8>>,
 }
@@ -103,10 +106,15 @@ impl Arguments {
             let texts = texts(parameter, self.values.get(parameter.name))?;
             match parameter.location {
                 Location::Path => in_path.push((parameter, texts.join(","))),
-                Location::Query => {
-                    let pairs = texts.into_iter().map(|text| (parameter.name, text));
-                    parts.query.extend(pairs);
-                }
+                Location::Query => match parameter.separator {
+                    Some(separator) if !texts.is_empty() => {
+                        parts.encoded.push(separated(parameter, separator, &texts)?);
+                    }
+                    _ => {
+                        let pairs = texts.into_iter().map(|text| (parameter.wire, text));
+                        parts.query.extend(pairs);
+                    }
+                },
                 Location::Header if !texts.is_empty() => {
                     let (name, value) = header(parameter, &texts.join(","))?;
                     parts.headers.insert(name, value);
@@ -200,7 +208,7 @@ fn filled(segment: &str, values: &[(&Parameter, String)]) -> Result<String> {
         let named = behind.split_once('}').and_then(|(name, behind)| {
             let found = values
                 .iter()
-                .find(|(parameter, _)| parameter.name == name)?;
+                .find(|(parameter, _)| parameter.wire == name)?;
             Some((found, behind))
         });
         let Some(((parameter, value), behind)) = named else {
@@ -223,6 +231,20 @@ fn filled(segment: &str, values: &[(&Parameter, String)]) -> Result<String> {
         )),
         _ => Ok(out),
     }
+}
+
+/// A name with several values in a query. A comma within a value is told from one that separates by its encoding; of other
+/// separators nothing tells.
+fn separated(parameter: &Parameter, separator: &str, texts: &[String]) -> Result<String> {
+    let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
+    let apart = if separator == "%20" { " " } else { "|" };
+    if separator != "," && texts.iter().any(|text| text.contains(apart)) {
+        let message = format_args!("must not hold {apart:?}, which separates its values");
+        return Err(wrong(parameter.argument, message));
+    }
+    let values: Vec<String> = texts.iter().map(|text| encoded(text)).collect();
+    let name = encoded(parameter.wire);
+    Ok(format!("{name}={}", values.join(separator)))
 }
 
 /// Refuses texts of white space in fields of the body that must say something.
@@ -292,7 +314,7 @@ fn is_integer(number: &Number) -> bool {
 }
 
 fn header(parameter: &Parameter, text: &str) -> Result<(HeaderName, HeaderValue)> {
-    let name = HeaderName::from_bytes(parameter.name.as_bytes());
+    let name = HeaderName::from_bytes(parameter.wire.as_bytes());
     let name = name.map_err(|_| wrong(parameter.argument, "is not the name of a header"))?;
     let value = HeaderValue::from_str(text).map_err(|_| {
         let message = "has characters that a header cannot hold";

@@ -21,6 +21,7 @@ pub struct List<T> {
 }
 
 impl<T: DeserializeOwned> List<T> {
+    #[allow(dead_code, reason = "a spec may have no lists")]
     pub(crate) fn typed(client: &Client, resource: ListName) -> Self {
         List {
             client: client.clone(),

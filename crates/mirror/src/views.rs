@@ -8,8 +8,10 @@ use std::collections::HashSet;
 use talentdata_columns::arrow::TableSchema;
 
 const DROP: &str = r#"DROP VIEW IF EXISTS "{records}"; DROP VIEW IF EXISTS "{changes}""#;
-/// A field as a column of both views.
-const FIELD: &str = r#", json_extract(ifnull(record.plain, record.text), '{path}') AS "{column}""#;
+/// A field as a column of both views. DuckDB has no `likely`, so it leaves an attached view to SQLite; its own `json_extract`
+/// takes a null for the text `null`, and keeps the quotes of strings.
+const FIELD: &str =
+    r#", likely(json_extract(ifnull(record.plain, record.text), '{path}')) AS "{column}""#;
 
 /// Returns the definitions of the views of a list, as a file stores them.
 pub(crate) fn definitions(list: &str, columns: &TableSchema) -> Vec<String> {

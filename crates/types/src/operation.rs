@@ -29,6 +29,8 @@ pub struct Operation {
     pub deprecated: bool,
     /// True if a successful response has a JSON body.
     pub answers: bool,
+    /// The media type of that body.
+    pub accept: &'static str,
     /// Whether the clients have a call for it. Lists are read as lists, tokens are the client's own business, and of some
     /// operations a required parameter cannot be sent.
     pub callable: bool,
@@ -78,8 +80,10 @@ impl Method {
 /// A parameter of an operation, or a field of its body.
 #[derive(Debug)]
 pub struct Parameter {
-    /// Its name on the wire.
+    /// Its name among those of the operation: that on the wire, unless another one has it.
     pub name: &'static str,
+    /// Its name on the wire.
+    pub wire: &'static str,
     /// Its name as an argument, with `_` between words.
     pub argument: &'static str,
     /// Its flag on the command line, without the dashes in front.
@@ -90,6 +94,8 @@ pub struct Parameter {
     pub required: bool,
     /// True if it takes several values.
     pub repeated: bool,
+    /// What stands between several values in a query, encoded; `None` where each has the name of its own.
+    pub separator: Option<&'static str>,
     /// On the command line, whether its values need no flag.
     pub positional: bool,
     /// True if a string of white space alone is refused before anything is sent.
@@ -143,6 +149,8 @@ pub enum Location {
 /// The JSON body that an operation takes.
 #[derive(Debug)]
 pub struct RequestBody {
+    /// Its media type.
+    pub media_type: &'static str,
     /// True if the operation cannot be called without it.
     pub required: bool,
     /// Its documented fields, in the spec's order; empty where it is no object, or none are documented.

@@ -1,10 +1,10 @@
 //! The registry of names: whatever a generated file declares, on which surface, and what users of it rest on.
 //!
-//! Names are registered as they are made, so that none is forgotten: a second thing of one name is refused with both
-//! places, and `spec-diff` compares what two specs declare.
+//! Names are registered as they are made, so that none is forgotten: a second thing of one name gets a number, and
+//! `spec-diff` compares what two specs declare.
 
-use super::{ends_texts, snake};
-use crate::spec::Document;
+use super::C_NAME;
+use crate::spec::Clash;
 use Surface::{C, CommandLine, Cpp, Python, Rust};
 use indexmap::IndexMap;
 use std::cell::RefCell;
@@ -51,11 +51,12 @@ pub(crate) struct Registry {
     /// What has a name in a scope: what the spec calls it, and where it stands.
     pub(crate) owners: BTreeMap<(String, String), (String, String)>,
     pub(crate) subjects: Subjects,
+    /// The things whose names others have.
+    pub(crate) clashes: Vec<Clash>,
 }
 
 /// A thing of the spec that names are made of.
 pub(crate) struct NamedItem<'a> {
-    pub(crate) document: &'a Document,
     pub(crate) names: &'a RefCell<Registry>,
     /// What it is and how it is called: the same in every version of the spec.
     pub(crate) key: String,
@@ -63,8 +64,10 @@ pub(crate) struct NamedItem<'a> {
     pub(crate) written: String,
     /// Where it stands.
     pub(crate) at: String,
-    /// What to do where it cannot be named.
-    pub(crate) fix: &'static str,
+    /// What it is, as the numbers of the document know it.
+    pub(crate) own: String,
+    /// What to do where another thing has its name.
+    pub(crate) fix: String,
 }
 
 impl NamedItem<'_> {
@@ -98,26 +101,19 @@ impl NamedItem<'_> {
         let mut names = self.names.borrow_mut();
         let place = (scope.to_owned(), name.to_owned());
         let own = (self.written.clone(), self.at.clone());
-        if let Some((other, place)) = names.owners.insert(place, own) {
-            let written = &self.written;
-            self.refuse(format!(
-                "{written:?} becomes {name} {scope}, and so does {other:?} of {place}"
-            ));
-        }
-    }
-
-    /// Refuses what has no letters or digits to be named by, or others than C takes.
-    pub(crate) fn check(&self, written: &str) {
-        let reason = match snake(written).as_str() {
-            "" => "has no letter or digit to be named by",
-            name if !name.is_ascii() => "has letters that no name in C can have",
-            _ if ends_texts(written) => "has a character that generated texts cannot hold",
-            _ => return,
+        let other = match names.owners.insert(place, own) {
+            Some((other, place)) => format!("so does {other:?} of {place}"),
+            None if scope == "in C" && C_NAME.contains(name) => {
+                "so is a part of the library".to_owned()
+            }
+            None => return,
         };
-        self.refuse(format!("{written:?} {reason}"));
-    }
-
-    pub(crate) fn refuse(&self, reason: String) {
-        self.document.refuse(&self.at, &reason, self.fix);
+        let written = &self.written;
+        names.clashes.push(Clash {
+            own: self.own.clone(),
+            at: self.at.clone(),
+            reason: format!("{written:?} becomes {name} {scope}, and {other}"),
+            fix: self.fix.clone(),
+        });
     }
 }

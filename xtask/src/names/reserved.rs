@@ -1,14 +1,25 @@
-//! Reserved names: words that languages, and our own hand-written code, have for themselves.
+//! Reserved names: words of languages, and what our own code says without a path. Those of our own code are read from its
+//! sources, headers and templates, so that a new function is reserved by being there.
+
+use crate::error_kind::ErrorKind;
+use crate::languages::SCALARS;
+use heck::ToSnakeCase;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::LazyLock;
+
+/// What a place keeps for itself, and languages do there.
+pub(crate) type Reserved = LazyLock<BTreeSet<String>>;
 
 /// Keywords of Rust, also those kept for later.
-pub(super) const RUST: &str = "\
+const RUST: &str = "\
     abstract as async await become box break const continue crate do dyn else enum extern false \
     final fn for gen if impl in let loop macro match mod move mut override priv pub ref return \
     self static struct super trait true try type typeof unsafe unsized use virtual where while \
     yield";
 
 /// Keywords of C and C++, and lower-case macros of their standard headers.
-pub(super) const CPP: &str = "\
+const CPP: &str = "\
     alignas alignof and and_eq asm assert auto bitand bitor bool break case catch char char16_t \
     char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval \
     constexpr constinit continue decltype default delete do double dynamic_cast else enum errno \
@@ -16,77 +27,274 @@ pub(super) const CPP: &str = "\
     namespace new noexcept not not_eq nullptr operator or or_eq private protected public \
     register reinterpret_cast requires restrict return short signed sizeof static static_assert \
     static_cast stderr stdin stdout struct switch template this thread_local throw true try \
-    typedef typeid typename union unix unsigned using virtual void volatile wchar_t while xor \
-    xor_eq";
-
-/// What every generated C++ class has, or says within itself.
-pub(super) const CPP_MEMBERS: &str =
-    "get json kind raw_ raw_type record result shared try_get within";
+    typedef typeid typename typeof typeof_unqual union unix unsigned using virtual void volatile \
+    wchar_t while xor xor_eq";
 
 /// Keywords of Python.
-pub(super) const PYTHON: &str = "\
+const PYTHON: &str = "\
     False None True and as assert async await break class continue def del elif else except \
     finally for from global if import in is lambda nonlocal not or pass raise return try while \
     with yield";
 
-/// Attributes that every record has of its own.
-pub(super) const PYTHON_MEMBERS: &str = "json extra to_dict get keys values items";
+/// What is in scope in Rust without being named.
+const PRELUDE: &str = "\
+    AsMut AsRef Box Clone Copy Default DoubleEndedIterator Drop Eq Err ExactSizeIterator Extend Fn FnMut FnOnce From \
+    FromIterator Into IntoIterator Iterator None Ok Option Ord PartialEq PartialOrd Result Self Send Sized Some String \
+    Sync ToOwned ToString TryFrom TryInto Unpin Vec";
 
-/// What the class of the lists uses.
-pub(super) const PYTHON_LISTS: &str = "property";
-
-/// What functions of a C client have behind its name.
-pub(super) const C_CLIENT: &str = "\
-    call close export free from_environment list new page plan schema sync";
-
-/// What a C++ client has of its own.
-pub(super) const CPP_CLIENT: &str = "\
-    call client close export_job get given_ handle list options page plan raw_ raw_type release \
-    schema self sync_job try_call try_export_job try_list try_make try_page try_plan try_schema \
-    try_sync_job with";
-
-/// The commands that are no operation.
-pub(super) const COMMANDS: &str = "\
-    budget changes completions export forget help page plan resources sandbox schema sync verify";
-
-/// Flags that every command has beside the settings, and the one for a body.
-pub(super) const FLAGS: &str = "body client_secret_file help sandbox verbose";
-
-/// Arguments that calls have of their own, and names that their code says.
-pub(super) const ARGUMENTS: &str =
+/// Variables of generated functions, which have arguments beside them.
+const VARIABLES: &str =
     "arguments body call cause client json one options out parameters response_out self";
 
-/// Types that stand beside the models, in Rust and in C, and those that generated Rust says without a path.
-pub(super) const TYPES: &str = "\
-    Arrival Box Client ClientHandle Config ConfigHandle Err Errno Error ErrorHandle ErrorKind ErrorKindNumber Field \
-    FieldKind Format FormatNumber From Job JobHandle KeptError Known ListName ListShape Location LogCallback \
-    LogLevel LogLevelNumber LogSink MaybeUninit Method Mirror MirrorHandle None Ok Open Operation Option \
-    OptionalBoolean OptionalInteger OptionalNumber Options OptionsHandle Parameter Record RecordHandle ReleaseCallback \
-    RequestBody Result Scan ScanHandle Secret Self SelfPipe Sink Some String Text TokenUse Typed \
-    UserData ValueKind Vec Work";
+/// Methods of a client.
+pub(crate) static RUST_METHOD: Reserved = LazyLock::new(|| {
+    let clients = parts(
+        &sources("crates/core/src", "rs"),
+        "\nimpl Client {\n",
+        "\n}\n",
+    );
+    set([RUST, "clone", &declared(&clients, 4, "fn")])
+});
+pub(crate) static CPP_METHOD: Reserved = LazyLock::new(|| {
+    let classes =
+        ["\nclass client", "\nclass handle"].map(|class| parts(&headers(), class, "\n};"));
+    let said = said(&(classes.concat() + &template("service.hpp.j2", "")));
+    &*CPP_TYPE | &set([said])
+});
+pub(crate) static PYTHON_METHOD: Reserved = LazyLock::new(|| {
+    let classes = package() + &template("_settings.py.j2", "");
+    let names = ["BaseClient", "AsyncClient", "ConfiguredClient"];
+    let classes = names.map(|name| parts(&classes, &format!("\nclass {name}"), "\nclass "));
+    &*PYTHON_WORD | &set(["property", &declared(&classes.concat(), 4, "def")])
+});
+/// The attribute of a model.
+pub(crate) static RUST_FIELD: Reserved = LazyLock::new(|| set([RUST, super::EXTRA_FIELD]));
+pub(crate) static PYTHON_FIELD: Reserved = LazyLock::new(|| {
+    let record = parts(&package(), "\nclass Record:", "\nclass ");
+    &*PYTHON_WORD | &set([declared(&record, 4, "def")])
+});
+/// The members of a C++ class or struct.
+pub(super) static CPP_MEMBER: Reserved = LazyLock::new(|| {
+    let record = parts(&headers(), "\nclass record {", "\n};");
+    set([CPP, &said(&(record + &template("service.hpp.j2", "")))])
+});
+/// A parameter, or a field of a body, as an argument, in every language alike.
+pub(crate) static ARGUMENT: Reserved = LazyLock::new(|| {
+    let files = [
+        "calls.rs.j2",
+        "service.h.j2",
+        "service.hpp.j2",
+        "_operations.py.j2",
+    ];
+    let said = files.map(|name| said(&template(name, "for op in operations")));
+    set([RUST, CPP, PYTHON, VARIABLES, &said.concat()])
+});
+/// The variant of a list, and of a value of an open enum.
+pub(crate) static LIST: Reserved = LazyLock::new(|| set(["Self"]));
+pub(crate) static VALUE: Reserved = LazyLock::new(|| set(["Self Other"]));
+/// A command of the command line, with `_` in place of `-`.
+pub(crate) static COMMAND: Reserved = LazyLock::new(|| {
+    let commands = parts(
+        &code(&read("crates/cli/src/args.rs")),
+        "enum Command {",
+        "\n}",
+    );
+    let variants = commands.lines().filter(|line| !line.contains('#'));
+    let variants = variants.filter_map(|line| words(line).next());
+    set(variants.chain(["help"]).map(ToSnakeCase::to_snake_case))
+});
+/// Flags that every command has beside the settings, and the one for a body.
+pub(super) static FLAG: Reserved = LazyLock::new(|| {
+    let fields = parts(
+        &code(&read("crates/cli/src/args.rs")),
+        "struct Cli {",
+        "\n}",
+    );
+    let fields = fields.split("#[arg").skip(1);
+    let fields = fields.filter_map(|one| words(one.split_once('\n')?.1).next());
+    set(fields.chain(["body", "client_secret_file", "help"]))
+});
+/// Types that stand beside the models in Rust, and those that Python and generated Rust say without a path.
+pub(super) static TYPE: Reserved = LazyLock::new(|| {
+    let files = [
+        "models.rs.j2",
+        "operations.rs.j2",
+        "_models.py.j2",
+        "_operations.py.j2",
+    ];
+    let types = sources("crates/types/src", "rs");
+    let said = files.map(|name| template(name, "")).concat() + &parts(&types, "use ", ";");
+    let is_type = |word: &&str| word.starts_with(|first: char| first.is_ascii_uppercase());
+    let types = declared(&types, 0, "struct enum type trait");
+    let package = declared(&package(), 0, "class");
+    let said = words(&said).filter(is_type);
+    set(said.chain([PRELUDE, &types, &package]))
+});
+/// Names in the C++ namespace.
+pub(super) static CPP_TYPE: Reserved = LazyLock::new(|| {
+    let headers = headers();
+    let declared = declared(&headers, 0, "class struct using inline namespace constexpr");
+    let exceptions = parts(&headers, "#define TALENTDATA_EXCEPTIONS ", "\n");
+    let errors = ErrorKind::ALL.map(|kind| kind.name().to_snake_case() + "_error");
+    let exceptions = exceptions.replace("with", " with");
+    set([CPP, "talentdata", &declared, &exceptions, &errors.join(" ")])
+});
+/// Everything that the headers of C declare or say, apart from what is generated from a spec.
+pub(crate) static C_NAME: Reserved = LazyLock::new(|| {
+    let headers = sources("bindings/c/include", "h") + &headers();
+    let is_ours = |word: &&str| word.to_ascii_lowercase().starts_with("talentdata_");
+    set(words(&headers).filter(is_ours))
+});
+/// What functions of a C client have behind its name.
+pub(super) static C_CLIENT: Reserved = LazyLock::new(|| {
+    let names = C_NAME.iter();
+    set(names.filter_map(|name| name.strip_prefix("talentdata_client_")))
+});
+/// Words that annotations of Python say.
+static PYTHON_WORD: Reserved = LazyLock::new(|| {
+    let scalars = SCALARS.iter().map(|one| one.python);
+    set(scalars.chain([PYTHON, "list dict"]))
+});
 
-/// Methods of a Rust client.
-pub(super) const RUST_CLIENT: &str = "\
-    attempt attempts budget builder call clone close closed config engine fetch_page fetch_token \
-    invoke invoke_as invoke_without new plan request resource run send \
-    with_config with_queue with_thread_start";
+/// The words of all these texts.
+fn set(texts: impl IntoIterator<Item = impl AsRef<str>>) -> BTreeSet<String> {
+    let mut out = BTreeSet::new();
+    for text in texts {
+        out.extend(text.as_ref().split_whitespace().map(str::to_owned));
+    }
+    out
+}
 
-/// Names in the C++ namespace, apart from the exceptions.
-pub(super) const CPP_NAMESPACE: &str = "\
-    any_field client config copied detail done error error_of handle is_map is_optional is_struct \
-    job library_version list_name list_of log_function made mirror named_values nothing \
-    number_text options page quoted raw_json reader receipt record result scalar_reader scan \
-    talentdata text to_json try_verify value_text verify with_exceptions without_exceptions";
+fn headers() -> String {
+    sources("bindings/c/include", "hpp")
+}
 
-/// Attributes of a Python client.
-pub(super) const PYTHON_CLIENT: &str = "\
-    __aenter__ __aexit__ __enter__ __exit__ __new__ __reduce__ _awaited _budget _call _close _defect \
-    _names _page _plan _schema base_url budget_state client_id close closed export sync with_options";
+fn package() -> String {
+    let package = "bindings/python/talentdata";
+    sources(package, "pyi") + &sources(package, "py")
+}
 
-/// Names that `import talentdata` gives, apart from the exceptions.
-pub(super) const PYTHON_PACKAGE: &str = "\
-    Any AsyncClient AsyncList AsyncScan Basis BudgetState BudgetUse ChangeCounts Client \
-    Completeness Difference Doubt Error Example False Field FileCheck IncompleteWarning List \
-    MemberStats Mirror MirrorReceipt None OpenEnum Page Plan Receipt Record Removed Rows \
-    RowsReceipt Sandbox Scan ScanReceipt SchemaDifferences SyncReceipt True Verification Withheld Written \
-    __version__ scan_polars verify";
+fn read(path: impl AsRef<Path>) -> String {
+    std::fs::read_to_string(crate::root().join(path)).unwrap_or_default()
+}
+
+/// The hand-written sources below a directory, one behind the other, without comments.
+fn sources(directory: impl AsRef<Path>, extension: &str) -> String {
+    let entries = std::fs::read_dir(crate::root().join(directory));
+    let paths = entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    let texts = paths.map(|path| match path.extension() {
+        _ if path.is_dir() => sources(path, extension),
+        Some(own) if own == extension => read(path),
+        _ => String::new(),
+    });
+    let is_own = |text: &String| {
+        let title = text.lines().next().unwrap_or_default();
+        !title.contains("from spec/openapi.json; do not edit")
+    };
+    texts.filter(is_own).map(|text| code(&text)).collect()
+}
+
+/// A template behind a text, without comments; of what is filled in and done there, only the texts.
+fn template(name: &str, from: &str) -> String {
+    let text = read(format!("xtask/src/templates/{name}"));
+    let mut rest = text.split_once(from).map_or("", |(_, rest)| rest);
+    let mut out = String::new();
+    while let Some((before, inner)) = rest.split_once('{') {
+        out += before;
+        let end = inner.chars().next().filter(|begin| "{%#".contains(*begin));
+        let Some(begin) = end else {
+            out.push('{');
+            rest = inner;
+            continue;
+        };
+        let end = format!("{}}}", if begin == '{' { '}' } else { begin });
+        let (filled, behind) = inner.split_once(&end).unwrap_or((inner, ""));
+        // A text in single quotes holds double ones.
+        let filled = filled.replace("'\"", "").replace("\"'", "");
+        let texts = filled
+            .split('"')
+            .skip(1)
+            .step_by(2)
+            .filter(|_| begin != '#');
+        out.extend(texts.map(|text| format!(" {text} ")));
+        out.push(' ');
+        rest = behind;
+    }
+    code(&(out + rest))
+}
+
+/// A text without comments of C, C++ and Rust, and without the documentation of Python.
+fn code(text: &str) -> String {
+    let text = text.split("\"\"\"").step_by(2).collect::<String>();
+    let lines = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"));
+    let text = lines.map(|line| line.to_owned() + "\n").collect::<String>();
+    let mut parts = text.split("/*");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    out.extend(parts.map(|part| part.split_once("*/").map_or("", |(_, rest)| rest)));
+    out
+}
+
+/// The parts of a text that begin so, each up to its end.
+fn parts(text: &str, begin: &str, end: &str) -> String {
+    let parts = text.split(begin).skip(1);
+    parts.filter_map(|part| part.split(end).next()).collect()
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    words.filter(|word| !word.is_empty())
+}
+
+/// The names that are declared behind these keywords, on lines indented by so many spaces, parted by spaces.
+fn declared(text: &str, indent: usize, keywords: &str) -> String {
+    const MODIFIERS: &str = "pub crate super async unsafe extern nodiscard";
+    let is_among = |word: &str, words: &str| words.split(' ').any(|one| one == word);
+    let name = |line: &str| {
+        let (spaces, line) = line.split_at_checked(indent)?;
+        let is_code = spaces.trim().is_empty() && !line.starts_with(['#', ' ']);
+        let mut all = words(line).filter(|word| !is_among(word, MODIFIERS));
+        let keyword = all
+            .next()
+            .filter(|word| is_code && is_among(word, keywords))?;
+        // Of a function of C++, the name is what stands before its arguments.
+        let function = line
+            .split('(')
+            .next()
+            .and_then(|before| words(before).last());
+        let name = if keyword == "inline" {
+            function
+        } else {
+            all.next()
+        };
+        name.map(str::to_owned)
+    };
+    text.lines().filter_map(name).collect::<Vec<_>>().join(" ")
+}
+
+/// What a text says as a function, a type or a namespace without anything before it, and the types that it names anew.
+fn said(text: &str) -> String {
+    let mut out = String::from(" ");
+    let mut before = "";
+    let mut rest = text;
+    while let Some(start) = rest.find(|letter: char| letter.is_ascii_alphabetic() || letter == '_')
+    {
+        let (between, behind) = rest.split_at(start);
+        let end = behind.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+        let (word, after) = behind.split_at(end.unwrap_or(behind.len()));
+        let is_member =
+            between.ends_with(['.', '~']) || between.ends_with("::") || between.ends_with("->");
+        let is_said =
+            after.starts_with(['(', '<']) || after.starts_with("::") || after.starts_with("!(");
+        if before == "using" || is_said && !is_member {
+            out += &format!("{word} ");
+        }
+        (before, rest) = (word, after);
+    }
+    out
+}

@@ -9,7 +9,7 @@ use serde_json::json;
 /// Drift between the spec and what is committed is a failing test.
 #[test]
 fn generated_files_are_current() {
-    check(&crate::root()).unwrap();
+    check(&Spec::load(&crate::root()).unwrap()).unwrap();
 }
 
 #[test]
@@ -37,26 +37,101 @@ fn the_exported_functions_of_c_do_not_depend_on_the_spec() {
 fn nothing_is_written_where_the_spec_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     trial::copy_to(directory.path());
+    let generate = |words: &[&str]| generate(directory.path(), words);
     let file = directory.path().join(OUTPUTS[0].0);
     std::fs::remove_file(&file).unwrap();
     let spec = directory.path().join("spec/openapi.json");
     let good = std::fs::read_to_string(&spec).unwrap();
     let bad = good.replace("\"firstName\": {", "\"team\": 7, \"firstName\": {");
     std::fs::write(&spec, bad).unwrap();
-    let said = write(directory.path()).unwrap_err();
-    assert!(said.contains("this is not a schema"), "{said}");
+    let said = generate(&["--strict"]).unwrap_err();
+    assert!(
+        said.contains("/team: this is not a schema; write an object"),
+        "{said}"
+    );
     assert!(!file.exists());
     std::fs::write(&spec, &good).unwrap();
-    write(directory.path()).unwrap();
+    generate(&["--strict"]).unwrap();
     assert!(file.exists());
     // A file from elsewhere is refused in the same way, and taken as it is.
     let other = directory.path().join("new.yaml");
     std::fs::write(&other, "swagger: '2.0'\n").unwrap();
-    let said = adopt(directory.path(), &other).unwrap_err();
+    let take = ["--spec", other.to_str().unwrap()];
+    let said = generate(&take).unwrap_err();
     assert!(said.contains("new.yaml: this is Swagger 2.0"), "{said}");
     assert_eq!(std::fs::read_to_string(&spec).unwrap(), good);
     let longer = good.replace("\"maximum\": 100", "\"maximum\": 250");
     std::fs::write(&other, longer.replace("\n", "\n ")).unwrap();
-    adopt(directory.path(), &other).unwrap();
+    generate(&take).unwrap();
     assert_eq!(std::fs::read_to_string(&spec).unwrap(), longer);
+}
+
+/// As a vendor writes it: none of our lines, one operation elsewhere, one gone.
+#[test]
+fn what_our_extensions_say_is_kept_of_the_spec_before() {
+    let root = crate::root();
+    let mut document = crate::spec::tests::ours();
+    let paths = document["paths"].as_object_mut().unwrap();
+    for item in paths
+        .values_mut()
+        .flat_map(|item| item.as_object_mut().unwrap().values_mut())
+    {
+        let operation = item.as_object_mut().unwrap();
+        operation.retain(|key, _| !key.starts_with("x-talentdata-"));
+    }
+    let moved = paths.shift_remove("/v1/version").unwrap();
+    paths.insert("/v2/version".into(), moved);
+    paths.shift_remove("/v1/oauth/token/permissions").unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), document.to_string()).unwrap();
+    let spec = Spec::load_file(&root, file.path()).unwrap();
+    let named = |id: &str| spec.api.operations.iter().find(|one| one.id == id).unwrap();
+    let check = named("checkVersion");
+    assert_eq!((check.command.as_str(), check.idempotent), ("check", true));
+    assert_eq!(
+        (check.positional.as_deref(), check.nonblank.len()),
+        (Some("endpoints"), 1)
+    );
+    assert_eq!(named("getVersion").name, "version");
+    let said = summary(&spec);
+    assert!(said.starts_with("Kept of spec/openapi.json:\n"), "{said}");
+    for line in [
+        "/paths/~1v2~1version/get/x-talentdata-name: \"version\"",
+        "/paths/~1v1~1oauth~1token/post/x-talentdata-idempotent: true",
+        "not /paths/~1v1~1oauth~1token~1permissions/get/x-talentdata-name, \"permissions\": the operation is gone",
+    ] {
+        assert!(said.contains(&format!("  {line}\n")), "{line} in {said}");
+    }
+    assert_eq!(spec.kept.len(), 7, "{said}");
+    assert_eq!(summary(&Spec::load(&root).unwrap()).find("Kept"), None);
+}
+
+/// A service of somebody else, which has its own schema for pages, and no token of ours.
+#[test]
+fn what_the_client_is_written_for_is_kept_where_a_file_has_none_of_it() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let page = json!({"properties": {"next": {"type": "string"}}});
+    let answer = json!({"description": ".", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Pagination"}}}});
+    let get = json!({"operationId": "getPage", "responses": {"200": answer}});
+    let document = json!({"openapi": "3.0.0", "paths": {"/page": {"get": get}}, "components": {"schemas": {"Pagination": page}}});
+    std::fs::write(file.path(), document.to_string()).unwrap();
+    let spec = Spec::load_file(&crate::root(), file.path()).unwrap();
+    let pagination = spec.api.model("Pagination").unwrap();
+    assert!(pagination.field("hasMore").is_some());
+    let get = spec
+        .api
+        .operations
+        .iter()
+        .find(|one| one.id == "getPage")
+        .unwrap();
+    assert_eq!(get.response.as_ref().unwrap().to_string(), "Pagination2");
+    let said = summary(&spec);
+    assert!(
+        said.contains("/components/schemas/Pagination: that of the file is called Pagination2"),
+        "{said}"
+    );
+    assert!(
+        said.contains("createToken and Pagination, by which"),
+        "{said}"
+    );
 }

@@ -1,6 +1,7 @@
 //! The typed model of the interface: what the spec says, in the form that every emitter reads.
 
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter};
 
 /// The operation that issues tokens, which the client calls on its own.
@@ -50,6 +51,8 @@ pub(crate) struct ApiOperation {
     pub(crate) body: Option<Body>,
     /// The JSON body of a successful response; none where there is no such body.
     pub(crate) response: Option<Type>,
+    /// The media type of that body.
+    pub(crate) accept: String,
     /// What makes it a paginated list.
     pub(crate) list: Option<ApiList>,
 }
@@ -81,12 +84,19 @@ impl TokenNeed {
 /// A parameter of an operation.
 #[derive(Debug, Serialize)]
 pub(crate) struct ApiParameter {
+    /// Its name on the wire.
     pub(crate) name: String,
+    /// The words of its name as an argument.
+    pub(crate) argument: String,
     /// `path`, `query`, `header` or `cookie`.
     pub(crate) location: String,
     pub(crate) description: String,
     pub(crate) required: bool,
     pub(crate) kind: Type,
+    /// Why no call sends it, although its type can be sent.
+    pub(crate) obstacle: Option<String>,
+    /// What stands between several values in a query; nothing where each has the name of its own.
+    pub(crate) separator: Option<&'static str>,
     /// Where it stands in the spec, as a JSON pointer.
     pub(crate) place: String,
     /// The largest value of an integer.
@@ -96,6 +106,7 @@ pub(crate) struct ApiParameter {
 /// The JSON body of a request.
 #[derive(Debug, Serialize)]
 pub(crate) struct Body {
+    pub(crate) media_type: String,
     pub(crate) kind: Type,
     pub(crate) required: bool,
 }
@@ -112,7 +123,7 @@ pub(crate) struct ApiList {
 }
 
 /// An object with documented fields.
-#[derive(Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Model {
     pub(crate) name: String,
     pub(crate) description: String,
@@ -130,10 +141,18 @@ pub(crate) struct Model {
 }
 
 /// A documented field.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct ApiField {
+    /// Where it stands in the spec, as a JSON pointer.
+    pub(crate) place: String,
     /// Its name in JSON.
     pub(crate) wire: String,
+    /// The words of its name elsewhere.
+    pub(crate) name: String,
+    /// Whether only responses have it.
+    pub(crate) read_only: bool,
+    /// Whether only requests have it.
+    pub(crate) write_only: bool,
     /// What the spec says at this very place, or else of what is referred to there.
     pub(crate) description: String,
     /// Whether it is always there; in responses null counts as absent.
@@ -236,6 +255,7 @@ impl ApiParameter {
     pub(crate) fn is_taken(&self) -> bool {
         let sent = ["path", "query", "header"].contains(&self.location.as_str());
         sent && !self.is_of_client()
+            && self.obstacle.is_none()
             && match self.kind.present() {
                 Type::Array(held) => held.present().is_scalar(),
                 other => other.is_scalar(),
@@ -246,11 +266,6 @@ impl ApiParameter {
 impl Model {
     pub(crate) fn field(&self, wire: &str) -> Option<&ApiField> {
         self.fields.iter().find(|field| field.wire == wire)
-    }
-
-    /// Where a field stands in the spec.
-    pub(crate) fn place_of(&self, wire: &str) -> String {
-        self.place.clone() + &super::cursor::pointer(&["properties", wire])
     }
 
     /// A page of a list, which has handles and classes of its own.
@@ -302,6 +317,15 @@ impl Type {
             Type::Enum(name) | Type::Model(name) => Some(name),
             Type::Array(held) | Type::Map(held) | Type::Nullable(held) => held.named(),
             _ => None,
+        }
+    }
+
+    /// Refers to models by other names.
+    pub(crate) fn rename(&mut self, names: &BTreeMap<String, String>) {
+        match self {
+            Type::Model(name) => name.clone_from(names.get(name).unwrap_or(&name.clone())),
+            Type::Array(held) | Type::Map(held) | Type::Nullable(held) => held.rename(names),
+            _ => {}
         }
     }
 

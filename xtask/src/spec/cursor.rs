@@ -1,16 +1,20 @@
 //! A document, what was found in it, and cursors, which record what was read; what no cursor has read is not generated.
 
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 // What notes are about: the topics of the summary, which come in the order of the alphabet.
 pub(crate) const LIST_GONE: &str = "lists of earlier versions that are gone";
 pub(crate) const NO_LIST: &str = "operations that look like a list and are not generated as one";
+pub(crate) const RENAMED: &str = "things that get another name than their own";
 pub(crate) const OPERATION: &str = "operations without a method of a client";
-pub(crate) const PARAMETER: &str = "parameters that no method takes";
+pub(crate) const PARAMETER: &str = "parameters and bodies that no method takes";
+pub(crate) const REFERENCE: &str =
+    "references that lead nowhere; what is there is any JSON, or left out";
+pub(crate) const SECRET: &str = "secrets that are given like other texts";
 pub(crate) const SECURITY: &str = "security schemes that the client does not send";
 pub(crate) const SERVER: &str = "servers whose path belongs to the base URL, which users give";
 pub(crate) const UNNAMED: &str =
@@ -20,14 +24,47 @@ pub(crate) const RAW: &str = "values kept as raw JSON";
 /// How many places of a keyword the summary shows.
 const SHOWN: usize = 4;
 
+/// What the name of an operation is known by, behind its place.
+pub(crate) const NAME: &str = " name";
+/// The same of a list.
+pub(crate) const LIST: &str = " list";
+
+/// How often names are given anew until all of them differ.
+const MAX_ROUNDS: u32 = 50;
+
+/// Where a file ends up that other files belong to.
+const BUNDLE: &str = "bundle the files first: npx @redocly/cli bundle FILE --output bundled.yaml";
+
 /// A document, the places of it that were read, and what was found there.
 #[derive(Default)]
 pub(crate) struct Document {
     pub(crate) value: Value,
     read: RefCell<BTreeSet<String>>,
-    /// Sentences with the place (a JSON pointer), the reason and the way out.
+    /// Why nothing can be generated from the document: sentences with the place (a JSON pointer), the reason and the way out.
     refusals: RefCell<IndexSet<String>>,
-    notes: RefCell<BTreeMap<&'static str, BTreeSet<String>>>,
+    /// By topic and cause: where it stands, what it is, and the further places that it is met at.
+    notes: RefCell<BTreeMap<&'static str, IndexMap<String, Note>>>,
+    /// The numbers of things whose names others have, by what they are.
+    numbers: RefCell<IndexMap<String, (u32, Clash)>>,
+    rounds: Cell<u32>,
+}
+
+/// What is not generated, or not as it is written, and why.
+struct Note {
+    text: String,
+    places: BTreeSet<String>,
+}
+
+/// A thing whose name another thing has.
+#[derive(Clone, Debug)]
+pub(crate) struct Clash {
+    /// What it is, as [`Document::numbered`] knows it.
+    pub(crate) own: String,
+    pub(crate) at: String,
+    /// Both things, and the name.
+    pub(crate) reason: String,
+    /// How it gets a name of its own.
+    pub(crate) fix: String,
 }
 
 /// A place in a document.
@@ -47,27 +84,101 @@ impl Document {
         }
     }
 
-    /// Stops generation once everything is read; a shared schema is met once per reference to it.
+    /// Stops generation once everything is read.
     pub(crate) fn refuse(&self, at: &str, reason: &str, way_out: &str) {
         let refusal = format!("{at}: {reason}; {way_out}");
         self.refusals.borrow_mut().insert(refusal);
     }
 
-    /// Tells the person who generates what is not generated.
-    pub(crate) fn note(&self, topic: &'static str, text: impl Into<String>) {
-        let mut notes = self.notes.borrow_mut();
-        notes.entry(topic).or_default().insert(text.into());
+    /// Tells the person who generates what is not generated: where it stands, why, and what helps.
+    pub(crate) fn note(&self, topic: &'static str, at: &str, cause: &str, fix: &str) {
+        self.add(topic, format!("{at}: {cause}"), [at, at], cause, fix);
     }
 
-    /// All refusals, if there are any.
-    pub(crate) fn refusals(&self, file: &str) -> Result<(), String> {
-        let refusals = self.refusals.borrow();
-        let lines = refusals.iter().map(|one| format!("{file}{one}"));
-        let lines = lines.collect::<Vec<_>>().join("\n");
-        match refusals.len() {
+    /// The same of a cause that is met at several places, the second of these, which are counted.
+    pub(crate) fn note_cause(
+        &self,
+        topic: &'static str,
+        places: [&str; 2],
+        cause: &str,
+        fix: &str,
+    ) {
+        self.add(topic, cause.to_owned(), places, cause, fix);
+    }
+
+    fn add(&self, topic: &'static str, key: String, places: [&str; 2], cause: &str, fix: &str) {
+        let [at, met_at] = places;
+        let mut notes = self.notes.borrow_mut();
+        let note = notes.entry(topic).or_default().entry(key);
+        let note = note.or_insert_with(|| Note {
+            text: format!("{at}: {cause}; {fix}"),
+            places: BTreeSet::new(),
+        });
+        note.places.insert(met_at.to_owned());
+    }
+
+    /// The words of a thing, with its number if another thing has its name.
+    pub(crate) fn numbered(&self, own: &str, words: &str) -> String {
+        match self.numbers.borrow().get(own) {
+            Some((number, _)) => format!("{words}{number}"),
+            None => words.to_owned(),
+        }
+    }
+
+    /// Gives a number to each thing whose name another thing has, and forgets what was read, so that it is read again with
+    /// these. What it is of an operation follows from its first clash.
+    pub(crate) fn number(&self, clashes: Vec<Clash>) -> bool {
+        let mut numbers = self.numbers.borrow_mut();
+        let mut done = BTreeSet::new();
+        self.rounds.set(self.rounds.get() + 1);
+        let goes_on = !clashes.is_empty() && self.rounds.get() < MAX_ROUNDS;
+        for clash in clashes {
+            let is_part = |whole: &String| clash.own.starts_with(&format!("{whole} "));
+            if goes_on && done.iter().any(is_part) {
+                // Its name may be its own once that of the whole is.
+                continue;
+            }
+            if !goes_on {
+                self.refuse(&clash.at, &clash.reason, &clash.fix);
+            } else if done.insert(clash.own.trim_end_matches(NAME).to_owned()) {
+                let entry = numbers.entry(clash.own.clone());
+                entry.or_insert((1, clash)).0 += 1;
+            }
+        }
+        if goes_on {
+            self.read.borrow_mut().clear();
+            self.notes.borrow_mut().clear();
+            self.refusals.borrow_mut().clear();
+        } else {
+            for (
+                number,
+                Clash {
+                    at, reason, fix, ..
+                },
+            ) in numbers.values()
+            {
+                let cause = format!("{reason}: it gets the number {number}");
+                self.note(RENAMED, at, &cause, fix);
+            }
+        }
+        goes_on
+    }
+
+    /// All refusals, if there are any; `strictly` counts whatever is not generated as one.
+    pub(crate) fn refusals(&self, file: &str, strictly: bool) -> Result<(), String> {
+        let mut lines: Vec<String> = self.refusals.borrow().iter().cloned().collect();
+        let notes = self.notes.borrow();
+        let notes = notes
+            .values()
+            .flat_map(IndexMap::values)
+            .filter(|_| strictly);
+        lines.extend(notes.map(Note::line));
+        let text = lines.iter().map(|one| format!("{file}{one}"));
+        let text = text.collect::<Vec<_>>().join("\n");
+        match lines.len() {
             0 => Ok(()),
-            1 => Err(lines),
-            count => Err(format!("{lines}\n{count} problems; nothing was written")),
+            1 => Err(text),
+            count => Err(format!("{text}\n{count} problems; nothing was written")),
         }
     }
 
@@ -76,7 +187,7 @@ impl Document {
         let mut text = "Not generated:\n".to_owned();
         for (topic, notes) in self.notes.borrow().iter() {
             text += &format!("  {topic} ({}):\n", notes.len());
-            text.extend(notes.iter().map(|note| format!("    {note}\n")));
+            text.extend(notes.values().map(|note| format!("    {}\n", note.line())));
         }
         let mut unread: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for one in self.unread() {
@@ -91,6 +202,15 @@ impl Document {
             };
         }
         text
+    }
+
+    /// Refuses a document that is a part of another one: the first reference out of it stands for all.
+    fn refuse_other_files(&self, at: &str, reference: &str) {
+        let mut refusals = self.refusals.borrow_mut();
+        if !refusals.iter().any(|one| one.ends_with(BUNDLE)) {
+            let reason = format!("{reference} is in another file, and one file is read");
+            refusals.insert(format!("{at}/$ref: {reason}; {BUNDLE}"));
+        }
     }
 
     /// Every value that was not read; of one that was not read at all, nothing below it.
@@ -125,9 +245,19 @@ impl Document {
     }
 }
 
+impl Note {
+    fn line(&self) -> String {
+        match self.places.len() {
+            1 => self.text.clone(),
+            count => format!("{} (and {} more places)", self.text, count - 1),
+        }
+    }
+}
+
 impl<'a> Cursor<'a> {
-    pub(crate) fn refuse(&self, reason: &str, way_out: &str) {
-        self.document.refuse(&self.at, reason, way_out);
+    /// Notes that what stands here is read as any JSON.
+    pub(crate) fn raw(&self, reason: &str, way_out: &str) {
+        self.document.note(RAW, &self.at, reason, way_out);
     }
 
     /// Notes that the place was read, and with it those that lead to it.
@@ -206,16 +336,22 @@ impl<'a> Cursor<'a> {
         children
     }
 
-    /// Where the reference at this place leads, one step; nothing where it is none. One that leads nowhere is refused.
+    /// Where the reference at this place leads, one step; nothing where it is none, or leads nowhere, which is noted.
     pub(crate) fn target(&self) -> Option<Cursor<'a>> {
         let reference = self.text("$ref")?;
+        if !reference.starts_with('#') {
+            self.document.refuse_other_files(&self.at, reference);
+            return None;
+        }
         let first = self.document.follow(reference);
         let next = |one: &Cursor<'a>| self.document.follow(one.value.get("$ref")?.as_str()?);
         let mut steps = std::iter::successors(first.clone(), next).take(100);
         if steps.all(|one| one.has("$ref")) {
             let reason = format!("there is nothing at {reference}");
             let fix = "add it to /components, or correct the reference";
-            self.peek("$ref")?.refuse(&reason, fix);
+            let at = self.peek("$ref")?.at;
+            self.document
+                .note_cause(REFERENCE, [&at, &at], &reason, fix);
             return None;
         }
         first

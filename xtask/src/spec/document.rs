@@ -1,12 +1,15 @@
 //! Reads the text of a spec, JSON or YAML, and refuses what is no OpenAPI 3 document.
 
-use saphyr::{LoadableYamlNode, Scalar, Yaml};
-use serde_json::Value;
+use saphyr::{Scalar, Yaml, YamlLoader};
+use saphyr_parser::{BufferedInput, Parser};
+use serde_json::{Map, Value};
 
 /// The largest file that is read; the largest public descriptions have about a third of it.
 const MAX_BYTES: usize = 32 << 20;
 /// How deep values may stand in each other, as `serde_json` has it for JSON.
 const MAX_DEPTH: usize = 127;
+/// The key of what a mapping of YAML takes from others.
+const MERGE: &str = "<<";
 
 /// The document in a text.
 pub(crate) fn read(text: &str) -> Result<Value, String> {
@@ -16,6 +19,7 @@ pub(crate) fn read(text: &str) -> Result<Value, String> {
             "the file has {megabytes} MB, and at most {max} MB are read; take examples and descriptions out"
         ));
     }
+    let text = text.trim_start_matches('\u{feff}');
     let document = match serde_json::from_str(text) {
         Ok(document) => document,
         Err(error) if error.to_string().starts_with("recursion limit") => return Err(too_deep()),
@@ -35,10 +39,19 @@ fn too_deep() -> String {
     )
 }
 
+/// Scalars are kept as they are written until it is known whether they are keys: `1.10` is one, and so are `NO` and `200`.
 fn yaml(text: &str) -> Result<Value, String> {
-    let mut documents = Yaml::load_from_str(text).map_err(|error| {
-        format!("neither JSON nor YAML: {error}; correct it, or convert the file to JSON")
-    })?;
+    let mut loader = YamlLoader::<Yaml>::default();
+    loader.early_parse(false);
+    let mut parser = Parser::new(BufferedInput::new(text.chars()));
+    let loaded = parser.load(&mut loader, true);
+    let fault = loaded.err().or_else(|| loader.error().cloned());
+    if let Some(error) = fault {
+        return Err(format!(
+            "neither JSON nor YAML: {error}; correct it, or convert the file to JSON"
+        ));
+    }
+    let mut documents = loader.into_documents();
     match documents.len() {
         1 => value(&documents.remove(0), MAX_DEPTH),
         several => Err(format!("{several} YAML documents; give one")),
@@ -49,25 +62,46 @@ fn value(node: &Yaml, depth: usize) -> Result<Value, String> {
     let depth = depth.checked_sub(1).ok_or_else(too_deep)?;
     let value = |node| value(node, depth);
     Ok(match node {
-        Yaml::Value(scalar) => match scalar {
-            Scalar::Null => Value::Null,
-            Scalar::Boolean(flag) => Value::Bool(*flag),
-            Scalar::Integer(number) => Value::from(*number),
-            Scalar::FloatingPoint(number) => Value::from(number.into_inner()),
-            Scalar::String(text) => Value::String(text.to_string()),
-        },
+        Yaml::Representation(text, style, tag) => {
+            let read = Scalar::parse_from_cow_and_metadata(text.clone(), *style, tag.as_ref());
+            scalar(&read.unwrap_or_else(|| Scalar::String(text.clone())))
+        }
+        Yaml::Value(read) => scalar(read),
         Yaml::Sequence(items) => items.iter().map(value).collect::<Result<_, _>>()?,
         Yaml::Mapping(pairs) => {
-            // Status codes are numbers in YAML.
-            let member = |(key, child)| Ok((text(&value(key)?), value(child)?));
-            pairs.iter().map(member).collect::<Result<_, String>>()?
+            let (mut own, mut merged) = (Map::new(), Vec::new());
+            for (key, child) in pairs {
+                let key = match key {
+                    Yaml::Representation(text, ..) => text.to_string(),
+                    other => text(&value(other)?),
+                };
+                match (key.as_str(), value(child)?) {
+                    (MERGE, Value::Array(several)) => merged.extend(several),
+                    (MERGE, one @ Value::Object(_)) => merged.push(one),
+                    (_, child) => drop(own.insert(key, child)),
+                }
+            }
+            // What a mapping says itself stands for what is merged into it, and of that what comes first.
+            for (key, child) in merged.iter().filter_map(Value::as_object).flatten() {
+                own.entry(key).or_insert_with(|| child.clone());
+            }
+            Value::Object(own)
         }
         Yaml::Tagged(_, inner) => value(inner)?,
-        Yaml::Representation(text, ..) => Value::String(text.to_string()),
         Yaml::Alias(_) | Yaml::BadValue => {
             return Err("YAML that has no counterpart in JSON; write the value out".into());
         }
     })
+}
+
+fn scalar(read: &Scalar) -> Value {
+    match read {
+        Scalar::Null => Value::Null,
+        Scalar::Boolean(flag) => Value::Bool(*flag),
+        Scalar::Integer(number) => Value::from(*number),
+        Scalar::FloatingPoint(number) => Value::from(number.into_inner()),
+        Scalar::String(text) => Value::String(text.to_string()),
+    }
 }
 
 /// A text as it is, and what YAML takes for a number as it is written.

@@ -1,39 +1,44 @@
 //! Which operations are paginated lists, and why others that look like one are not.
 
-use super::api::{Api, ApiList, ApiOperation, Model, PAGING, Type};
-use super::cursor::{Document, NO_LIST};
+use super::api::{Api, ApiField, ApiList, ApiOperation, Model, PAGING, Type};
+use super::cursor::{Document, LIST};
 use crate::names;
 
 /// What every page says of itself.
-const PAGINATION: &str = "total: integer, limit: integer, offset: integer, hasMore: boolean";
+pub(super) const PAGINATION: &str =
+    "total: integer, limit: integer, offset: integer, hasMore: boolean";
 
 /// Parameters by which services page, in lower case and without separators.
 const PAGES: &str = "limit offset skip top page pagesize pagenumber perpage size count cursor after before startingafter \
                      endingbefore pagetoken nexttoken marker start take";
 
-/// An operation with `limit` and `offset` whose response holds the pagination object is a list.
-pub(super) fn list(api: &Api, document: &Document, operation: &ApiOperation) -> Option<ApiList> {
+/// An operation with `limit` and `offset` whose response holds the pagination object is a list. Otherwise the reasons, if
+/// people would take it for one.
+pub(super) fn list(
+    api: &Api,
+    document: &Document,
+    operation: &ApiOperation,
+) -> Result<ApiList, Vec<String>> {
     let response = operation.response.as_ref();
     let page = response.and_then(|kind| api.model_of(kind));
-    let reasons = reasons(api, operation, page);
+    let mut reasons = reasons(api, operation, page);
+    let fields = page.iter().flat_map(|page| &page.fields);
+    let arrays: Vec<&ApiField> = fields.filter(|field| of_objects(&field.kind)).collect();
+    if let (true, [first, second, ..]) = (reasons.is_empty(), arrays.as_slice()) {
+        let (first, second) = (&first.wire, &second.wire);
+        reasons.push(format!(
+            "its response has two arrays of objects, {first} and {second}"
+        ));
+    }
     if !reasons.is_empty() {
-        if resembles_list(api, operation, page) {
-            let text = format!("{}: {}", operation.title(), reasons.join("; "));
-            document.note(NO_LIST, text);
-        }
-        return None;
+        reasons.retain(|_| resembles_list(api, operation, page));
+        return Err(reasons);
     }
-    let page = page?;
-    let mut arrays = page.fields.iter().filter(|field| of_objects(&field.kind));
-    let (records, other) = (arrays.next(), arrays.next());
-    if let Some((first, second)) = records.zip(other) {
-        let first = &first.wire;
-        let reason = format!("the response has two arrays of objects, {first} too");
-        let fix = "write items: {} for the one that is not the records";
-        document.refuse(&page.place_of(&second.wire), &reason, fix);
-    }
-    Some(ApiList {
-        name: names::list(&operation.path),
+    let list = names::list(&operation.path);
+    let own = format!("{}{LIST}", operation.place());
+    let records = arrays.first();
+    Ok(ApiList {
+        name: document.numbered(&own, &list),
         key: records.map(|field| field.wire.clone()),
         model: records.and_then(|field| field.kind.named().map(str::to_owned)),
     })
@@ -52,6 +57,8 @@ fn reasons(api: &Api, operation: &ApiOperation, page: Option<&Model>) -> Vec<Str
     }
     if operation.path.contains('{') {
         out.push("its path has parameters".to_owned());
+    } else if !names::is_a_name(operation.path.trim_start_matches("/v1/")) {
+        out.push("its path has no letter to be named by".to_owned());
     }
     for name in PAGING {
         match operation.query(name) {

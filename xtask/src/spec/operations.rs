@@ -1,13 +1,18 @@
 //! Operations of the spec: every method of every path, with parameters, bodies and security.
 
-use super::api::{ApiOperation, ApiParameter, Body, TokenNeed, Type};
-use super::cursor::{Cursor, Document, OPERATION, PARAMETER, SECURITY, pointer};
+use super::api::{ApiOperation, ApiParameter, Body, TokenNeed, Type, joined};
+use super::cursor::{
+    Cursor, Document, NAME, NO_LIST, OPERATION, PARAMETER, RAW, RENAMED, SECURITY, pointer,
+};
 use super::lists;
 use super::types::{Types, value};
 use crate::names;
 use crate::text::{clean, one_line, or_not_described};
 use heck::ToLowerCamelCase;
 use std::collections::BTreeSet;
+
+/// The media type of JSON.
+const JSON: &str = "application/json";
 
 /// The methods of HTTP that OpenAPI knows.
 const METHODS: &str = "get post put patch delete head options trace";
@@ -29,38 +34,88 @@ pub(super) fn read(types: &mut Types) {
     }
 }
 
-/// The successful response, and the others: a status from 200 to 299, `2XX`, or `default` where neither is.
-///
-/// An empty response beside one with a body is one that need not be read.
-fn responses<'a>(body: &Cursor<'a>) -> (Option<Cursor<'a>>, Vec<Cursor<'a>>) {
-    let rank = |status: &str| match status {
-        "default" => 1,
-        _ if status.starts_with('2') => 0,
-        _ => 2,
-    };
+/// The successful responses, and the others: statuses from 200 to 299, `2XX`, or `default` where none of them is.
+fn responses<'a>(body: &Cursor<'a>) -> (Vec<Cursor<'a>>, Vec<Cursor<'a>>) {
     let mut written = body
         .get("responses")
         .map_or(Vec::new(), |all| all.children());
     let has_content = |one: &Cursor| one.clone().followed().has("content");
-    written.sort_by_cached_key(|one| (rank(&one.key()), !has_content(one), one.key()));
-    let is_read = written.first().is_some_and(|one| rank(&one.key()) < 2);
-    // The reference itself is read, and what it leads to is reported where nothing else is read of it.
-    let mut responses = written.into_iter().map(Cursor::followed);
-    let success = is_read.then(|| responses.next()).flatten();
-    (success.inspect(Cursor::mark), responses.collect())
+    written.sort_by_cached_key(|one| (!has_content(one), one.key()));
+    let is_success = |one: &Cursor| one.key().starts_with('2');
+    let (mut successes, mut others): (Vec<Cursor>, Vec<Cursor>) =
+        written.into_iter().partition(is_success);
+    if successes.is_empty() {
+        (successes, others) = others.into_iter().partition(|one| one.key() == "default");
+    }
+    successes.iter().for_each(Cursor::mark);
+    (successes, others)
 }
 
-/// The JSON schema in the content of a request body, a response or a parameter.
-fn json<'a>(holder: &Cursor<'a>) -> Option<Cursor<'a>> {
-    let content = holder.peek("content")?;
-    let is_json = |one: &Cursor| {
+/// What is sent or answered: nothing, JSON of a media type with its schema, or something else, in words.
+enum Content<'a> {
+    Nothing,
+    Json(String, Option<Cursor<'a>>),
+    Other(String),
+}
+
+/// The content of a request body, a response or a parameter. A text that may be anything is no JSON for certain.
+fn content<'a>(holder: &Cursor<'a>) -> Content<'a> {
+    let written = holder.peek("content");
+    let all = written.map_or(Vec::new(), |content| content.children());
+    if all.is_empty() {
+        return Content::Nothing;
+    }
+    let is_json = |one: &&Cursor| {
         let kind = one.key().to_ascii_lowercase();
         let kind = kind.split(';').next().unwrap_or_default().trim();
-        ["*/*", "text/json", "application/json"].contains(&kind) || kind.ends_with("+json")
+        let schema = one.peek("schema").map(Cursor::followed);
+        let says =
+            |key: &str, text: &str| schema.as_ref().is_some_and(|one| one.value[key] == text);
+        let is_file = says("format", "binary") || kind == "*/*" && says("type", "string");
+        let named = ["*/*", "text/json", "application/json"].contains(&kind);
+        (named || kind.ends_with("+json")) && !is_file
     };
-    let all = content.children().into_iter().filter(is_json);
-    let found = all.min_by_key(|one| one.key() != "application/json");
-    found?.peek("schema")
+    let found = all.iter().filter(is_json);
+    match found.min_by_key(|one| one.key() != "application/json") {
+        Some(one) => Content::Json(one.key().replace("*/*", JSON), one.peek("schema")),
+        None => Content::Other(joined(all.iter().map(Cursor::key))),
+    }
+}
+
+/// The schema of JSON.
+fn json<'a>(holder: &Cursor<'a>) -> Option<Cursor<'a>> {
+    match content(holder) {
+        Content::Json(_, schema) => schema,
+        _ => None,
+    }
+}
+
+/// What the successful responses of an operation hold.
+#[derive(Default)]
+struct Answer {
+    /// Those that are JSON, with their media types.
+    kinds: Vec<(String, Type)>,
+    /// Whether one is empty.
+    empty: bool,
+    /// What one is that is not JSON.
+    other: Option<String>,
+}
+
+fn answer<'a>(types: &mut Types<'a>, successes: &[Cursor<'a>], name: &str) -> Answer {
+    let mut out = Answer::default();
+    for success in successes {
+        let success = success.clone().followed();
+        success.mark();
+        match content(&success) {
+            Content::Nothing => out.empty = true,
+            Content::Other(what) => out.other = Some(what),
+            Content::Json(media, schema) => {
+                let kind = schema.map_or(Type::Json, |one| types.kind(one, name));
+                out.kinds.push((media, kind));
+            }
+        }
+    }
+    out
 }
 
 fn operation<'a>(
@@ -70,31 +125,66 @@ fn operation<'a>(
     body: &Cursor<'a>,
     item: &Cursor<'a>,
 ) -> ApiOperation {
-    let id = body.text("operationId").filter(|id| !id.trim().is_empty());
-    let id = id.map_or_else(|| id_of(method, path), str::to_owned);
+    let document = types.document;
+    let at = pointer(&["paths", path, method]);
+    let id = match body.text("operationId") {
+        Some(id) if names::is_a_name(id) => id.to_owned(),
+        written => {
+            let id = id_of(method, path);
+            if let Some(written) = written {
+                let cause = format!("{written:?} is no name: it is called {id}");
+                let fix = "change the operationId; it is never sent";
+                document.note(RENAMED, &at, &cause, fix);
+            }
+            id
+        }
+    };
+    let id = document.numbered(&at, &id);
     let named = |suffix: &str| names::camel(&format!("{id}{suffix}"));
-    let (success, others) = responses(body);
+    let (successes, others) = responses(body);
     let record = format!("{}_record", names::list(path));
     types.record = Some(names::camel(&record));
-    let response = success.as_ref().and_then(json);
-    let response = response.map(|schema| types.kind(schema, &named("Response")));
+    // Nobody answers HEAD with a body.
+    let answer = match method {
+        "head" => Answer::default(),
+        _ => answer(types, &successes, &named("Response")),
+    };
     types.record = None;
-    let request = body.get("requestBody").map(Cursor::followed);
-    let required = request.as_ref().is_some_and(|one| one.flag("required"));
-    let request = request.as_ref().and_then(json);
-    let request = request.map(|schema| Body {
-        kind: types.kind(schema, &named("Request")),
-        required,
-    });
+    let mut kinds = answer.kinds.into_iter();
+    let (accept, response) = kinds.next().unzip();
+    let more: Vec<Type> = kinds.map(|(_, kind)| kind).collect();
+    let differs = more.iter().any(|kind| Some(kind) != response.as_ref());
+    let varies = differs || answer.empty && response.is_some();
+    let written = body.get("requestBody").map(Cursor::followed);
+    let required = written.as_ref().is_some_and(|one| one.flag("required"));
+    let sent = written.as_ref().map_or(Content::Nothing, content);
+    let (request, other_body) = match sent {
+        Content::Json(media_type, schema) => {
+            let kind = schema.map_or(Type::Json, |one| types.kind(one, &named("Request")));
+            let body = Body {
+                media_type,
+                kind,
+                required,
+            };
+            (Some(body), None)
+        }
+        Content::Other(what) => (
+            None,
+            Some(format!("its request body is not JSON, but {what}")),
+        ),
+        Content::Nothing => (None, None),
+    };
     // Nobody reads the others, but a model is generated where it has a name.
     let others = others.iter().filter_map(json);
     let others = others.filter(|schema| schema.has("$ref"));
     let others: Vec<Type> = others
         .map(|one| types.kind(one, &named("Failure")))
         .collect();
-    let kinds = response.iter().chain(&others).filter_map(Type::named);
+    let kinds = response.iter().chain(&more).chain(&others);
+    let kinds = kinds.filter_map(Type::named);
     types.in_responses.extend(kinds.map(str::to_owned));
-    let headers = success.as_ref().and_then(|one| one.peek("headers"));
+    let headers = successes.first().cloned().map(Cursor::followed);
+    let headers = headers.and_then(|one| one.peek("headers"));
     // Those that the client reads are shared by all responses.
     for header in headers.iter().flat_map(Cursor::children) {
         header.target();
@@ -107,17 +197,18 @@ fn operation<'a>(
         let is = |key: &str, text: &String| one.value[key] == **text;
         let is_known = |other: &ApiParameter| is("name", &other.name) && is("in", &other.location);
         if !parameters.iter().any(is_known) {
-            parameters.extend(parameter(types, &one, &id));
+            parameters.extend(parameter(types, &one, &id, &at));
         }
     }
-    let name = body.text("x-talentdata-name").unwrap_or(&id).to_owned();
-    let command = body.text("x-talentdata-command").unwrap_or(&name);
-    let whose = format!("{} {path}", method.to_uppercase());
+    let own = format!("{at}{NAME}");
+    let name = body.text("x-talentdata-name").unwrap_or(&id);
+    let command = body.text("x-talentdata-command").unwrap_or(name);
+    let [name, command] = [name, command].map(|words| document.numbered(&own, words));
     // HTTP says so of the method, or the spec of the operation.
     let idempotent = body.get("x-talentdata-idempotent");
     let of_method = !["post", "patch"].contains(&method);
     let mut operation = ApiOperation {
-        command: command.to_owned(),
+        command,
         positional: body.text("x-talentdata-positional").map(str::to_owned),
         nonblank: body.texts("x-talentdata-nonblank"),
         idempotent: idempotent.map_or(of_method, |said| *said.value == true),
@@ -126,27 +217,64 @@ fn operation<'a>(
         summary: one_line(body.text("summary")).unwrap_or_else(|| clean(&id)),
         description: or_not_described(one_line(body.text("description"))),
         deprecated: false,
-        token: token(types.document, body, &whose),
+        token: token(document, body),
         parameters,
         body: request,
         response,
+        accept: accept.unwrap_or_else(|| JSON.to_owned()),
         list: None,
         method: method.to_uppercase(),
         path: path.to_owned(),
         name,
         id,
     };
-    operation.obstacle = obstacle(&operation, required && operation.body.is_none());
-    operation.list = lists::list(&types.api, types.document, &operation);
+    let elsewhere = [body, item].iter().any(|one| {
+        let own = one.peek("servers").map(|own| own.value);
+        own.is_some_and(|own| *own != document.value["servers"])
+    });
+    let elsewhere = elsewhere.then(|| "it is on a server of its own".to_owned());
+    let unread = answer.other;
+    let unread = unread.map(|what| format!("its response is {what}, which no language reads"));
+    let needed = other_body.clone().filter(|_| required);
+    let obstacle = obstacle(&operation).or(elsewhere);
+    operation.obstacle = obstacle.or(needed).or(unread);
+    let reasons = match lists::list(&types.api, document, &operation) {
+        Ok(list) => {
+            operation.list = Some(list);
+            Vec::new()
+        }
+        Err(reasons) => reasons,
+    };
+    if operation.is_generated() && varies {
+        let statuses = joined(successes.iter().map(Cursor::key));
+        let id = &operation.id;
+        let cause = format!("{id}: its successful responses differ: {statuses}");
+        let fix = match operation.is_call() {
+            true => "take the value apart by its JSON; null stands for a response without one",
+            false => "the first is read, and another one is an error",
+        };
+        document.note(RAW, &format!("{}/responses", body.at), &cause, fix);
+        if operation.is_call() {
+            operation.response = Some(Type::Json);
+        }
+    }
     operation.deprecated = operation.is_call() && body.flag("deprecated");
-    note(types.document, &operation);
+    note(document, &operation, reasons, other_body);
     operation
 }
 
 /// Reads a parameter.
-fn parameter<'a>(types: &mut Types<'a>, written: &Cursor<'a>, id: &str) -> Option<ApiParameter> {
+fn parameter<'a>(
+    types: &mut Types<'a>,
+    written: &Cursor<'a>,
+    id: &str,
+    of: &str,
+) -> Option<ApiParameter> {
     let (Some(name), Some(location)) = (written.text("name"), written.text("in")) else {
-        written.refuse("this is not a parameter", "give it `name` and `in`");
+        if !written.has("$ref") {
+            let (cause, fix) = ("this is not a parameter", "give it `name` and `in`");
+            types.document.note(PARAMETER, &written.at, cause, fix);
+        }
         return None;
     };
     let schema = written.get("schema").or_else(|| json(written));
@@ -161,20 +289,57 @@ fn parameter<'a>(types: &mut Types<'a>, written: &Cursor<'a>, id: &str) -> Optio
     // Where it is exclusive, nothing is known of it.
     let limit = limit.filter(|one| !one.has("exclusiveMaximum"));
     let maximum = limit.and_then(|one| one.get("maximum")?.value.as_f64());
+    let kind = kind.unwrap_or(Type::Text);
+    let (separator, obstacle) = match style(written, location, &kind) {
+        Ok(separator) => (separator, None),
+        Err(obstacle) => (None, Some(obstacle)),
+    };
+    let own = format!("{of} {location} {name}");
     Some(ApiParameter {
         name: name.to_owned(),
+        argument: types.document.numbered(&own, name),
+        separator,
+        obstacle,
         location: location.to_owned(),
         description: or_not_described(one_line(written.text("description"))),
         required: written.flag("required") || location == "path",
-        kind: kind.unwrap_or(Type::Text),
+        kind,
         place: written.at.clone(),
         // The cast saturates, as a bound should.
         maximum: maximum.map(|one| one as u64),
     })
 }
 
+/// What stands between the values of an array in a query, or why the parameter cannot be sent as it is documented.
+fn style(written: &Cursor, location: &str, kind: &Type) -> Result<Option<&'static str>, String> {
+    let is_list = matches!(kind.present(), Type::Array(_));
+    let is_text = matches!(kind.present(), Type::Text | Type::Enum(_));
+    if !written.has("schema") && written.has("content") && (is_list || is_text) {
+        return Err("it is sent as JSON text".to_owned());
+    }
+    if !names::is_a_name(written.value["name"].as_str().unwrap_or_default()) {
+        return Err("no language can name it".to_owned());
+    }
+    let usual = if location == "query" {
+        "form"
+    } else {
+        "simple"
+    };
+    let style = written.text("style").unwrap_or(usual);
+    let explode = written.get("explode").and_then(|one| one.value.as_bool());
+    let separator = match (location, style) {
+        (_, "simple") if usual == "simple" => return Ok(None),
+        ("query", "form") => ",",
+        ("query", "spaceDelimited") => "%20",
+        ("query", "pipeDelimited") => "%7C",
+        _ => return Err(format!("the style {style} is not sent")),
+    };
+    let is_joined = is_list && !explode.unwrap_or(style == "form");
+    Ok(is_joined.then_some(separator))
+}
+
 /// Whether the bearer token goes with the operation; other schemes are noted.
-fn token(document: &Document, body: &Cursor, whose: &str) -> TokenNeed {
+fn token(document: &Document, body: &Cursor) -> TokenNeed {
     let security = body.get("security").or_else(|| document.at("/security"));
     let (mut with, mut without) = (false, false);
     for requirement in security.iter().flat_map(Cursor::items) {
@@ -185,13 +350,18 @@ fn token(document: &Document, body: &Cursor, whose: &str) -> TokenNeed {
             let at = pointer(&["components", "securitySchemes", &name]);
             let Some(scheme) = document.at(&at).map(Cursor::followed) else {
                 let fix = "add it to /components/securitySchemes, or correct the name";
-                document.refuse(&at, "there is no such security scheme", fix);
+                let cause = "there is no such security scheme";
+                document.note_cause(SECURITY, [&at, &body.at], cause, fix);
                 continue;
             };
             let text = |key: &str| scheme.text(key).unwrap_or_default();
             match (text("type"), text("scheme").to_lowercase().as_str()) {
                 ("oauth2" | "openIdConnect", _) | ("http", "bearer") => with = true,
-                (kind, _) => document.note(SECURITY, format!("{whose}: {name} ({kind})")),
+                (kind, _) => {
+                    let fix = "let a proxy add it, or ask for a bearer token";
+                    let cause = format!("{name} ({kind})");
+                    document.note_cause(SECURITY, [&at, &body.at], &cause, fix);
+                }
             }
         }
     }
@@ -203,10 +373,7 @@ fn token(document: &Document, body: &Cursor, whose: &str) -> TokenNeed {
 }
 
 /// Why no language can call an operation.
-fn obstacle(operation: &ApiOperation, needs_other_body: bool) -> Option<String> {
-    if needs_other_body {
-        return Some("its request body is not JSON".to_owned());
-    }
+fn obstacle(operation: &ApiOperation) -> Option<String> {
     let parameters = operation.parameters.iter();
     let in_path = parameters.clone().filter(|one| one.location == "path");
     let in_path: BTreeSet<&str> = in_path.map(|one| one.name.as_str()).collect();
@@ -219,30 +386,58 @@ fn obstacle(operation: &ApiOperation, needs_other_body: bool) -> Option<String> 
     }
     let mut missing = parameters.filter(|one| one.required && !one.is_taken());
     let missing = missing.find(|one| !one.is_of_client())?;
-    let (name, location, kind) = (&missing.name, &missing.location, &missing.kind);
+    let ApiParameter { name, location, .. } = missing;
+    let reason = unsent(missing);
     Some(format!(
-        "its required parameter {name} ({location}, {kind}) cannot be sent"
+        "its required parameter {name} ({location}) cannot be sent: {reason}"
     ))
 }
 
-/// Notes what the operation has and no language gets.
-fn note(document: &Document, operation: &ApiOperation) {
-    let title = operation.title();
-    if let Some(obstacle) = &operation.obstacle {
-        document.note(OPERATION, format!("{title}: {obstacle}"));
+/// Why no call takes a parameter.
+fn unsent(one: &ApiParameter) -> String {
+    match &one.obstacle {
+        Some(obstacle) => obstacle.clone(),
+        None if one.location == "cookie" => "cookies are not sent".to_owned(),
+        None => format!("no {} is sent there", one.kind),
     }
-    for one in &operation.parameters {
-        let is_sent = one.is_taken() || one.is_of_client();
-        if !(is_sent && operation.is_generated()) {
-            let needed = if one.required { ", required" } else { "" };
-            let text = format!("{title}: {} ({}{needed})", one.name, one.location);
-            document.note(PARAMETER, text);
-        }
+}
+
+/// Notes what the operation has and no language gets. What follows from that is counted.
+fn note(document: &Document, operation: &ApiOperation, no_list: Vec<String>, body: Option<String>) {
+    let (id, at) = (&operation.id, operation.place());
+    let parameters = operation.parameters.iter();
+    let unsent = parameters.filter(|one| !one.is_taken() && !one.is_of_client());
+    let fix = "call it with another client of HTTP";
+    let with = match operation.parameters.len() {
+        0 => String::new(),
+        count => format!(", with its parameters ({count})"),
+    };
+    if !no_list.is_empty() {
+        let (with, fix) = match operation.is_call() {
+            true => ("", "call it page by page"),
+            false => (with.as_str(), fix),
+        };
+        let cause = format!("{id}: {}{with}", no_list.join("; "));
+        document.note(NO_LIST, &at, &cause, fix);
+    } else if let Some(obstacle) = &operation.obstacle {
+        document.note(OPERATION, &at, &format!("{id}: {obstacle}{with}"), fix);
+    }
+    if !operation.is_generated() {
+        return;
+    }
+    if let Some(body) = body {
+        let at = format!("{at}/requestBody");
+        document.note(PARAMETER, &at, &format!("{id}: {body}"), fix);
+    }
+    for one in unsent {
+        let (name, location) = (&one.name, &one.location);
+        let cause = format!("{name} ({location}): {}", self::unsent(one));
+        document.note(PARAMETER, &one.place, &cause, fix);
     }
 }
 
 /// A name for an operation without one: its method and path.
-fn id_of(method: &str, path: &str) -> String {
+pub(crate) fn id_of(method: &str, path: &str) -> String {
     let path = path.replace('{', "by_").replace('}', "");
     let words = format!("{method} {}", path.replace('/', " "));
     names::camel(&words).to_lower_camel_case()

@@ -1,6 +1,6 @@
 //! One form for every schema: references and `allOf` resolved, null set apart, single choices unwrapped.
 
-use super::cursor::Cursor;
+use super::cursor::{Cursor, RAW};
 use crate::text::one_line;
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -28,6 +28,12 @@ pub(super) struct ResolvedSchema<'a> {
     pub(super) at: String,
     /// Whether null is a value of it.
     pub(super) nullable: bool,
+    /// Whether only responses have it.
+    pub(super) read_only: bool,
+    /// Whether only requests have it.
+    pub(super) write_only: bool,
+    /// Whether its parts contradict each other, or one is no schema: any value is taken.
+    pub(super) raw: bool,
     /// What is said nearest to where it is used.
     pub(super) description: Option<String>,
     /// What it says of itself.
@@ -65,18 +71,21 @@ impl<'a> ResolvedSchema<'a> {
     fn add(&mut self, one: &Cursor<'a>, above: &mut Vec<String>) {
         if above.contains(&one.at) {
             let fix = "write the properties out in one of the schemas";
-            return one.refuse("allOf leads back to the schema that it is part of", fix);
+            return one.raw("allOf leads back to the schema that it is part of", fix);
         }
         one.mark();
-        check_forms(one);
+        self.raw |= !is_schema(one);
+        self.read_only |= one.flag("readOnly");
+        self.write_only |= one.flag("writeOnly");
         let (kinds, mut nullable) = types(one);
         let mut parts: Vec<Cursor> = referred(one).into_iter().collect();
         parts.extend(one.get("allOf").iter().flat_map(Cursor::items));
         for written in ["anyOf", "oneOf"].iter().filter_map(|key| one.peek(key)) {
             let items = written.children().into_iter();
-            let (null, others): (Vec<_>, Vec<_>) = items.partition(is_null);
-            nullable |= !null.is_empty();
-            null.iter().for_each(Cursor::mark_all);
+            let followed = |one: &Cursor<'a>| one.clone().followed();
+            let (null, others): (Vec<_>, Vec<_>) = items.partition(|one| is_null(&followed(one)));
+            nullable |= !null.is_empty() || others.iter().any(|one| allows_null(&followed(one)));
+            null.iter().for_each(|one| followed(one).mark_all());
             match others.len() {
                 0 | 1 => parts.extend(others),
                 _ => self.choices = self.choices.take().or(Some(others)),
@@ -84,8 +93,7 @@ impl<'a> ResolvedSchema<'a> {
         }
         let text = one_line(one.text("description"));
         if self.at.is_empty() {
-            let has_null = values(one).is_some_and(|(_, all)| all.iter().any(|one| one.is_null()));
-            self.nullable |= nullable || has_null || one.flag("nullable");
+            self.nullable |= nullable || allows_null(one);
             self.description = self.description.take().or(text.clone());
             let refines = REFINING.split(' ').any(|key| one.has(key));
             let refines = refines || self.choices.is_some() || one.has("type") && !one.has("$ref");
@@ -135,7 +143,8 @@ impl<'a> ResolvedSchema<'a> {
             Some((other, place)) if *other != kind && (*other, kind) != ("number", "integer") => {
                 let reason = format!("{kind} here and {other} at {place} cannot both hold");
                 let fix = "write one type in all parts of allOf";
-                of.document.refuse(&at, &reason, fix);
+                of.document.note(RAW, &at, &reason, fix);
+                self.raw = true;
             }
             _ => self.kind = Some((kind, at)),
         }
@@ -157,7 +166,8 @@ impl<'a> ResolvedSchema<'a> {
                     texts.retain(|text| before.contains(text));
                     if texts.is_empty() {
                         let reason = format!("none of these values is among those at {at}");
-                        written.refuse(&reason, "write values that all parts of allOf have");
+                        written.raw(&reason, "write values that all parts of allOf have");
+                        self.raw = true;
                     }
                 }
                 self.values = Some((texts, written.at));
@@ -189,19 +199,24 @@ fn types<'a>(schema: &Cursor<'a>) -> (Vec<&'a str>, bool) {
     let kinds = written.value.as_array();
     let kinds = kinds.map_or(std::slice::from_ref(written.value), Vec::as_slice);
     let mut out = Vec::new();
-    for kind in kinds.iter().filter(|kind| **kind != "null") {
+    for kind in kinds.iter().filter(|kind| !says_null(kind)) {
         match kind.as_str().filter(|kind| TYPES.contains(kind)) {
             Some(kind) => out.push(kind),
             None => {
                 let fix = format!("the types are {}", TYPES.join(", "));
-                written.refuse(&format!("there is no type {kind}"), &fix);
+                written.raw(&format!("there is no type {kind}"), &fix);
             }
         }
     }
     if out.len() == 1 {
         written.mark_all();
     }
-    (out, kinds.iter().any(|kind| kind == "null"))
+    (out, kinds.iter().any(says_null))
+}
+
+/// Whether a type is null, which YAML reads as null where it is written without quotes.
+fn says_null(kind: &Value) -> bool {
+    kind.is_null() || kind == "null"
 }
 
 /// The values that an enum or a constant lists.
@@ -216,35 +231,48 @@ fn values<'a>(schema: &Cursor<'a>) -> Option<(Cursor<'a>, Vec<&'a Value>)> {
 
 /// Whether null is the only value.
 fn is_null(schema: &Cursor) -> bool {
-    let kind = &schema.value["type"];
-    let is_null = kind == "null" || *kind == serde_json::json!(["null"]);
+    let kind = schema.value.get("type");
+    let is_null = kind.is_some_and(|kind| match kind.as_array().map(Vec::as_slice) {
+        Some([one]) => says_null(one),
+        _ => says_null(kind),
+    });
     let all_null = |all: &[&Value]| !all.is_empty() && all.iter().all(|one| one.is_null());
     is_null || values(schema).is_some_and(|(_, values)| all_null(&values))
 }
 
-/// Where a reference leads; a component of another kind is refused.
+/// Whether null is one of the values, as far as the schema says it by itself.
+fn allows_null(schema: &Cursor) -> bool {
+    let listed = values(schema).is_some_and(|(_, all)| all.iter().any(|one| one.is_null()));
+    let kinds = schema.value.get("type").and_then(Value::as_array);
+    let kinds = kinds.is_some_and(|kinds| kinds.iter().any(says_null));
+    listed || kinds || schema.flag("nullable")
+}
+
+/// Where a reference leads; a component of another kind is none.
 fn referred<'a>(schema: &Cursor<'a>) -> Option<Cursor<'a>> {
     let target = schema.target()?;
     let is_component = target.at.starts_with("/components/") && target.at.matches('/').count() < 4;
     if is_component && !target.at.starts_with(COMPONENTS) {
         let reason = format!("\"#{}\" is not a schema of this document", target.at);
         let fix = "refer to #/components/schemas/NAME";
-        schema.peek("$ref")?.refuse(&reason, fix);
+        schema.peek("$ref")?.raw(&reason, fix);
         return None;
     }
     Some(target)
 }
 
-/// Refuses what is no schema, and keywords that have another form than they must have.
-fn check_forms(schema: &Cursor) {
-    if !schema.value.is_object() && *schema.value != Value::Bool(true) {
-        schema.refuse("this is not a schema", "write an object");
-    }
+/// Whether it is a schema; keywords that have another form than they must have are noted, and not read.
+fn is_schema(schema: &Cursor) -> bool {
     for (forms, keys) in FORMS {
         for one in keys.split(' ').filter_map(|key| schema.peek(key)) {
             if !forms.contains(kind_of(one.value)) {
-                one.refuse("it has another form", &format!("write {forms}"));
+                one.raw("it has another form", &format!("write {forms}"));
             }
         }
     }
+    let is_schema = schema.value.is_object() || *schema.value == Value::Bool(true);
+    if !is_schema {
+        schema.raw("this is not a schema", "write an object");
+    }
+    is_schema
 }

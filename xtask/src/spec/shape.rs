@@ -2,12 +2,67 @@
 //! needs.
 
 use super::api::{Api, ApiField, ApiOperation, TOKEN, Type, joined};
-use super::cursor::{Document, UNNAMED};
+use super::cursor::{Document, NO_LIST, SECRET, UNNAMED};
+use super::lists::PAGINATION;
 use crate::names;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The request for a token, which the client writes out by hand.
 const REQUEST: &str = "TokenRequest: clientId: text, clientSecret: secret text";
+
+/// Leaves out of responses what only requests have, and of requests what only responses have. A model that both hold becomes
+/// two where these differ: that of requests gets `Request` behind its name.
+pub(super) fn part(api: &mut Api, in_responses: &BTreeSet<String>) {
+    let mut sent: BTreeSet<String> = BTreeSet::new();
+    let bodies = api.operations.iter().filter_map(|one| one.body.as_ref());
+    sent.extend(bodies.filter_map(|one| one.kind.named()).map(str::to_owned));
+    let [in_responses, sent] = [in_responses.clone(), sent].map(|roots| reachable(api, roots));
+    let mut taken: BTreeSet<String> = api.models.iter().map(|one| one.name.clone()).collect();
+    taken.extend(api.enums.iter().map(|one| one.name.clone()));
+    // By the name of a model, that of the model that requests have in its place.
+    let mut parted: BTreeMap<String, String> = BTreeMap::new();
+    let mut models = Vec::new();
+    for mut model in std::mem::take(&mut api.models) {
+        let (is_given, is_sent) = (
+            in_responses.contains(&model.name),
+            sent.contains(&model.name),
+        );
+        let differs = |field: &ApiField| {
+            let held = field.kind.named().and_then(|name| parted.get(name));
+            field.read_only || field.write_only || held.is_some()
+        };
+        let mut request = model.clone();
+        request.fields.retain(|field| !field.read_only);
+        for field in &mut request.fields {
+            field.kind.rename(&parted);
+        }
+        let is_parted = is_given && is_sent && model.fields.iter().any(differs);
+        match (is_given, is_sent) {
+            _ if is_parted => {
+                model.fields.retain(|field| !field.write_only);
+                let name = format!("{}Request", model.name);
+                let numbered = (2..).map(|number| format!("{name}{number}"));
+                let mut names = std::iter::once(name.clone()).chain(numbered);
+                let free = names.find(|name| taken.insert(name.clone()));
+                request.name = free.unwrap_or(name);
+                parted.insert(model.name.clone(), request.name.clone());
+                models.extend([model, request]);
+            }
+            (true, false) => {
+                model.fields.retain(|field| !field.write_only);
+                models.push(model);
+            }
+            (false, true) => models.push(request),
+            _ => models.push(model),
+        }
+    }
+    api.models = models;
+    let bodies = api
+        .operations
+        .iter_mut()
+        .filter_map(|one| one.body.as_mut());
+    bodies.for_each(|body| body.kind.rename(&parted));
+}
 
 /// Marks what responses, requests and C functions hold, directly or through others; in responses null counts as absent.
 pub(super) fn mark(api: &mut Api, in_responses: BTreeSet<String>) {
@@ -56,12 +111,21 @@ pub(super) fn leave_out(api: &mut Api, document: &Document) {
         // Where these differ, so do the names in every language.
         let mut taken = BTreeSet::new();
         let mut fields = std::mem::take(&mut model.fields);
+        for field in fields.iter_mut().filter(|one| one.kind == Type::Secret) {
+            if model.given || model.is_record {
+                let (cause, fix) = ("what responses tell is no secret", "it is an ordinary text");
+                document.note(SECRET, &field.place, cause, fix);
+                field.kind = Type::Text;
+            }
+        }
         fields.retain(|field| {
             let wire = &field.wire;
-            let is_named = names::is_a_name(wire) && taken.insert(names::snake(wire));
+            let is_named = names::is_a_name(wire) && taken.insert(names::snake(&field.name));
             let is_kept = is_named || sent && field.required;
             if !is_kept {
-                document.note(UNNAMED, model.place_of(wire));
+                let cause = format!("{wire:?} is no name, or that of another field");
+                let fix = "read it by its JSON, or leave it out of the description";
+                document.note(UNNAMED, &field.place, &cause, fix);
             }
             is_kept
         });
@@ -83,11 +147,15 @@ pub(crate) fn check_needed(api: &Api, document: &Document) {
         let reason = format!("the client gets its token with {TOKEN}, to which it sends {REQUEST}");
         refuse(&at, &reason);
     }
+    let pagination = api.model("Pagination");
+    let fields = pagination.map_or(Vec::new(), |model| model.fields.iter().collect());
+    let has = |one: &str| fields.iter().any(|field| field.to_string() == one);
+    if !PAGINATION.split(", ").all(has) {
+        let reason = format!("the client reads pages by the schema Pagination: {PAGINATION}");
+        refuse("/components/schemas", &reason);
+    }
     if api.lists().next().is_none() {
         let fix = "name limit and offset as parameters and pagination in the response of each list";
-        document.refuse("/paths", "no operation is a paginated list", fix);
-    } else if api.model("Pagination").is_none() {
-        let reason = "the pagination object of lists is not the schema Pagination";
-        refuse("/components/schemas", reason);
+        document.note(NO_LIST, "/paths", "no operation is a paginated list", fix);
     }
 }

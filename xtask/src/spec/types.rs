@@ -1,7 +1,7 @@
 //! The one place that decides what a value is: from schemas to types, models and enums.
 
 use super::api::{Api, ApiField, Enum, Model, Type};
-use super::cursor::{Cursor, Document, RAW, UNNAMED};
+use super::cursor::{Cursor, Document, RAW, RENAMED, UNNAMED};
 use super::schema::{COMPONENTS, ResolvedSchema, schema};
 use crate::names;
 use crate::text::or_not_described;
@@ -67,8 +67,9 @@ impl<'a> Types<'a> {
             Some(Some(kind)) => kind.clone(),
             // Neither a C handle nor a Python class can hold itself.
             Some(None) => {
-                let text = format!("{}: it leads back to a schema that holds it", places[0]);
-                self.document.note(RAW, text);
+                let fix = "refer to it by an identifier, or take its parts apart by hand";
+                let cause = "it leads back to a schema that holds it";
+                self.document.note(RAW, places[0], cause, fix);
                 Type::Json
             }
             None => {
@@ -86,19 +87,29 @@ impl<'a> Types<'a> {
     fn name(&mut self, schema: &ResolvedSchema, name: &str) -> String {
         let steps = schema.at.strip_prefix(COMPONENTS).unwrap_or(&schema.at);
         if !steps.contains('/') {
-            return names::model(&steps.replace("~1", "/").replace("~0", "~"));
+            let written = steps.replace("~1", "/").replace("~0", "~");
+            let name = names::model(&written);
+            if !names::is_a_name(&written) {
+                let cause = format!("{written:?} is no name: it is called {name}");
+                self.document
+                    .note(RENAMED, &schema.at, &cause, "rename the schema");
+            }
+            return self.document.numbered(&schema.at, &name);
         }
         let record = self.records.get(&schema.at);
         let name = record.map_or(name, String::as_str).to_owned();
         let numbered = (2..).map(|number| format!("{name}{number}"));
         let mut names = std::iter::once(name.clone()).chain(numbered);
         let free = names.find(|name| self.taken.insert(name.clone()));
-        free.unwrap_or(name)
+        self.document.numbered(&schema.at, &free.unwrap_or(name))
     }
 
     fn read(&mut self, schema: &ResolvedSchema<'a>, name: &str) -> Type {
         // In C a field without `Value` is the name of a function.
         let place = name.strip_suffix("Value").unwrap_or(name);
+        if schema.raw {
+            return Type::Json;
+        }
         if !schema.properties.is_empty() {
             return self.model(schema, name, place);
         }
@@ -160,7 +171,12 @@ impl<'a> Types<'a> {
             let mut names = schemas.iter().filter_map(|one| one.peek("propertyNames"));
             let names = names.find_map(|one| one.has("$ref").then_some(one));
             let keys = names.map(|names| self.kind(names, &name));
+            let at = schemas.first().map_or("", |one| one.at.as_str());
             fields.push(ApiField {
+                name: self.document.numbered(at, wire),
+                place: at.to_owned(),
+                read_only: of.read_only,
+                write_only: of.write_only,
                 keys: keys.and_then(|kind| kind.named().map(str::to_owned)),
                 wire: wire.clone(),
                 description: or_not_described(of.description),
@@ -187,11 +203,12 @@ impl<'a> Types<'a> {
     ) -> Type {
         let (at, mut names) = (&schema.at, BTreeSet::new());
         values.retain(|value| {
-            let constant = names::constant(&names::variant(value, names::VALUE));
+            let constant = names::constant(&names::variant(value, &names::VALUE));
             let is_named = names::is_a_name(value) && names.insert(constant);
             if !is_named {
-                let text = format!("{at}: value {value:?}");
-                self.document.note(UNNAMED, text);
+                let fix = "leave it out: values that are not listed are delivered as they come";
+                self.document
+                    .note(UNNAMED, at, &format!("value {value:?}"), fix);
             }
             is_named
         });
@@ -221,8 +238,10 @@ impl<'a> Types<'a> {
             let kind = if is_inline && is_composed {
                 Type::Json
             } else if let Some((texts, _)) = listed(one).filter(|_| is_inline) {
-                values.extend(texts.into_iter().map(str::to_owned));
-                is_new = true;
+                let named = texts.into_iter().filter(|text| names::is_a_name(text));
+                let before = values.len();
+                values.extend(named.map(str::to_owned));
+                is_new |= values.len() > before;
                 Type::Text
             } else {
                 self.kind(one.clone(), name)
@@ -241,8 +260,9 @@ impl<'a> Types<'a> {
             [] => Type::Text,
             [only] if texts.is_empty() && *only != Type::Json => only.clone(),
             _ => {
-                let text = format!("{}: one of {} schemas", schema.at, choices.len());
-                self.document.note(RAW, text);
+                let cause = format!("one of {} schemas", choices.len());
+                let fix = "give them one type, or take the value apart by its JSON";
+                self.document.note(RAW, &schema.at, &cause, fix);
                 Type::Json
             }
         }

@@ -4,14 +4,13 @@ use super::View;
 use crate::languages::{cpp_body, cpp_sent, read_by_c, read_by_cpp, read_by_python, table};
 use crate::models::known_name;
 use crate::names::registry::{NamedItem, Surface::*};
-use crate::names::{self, ARGUMENT, PYTHON_FIELD, RUST_FIELD};
+use crate::names::{self, ARGUMENT, C_NAME, PYTHON_FIELD, RUST_FIELD};
 use crate::spec::api::{ApiField, Enum, Model, Type, joined, unless};
 use crate::spec::pointer;
 use minijinja::{Value, context, value::merge_maps};
 
 const LEAVE_FIELD: &str =
     "leave it out: it is still delivered, with the fields that the document does not show";
-const LEAVE_VALUE: &str = "leave it out: values that are not listed are delivered as they come";
 const RENAME_SCHEMA: &str = "rename the schema; its name is never sent";
 
 impl View<'_> {
@@ -66,10 +65,9 @@ impl View<'_> {
     }
 
     fn field(&self, model: &Model, field: &ApiField, whole: &str) -> Value {
-        let (api, name, wire) = (self.api, &model.name, &field.wire);
+        let (api, name, wire, words) = (self.api, &model.name, &field.wire, &field.name);
         let key = format!("field {name}.{wire}");
-        let own = self.item(&key, wire, &model.place_of(wire), LEAVE_FIELD);
-        own.check(wire);
+        let own = self.item(&key, wire, &field.place, LEAVE_FIELD);
         let shown = field.kind.to_string() + unless(field.required);
         own.describe(&shown, &field.description, Some(whole));
         let scope = format!("in the Rust struct {name}");
@@ -79,8 +77,8 @@ impl View<'_> {
             _ => !field.required,
         };
         let kind = format!("{}, optional: {is_optional}", field.kind.present());
-        own.declare(Rust, &scope, &names::name(wire, RUST_FIELD), &kind);
-        let python = names::name(wire, PYTHON_FIELD);
+        own.declare(Rust, &scope, &names::name(words, &RUST_FIELD), &kind);
+        let python = names::name(words, &PYTHON_FIELD);
         let has_class = |name: &str| api.model(name).is_some_and(Model::has_class);
         let (python_kind, mut annotation, class) = read_by_python(&field.kind, has_class);
         if !field.required && annotation != "Any" {
@@ -89,19 +87,15 @@ impl View<'_> {
         if model.has_class() {
             own.facts(&[Python], "in Python", &python, &annotation);
         }
-        let cpp = names::cpp_member(name, wire, "");
+        let cpp = names::cpp_member(&cpp_body(api, name), words, "");
         let is_given = field.required && !matches!(field.kind, Type::Nullable(_));
         let cpp_sent = optional(cpp_sent(api, field.kind.present()), is_given);
         if model.sent {
             let scope = format!("in the C++ struct {}", cpp_body(api, name));
             own.declare(Cpp, &scope, &cpp, &cpp_sent);
-            let argument = names::name(wire, ARGUMENT);
+            let argument = names::name(words, &ARGUMENT);
             let kind = field.kind.present().to_string();
             own.facts(&[C, Python, CommandLine], "sent", &argument, &kind);
-        }
-        // Secrets never leave the core.
-        if field.kind == Type::Secret && model.given {
-            own.refuse("a secret is not given to C".to_owned());
         }
         let given = if model.is_exposed() {
             self.exposed_field(&own, model, field)
@@ -117,7 +111,7 @@ impl View<'_> {
 
     /// What C and C++ read a field with.
     fn exposed_field(&self, own: &NamedItem, model: &Model, field: &ApiField) -> Value {
-        let (name, wire) = (&model.name, &field.wire);
+        let (name, wire, words) = (&model.name, &field.wire, &field.name);
         let is_record = model.is_record;
         let (read, c_kind) = match &field.kind {
             // Records are taken apart like any JSON.
@@ -129,7 +123,7 @@ impl View<'_> {
         let kind = optional(read_by_cpp(&field.kind, self.api), field.required);
         let required = field.required || !matches!(read, "integer" | "number" | "boolean");
         let described = format!("{c_kind} {required}");
-        let text = kind.replace(&c_kind, "std::string");
+        let text = optional("std::string".to_owned(), field.required);
         // The text of an enum's value is there beside it, for values that are not documented.
         let suffixes: &[&str] = match read {
             "enum" => &["", "_text"],
@@ -139,18 +133,19 @@ impl View<'_> {
         };
         let mut c = Vec::new();
         for suffix in suffixes {
-            let mut function = format!("{}_{}{suffix}", names::c_type(name), names::snake(wire));
-            while self.types.contains(&function) {
+            let mut function = format!("{}_{}{suffix}", names::c_type(name), names::snake(words));
+            while self.types.contains(&function) || C_NAME.contains(&function) {
                 function.push('_');
             }
             own.declare(C, "in C", &function, &described);
             c.push(function);
         }
-        let class = format!("in the C++ class {}", names::snake(name));
+        let cpp = names::snake(name);
+        let class = format!("in the C++ class {cpp}");
         let mut values = Vec::new();
         let members = [("", kind), ("_text", text)].into_iter();
         for (suffix, kind) in members.take(1 + usize::from(read == "enum")) {
-            let member = names::cpp_member(name, wire, suffix);
+            let member = names::cpp_member(&cpp, words, suffix);
             own.claim(&class, &format!("try_{member}"));
             own.declare(Cpp, &class, &member, &kind);
             values.push(context! { kind, name => member });
@@ -183,8 +178,8 @@ impl View<'_> {
         own.facts(&surfaces, "enum", name, "");
         let values = (1_u32..).zip(&known.values).map(|(discriminant, wire)| {
             let part = format!("value {name}.{wire}");
-            let own = self.item(&part, wire, &known.place, LEAVE_VALUE);
-            let variant = names::variant(wire, names::VALUE);
+            let own = self.item(&part, wire, &known.place, RENAME_SCHEMA);
+            let variant = names::variant(wire, &names::VALUE);
             let [prefix, python] = [name, &variant].map(|of| names::constant(of));
             let c = format!("TALENTDATA_{prefix}_{python}");
             own.describe("", "", Some(&key));
@@ -202,7 +197,6 @@ impl View<'_> {
 
 /// The names that every schema has.
 fn named_schema(own: &NamedItem, name: &str) {
-    own.check(name);
     own.claim("in Rust", name);
     own.claim("in C++", &names::snake(name));
     own.claim("in C", &names::c_type(name));

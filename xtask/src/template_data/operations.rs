@@ -7,22 +7,22 @@ use crate::names::{self, ARGUMENT, COMMAND, CPP_METHOD, PYTHON_METHOD, RUST_METH
 use crate::spec::api::{
     Api, ApiList, ApiOperation, ApiParameter, Body, Model, Type, joined, unless,
 };
+use crate::spec::{LIST, NAME, id_of};
 use crate::text::sentence;
 use heck::ToUpperCamelCase;
 use minijinja::{Value, context};
 use std::collections::BTreeSet;
 
 const LEAVE_LIST: &str = "leave its operation out";
-const RENAME_CALL: &str = "give the operation another name in x-talentdata-name";
-const RENAME_PARAMETER: &str =
-    "give one of the parameters another name, or the operation a request body";
-const RENAME_OPERATION: &str = "change the operationId; it is never sent";
+const RENAME_PARAMETER: &str = "it is sent under its own name all the same";
 
 impl View<'_> {
     pub(super) fn operation(&self, operation: &ApiOperation) -> Value {
         let (id, name, at) = (&operation.id, &operation.name, operation.place());
         let key = format!("operation {id}");
-        let own = self.item(&key, id, &at, RENAME_OPERATION);
+        let other = id_of(&operation.method.to_lowercase(), &operation.path);
+        let fix = format!("give it one of its own there: \"x-talentdata-name\": {other:?}");
+        let own = self.item(&key, id, &at, &fix);
         let constant = names::constant(&names::snake(id));
         let method = operation.method.as_str();
         let repeatable = !["POST", "PATCH"].contains(&method);
@@ -37,10 +37,6 @@ impl View<'_> {
         let (group, summary) = (&operation.group, &operation.summary);
         let prose = format!("{group} {summary} {}", operation.description);
         own.describe(&shown, &prose, None);
-        own.check(id);
-        if constant == "OPERATIONS" {
-            own.refuse("OPERATIONS is taken in Rust".to_owned());
-        }
         own.declare(Rust, "in Rust", &constant, "");
         let parameters = operation.parameters.iter();
         let parameters = parameters.filter_map(|one| self.parameter(operation, one, &key));
@@ -51,19 +47,19 @@ impl View<'_> {
         let (body, fields) = body.map(|body| self.body(operation, body, &key)).unzip();
         let response = operation.response.as_ref();
         if let Some(response) = response {
-            self.part(&format!("response of {id}"), &response.to_string(), &key);
+            let shown = response.to_string() + &as_media(&operation.accept);
+            self.part(&format!("response of {id}"), &shown, &key);
         }
         let [rust_name, cpp, python] =
-            [RUST_METHOD, CPP_METHOD, PYTHON_METHOD].map(|kept| names::name(name, kept));
+            [&RUST_METHOD, &CPP_METHOD, &PYTHON_METHOD].map(|kept| names::name(name, kept));
         let c = names::c_call(name);
-        let command = names::name(&operation.command, COMMAND).replace('_', "-");
+        let command = names::name(&operation.command, &COMMAND).replace('_', "-");
         let options = format!("{}Options", names::camel(name));
         let cpp_options = names::snake(&options);
-        let call = self.item(&key, id, &at, RENAME_CALL);
+        let mut call = self.item(&key, id, &at, &fix);
+        call.own += NAME;
         let has_optional = !optional.is_empty();
         if operation.is_call() {
-            call.check(name);
-            call.check(&operation.command);
             let signature = signature(operation);
             let with_options = format!("{signature}, options: {has_optional}");
             let line = format!("{signature}, {:?}", operation.positional);
@@ -102,11 +98,12 @@ impl View<'_> {
     pub(super) fn list(&self, operation: &ApiOperation, list: &ApiList, of: &Value) -> Value {
         let (api, path, name) = (self.api, &operation.path, &list.name);
         let key = format!("list {name}");
-        let own = self.item(&key, path, &operation.place(), LEAVE_LIST);
-        own.check(path.trim_start_matches("/v1/"));
-        let variant = names::variant(name, names::LIST);
-        let [rust_name, python] = [RUST_METHOD, PYTHON_METHOD].map(|kept| names::name(name, kept));
-        let rust_with = names::name(&format!("{name}_with"), RUST_METHOD);
+        let mut own = self.item(&key, path, &operation.place(), LEAVE_LIST);
+        own.own += LIST;
+        let variant = names::variant(name, &names::LIST);
+        let [rust_name, python] =
+            [&RUST_METHOD, &PYTHON_METHOD].map(|kept| names::name(name, kept));
+        let rust_with = names::name(&format!("{name}_with"), &RUST_METHOD);
         let cpp = names::cpp_list(name);
         let c = format!("TALENTDATA_LIST_{}", names::constant(&variant));
         own.describe(&format!("{path}, {}", operation.token.words()), "", None);
@@ -158,14 +155,16 @@ impl View<'_> {
             "{} parameter {} of {}",
             one.location, one.name, operation.id
         );
-        let own = self.item(&key, &one.name, &one.place, RENAME_PARAMETER);
+        let mut own = self.item(&key, &one.name, &one.place, RENAME_PARAMETER);
+        own.own = format!("{} {} {}", operation.place(), one.location, one.name);
+        let separated = one.separator.map(|one| format!(", separated by {one}"));
         let shown = one.kind.to_string() + unless(one.required);
+        let shown = shown + &separated.unwrap_or_default();
         own.describe(&shown, &one.description, Some(whole));
-        let (name, kind) = (names::name(&one.name, ARGUMENT), one.kind.present());
+        let (name, kind) = (names::name(&one.argument, &ARGUMENT), one.kind.present());
         let mut taken = operation.taken();
         taken.find(|other| other.place == one.place)?;
         if operation.is_generated() {
-            own.check(&one.name);
             let scope = format!("as an argument of {}", operation.name);
             own.claim(&scope, &name);
             if !one.required {
@@ -178,17 +177,30 @@ impl View<'_> {
                 own.claim(&scope, &name);
             }
         }
+        // Of several parameters with one name on the wire, the first is known by it.
+        let mut same = operation
+            .parameters
+            .iter()
+            .filter(|other| other.name == one.name);
+        let is_first = same.next().is_none_or(|first| first.place == one.place);
         let own = context! {
+            key => if is_first { &one.name } else { &one.argument }, separator => one.separator,
             location => one.location.to_upper_camel_case(), annotation => annotation(kind),
             required => one.required, description => one.description,
         };
-        Some(argument(self.api, operation, &one.name, kind, own))
+        Some(argument(
+            self.api,
+            operation,
+            [&one.name, &one.argument],
+            kind,
+            own,
+        ))
     }
 
     /// The body of a request, and its arguments in Python.
     fn body(&self, operation: &ApiOperation, body: &Body, whole: &str) -> (Value, Vec<Value>) {
         let (api, required) = (self.api, body.required);
-        let shown = body.kind.to_string() + unless(required);
+        let shown = body.kind.to_string() + unless(required) + &as_media(&body.media_type);
         self.part(&format!("request of {}", operation.id), &shown, whole);
         let model = body_model(api, operation, body);
         let fields = model.into_iter().flat_map(|model| &model.fields);
@@ -200,7 +212,7 @@ impl View<'_> {
                 location => "Body", annotation => annotation(kind) + null,
                 required => one.required && required, description => one.description,
             };
-            argument(api, operation, &one.wire, kind, own)
+            argument(api, operation, [&one.wire, &one.name], kind, own)
         });
         let fields: Vec<Value> = fields.collect();
         let whole = context! {
@@ -212,17 +224,25 @@ impl View<'_> {
             other => ("raw_json".to_owned(), format!(": {other}")),
         };
         let value = context! {
-            required, cpp, words, fields => &fields, model => model.map(|model| &model.name),
+            required, cpp, words, media_type => body.media_type, fields => &fields, model => model.map(|model| &model.name),
             borrowed => borrowed(&body.kind), rust => rust(&body.kind, "types::"),
         };
         (value, if model.is_some() { fields } else { vec![whole] })
     }
 }
 
+/// What is said of a media type, if it is not the usual one.
+fn as_media(media: &str) -> String {
+    match media {
+        "application/json" => String::new(),
+        other => format!(", as {other}"),
+    }
+}
+
 /// The parameters that an operation cannot do without.
 fn required(operation: &ApiOperation) -> String {
     let takes = operation.taken().filter(|one| one.required);
-    joined(takes.map(|one| format!("{}: {}", names::name(&one.name, ARGUMENT), one.kind)))
+    joined(takes.map(|one| format!("{}: {}", names::name(&one.argument, &ARGUMENT), one.kind)))
 }
 
 /// What a call cannot do without, and what it gives.
@@ -243,24 +263,30 @@ fn signature(operation: &ApiOperation) -> String {
 /// The model of a body whose fields are arguments of their own: each has a name that nothing else has.
 fn body_model<'a>(api: &'a Api, operation: &ApiOperation, body: &Body) -> Option<&'a Model> {
     let model = api.model_of(&body.kind)?;
-    let parameters = operation.taken().map(|one| &one.name);
-    let arguments = parameters.chain(model.fields.iter().map(|one| &one.wire));
+    let parameters = operation.taken().map(|one| &one.argument);
+    let arguments = parameters.chain(model.fields.iter().map(|one| &one.name));
     let mut names = BTreeSet::new();
-    let mut fresh = arguments.map(|one| names.insert(names::name(one, ARGUMENT)));
+    let mut fresh = arguments.map(|one| names.insert(names::name(one, &ARGUMENT)));
     fresh.all(|fresh| fresh).then_some(model)
 }
 
 /// A parameter, or a field of a body, in every language; `own` is what only one of the two has.
-fn argument(api: &Api, operation: &ApiOperation, wire: &str, kind: &Type, own: Value) -> Value {
-    let name = names::name(wire, ARGUMENT);
+fn argument(
+    api: &Api,
+    operation: &ApiOperation,
+    [wire, words]: [&str; 2],
+    kind: &Type,
+    own: Value,
+) -> Value {
+    let name = names::name(words, &ARGUMENT);
     let held = match kind {
         Type::Array(held) if held.present().is_scalar() => Some(held.present()),
         _ => None,
     };
     let scalar = held.unwrap_or(kind);
     context! {
-        wire, name, cpp_number => cpp_number(scalar), rust => rust(kind, "crate::"), borrowed => borrowed(kind),
-        flag => names::flag(wire), repeated => held.is_some(),
+        wire, key => wire, separator => (), name, cpp_number => cpp_number(scalar), rust => rust(kind, "crate::"), borrowed => borrowed(kind),
+        flag => names::flag(words), repeated => held.is_some(),
         positional => operation.positional.as_deref() == Some(wire),
         nonblank => operation.nonblank.iter().any(|one| one == wire),
         table => table(scalar), known => api.known_values(scalar), secret => *kind == Type::Secret,

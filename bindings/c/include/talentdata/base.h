@@ -92,6 +92,10 @@ static inline bool talentdata_text_is(talentdata_text text, const char *string) 
 }
 
 /** Passed as a format, lets the extension of the path decide: .jsonl, .csv, .parquet or .arrow. */
+#ifdef __cplusplus
+#define TALENTDATA_FORMAT_OF_PATH (talentdata_format())
+#else
 #define TALENTDATA_FORMAT_OF_PATH ((talentdata_format)0)
+#endif
 
 #endif

@@ -37,34 +37,32 @@ using mismatch_error = error_of<TALENTDATA_ERROR_KIND_MISMATCH>;
 namespace detail {
 
 [[noreturn]] inline void raise(const error &cause) {
-  switch (cause.code()) {
-    case TALENTDATA_ERROR_KIND_CONFIG: throw config_error(cause);
-    case TALENTDATA_ERROR_KIND_INVALID_ARGUMENT: throw invalid_argument_error(cause);
-    case TALENTDATA_ERROR_KIND_CONNECT: throw connect_error(cause);
-    case TALENTDATA_ERROR_KIND_TLS: throw tls_error(cause);
-    case TALENTDATA_ERROR_KIND_TRANSPORT: throw transport_error(cause);
-    case TALENTDATA_ERROR_KIND_TIMEOUT: throw timeout_error(cause);
-    case TALENTDATA_ERROR_KIND_REDIRECT: throw redirect_error(cause);
-    case TALENTDATA_ERROR_KIND_TOO_LARGE: throw too_large_error(cause);
-    case TALENTDATA_ERROR_KIND_DECODE: throw decode_error(cause);
-    case TALENTDATA_ERROR_KIND_SCHEMA: throw schema_error(cause);
-    case TALENTDATA_ERROR_KIND_AUTH: throw auth_error(cause);
-    case TALENTDATA_ERROR_KIND_TOKEN_RESPONSE: throw token_response_error(cause);
-    case TALENTDATA_ERROR_KIND_FORBIDDEN: throw forbidden_error(cause);
-    case TALENTDATA_ERROR_KIND_NOT_FOUND: throw not_found_error(cause);
-    case TALENTDATA_ERROR_KIND_CONFLICT: throw conflict_error(cause);
-    case TALENTDATA_ERROR_KIND_BAD_REQUEST: throw bad_request_error(cause);
-    case TALENTDATA_ERROR_KIND_RATE_LIMITED: throw rate_limited_error(cause);
-    case TALENTDATA_ERROR_KIND_SERVER: throw server_error(cause);
-    case TALENTDATA_ERROR_KIND_API: throw api_error(cause);
-    case TALENTDATA_ERROR_KIND_PAGING: throw paging_error(cause);
-    case TALENTDATA_ERROR_KIND_INCOMPLETE: throw incomplete_error(cause);
-    case TALENTDATA_ERROR_KIND_IO: throw io_error(cause);
-    case TALENTDATA_ERROR_KIND_CANCELLED: throw cancelled_error(cause);
-    case TALENTDATA_ERROR_KIND_CLOSED: throw closed_error(cause);
-    case TALENTDATA_ERROR_KIND_INTERNAL: throw internal_error(cause);
-    case TALENTDATA_ERROR_KIND_MISMATCH: throw mismatch_error(cause);
-  }
+  if (cause.code() == TALENTDATA_ERROR_KIND_CONFIG) throw config_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT) throw invalid_argument_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_CONNECT) throw connect_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_TLS) throw tls_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_TRANSPORT) throw transport_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_TIMEOUT) throw timeout_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_REDIRECT) throw redirect_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_TOO_LARGE) throw too_large_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_DECODE) throw decode_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_SCHEMA) throw schema_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_AUTH) throw auth_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_TOKEN_RESPONSE) throw token_response_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_FORBIDDEN) throw forbidden_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_NOT_FOUND) throw not_found_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_CONFLICT) throw conflict_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_BAD_REQUEST) throw bad_request_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_RATE_LIMITED) throw rate_limited_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_SERVER) throw server_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_API) throw api_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_PAGING) throw paging_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_INCOMPLETE) throw incomplete_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_IO) throw io_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_CANCELLED) throw cancelled_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_CLOSED) throw closed_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_INTERNAL) throw internal_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_MISMATCH) throw mismatch_error(cause);
   throw cause;
 }
 

@@ -170,7 +170,7 @@ struct list_name {
 /// The same with the class of its records; service.hpp has those of the service document.
 template <class Record>
 struct list_of : list_name {
-  explicit constexpr list_of(const char *name) noexcept : list_name{name} {}
+  explicit constexpr list_of(const char *list) noexcept : list_name{list} {}
 };
 
 }  // inline namespace TALENTDATA_EXCEPTIONS

@@ -91,7 +91,8 @@ fn placed(one: &'static Parameter) -> Arg {
     } else {
         ""
     };
-    let mut argument = argument(one, more);
+    // Its flag is its own, while the name on the wire may be that of a setting.
+    let mut argument = argument(one, more).id(one.flag);
     if one.repeated {
         argument = argument.action(ArgAction::Append);
     }
@@ -106,7 +107,7 @@ fn placed(one: &'static Parameter) -> Arg {
 
 pub(crate) async fn run(operation: &'static Operation, common: &Common) -> Result<(), Ending> {
     let texts = |one: &Parameter| -> Vec<&str> {
-        let values = common.matches.get_many::<String>(one.name);
+        let values = common.matches.get_many::<String>(one.flag);
         values.into_iter().flatten().map(String::as_str).collect()
     };
     let mut arguments = Arguments::default();

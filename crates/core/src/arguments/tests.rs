@@ -13,11 +13,13 @@ const fn parameter(
 ) -> Parameter {
     Parameter {
         name,
+        wire: name,
         argument: name,
         flag: name,
         location,
         required,
         repeated,
+        separator: None,
         positional: false,
         nonblank: false,
         kind,
@@ -37,11 +39,60 @@ static OPERATION: Operation = Operation {
         parameter("x-trace", Location::Header, FieldKind::Text, false, false),
     ],
     body: Some(RequestBody {
+        media_type: "application/json",
         required: true,
         fields: &[],
     }),
     ..*CHECK_VERSION
 };
+
+/// A parameter of the query whose values are separated.
+const fn joined(name: &'static str, separator: &'static str) -> Parameter {
+    Parameter {
+        separator: Some(separator),
+        ..parameter(name, Location::Query, FieldKind::Text, false, true)
+    }
+}
+
+/// Two things are called `id` on the wire.
+static SEPARATED: Operation = Operation {
+    path: "/v1/pools/{id}",
+    name: "search",
+    parameters: &[
+        parameter("id", Location::Path, FieldKind::Text, true, false),
+        Parameter {
+            wire: "id",
+            ..parameter("id2", Location::Query, FieldKind::Text, false, false)
+        },
+        joined("ids", ","),
+        joined("tags", "%7C"),
+        joined("words", "%20"),
+    ],
+    body: None,
+    ..*CHECK_VERSION
+};
+
+#[test]
+fn values_are_separated_and_named_as_the_document_says() {
+    let with = |values: &str| Arguments::new(serde_json::from_str(values).unwrap(), None);
+    let values =
+        r#"{"id": "a", "id2": "b", "ids": ["1", "2,3"], "tags": ["x&", "y"], "words": ["p", "q"]}"#;
+    let parts = with(values).parts(&SEPARATED).unwrap();
+    assert_eq!(parts.path, ["v1", "pools", "a"]);
+    assert_eq!(parts.query, [("id", "b".to_owned())]);
+    assert_eq!(
+        parts.encoded,
+        ["ids=1,2%2C3", "tags=x%26%7Cy", "words=p%20q"]
+    );
+    let none = with(r#"{"id": "a", "ids": []}"#).parts(&SEPARATED).unwrap();
+    assert!(none.query.is_empty() && none.encoded.is_empty());
+    let both = with(r#"{"id": "a", "tags": ["x|y"]}"#);
+    let said = refused(both, &SEPARATED);
+    assert_eq!(
+        said,
+        "tags: must not hold \"|\", which separates its values"
+    );
+}
 
 fn arguments(values: &str) -> Arguments {
     Arguments::new(serde_json::from_str(values).unwrap(), Some("{}".into()))

@@ -8,9 +8,6 @@ use crate::process::lock;
 use talentdata_types::Operation;
 use url::Url;
 
-/// The media type that is sent and accepted.
-pub(super) const JSON: &str = "application/json";
-
 /// A request to the service, before it is sent.
 pub(crate) struct Call {
     pub(super) operation: &'static Operation,

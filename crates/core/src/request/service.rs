@@ -1,7 +1,7 @@
 //! The service as one client reaches it: sends each call, judges the response, and sends it again where that can help.
 
 use super::auth::{Auth, Token, read_token, refusal};
-use super::call::{Call, JSON};
+use super::call::Call;
 use super::page_memory::{PAGE_MEMORY_BYTES, PageMemory};
 use super::queue::{AdmissionQueue, Permit};
 use super::retry::{Deadline, RetryState};
@@ -303,11 +303,11 @@ impl Service {
         *request.uri_mut() = url.as_str().parse().map_err(|_| unusable("the address"))?;
         let headers = request.headers_mut();
         headers.extend(parts.headers.clone());
-        headers.insert(ACCEPT, HeaderValue::from_static(JSON));
+        headers.insert(ACCEPT, HeaderValue::from_static(call.operation.accept));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
         headers.insert(USER_AGENT, HeaderValue::from_static(NAME));
-        if parts.body.is_some() {
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+        if let (Some(_), Some(of)) = (&parts.body, &call.operation.body) {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(of.media_type));
         }
         if let Some(token) = token {
             let bearer = format!("Bearer {}", token.issued.secret.expose());
@@ -323,6 +323,12 @@ impl Service {
         let mut url = self.config.base_url.at(&call.parts.path);
         for (name, value) in &call.parts.query {
             url.query_pairs_mut().append_pair(name, value);
+        }
+        if !call.parts.encoded.is_empty() {
+            let encoded = call.parts.encoded.iter().map(String::as_str);
+            let query = url.query().into_iter().chain(encoded);
+            let query = query.collect::<Vec<_>>().join("&");
+            url.set_query(Some(&query));
         }
         url
     }

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use talentdata_core::scan::{Completeness, ScanOptions};
 use talentdata_core::types::{
-    CHECK_VERSION, CREATE_TOKEN, LIST_CONTACTS, ListName, Method, Operation, TokenUse,
+    CHECK_VERSION, CREATE_TOKEN, FieldKind, LIST_CONTACTS, ListName, Location, Method, Operation,
+    Parameter, RequestBody, TokenUse,
 };
 use talentdata_core::{Arguments, Client, Error, ErrorKind, RawRecord};
 use talentdata_sandbox::Options;
@@ -81,6 +82,57 @@ fn service(
         }
     });
     (url, requests)
+}
+
+/// Its body and its response are of media types of their own, and its values are separated.
+static DOCUMENTED: Operation = Operation {
+    id: "documented",
+    answers: true,
+    accept: "application/vnd.talent.v2+json",
+    parameters: &[Parameter {
+        name: "ids",
+        wire: "ids",
+        argument: "ids",
+        flag: "ids",
+        location: Location::Query,
+        required: false,
+        repeated: true,
+        separator: Some(","),
+        positional: false,
+        nonblank: false,
+        kind: FieldKind::Text,
+        known_values: &[],
+        description: "",
+    }],
+    body: Some(RequestBody {
+        media_type: "application/merge-patch+json",
+        required: true,
+        fields: &[],
+    }),
+    ..operation(Method::Patch, true)
+};
+
+#[tokio::test]
+async fn requests_are_as_documented_and_a_status_may_come_without_a_body() {
+    let seen: Arc<Mutex<Vec<String>>> = Arc::default();
+    let noted = Arc::clone(&seen);
+    let url = serve(stub::api(move |request| {
+        let mut seen = noted.lock().unwrap();
+        seen.push(format!("{} {}", request.path, request.media.join(" ")));
+        let status = [204, 200][seen.len() - 1];
+        (status, "", String::new())
+    }));
+    let client = settings(&url).max_attempts(1).build().unwrap();
+    let call = || {
+        let arguments = Arguments::default().with("ids", vec!["a", "b&c"]);
+        client.invoke(&DOCUMENTED, arguments.with_json("{}".to_owned()))
+    };
+    assert_eq!(call().await.unwrap().as_deref(), Some("null"));
+    // Half an answer is an error all the same.
+    assert_eq!(call().await.unwrap_err().kind(), ErrorKind::Decode);
+    let sent =
+        "/v1/together?ids=a,b%26c application/merge-patch+json application/vnd.talent.v2+json";
+    assert_eq!(*seen.lock().unwrap(), [sent, sent]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -20,6 +20,8 @@ pub(crate) struct Request {
     pub(crate) path: String,
     /// Without `Bearer `; empty when there is none.
     pub(crate) token: String,
+    /// The media types that it is of and asks for.
+    pub(crate) media: [String; 2],
 }
 
 impl Request {
@@ -95,6 +97,7 @@ fn read(reader: &mut impl BufRead) -> Option<Request> {
     // None where the connection has ended.
     let path = line.split(' ').nth(1)?.to_owned();
     let mut token = String::new();
+    let mut media = <[String; 2]>::default();
     let mut length = 0;
     loop {
         let mut header = String::new();
@@ -104,13 +107,15 @@ fn read(reader: &mut impl BufRead) -> Option<Request> {
         };
         match name.to_ascii_lowercase().as_str() {
             "authorization" => token = value.trim().replace("Bearer ", ""),
+            "content-type" => media[0] = value.trim().to_owned(),
+            "accept" => media[1] = value.trim().to_owned(),
             "content-length" => length = value.trim().parse().ok()?,
             _ => {}
         }
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    Some(Request { path, token })
+    Some(Request { path, token, media })
 }
 
 /// Writes a whole response; `headers` are lines that end with a line break. Whether the client has gone is its business.
