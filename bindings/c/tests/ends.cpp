@@ -15,7 +15,7 @@ struct late_caller {
     try {
       client->version();
     } catch (const talentdata::error &error) {
-      if (error.kind() != TALENTDATA_ERROR_CLOSED) {
+      if (error.code() != TALENTDATA_ERROR_KIND_CLOSED) {
         std::fprintf(stderr, "a late call: %s\n", error.what());
         std::_Exit(3);
       }
