@@ -115,7 +115,7 @@ class AsyncRecords(Generic[R]):
             # Ends where more have to be waited for. A loop, because Ctrl-C cannot come between it and `return`.
             for record in self._records:
                 return record
-            more = await self._records.fill()
+            more = await self._records.wait_for_more()
             if self._bar is not None:
                 self._bar()
             if not more:

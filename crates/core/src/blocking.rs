@@ -195,16 +195,18 @@ impl Engine {
     /// `InvalidArgument` within an async runtime; `Closed` in a forked child, and in a thread that is ending.
     pub fn wait<T>(&self, future: impl Future<Output = T>) -> Result<T> {
         let (_, runtime) = self.parts()?;
-        match Handle::try_current() {
-            Ok(_) => Err(Error::invalid(
-                "a blocking call was made from within an async runtime or from a log callback",
-            )),
-            Err(error) if error.is_thread_local_destroyed() => {
-                let message = "the calling thread is ending; make calls before its thread-local and static objects are destroyed";
-                Err(Error::new(ErrorKind::Closed, message))
-            }
-            Err(_) => Ok(runtime.block_on(future)),
+        if process::thread_is_ending() {
+            let message = "the calling thread is ending; make calls before its thread-local and static objects are destroyed";
+            return Err(Error::new(ErrorKind::Closed, message));
         }
+        if Handle::try_current().is_ok() {
+            return Err(Error::invalid(
+                "a blocking call was made from within an async runtime or from a log callback",
+            ));
+        }
+        let done = runtime.block_on(future);
+        process::watch_thread();
+        Ok(done)
     }
 
     /// The async client and its runtime.
@@ -231,15 +233,15 @@ impl Drop for Engine {
             runtime.block_on(closed);
             runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
         };
-        match Handle::try_current() {
-            // On one of its own threads, waiting for the end would be waiting for itself.
-            Ok(_) => drop(std::thread::Builder::new().spawn(shut_down)),
+        if process::thread_is_ending() {
             // A static or a thread-local of C++: tokio needs values of a thread that are gone here.
-            Err(error) if error.is_thread_local_destroyed() => {
-                let thread = std::thread::Builder::new().spawn(shut_down);
-                let _ = thread.map(std::thread::JoinHandle::join);
-            }
-            Err(_) => shut_down(),
+            let thread = std::thread::Builder::new().spawn(shut_down);
+            let _ = thread.map(std::thread::JoinHandle::join);
+        } else if Handle::try_current().is_ok() {
+            // On one of its own threads, waiting for the end would be waiting for itself.
+            drop(std::thread::Builder::new().spawn(shut_down));
+        } else {
+            shut_down();
         }
     }
 }

@@ -2,6 +2,7 @@
 //! between threads.
 
 use crate::error::{Error, ErrorKind, Result};
+use std::cell::Cell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::runtime::{Builder, Runtime};
 
@@ -22,6 +23,32 @@ pub fn runtime(threads: usize, start: impl Fn() + Send + Sync + 'static) -> Resu
 /// Locks a value that each change leaves whole, even where a thread panics between two of them.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+thread_local! {
+    /// True once the destructors of this thread's values run. It has none itself, so it can be read to the very end.
+    static ENDING: Cell<bool> = const { Cell::new(false) };
+    static LAST: Last = const { Last };
+}
+
+/// Notices the end of a thread. Thread-local values are destroyed last one first.
+struct Last;
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        ENDING.set(true);
+    }
+}
+
+/// Makes [`thread_is_ending`] true before the values that the runtime has put into this thread are destroyed. It has to be
+/// called after the runtime was used.
+pub(crate) fn watch_thread() {
+    let _ = LAST.try_with(|_| ());
+}
+
+/// Returns whether the thread-local values that the runtime needs are gone, as in destructors of C++ at the end.
+pub(crate) fn thread_is_ending() -> bool {
+    ENDING.get()
 }
 
 /// A value whose threads and sockets are this process's own.
