@@ -25,6 +25,7 @@ mod spec;
 mod spec_diff;
 mod template_data;
 mod text;
+mod workspace;
 
 use error_kind::ErrorKind;
 use std::os::unix::process::CommandExt;
@@ -65,8 +66,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = |()| ExitCode::SUCCESS;
     let outcome = match words.as_slice() {
-        ["generate", rest @ ..] => outputs::generate(&root(), rest).map(done),
-        ["spec-diff", rest @ ..] => spec_diff::run(&root(), rest),
+        ["generate", rest @ ..] => outputs::generate(&workspace::root(), rest).map(done),
+        ["spec-diff", rest @ ..] => spec_diff::run(&workspace::root(), rest),
         ["help" | "--help" | "-h"] | [] => {
             print!("{USAGE}");
             Ok(ExitCode::SUCCESS)
@@ -87,9 +88,12 @@ fn main() -> ExitCode {
 fn tool(program: &str, arguments: &[&str]) -> Result<ExitCode, String> {
     let failed = |error: std::io::Error| format!("cannot run {program} with python3: {error}");
     let mut command = Command::new("python3");
-    command.arg("-B").arg(root().join(program)).args(arguments);
+    command
+        .arg("-B")
+        .arg(workspace::root().join(program))
+        .args(arguments);
     command.env("XTASK", std::env::current_exe().map_err(failed)?);
-    let runtime = root().join("target/runtime");
+    let runtime = workspace::root().join("target/runtime");
     std::fs::create_dir_all(&runtime).map_err(failed)?;
     // The budgets that clients share here are not those of the user.
     command.env("XDG_RUNTIME_DIR", runtime);
@@ -106,10 +110,4 @@ fn undisturbed(command: &mut Command) -> &mut Command {
         }
     }
     command
-}
-
-/// The directory that holds the workspace.
-fn root() -> PathBuf {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
-    own.parent().unwrap_or(own).to_owned()
 }

@@ -40,7 +40,9 @@ pub(crate) fn render(path: &str, template: &str, data: Value) -> Result<String, 
     environment.add_filter("sentence", |text: String| text::sentence(&text));
     environment.add_filter("snake", |text: String| names::snake(&text));
     environment.add_filter("wrap", |text: String, width: usize| wrap(&text, width));
-    environment.set_loader(path_loader(crate::root().join("xtask/src/templates")));
+    environment.set_loader(path_loader(
+        crate::workspace::root().join("xtask/src/templates"),
+    ));
     let text = environment.get_template(template);
     let text = text.and_then(|template| template.render(data));
     text.map_err(|error| format!("{path}: {error:#}"))

@@ -116,6 +116,7 @@ impl Client {
     }
 
     /// The response of an operation.
+    #[allow(dead_code, reason = "a spec may have no responses with a body")]
     pub(crate) async fn invoke_as<T: DeserializeOwned>(
         &self,
         operation: &'static Operation,

@@ -2,7 +2,6 @@
 //! sources, headers and templates, so that a new function is reserved by being there.
 
 use crate::error_kind::ErrorKind;
-use crate::languages::SCALARS;
 use heck::ToSnakeCase;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -90,7 +89,7 @@ pub(crate) static ARGUMENT: Reserved = LazyLock::new(|| {
     set([RUST, CPP, PYTHON, VARIABLES, &said.concat()])
 });
 /// The variant of a list, and of a value of an open enum.
-pub(crate) static LIST: Reserved = LazyLock::new(|| set(["Self"]));
+pub(crate) static LIST_VARIANT: Reserved = LazyLock::new(|| set(["Self"]));
 pub(crate) static VALUE: Reserved = LazyLock::new(|| set(["Self Other"]));
 /// A command of the command line, with `_` in place of `-`.
 pub(crate) static COMMAND: Reserved = LazyLock::new(|| {
@@ -151,10 +150,7 @@ pub(super) static C_CLIENT: Reserved = LazyLock::new(|| {
     set(names.filter_map(|name| name.strip_prefix("talentdata_client_")))
 });
 /// Words that annotations of Python say.
-static PYTHON_WORD: Reserved = LazyLock::new(|| {
-    let scalars = SCALARS.iter().map(|one| one.python);
-    set(scalars.chain([PYTHON, "list dict"]))
-});
+static PYTHON_WORD: Reserved = LazyLock::new(|| set([PYTHON, "str int float bool list dict"]));
 
 /// The words of all these texts.
 fn set(texts: impl IntoIterator<Item = impl AsRef<str>>) -> BTreeSet<String> {
@@ -175,12 +171,12 @@ fn package() -> String {
 }
 
 fn read(path: impl AsRef<Path>) -> String {
-    std::fs::read_to_string(crate::root().join(path)).unwrap_or_default()
+    std::fs::read_to_string(crate::workspace::root().join(path)).unwrap_or_default()
 }
 
 /// The hand-written sources below a directory, one behind the other, without comments.
 fn sources(directory: impl AsRef<Path>, extension: &str) -> String {
-    let entries = std::fs::read_dir(crate::root().join(directory));
+    let entries = std::fs::read_dir(crate::workspace::root().join(directory));
     let paths = entries
         .into_iter()
         .flatten()

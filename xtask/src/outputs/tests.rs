@@ -9,7 +9,7 @@ use serde_json::json;
 /// Drift between the spec and what is committed is a failing test.
 #[test]
 fn generated_files_are_current() {
-    check(&Spec::load(&crate::root()).unwrap()).unwrap();
+    check(&Spec::load(&crate::workspace::root()).unwrap()).unwrap();
 }
 
 #[test]
@@ -20,7 +20,7 @@ fn the_exported_functions_of_c_do_not_depend_on_the_spec() {
     let paths = document["paths"].as_object_mut().unwrap();
     paths.remove("/v1/version");
     paths.shift_insert(0, "/v1/ants".into(), list);
-    let root = crate::root();
+    let root = crate::workspace::root();
     let before = Spec::load(&root).unwrap();
     let after = Spec::parse(&root, &document.to_string(), FILE).unwrap();
     let headers = OUTPUTS.iter().filter_map(|(path, _)| {
@@ -69,7 +69,7 @@ fn nothing_is_written_where_the_spec_is_refused() {
 /// As a vendor writes it: none of our lines, one operation elsewhere, one gone.
 #[test]
 fn what_our_extensions_say_is_kept_of_the_spec_before() {
-    let root = crate::root();
+    let root = crate::workspace::root();
     let mut document = crate::spec::tests::ours();
     let paths = document["paths"].as_object_mut().unwrap();
     for item in paths
@@ -115,7 +115,7 @@ fn what_the_client_is_written_for_is_kept_where_a_file_has_none_of_it() {
     let get = json!({"operationId": "getPage", "responses": {"200": answer}});
     let document = json!({"openapi": "3.0.0", "paths": {"/page": {"get": get}}, "components": {"schemas": {"Pagination": page}}});
     std::fs::write(file.path(), document.to_string()).unwrap();
-    let spec = Spec::load_file(&crate::root(), file.path()).unwrap();
+    let spec = Spec::load_file(&crate::workspace::root(), file.path()).unwrap();
     let pagination = spec.api.model("Pagination").unwrap();
     assert!(pagination.field("hasMore").is_some());
     let get = spec

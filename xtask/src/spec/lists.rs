@@ -5,7 +5,7 @@ use super::cursor::{Document, LIST};
 use crate::names;
 
 /// What every page says of itself.
-pub(super) const PAGINATION: &str =
+pub(super) const PAGINATION_MEMBERS: &str =
     "total: integer, limit: integer, offset: integer, hasMore: boolean";
 
 /// Parameters by which services page, in lower case and without separators.
@@ -76,7 +76,7 @@ fn reasons(api: &Api, operation: &ApiOperation, page: Option<&Model>) -> Vec<Str
         out.push("its response is not an object with a pagination object".to_owned());
         return out;
     };
-    for needed in PAGINATION.split(", ") {
+    for needed in PAGINATION_MEMBERS.split(", ") {
         let mut fields = pagination.fields.iter();
         if !fields.any(|field| field.to_string() == needed) {
             out.push(format!("its pagination has no required {needed}"));

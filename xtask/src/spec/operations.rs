@@ -398,7 +398,7 @@ fn unsent(one: &ApiParameter) -> String {
     match &one.obstacle {
         Some(obstacle) => obstacle.clone(),
         None if one.location == "cookie" => "cookies are not sent".to_owned(),
-        None => format!("no {} is sent there", one.kind),
+        None => format!("its type ({}) is not sent there", one.kind),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::api::{Api, ApiField, ApiOperation, TOKEN, Type, joined};
 use super::cursor::{Document, NO_LIST, SECRET, UNNAMED};
-use super::lists::PAGINATION;
+use super::lists::PAGINATION_MEMBERS;
 use crate::names;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -150,8 +150,9 @@ pub(crate) fn check_needed(api: &Api, document: &Document) {
     let pagination = api.model("Pagination");
     let fields = pagination.map_or(Vec::new(), |model| model.fields.iter().collect());
     let has = |one: &str| fields.iter().any(|field| field.to_string() == one);
-    if !PAGINATION.split(", ").all(has) {
-        let reason = format!("the client reads pages by the schema Pagination: {PAGINATION}");
+    if !PAGINATION_MEMBERS.split(", ").all(has) {
+        let reason =
+            format!("the client reads pages by the schema Pagination: {PAGINATION_MEMBERS}");
         refuse("/components/schemas", &reason);
     }
     if api.lists().next().is_none() {

@@ -40,7 +40,7 @@ pub(crate) struct Change {
 }
 
 pub(crate) fn ours() -> Value {
-    let text = std::fs::read_to_string(crate::root().join(FILE)).unwrap();
+    let text = std::fs::read_to_string(crate::workspace::root().join(FILE)).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
@@ -74,7 +74,7 @@ type Said = [String; 4];
 
 fn said(document: &Value, whole: bool) -> Said {
     let document = Document::new(document.clone());
-    let before = ledger::lists(&crate::root()).unwrap();
+    let before = ledger::lists(&crate::workspace::root()).unwrap();
     let (api, _, names) = examined(&document, whole.then_some(&before[..]));
     let refusals = document.refusals("SPEC", false).err().unwrap_or_default();
     let summary = document.summary();
@@ -223,7 +223,7 @@ fn bad_input_is_refused_with_a_message_or_taken() {
         (large(20 << 20), ""),
         (large(50 << 20), "at most 32 MB"),
     ] {
-        let spec = Spec::parse(&crate::root(), &text, "SPEC");
+        let spec = Spec::parse(&crate::workspace::root(), &text, "SPEC");
         let said = spec.err().unwrap_or_default();
         if !said.contains(wanted) || said.is_empty() != wanted.is_empty() {
             let [text, said] = [text, said].map(|one| one.chars().take(200).collect::<String>());

@@ -1,6 +1,6 @@
 //! The one place that decides what a value is: from schemas to types, models and enums.
 
-use super::api::{Api, ApiField, Enum, Model, Type};
+use super::api::{Api, ApiField, Enum, Model, Type, joined};
 use super::cursor::{Cursor, Document, RAW, RENAMED, UNNAMED};
 use super::schema::{COMPONENTS, ResolvedSchema, schema};
 use crate::names;
@@ -195,23 +195,21 @@ impl<'a> Types<'a> {
     }
 
     /// An enum of those values that can be named; without any, it is a text.
-    fn enumeration(
-        &mut self,
-        schema: &ResolvedSchema,
-        name: &str,
-        mut values: Vec<String>,
-    ) -> Type {
+    fn enumeration(&mut self, schema: &ResolvedSchema, name: &str, values: Vec<String>) -> Type {
         let (at, mut names) = (&schema.at, BTreeSet::new());
-        values.retain(|value| {
+        let (named, unnamed): (Vec<String>, Vec<String>) = values.into_iter().partition(|value| {
             let constant = names::constant(&names::variant(value, &names::VALUE));
-            let is_named = names::is_a_name(value) && names.insert(constant);
-            if !is_named {
-                let fix = "leave it out: values that are not listed are delivered as they come";
-                self.document
-                    .note(UNNAMED, at, &format!("value {value:?}"), fix);
-            }
-            is_named
+            names::is_a_name(value) && names.insert(constant)
         });
+        if !unnamed.is_empty() {
+            let fix = "leave it out: values that are not listed are delivered as they come";
+            let cause = format!(
+                "value {}",
+                joined(unnamed.iter().map(|one| format!("{one:?}")))
+            );
+            self.document.note(UNNAMED, at, &cause, fix);
+        }
+        let values = named;
         if values.is_empty() {
             return Type::Text;
         }

@@ -31,7 +31,7 @@ fn levels(change: &Change) -> String {
 #[test]
 fn every_change_is_said_with_its_level_for_each_surface() {
     let table: Vec<Value> = serde_json::from_str(include_str!("tests/changes.json")).unwrap();
-    let root = crate::root();
+    let root = crate::workspace::root();
     let spec = |document: &Value| Spec::parse(&root, &document.to_string(), "SPEC").unwrap();
     let before = spec(&ours());
     let mut failures = Vec::new();
@@ -79,7 +79,7 @@ fn versions_are_counted_from_the_last_release_by_the_gravest_change() {
     assert_eq!(last_release(first), None);
     let later = "## 0.3.0, not yet released\n\n## 0.2.1, 1 May 2026\n\n## 0.2.0, 2 April 2026\n";
     assert_eq!(last_release(later), Some("0.2.1"));
-    let text = std::fs::read_to_string(crate::root().join(CHANGELOG)).unwrap();
+    let text = std::fs::read_to_string(crate::workspace::root().join(CHANGELOG)).unwrap();
     let heading = text.lines().find_map(|line| line.strip_prefix("## "));
     assert!(heading.unwrap().starts_with(env!("CARGO_PKG_VERSION")));
     let levels = [Level::Documentation, Level::Additive, Level::Breaking];

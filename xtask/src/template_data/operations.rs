@@ -100,7 +100,7 @@ impl View<'_> {
         let key = format!("list {name}");
         let mut own = self.item(&key, path, &operation.place(), LEAVE_LIST);
         own.own += LIST;
-        let variant = names::variant(name, &names::LIST);
+        let variant = names::variant(name, &names::LIST_VARIANT);
         let [rust_name, python] =
             [&RUST_METHOD, &PYTHON_METHOD].map(|kept| names::name(name, kept));
         let rust_with = names::name(&format!("{name}_with"), &RUST_METHOD);

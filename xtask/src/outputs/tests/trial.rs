@@ -217,7 +217,7 @@ pub(super) fn copy_to(to: &Path) {
     let mut command = Command::new("cp");
     command.args(["-r", "--no-dereference", "--parents"]);
     command.args(COPIED.split(' ')).arg(to);
-    succeed(command.current_dir(crate::root()));
+    succeed(command.current_dir(crate::workspace::root()));
 }
 
 pub(super) fn cargo(copy: &Path, arguments: &str) {

@@ -1,0 +1,9 @@
+//! The place of the workspace whose files are read and written.
+
+use std::path::{Path, PathBuf};
+
+/// The directory that holds the workspace.
+pub(crate) fn root() -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.parent().unwrap_or(own).to_owned()
+}
