@@ -29,7 +29,6 @@ mod workspace;
 
 use error_kind::ErrorKind;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
