@@ -66,7 +66,7 @@ def interrupt(sandbox, wait, *arguments, before="pass", after=USABLE, when=None)
             said = child.stdout.readline()
             watchdog.cancel()
             sandbox.set_faults()
-            out, err = child.communicate("\n", timeout=30)
+            out, err = child.communicate("\n", timeout=120)
             assert said == "interrupted\n", err
             return out or err
         finally:
