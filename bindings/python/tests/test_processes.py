@@ -54,6 +54,26 @@ def test_a_fork_while_another_thread_waits(sandbox, client):
         assert isinstance(waiting.exception(60), talentdata.ClosedError)
 
 
+DAEMON = """
+import os, sys, warnings, talentdata
+# Python 3.12 warns of any fork of a process with threads.
+warnings.simplefilter("ignore")
+with talentdata.Client() as client:
+    client.version()
+child = os.fork()
+if child == 0:
+    # As daemons do, which leaves nothing of what the parent's runtime had open.
+    os.closerange(3, 256)
+    print(talentdata.Client().version().version, flush=True)
+    os._exit(0)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_daemon_that_has_closed_every_descriptor_makes_a_client(sandbox):
+    assert python(DAEMON, sandbox=sandbox) == "1.8.2\n"
+
+
 LEAVING = """
 import sys, talentdata
 client = talentdata.Client(budget=sys.argv[1])
