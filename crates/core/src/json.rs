@@ -1,6 +1,8 @@
 //! JSON as a bulk read needs it: objects and arrays in raw pieces of their text, cut by serde_json, and what is wrong with a
 //! text, without its values.
 
+pub(crate) mod fault;
+
 use crate::error::{Error, ErrorKind, Result};
 use serde::Deserializer;
 use serde::de::{DeserializeOwned, MapAccess, SeqAccess, Visitor};
@@ -102,6 +104,44 @@ pub fn decoded(raw: &str) -> Option<Cow<'_, str>> {
     text(raw.strip_prefix('"')?.strip_suffix('"')?)
 }
 
+/// The exact value of a JSON number: whether it is negative, its digits without zeros at either end (none for zero), and its
+/// exponent; none where that is out of all bounds.
+pub fn decimal(text: &str) -> Option<(bool, String, i64)> {
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let fraction = mantissa
+        .split_once('.')
+        .map_or(0, |(_, digits)| digits.len());
+    let digits = mantissa.replace(['-', '.'], "");
+    let short = digits.trim_end_matches('0');
+    let zeros = digits.len() - short.len();
+    match short.trim_start_matches('0') {
+        "" => Some((false, String::new(), 0)),
+        digits => {
+            let exponent: i64 = exponent.parse().ok()?;
+            let exponent = exponent
+                .checked_add(zeros as i64)?
+                .checked_sub(fraction as i64)?;
+            Some((text.starts_with('-'), digits.to_owned(), exponent))
+        }
+    }
+}
+
+/// The whole number that a raw number is. JSON Schema counts `1.0` and `1e2` as integers, and services whose language has
+/// one type of number (JavaScript, Lua, PHP after a division) write them.
+pub fn whole(number: &str) -> Option<i128> {
+    if let Ok(plain) = number.parse::<i64>() {
+        return (!number.starts_with('+')).then(|| plain.into());
+    }
+    serde_json::from_str::<serde_json::Number>(number).ok()?;
+    let (is_negative, digits, exponent) = decimal(number)?;
+    if digits.is_empty() {
+        return Some(0);
+    }
+    let power = 10_i128.checked_pow(u32::try_from(exponent).ok()?)?;
+    let value = digits.parse::<i128>().ok()?.checked_mul(power)?;
+    Some(if is_negative { -value } else { value })
+}
+
 /// Returns whether `text` is one JSON object, nested no deeper than a record may be.
 pub fn is_object(text: &str) -> bool {
     read_object(text, |_, _| ()).is_ok() && !is_too_deep(text)
@@ -157,12 +197,23 @@ pub(crate) fn json_error(error: &serde_json::Error, place: &str) -> Error {
             let message = format!("{at}{}", without_value(error));
             return Error::schema(message);
         }
+        // Such text is JSON all the same, and comes again as it is.
+        Category::Syntax if error.to_string().contains("hex escape") => {
+            let message = format!("{at}the string has half of a surrogate pair, which is no text");
+            return Error::schema(message);
+        }
         Category::Eof => "the JSON ends too early",
         Category::Syntax | Category::Io => "this is not JSON",
     };
     let (line, column) = (error.line(), error.column());
     let message = format!("{at}{what}, at line {line} column {column}");
-    Error::new(ErrorKind::Decode, message).with_max_attempts(u32::MAX)
+    Error::new(ErrorKind::Decode, message).with_max_attempts(attempts(error))
+}
+
+/// How often a text that is not JSON is asked for. Where it ends too early, it may have been cut on its way; otherwise it
+/// comes the same, unless it was damaged, so that once more is enough.
+pub(crate) fn attempts(error: &serde_json::Error) -> u32 {
+    if error.is_eof() { u32::MAX } else { 2 }
 }
 
 /// `invalid type: integer `5`, expected a string at line 1 column 2` as `found integer, expected a string`.

@@ -6,6 +6,7 @@
 
 mod open;
 mod operation;
+mod whole;
 
 #[rustfmt::skip]
 mod generated {

@@ -8,12 +8,13 @@ use super::position::{Resume, ScanState};
 use super::receipt::Doubt;
 use super::sequence::Sequence;
 use super::slice::Slice;
-use crate::error::{Error, ErrorKind};
 use crate::record::IdentityKey;
+use crate::request::page_size::{PageRequest, PageSize, Smaller};
 use fastrand::Rng;
 use serde::Deserialize;
-use service::{Kind, Page, Service, Span};
+use service::{Kind, Page, Service, Serving, Span};
 use std::collections::{HashSet, VecDeque};
+use std::sync::{Arc, Mutex};
 
 /// A row of `scenarios.json`: kinds of services, how they are scanned, and what must be true of all these scans.
 #[derive(Default, Deserialize)]
@@ -25,6 +26,8 @@ struct Scenario {
     _docs: String,
     /// One for each seed in turn.
     services: Vec<Kind>,
+    /// What they say of a list and the pages that they can send: each of these for all of them in turn.
+    serving: Vec<Serving>,
     /// Records of the list, records of a page, and pages read ahead at most.
     shapes: Vec<(Span, Span, usize)>,
     /// Scans of each shape; `TALENTDATA_ROUNDS` asks for more, unless one is enough.
@@ -133,8 +136,11 @@ impl Trial<'_> {
         let mut sequence: Sequence<Page> = Sequence::new(joiner, self.ahead);
         let mut underway = VecDeque::new();
         let mut requests = 0;
+        let size = Arc::new(Mutex::new(PageSize::new(self.page_size)));
         loop {
-            while let Some((page, delivery)) = sequence.join().unwrap() {
+            let name = &self.name;
+            let failed = |error| panic!("{name}: {error}");
+            while let Some((page, delivery)) = sequence.join().unwrap_or_else(failed) {
                 for (index, entry) in &delivery.fresh {
                     outcome.delivered.push(page.records[*index]);
                     entries.extend(entry.to_bytes());
@@ -159,37 +165,47 @@ impl Trial<'_> {
                     return Some(Resume::new(state, entries).unwrap());
                 }
             }
-            while let Some(request) = sequence.want() {
-                underway.push_back(request);
+            while let Some((request, wanted)) = sequence.want() {
+                let page = PageRequest::new(Arc::clone(&size), wanted.offset);
+                underway.push_back((request, wanted, page));
             }
             assert!(!underway.is_empty(), "the scan waits for nothing");
             let next = match self.reorder {
                 true => self.random.usize(..underway.len()),
                 false => 0,
             };
-            let (request, wanted) = underway.remove(next).unwrap();
-            let limit = wanted.limit.unwrap_or(self.page_size);
-            let page = self.service.page(wanted.offset, limit);
+            let (request, wanted, mut asked) = underway.remove(next).unwrap();
+            let page = loop {
+                asked.adapt();
+                let limit = wanted.limit.unwrap_or(asked.limit);
+                requests += 1;
+                outcome.requests += 1;
+                match self.service.page(wanted.offset, limit) {
+                    Ok(page) => break Ok(page),
+                    Err(error) if wanted.limit.is_some() => break Err(error),
+                    Err(error) if asked.failed(&error) == Smaller::No => {
+                        // What may pass is tried again.
+                        if error.status() != Some(504) || limit == 1 {
+                            break Err(asked.refusal.take().unwrap_or(error));
+                        }
+                    }
+                    Err(_) => {}
+                }
+            };
+            asked.came();
             let identity = |record: &u64| {
                 let (bytes, by_id) = self.service.identity(*record);
                 key.identify(&bytes.to_le_bytes(), by_id)
             };
             let page = page.map(|page| {
+                let ids = page.records.iter().map(identity).collect();
                 let slice = Slice {
-                    offset: wanted.offset,
-                    limit: None,
-                    ids: page.records.iter().map(identity).collect(),
-                    has_more: page.has_more,
-                    total: page.total,
-                    sent: 0,
-                    arrived: 0,
+                    asked: wanted.limit.is_none().then_some(asked.limit),
+                    ..Slice::new(wanted.offset, ids, page.has_more, page.total)
                 };
                 (page, slice)
             });
-            let refused = || Error::new(ErrorKind::BadRequest, "no such page");
-            sequence.arrive(request, page.ok_or_else(refused));
-            requests += 1;
-            outcome.requests += 1;
+            sequence.arrive(request, page);
             let is_enough = outcome.requests < self.max_requests;
             assert!(is_enough, "{}: too many requests", self.name);
         }
@@ -214,10 +230,12 @@ impl Scenario {
         let size = size.draw(&mut random);
         let page_size = page_size.draw(&mut random);
         let kind = &self.services[seed as usize % self.services.len()];
+        let servings = seed as usize / self.services.len() % self.serving.len().max(1);
+        let serving = self.serving.get(servings).copied().unwrap_or_default();
         let stop = self.stop.unwrap_or(Span::Between(2, size / 99));
         Trial {
             name: format!("{}: pages of {page_size}, seed {seed}", self.kind),
-            service: Service::new(kind, size, seed ^ 0x5eed),
+            service: Service::new(kind, serving, size, seed ^ 0x5eed),
             page_size,
             ahead,
             reorder: self.reorder.unwrap_or(seed % 2 == 1),
@@ -303,6 +321,8 @@ struct Scenarios {
     long: Vec<Scenario>,
     worst: Vec<Scenario>,
     whole_pages: Vec<Scenario>,
+    untold: Vec<Scenario>,
+    too_large: Vec<Scenario>,
 }
 
 fn scenarios() -> Scenarios {
@@ -322,6 +342,16 @@ fn long_lists_and_resumed_scans_lose_nothing_that_they_do_not_doubt() {
 #[test]
 fn services_that_read_whole_pages_only_are_read_whole() {
     scenarios().whole_pages.iter().for_each(Scenario::judge);
+}
+
+#[test]
+fn lists_of_unknown_length_are_proven_unless_their_order_changes() {
+    scenarios().untold.iter().for_each(Scenario::judge);
+}
+
+#[test]
+fn pages_that_are_too_large_are_asked_for_in_parts() {
+    scenarios().too_large.iter().for_each(Scenario::judge);
 }
 
 #[test]

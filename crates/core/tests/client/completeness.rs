@@ -240,7 +240,7 @@ async fn original(row: &Row, records: u64, seed: u64) -> Counts {
         for record in &page.records {
             *original.entry(identity(record.as_str())).or_default() += 1;
         }
-        if !page.pagination.has_more {
+        if page.pagination.has_more != Some(true) {
             return original;
         }
     }
