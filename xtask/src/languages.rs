@@ -169,8 +169,9 @@ pub(crate) fn cpp_sent(api: &Api, of: &Type) -> String {
 /// The struct of a request body in C++; the class of a response has the plain name.
 pub(crate) fn cpp_body(api: &Api, model: &str) -> String {
     let class = names::snake(model);
-    match api.model(model).is_some_and(|one| one.in_responses) {
-        true => format!("{class}_body"),
-        false => class,
+    if api.model(model).is_some_and(|one| one.in_responses) {
+        format!("{class}_body")
+    } else {
+        class
     }
 }

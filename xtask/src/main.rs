@@ -7,11 +7,16 @@ mod c;
 #[path = "../../crates/core/src/error/kind.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the core uses the rest of it")]
 mod error_kind;
+/// The failures of a request, from the file that decides about them.
+#[path = "../../crates/core/src/error/failure.rs"]
+#[allow(dead_code, unreachable_pub, reason = "the core uses the rest of it")]
+mod failure;
 mod generation;
 mod languages;
 mod ledger;
 mod models;
 mod names;
+mod options;
 mod outputs;
 mod python;
 mod render;
@@ -21,6 +26,7 @@ mod spec_diff;
 mod template_data;
 mod text;
 
+use error_kind::ErrorKind;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

@@ -33,9 +33,10 @@ pub(crate) fn camel(text: &str) -> String {
 }
 
 fn numbered(name: String, letter: &str) -> String {
-    match name.starts_with(|first: char| first.is_ascii_digit()) {
-        true => format!("{letter}{name}"),
-        false => name,
+    if name.starts_with(|first: char| first.is_ascii_digit()) {
+        format!("{letter}{name}")
+    } else {
+        name
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::generation::{FILE, Spec};
 use crate::render::{render, template};
-use crate::{Outcome, c, models, python};
+use crate::{Outcome, c, models, options, python};
 use std::path::Path;
 
 /// What makes the text of a file, given its path.
@@ -10,7 +10,7 @@ type Make = fn(&Spec, &str) -> Result<String, String>;
 
 /// Every generated file of the repository.
 #[rustfmt::skip]
-const OUTPUTS: [(&str, Make); 24] = [
+const OUTPUTS: [(&str, Make); 26] = [
     ("crates/types/src/generated/models.rs", models::models),
     ("crates/types/src/generated/operations.rs", template),
     ("crates/core/src/generated/calls.rs", template),
@@ -34,6 +34,8 @@ const OUTPUTS: [(&str, Make); 24] = [
     ("bindings/c/include/talentdata/errors.hpp", template),
     ("bindings/c/include/talentdata/service.hpp", template),
     ("bindings/c/symbols.txt", c::symbols),
+    ("docs/errors.md", |spec, path| render(path, "errors.md", spec.data.clone())),
+    ("docs/options.md", |_, path| render(path, "options.md", options::view())),
     ("docs/settings.md", |spec, path| render(path, "settings.md", spec.data.clone())),
 ];
 
@@ -80,12 +82,13 @@ pub(crate) fn dry_run(root: &Path, file: &Path) -> Outcome {
 pub(crate) fn check(root: &Path) -> Outcome {
     let stale = differing(&Spec::load(root)?)?;
     let stale: Vec<&str> = stale.into_iter().map(|(path, _)| path).collect();
-    match stale.is_empty() {
-        true => Ok(()),
-        false => Err(format!(
+    if stale.is_empty() {
+        Ok(())
+    } else {
+        Err(format!(
             "out of date: {}; run `cargo xtask generate`",
             stale.join(", ")
-        )),
+        ))
     }
 }
 

@@ -35,7 +35,35 @@ const BLOCKING: [(&str, &str); 14] = [
 pub(crate) fn blocking(spec: &Spec, path: &str) -> Result<String, String> {
     let text = read(spec, &path.replace("/_", "/_async_"))?;
     let replaced = |text: String, (from, to): &(&str, &str)| text.replace(from, to);
-    Ok(BLOCKING.iter().fold(text, replaced))
+    let made = parts(&text).into_iter().map(|(part, is_message)| {
+        if is_message {
+            part.to_owned()
+        } else {
+            BLOCKING.iter().fold(part.to_owned(), replaced)
+        }
+    });
+    Ok(made.collect())
+}
+
+/// The parts of a Python file, and whether each is a string of one line: a message, which says the same in both classes.
+fn parts(text: &str) -> Vec<(&str, bool)> {
+    let (mut parts, mut rest) = (Vec::new(), text);
+    while let Some(start) = rest.find('"') {
+        let (code, from_quote) = rest.split_at(start);
+        let is_message = !from_quote.starts_with("\"\"\"");
+        let quote = if is_message { "\"" } else { "\"\"\"" };
+        let inner = &from_quote[quote.len()..];
+        let end = inner
+            .match_indices(quote)
+            .map(|(at, _)| at)
+            .find(|at| !inner[..*at].ends_with('\\'));
+        let length = end.map_or(from_quote.len(), |end| end + 2 * quote.len());
+        let (string, after) = from_quote.split_at(length);
+        parts.extend([(code, false), (string, is_message)]);
+        rest = after;
+    }
+    parts.push((rest, false));
+    parts
 }
 
 fn read(spec: &Spec, path: &str) -> Result<String, String> {
@@ -68,11 +96,17 @@ fn enumeration(name: &str, schema: &Value, values: &[Value]) -> Data {
     context! { name, values, in_responses => true, description => about(schema) }
 }
 
-/// A description in the words of Python.
+/// A description in the words of Python: null is `None`, except where `null` is a value of JSON.
 fn about(schema: &Value) -> String {
     let text = schema["description"].as_str().unwrap_or_default();
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    text.replace("null", "`None`")
+    let word = |word: &str| match word.trim_end_matches([',', '.', ';', ':', ')']) {
+        "null" => word.replace("null", "`None`"),
+        _ => word.to_owned(),
+    };
+    text.split_whitespace()
+        .map(word)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn model(name: &str, schema: &Value, all: &Map<String, Value>) -> Data {
@@ -83,9 +117,10 @@ fn model(name: &str, schema: &Value, all: &Map<String, Value>) -> Data {
             Value::Null => (property, property["type"].is_array()),
             first => (first, true),
         };
-        let (python_kind, annotation, class) = match shape["format"] == "date-time" {
-            true => ("time", "datetime.datetime".to_owned(), None),
-            false => read_by_python(&type_of(shape, all), |_| true),
+        let (python_kind, annotation, class) = if shape["format"] == "date-time" {
+            ("time", "datetime.datetime".to_owned(), None)
+        } else {
+            read_by_python(&type_of(shape, all), |_| true)
         };
         let is_given = required.iter().any(|one| one == name) || property.get("default").is_some();
         let required = is_given && !nullable;
@@ -103,9 +138,10 @@ fn model(name: &str, schema: &Value, all: &Map<String, Value>) -> Data {
 fn type_of(schema: &Value, all: &Map<String, Value>) -> Type {
     let reference = schema["$ref"].as_str().unwrap_or_default();
     if let Some(name) = reference.strip_prefix("#/$defs/") {
-        return match all.get(name).is_some_and(|one| one.get("oneOf").is_some()) {
-            true => Type::Enum(name.to_owned()),
-            false => Type::Model(name.to_owned()),
+        return if all.get(name).is_some_and(|one| one.get("oneOf").is_some()) {
+            Type::Enum(name.to_owned())
+        } else {
+            Type::Model(name.to_owned())
         };
     }
     match schema["type"][0].as_str().or(schema["type"].as_str()) {
@@ -116,5 +152,28 @@ fn type_of(schema: &Value, all: &Map<String, Value>) -> Type {
         Some("array") => Type::Array(type_of(&schema["items"], all).into()),
         Some("object") => Type::Map(type_of(&schema["additionalProperties"], all).into()),
         _ => Type::Json,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parts;
+
+    #[test]
+    fn a_message_says_the_same_in_both_classes() {
+        let text =
+            "async def a():\n    \"\"\"Is \"async\".\"\"\"\n    await b(\"await \\\"it\\\"\", c)\n";
+        let messages = parts(text)
+            .into_iter()
+            .filter(|(_, is_message)| *is_message);
+        let messages: Vec<&str> = messages.map(|(part, _)| part).collect();
+        assert_eq!(messages, ["\"await \\\"it\\\"\""]);
+        assert_eq!(
+            parts(text)
+                .iter()
+                .map(|(part, _)| *part)
+                .collect::<String>(),
+            text
+        );
     }
 }

@@ -34,9 +34,10 @@ pub(crate) fn view(one: &Setting) -> Value {
         _ => python_doc,
     };
     let selects_profile = name == PROFILE;
-    let default = match selects_profile {
-        true => Some("`default`".to_owned()),
-        false => one.default(),
+    let default = if selects_profile {
+        Some("`default`".to_owned())
+    } else {
+        one.default()
     };
     context! {
         name, description, choices, python_doc, selects_profile,

@@ -35,9 +35,10 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<ExitCode, String> {
         || env!("CARGO_PKG_VERSION").to_owned(),
         |released| next_version(released, level),
     );
-    match options.is_empty() {
-        true => print!("{}", text(&changes, &version)),
-        false => println!("{:#}", document(&changes, &version)),
+    if options.is_empty() {
+        print!("{}", text(&changes, &version))
+    } else {
+        println!("{:#}", document(&changes, &version))
     }
     Ok(match level {
         Some(Level::Breaking) => ExitCode::from(BREAKING),

@@ -6,6 +6,7 @@ mod models;
 mod operations;
 
 use crate::error_kind::ErrorKind;
+use crate::failure::{FAILURES, RequestFailure, STATUSES};
 use crate::names;
 use crate::names::registry::{NamedItem, Registry};
 use crate::settings::{self, SETTINGS};
@@ -45,11 +46,30 @@ pub(crate) fn template_data(api: &Api, document: &Document) -> (Value, Registry)
     let errors = ErrorKind::ALL.map(|kind| {
         context! {
             name => kind.name(), summary => kind.summary(), retryable => kind.is_retryable(),
+            exit_code => kind.exit_code(), advice => kind.remedy().advice(),
         }
     });
     let errors = errors.to_vec();
-    let data = context! { operations, lists, enums, models, settings, errors };
+    let failures: Vec<Value> = FAILURES.iter().map(|one| failure(one, "")).collect();
+    let statuses = STATUSES.iter().map(|(first, last, one)| {
+        let statuses = match (first, last) {
+            (0, _) => "any other".to_owned(),
+            _ if first == last => first.to_string(),
+            _ => format!("{first} to {last}, if not listed"),
+        };
+        failure(one, &statuses)
+    });
+    let statuses: Vec<Value> = statuses.collect();
+    let data = context! { operations, lists, enums, models, settings, errors, failures, statuses };
     (data, view.names.into_inner())
+}
+
+/// A row of the table of failures.
+fn failure(failure: &RequestFailure, statuses: &str) -> Value {
+    context! {
+        what => failure.what, kind => failure.kind.name(), course => failure.course.summary(),
+        why => failure.why, statuses,
+    }
 }
 
 impl View<'_> {

@@ -1,23 +1,36 @@
 """`cargo xtask docs`: the manual as a site with a search, made by mkdocs-material into target/docs, as docs/mkdocs.yml says."""
 
+import re
 import shutil
 import sys
 
+import pictures
 from commands import ROOT, environment, output, succeed, target, within
 
 
 def main():
+    pictures.draw()
     programs = environment(target() / "docs-venv", ROOT / "docs/requirements.txt")
     pages, site = target() / "docs-pages", target() / "docs"
     shutil.rmtree(pages, ignore_errors=True)
     pages.mkdir()
     # Paths stay as they are in the repository, so that links between pages lead where they led.
     files = output("git", "ls-files", "*.md", ":!tests/cases", ":!xtask", cwd=ROOT).splitlines()
-    succeed("cp", "--parents", *files, pages, cwd=ROOT)
-    build = [programs / "mkdocs", "build", "--quiet", "--clean", "--config-file", ROOT / "docs/mkdocs.yml"]
+    succeed("cp", "--parents", *files, *sorted(set(linked(files))), pages, cwd=ROOT)
+    # Without --quiet, which turns off that a warning fails the build.
+    build = [programs / "mkdocs", "build", "--clean", "--config-file", ROOT / "docs/mkdocs.yml"]
     variables = {**within(programs), "PAGES": str(pages), "NO_MKDOCS_2_WARNING": "1"}
     succeed(*build, "--site-dir", site, env=variables)
     print(site / "index.html")
+
+
+def linked(files):
+    """The files other than pages that pages link to, from the root of the repository."""
+    for file in files:
+        for link in re.findall(r"\]\(([^)\s#]+)", (ROOT / file).read_text(encoding="utf-8")):
+            path = (ROOT / file).parent / link
+            if ":" not in link and path.is_file() and path.suffix != ".md":
+                yield path.resolve().relative_to(ROOT)
 
 
 main(*sys.argv[1:])

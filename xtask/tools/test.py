@@ -46,7 +46,7 @@ def pytest(directory, *options):
     """Runs tests of the wheel, beside all packages that it can work with; returns the wheel."""
     programs = environment(target() / "python/tests", PYTHON_TESTS)
     # Cargo.toml of the crate says what the feature is for.
-    made = wheel(programs, target() / "python/wheel", "--profile", "dev", "--features", "tests")
+    made = wheel(programs, target() / "python/wheel", "--profile", "dev")
     install(programs, made)
     # Not `python -m pytest`, which would put the sources before the installed package.
     command = [programs / "pytest", "-q", *options]

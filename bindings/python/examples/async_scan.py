@@ -7,7 +7,7 @@ import asyncio
 import talentdata
 
 
-async def count(resource: talentdata.AsyncResource[talentdata.Record]) -> int:
+async def count(resource: talentdata.AsyncList[talentdata.Record]) -> int:
     """How many records a list holds, read to its end."""
     scan = resource.list()
     return sum([1 async for _ in scan])

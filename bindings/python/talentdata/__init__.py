@@ -9,13 +9,13 @@
 
 from collections.abc import Mapping as _Mapping
 
-from . import _errors, _exit, _models, _results
+from . import _errors, _models, _process, _results
 from ._async_client import AsyncClient
-from ._async_list import AsyncResource, AsyncScan
+from ._async_list import AsyncList, AsyncScan
 from ._client import Client
 from ._error import Error
 from ._errors import *  # noqa: F403
-from ._list import Resource, Scan
+from ._list import List, Scan
 from ._mirror import Mirror, Rows, verify
 from ._models import *  # noqa: F403
 from ._page import Page
@@ -31,16 +31,16 @@ _Mapping.register(Record)
 
 __all__ = [
     "AsyncClient",
-    "AsyncResource",
+    "AsyncList",
     "AsyncScan",
     "Client",
     "Error",
     "IncompleteWarning",
+    "List",
     "Mirror",
     "OpenEnum",
     "Page",
     "Record",
-    "Resource",
     "Rows",
     "Sandbox",
     "Scan",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
-from ._async_list import AsyncResource
+from ._async_list import AsyncList
 from ._errors import InvalidArgumentError
 from ._operations import AsyncOperations
 from ._progress import run_async
@@ -31,7 +31,7 @@ class AsyncClient(AsyncOperations):
 
     async def export(
         self,
-        resources: Iterable[str | AsyncResource[Any]],
+        resources: Iterable[str | AsyncList[Any]],
         directory: str | os.PathLike[str],
         *,
         format: Literal["jsonl", "csv", "parquet", "arrow"] = "jsonl",
@@ -45,7 +45,7 @@ class AsyncClient(AsyncOperations):
     ) -> list[Receipt]:
         """Writes several lists to a directory, one after the other: a file for each, such as `contacts.parquet`.
 
-        See `AsyncResource.export` for the arguments and errors.
+        See `AsyncList.export` for the arguments and errors.
 
         Args:
             resources: The lists, such as `["contacts", "vacancies"]`.
@@ -68,16 +68,16 @@ class AsyncClient(AsyncOperations):
         os.makedirs(directory, exist_ok=True)
         jobs = []
         for name, parameters in names:
-            options: dict[str, Any] = {"format": format, "resume": resume, "restart": restart}
-            options |= {"page_size": page_size, "columns": columns, "schema": schemas.get(name), "on_new_field": on_new_field}
+            options: dict[str, Any] = {"resume": resume, "restart": restart, "page_size": page_size, "columns": columns}
+            options |= {"schema": schemas.get(name), "on_new_field": on_new_field}
             path = os.path.join(directory, f"{name}.{format}")
-            jobs.append((name, RawJob(self, False, (name, parameters), path, options)))
+            jobs.append((name, RawJob(self, False, (name, parameters), path, options, format)))
         RawJob.check_kept([job for _, job in jobs])
         return [Receipt(await run_async(job, name, progress)) for name, job in jobs]
 
     async def sync(
         self,
-        resources: Iterable[str | AsyncResource[Any]],
+        resources: Iterable[str | AsyncList[Any]],
         path: str | os.PathLike[str],
         *,
         confirm: bool = False,
@@ -118,8 +118,7 @@ class AsyncClient(AsyncOperations):
         """
         most = f"{max_deletes * 100}%" if isinstance(max_deletes, float) else max_deletes
         options: dict[str, Any] = {"confirm": confirm, "on_new_field": on_new_field}
-        options |= {"max_deletes": None if most is None else str(most)}
-        options |= {"keep": keep, "page_size": page_size}
+        options |= {"max_deletes": most, "keep": keep, "page_size": page_size}
         # All of them are checked before the first is run.
         jobs = [(list[0], RawJob(self, True, list, path, options)) for list in self._names(resources)]
         return [SyncReceipt(await run_async(job, name, progress)) for name, job in jobs]
@@ -149,7 +148,7 @@ class AsyncClient(AsyncOperations):
         await self.close()
 
     @staticmethod
-    def _names(resources: Iterable[str | AsyncResource[Any]]) -> list[tuple[str, str | None]]:
+    def _names(resources: Iterable[str | AsyncList[Any]]) -> list[tuple[str, str | None]]:
         """The names of lists, and their parameters."""
         if isinstance(resources, str):
             raise InvalidArgumentError(f"resources: give a list of names, such as [{resources!r}]")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from . import _frames
 from ._errors import InvalidArgumentError
-from ._exit import interrupts
 from ._models import Pagination
 from ._page import Page
+from ._process import interrupts
 from ._progress import follow, iterate_async, run_async, start
 from ._results import Plan, Receipt
 from ._talentdata import BaseClient, RawJob, RawScan, Record, Table
@@ -26,7 +26,7 @@ R = TypeVar("R", bound=Record)
 F = TypeVar("F")
 
 
-class AsyncResource(Generic[R]):
+class AsyncList(Generic[R]):
     """A list of the service, such as `client.contacts`.
 
     Its records are of the class of the spec, `Record` where the spec has none.
@@ -119,10 +119,9 @@ class AsyncResource(Generic[R]):
                 `resume` nor `restart` decides about. Nothing was sent.
             talentdata.Error: A page could not be fetched.
         """
-        options: dict[str, Any] = {"format": format, "resume": resume, "restart": restart}
-        options |= {"limit": limit, "page_size": page_size, "columns": columns}
-        options |= {"schema": schema, "on_new_field": on_new_field}
-        job = RawJob(self._client, False, self._list, path, options)
+        options: dict[str, Any] = {"resume": resume, "restart": restart, "limit": limit, "page_size": page_size}
+        options |= {"columns": columns, "schema": schema, "on_new_field": on_new_field}
+        job = RawJob(self._client, False, self._list, path, options, format)
         return Receipt(await run_async(job, self._list[0], progress))
 
     async def page(self, limit: int | None = None, offset: int = 0) -> Page[R]:
@@ -215,10 +214,10 @@ class AsyncScan(Generic[R]):
         return await self._collect(_frames.to_pandas(dtype_backend))
 
     async def _collect(self, convert: Callable[[Table], F]) -> F:
-        with follow(self._scan, self._name, self._progress) as tell:
+        with follow(self._scan, self._name, self._progress) as on_progress:
             while await self._scan.collect():
-                tell()
-            tell()
+                on_progress()
+            on_progress()
         frame = convert(self._scan.table())
         warn(self._scan.take_warning())
         # Not before: if the conversion is interrupted, the caller can call again.

@@ -28,7 +28,7 @@ class TlsError(Error):
 
 
 class TransportError(Error):
-    """Connection lost, or not HTTP. The same call may succeed later."""
+    """Connection lost. The same call may succeed later."""
 
     kind = "Transport"
 
@@ -40,7 +40,7 @@ class TimeoutError(Error):
 
 
 class RedirectError(Error):
-    """The service redirects; none is followed."""
+    """The service redirects elsewhere."""
 
     kind = "Redirect"
 
@@ -52,7 +52,7 @@ class TooLargeError(Error):
 
 
 class DecodeError(Error):
-    """The response is not JSON."""
+    """The response cannot be read."""
 
     kind = "Decode"
 

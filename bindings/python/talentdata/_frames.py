@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ._errors import InvalidArgumentError
-from ._json import need
+from ._optional import need
 
 if TYPE_CHECKING:
     import pandas

@@ -1,8 +1,7 @@
-"""JSON on its way to and from the native module, and packages that are used when they are installed."""
+"""JSON on its way to and from the native module."""
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -55,15 +54,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"a {type(value).__name__} cannot be sent as JSON; use dict, list, str, int, float, bool or None")
-
-
-def need(module: str, purpose: str) -> Any:
-    """A module of another package; an ImportError that says how to get it where it is absent."""
-    package = module.split(".")[0]
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] != package:
-            raise
-        message = f"{purpose} needs the package {package}; run `pip install {package}`"
-        raise ImportError(message, name=package) from None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._async_list import AsyncResource
+from ._async_list import AsyncList
 from ._json import body_text, parameters_text, value_of
-from ._list import Resource
+from ._list import List
 from ._models import Contact, TokenPermissions, VersionCheckResponse, VersionResponse
 from ._settings import ConfiguredClient
 from ._talentdata import Record
@@ -19,49 +19,49 @@ class Operations(ConfiguredClient):
     __slots__ = ()
 
     @property
-    def contacts(self) -> Resource[Contact]:
+    def contacts(self) -> List[Contact]:
         """Contacts (`/v1/contacts`)."""
-        return Resource(self, "contacts", Contact)
+        return List(self, "contacts", Contact)
 
     @property
-    def vacancies(self) -> Resource[Record]:
+    def vacancies(self) -> List[Record]:
         """Job vacancies (`/v1/vacancies`)."""
-        return Resource(self, "vacancies", Record)
+        return List(self, "vacancies", Record)
 
     @property
-    def pools(self) -> Resource[Record]:
+    def pools(self) -> List[Record]:
         """Talent pools (`/v1/pools`)."""
-        return Resource(self, "pools", Record)
+        return List(self, "pools", Record)
 
     @property
-    def ja_skills(self) -> Resource[Record]:
+    def ja_skills(self) -> List[Record]:
         """Job architecture skills (`/v1/ja/skills`)."""
-        return Resource(self, "ja_skills", Record)
+        return List(self, "ja_skills", Record)
 
     @property
-    def ja_roles(self) -> Resource[Record]:
+    def ja_roles(self) -> List[Record]:
         """Job architecture roles (`/v1/ja/roles`)."""
-        return Resource(self, "ja_roles", Record)
+        return List(self, "ja_roles", Record)
 
     @property
-    def ja_tasks(self) -> Resource[Record]:
+    def ja_tasks(self) -> List[Record]:
         """Job architecture tasks (`/v1/ja/tasks`)."""
-        return Resource(self, "ja_tasks", Record)
+        return List(self, "ja_tasks", Record)
 
     @property
-    def ja_departments(self) -> Resource[Record]:
+    def ja_departments(self) -> List[Record]:
         """Job architecture departments (`/v1/ja/departments`)."""
-        return Resource(self, "ja_departments", Record)
+        return List(self, "ja_departments", Record)
 
     @property
-    def taxonomy_skills(self) -> Resource[Record]:
+    def taxonomy_skills(self) -> List[Record]:
         """Taxonomy skills (`/v1/taxonomy/skills`)."""
-        return Resource(self, "taxonomy_skills", Record)
+        return List(self, "taxonomy_skills", Record)
 
     @property
-    def taxonomy_roles(self) -> Resource[Record]:
+    def taxonomy_roles(self) -> List[Record]:
         """Taxonomy roles (`/v1/taxonomy/roles`)."""
-        return Resource(self, "taxonomy_roles", Record)
+        return List(self, "taxonomy_roles", Record)
 
     def permissions(self) -> TokenPermissions:
         """Roles and permissions of the presented token (`GET /v1/oauth/token/permissions`).
@@ -104,49 +104,49 @@ class AsyncOperations(ConfiguredClient):
     __slots__ = ()
 
     @property
-    def contacts(self) -> AsyncResource[Contact]:
+    def contacts(self) -> AsyncList[Contact]:
         """Contacts (`/v1/contacts`)."""
-        return AsyncResource(self, "contacts", Contact)
+        return AsyncList(self, "contacts", Contact)
 
     @property
-    def vacancies(self) -> AsyncResource[Record]:
+    def vacancies(self) -> AsyncList[Record]:
         """Job vacancies (`/v1/vacancies`)."""
-        return AsyncResource(self, "vacancies", Record)
+        return AsyncList(self, "vacancies", Record)
 
     @property
-    def pools(self) -> AsyncResource[Record]:
+    def pools(self) -> AsyncList[Record]:
         """Talent pools (`/v1/pools`)."""
-        return AsyncResource(self, "pools", Record)
+        return AsyncList(self, "pools", Record)
 
     @property
-    def ja_skills(self) -> AsyncResource[Record]:
+    def ja_skills(self) -> AsyncList[Record]:
         """Job architecture skills (`/v1/ja/skills`)."""
-        return AsyncResource(self, "ja_skills", Record)
+        return AsyncList(self, "ja_skills", Record)
 
     @property
-    def ja_roles(self) -> AsyncResource[Record]:
+    def ja_roles(self) -> AsyncList[Record]:
         """Job architecture roles (`/v1/ja/roles`)."""
-        return AsyncResource(self, "ja_roles", Record)
+        return AsyncList(self, "ja_roles", Record)
 
     @property
-    def ja_tasks(self) -> AsyncResource[Record]:
+    def ja_tasks(self) -> AsyncList[Record]:
         """Job architecture tasks (`/v1/ja/tasks`)."""
-        return AsyncResource(self, "ja_tasks", Record)
+        return AsyncList(self, "ja_tasks", Record)
 
     @property
-    def ja_departments(self) -> AsyncResource[Record]:
+    def ja_departments(self) -> AsyncList[Record]:
         """Job architecture departments (`/v1/ja/departments`)."""
-        return AsyncResource(self, "ja_departments", Record)
+        return AsyncList(self, "ja_departments", Record)
 
     @property
-    def taxonomy_skills(self) -> AsyncResource[Record]:
+    def taxonomy_skills(self) -> AsyncList[Record]:
         """Taxonomy skills (`/v1/taxonomy/skills`)."""
-        return AsyncResource(self, "taxonomy_skills", Record)
+        return AsyncList(self, "taxonomy_skills", Record)
 
     @property
-    def taxonomy_roles(self) -> AsyncResource[Record]:
+    def taxonomy_roles(self) -> AsyncList[Record]:
         """Taxonomy roles (`/v1/taxonomy/roles`)."""
-        return AsyncResource(self, "taxonomy_roles", Record)
+        return AsyncList(self, "taxonomy_roles", Record)
 
     async def permissions(self) -> TokenPermissions:
         """Roles and permissions of the presented token (`GET /v1/oauth/token/permissions`).

@@ -1,55 +1,20 @@
-"""What engines that read lists have in common, and lists as lazy frames of polars."""
+"""Lists as lazy frames of polars."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 from ._client import Client
-from ._errors import InvalidArgumentError
-from ._json import need
-from ._list import Resource, Scan
+from ._engines import Unproven, arrow_schema, batches, checked, open_scan
+from ._list import List
+from ._optional import need
 from ._talentdata import Record, list_name
-from ._warning import warn
 
 if TYPE_CHECKING:
     import polars
     import pyarrow
-
-Unproven = Literal["fail", "warn", "accept"]
-
-
-def arrow_schema(resource: Resource[Any], columns: Literal["typed", "json"]) -> pyarrow.Schema:
-    """The columns of a list, `_extra` included, from its first 1,000 records."""
-    pyarrow = need("pyarrow", "the columns of a list")
-    with resource.list(columns=columns, progress=False) as scan:
-        return pyarrow.RecordBatchReader.from_stream(scan).schema
-
-
-def checked(unproven: str) -> Unproven:
-    """The option `unproven`, before anything is sent."""
-    if unproven not in get_args(Unproven):
-        raise InvalidArgumentError(f"unproven: {unproven!r} is not one of {', '.join(get_args(Unproven))}")
-    return cast(Unproven, unproven)
-
-
-def open_scan(resource: Resource[Any], unproven: Unproven, **options: Any) -> Scan[Any]:
-    """A scan for `batches`, which issues the warning on its own: the thread of an engine that runs it may have no other way."""
-    return resource.list(progress=False, unproven="accept" if unproven == "warn" else unproven, **options)
-
-
-def batches(scan: Scan[Any], unproven: Unproven) -> Iterator[pyarrow.RecordBatch]:
-    """The rows of a scan as they come. Errors are those of the scan."""
-    pyarrow = need("pyarrow", "reading a list")
-    with scan:
-        try:
-            yield from pyarrow.RecordBatchReader.from_stream(scan)
-        except Exception:
-            scan._scan.check()
-            raise
-        if unproven == "warn":
-            warn(scan._scan.shortfall())
 
 
 def scan_polars(
@@ -69,8 +34,8 @@ def scan_polars(
     Args:
         resource: The list, such as `"contacts"`.
         client: The client that reads it; by default one with the settings of the environment.
-        page_size: See `Resource.list`.
-        columns: See `Resource.list`.
+        page_size: See `List.list`.
+        columns: See `List.list`.
         schema: The columns; by default they are decided from the first 1,000 records when this is called.
         unproven: What happens when the whole list was read and it is not proven that every record came: `"fail"`
             raises an `IncompleteError`, `"warn"` issues an `IncompleteWarning`, `"accept"` does neither.
@@ -84,7 +49,7 @@ def scan_polars(
 
     if schema is None:
         with connected() as connection:
-            schema = arrow_schema(Resource(connection, resource, Record), columns)
+            schema = arrow_schema(List(connection, resource, Record), columns)
     given = arrow.schema([field for field in schema if field.name != "_extra"], schema.metadata)
 
     def read(
@@ -98,7 +63,7 @@ def scan_polars(
         if n_rows == 0:
             return
         with connected() as connection:
-            of = Resource(connection, resource, Record)
+            of = List(connection, resource, Record)
             options = {"page_size": page_size, "schema": given, "on_new_field": "freeze", "limit": n_rows}
             for batch in batches(open_scan(of, unproven, **options), unproven):
                 rows = pl.DataFrame(batch if with_columns is None else batch.select(with_columns))

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Generic, Protocol, TypeVar, cast
 
-from ._json import need
+from ._optional import need
 from ._talentdata import RawJob, RawRecord, RawScan, Record, Records
 from ._warning import warn
 
@@ -58,9 +58,9 @@ def follow(work: Work, name: str, wanted: bool | None) -> Iterator[Callable[[], 
 
 def run_blocking(job: RawJob, name: str, wanted: bool | None) -> RawRecord:
     """Runs an export or a sync of a list, and shows how far it is."""
-    with follow(job, name, wanted) as tell:
-        receipt = job.run(tell)
-        tell()
+    with follow(job, name, wanted) as on_progress:
+        receipt = job.run(on_progress)
+        on_progress()
     return cast(RawRecord, receipt)
 
 
@@ -69,19 +69,19 @@ async def run_async(job: RawJob, name: str, wanted: bool | None) -> RawRecord:
     # Whoever is here has imported it; the package does without.
     import asyncio
 
-    with follow(job, name, wanted) as tell:
-        task = asyncio.ensure_future(cast(Awaitable[RawRecord], job.run(tell)))
+    with follow(job, name, wanted) as on_progress:
+        task = asyncio.ensure_future(cast(Awaitable[RawRecord], job.run(on_progress)))
         try:
             while not task.done():
                 await asyncio.wait([task], timeout=EVERY)
-                tell()
+                on_progress()
         except asyncio.CancelledError as cancelled:
             task.cancel()
             job.explain(cancelled)
             raise
         finally:
             task.cancel()
-        tell()
+        on_progress()
     return task.result()
 
 

@@ -7,8 +7,8 @@ import decimal
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
-from ._errors import IncompleteError, MismatchError, SchemaError
-from ._talentdata import Record
+from ._errors import SchemaError
+from ._talentdata import Record, check_file, check_scan, check_sync
 
 T = TypeVar("T")
 
@@ -140,9 +140,7 @@ class ScanReceipt(Record):
         Raises:
             talentdata.IncompleteError: The scan has not ended, or its completeness is not proven.
         """
-        if self["completeness"] not in ("proven", "limited"):
-            doubts = ", ".join(self["doubts"]) or self["completeness"]
-            raise IncompleteError(f"{self['resource']}: it is not proven that every record was read ({doubts})")
+        check_scan(self.json)
 
 
 class MirrorReceipt(Record):
@@ -156,8 +154,7 @@ class MirrorReceipt(Record):
         Raises:
             talentdata.IncompleteError: The scan was not proven complete, or deletes were withheld.
         """
-        if self["shortfall"] is not None:
-            raise IncompleteError(f"{self['scan']['resource']}: {self['shortfall']}")
+        check_sync(self.json)
 
 
 class FileCheck(Record):
@@ -171,12 +168,7 @@ class FileCheck(Record):
         Raises:
             talentdata.MismatchError: The file is not what its receipt describes.
         """
-        if not self:
-            written = self["written"]
-            raise MismatchError(
-                f"the file is not what its receipt describes: it has {self['bytes']} bytes instead of {written['bytes']}, "
-                f"and its BLAKE3 is {self['blake3']} instead of {written['blake3']}"
-            )
+        check_file(self.json)
 
     def __bool__(self) -> bool:
         return self["matches"] is True

@@ -317,11 +317,11 @@ class SchemaDifferences(Record):
     missing_fields: Field[dict[str, Difference]] = Field(
         "missing_fields",
         "model by name",
-        "Fields that are absent or `None`, although they are not `None`able in the schema that was given, or in every record.",
+        "Fields that are absent or `None`, although they are not nullable in the schema that was given, or in every record.",
         required=True,
         of=lambda: Difference,
     )
-    """Fields that are absent or `None`, although they are not `None`able in the schema that was given, or in every record."""
+    """Fields that are absent or `None`, although they are not nullable in the schema that was given, or in every record."""
     other_types: Field[dict[str, Difference]] = Field(
         "other_types",
         "model by name",
@@ -354,10 +354,10 @@ class Difference(Record):
     found: Field[dict[str, Any]] = Field(
         "found",
         "object",
-        "How often there was what: `string`, `number`, `boolean`, `array`, `object`, ``None`` or `nothing`.",
+        "How often there was what: `string`, `number`, `boolean`, `array`, `object`, `null` or `nothing`.",
         required=True,
     )
-    """How often there was what: `string`, `number`, `boolean`, `array`, `object`, ``None`` or `nothing`."""
+    """How often there was what: `string`, `number`, `boolean`, `array`, `object`, `null` or `nothing`."""
     example: Field[Example] = Field(
         "example",
         "model",
@@ -397,10 +397,10 @@ class Example(Record):
     found: Field[str] = Field(
         "found",
         "text",
-        "What was there: `string`, `number`, `boolean`, `array`, `object`, ``None`` or `nothing`.",
+        "What was there: `string`, `number`, `boolean`, `array`, `object`, `null` or `nothing`.",
         required=True,
     )
-    """What was there: `string`, `number`, `boolean`, `array`, `object`, ``None`` or `nothing`."""
+    """What was there: `string`, `number`, `boolean`, `array`, `object`, `null` or `nothing`."""
 
 
 class Written(Record):
@@ -496,7 +496,7 @@ class Plan(Record):
 
 
 class BudgetState(Record):
-    """Who shares a budget, and at what pace."""
+    """The clients that share a budget, and their pace."""
 
     __slots__ = ()
     _documented = ("store", "members", "requests_per_second", "mode", "seconds_paused",)
@@ -504,10 +504,10 @@ class BudgetState(Record):
     store: Field[str] = Field(
         "store",
         "text",
-        "Where it is kept.",
+        "The place of the budget.",
         required=True,
     )
-    """Where it is kept."""
+    """The place of the budget."""
     members: Field[list[MemberStats]] = Field(
         "members",
         "models",
@@ -525,9 +525,9 @@ class BudgetState(Record):
     mode: Field[str | None] = Field(
         "mode",
         "text",
-        "How requests are spaced: on a host `universal` (evenly, right for every service), `refill` (the service counts like a token bucket) or `aligned` (with the windows of the service); on a server `slots` (evenly).",
+        "The pacing of requests: on a host `universal` (evenly, right for every service), `refill` (the service counts like a token bucket) or `aligned` (with the windows of the service); on a server `slots` (evenly).",
     )
-    """How requests are spaced: on a host `universal` (evenly, right for every service), `refill` (the service counts like a token bucket) or `aligned` (with the windows of the service); on a server `slots` (evenly)."""
+    """The pacing of requests: on a host `universal` (evenly, right for every service), `refill` (the service counts like a token bucket) or `aligned` (with the windows of the service); on a server `slots` (evenly)."""
     seconds_paused: Field[float] = Field(
         "seconds_paused",
         "number",
@@ -586,7 +586,7 @@ class MemberStats(Record):
 
 
 class Verification(FileCheck):
-    """What a file is, compared with what an export has written."""
+    """The comparison of a file with its receipt."""
 
     __slots__ = ()
     _documented = ("matches", "bytes", "blake3", "written",)
@@ -594,10 +594,10 @@ class Verification(FileCheck):
     matches: Field[bool] = Field(
         "matches",
         "boolean",
-        "Whether the file is what was written, byte for byte.",
+        "True if the file has exactly the bytes that were written.",
         required=True,
     )
-    """Whether the file is what was written, byte for byte."""
+    """True if the file has exactly the bytes that were written."""
     bytes: Field[int] = Field(
         "bytes",
         "integer",
@@ -615,15 +615,15 @@ class Verification(FileCheck):
     written: Field[Written] = Field(
         "written",
         "model",
-        "What was written.",
+        "The records and the file that the receipt describes.",
         required=True,
         of=lambda: Written,
     )
-    """What was written."""
+    """The records and the file that the receipt describes."""
 
 
 class SyncReceipt(MirrorReceipt):
-    """What a sync has done."""
+    """The receipt of a sync."""
 
     __slots__ = ()
     _documented = ("generation", "bookmark", "started", "ended", "changes", "missing", "withheld", "removed", "confirms", "shortfall", "scan",)
@@ -631,85 +631,85 @@ class SyncReceipt(MirrorReceipt):
     generation: Field[int] = Field(
         "generation",
         "integer",
-        "Its number: the syncs of a list are counted from 1.",
+        "The number of the sync, counted from 1 for each list.",
         required=True,
     )
-    """Its number: the syncs of a list are counted from 1."""
+    """The number of the sync, counted from 1 for each list."""
     bookmark: Field[str] = Field(
         "bookmark",
         "text",
-        "Its bookmark: give it when the changes after this sync are asked for. It is of this sync of this mirror alone, even if a copy of the file goes on with other syncs of the same numbers.",
+        "The bookmark of the sync, to ask for the changes after it. It names only this sync of this mirror, even if a copy of the file continues with other syncs of the same numbers.",
         required=True,
     )
-    """Its bookmark: give it when the changes after this sync are asked for. It is of this sync of this mirror alone, even if a copy of the file goes on with other syncs of the same numbers."""
+    """The bookmark of the sync, to ask for the changes after it. It names only this sync of this mirror, even if a copy of the file continues with other syncs of the same numbers."""
     started: Field[datetime.datetime] = Field(
         "started",
         "time",
-        "When its scan began: a time in UTC as in RFC 3339, by the clock of this machine.",
+        "The start of the scan: a time in UTC as in RFC 3339, by the clock of this machine.",
         required=True,
     )
-    """When its scan began: a time in UTC as in RFC 3339, by the clock of this machine."""
+    """The start of the scan: a time in UTC as in RFC 3339, by the clock of this machine."""
     ended: Field[datetime.datetime] = Field(
         "ended",
         "time",
-        "When its scan had ended.",
+        "The end of the scan.",
         required=True,
     )
-    """When its scan had ended."""
+    """The end of the scan."""
     changes: Field[ChangeCounts] = Field(
         "changes",
         "model",
-        "Changes since the sync before.",
+        "The changes since the sync before.",
         required=True,
         of=lambda: ChangeCounts,
     )
-    """Changes since the sync before."""
+    """The changes since the sync before."""
     missing: Field[int] = Field(
         "missing",
         "integer",
-        "Records that the mirror has although they were not delivered, because nothing proves that they are gone.",
+        "The number of records that the mirror keeps although they were not delivered, because nothing proves that they are gone.",
         required=True,
     )
-    """Records that the mirror has although they were not delivered, because nothing proves that they are gone."""
+    """The number of records that the mirror keeps although they were not delivered, because nothing proves that they are gone."""
     withheld: Field[Withheld | None] = Field(
         "withheld",
         "model",
-        "The deletes that were withheld; `None` where none were.",
+        "The deletes that were withheld; `None` if none were.",
         of=lambda: Withheld,
     )
-    """The deletes that were withheld; `None` where none were."""
+    """The deletes that were withheld; `None` if none were."""
     removed: Field[Removed | None] = Field(
         "removed",
         "model",
-        "The history that was older than `keep` and was removed; `None` where none was.",
+        "The history that was older than `keep` and was removed; `None` if none was.",
         of=lambda: Removed,
     )
-    """The history that was older than `keep` and was removed; `None` where none was."""
+    """The history that was older than `keep` and was removed; `None` if none was."""
     confirms: Field[SyncReceipt | None] = Field(
         "confirms",
         "model",
-        "The sync right before, whose missing records this one has confirmed or found again; `None` where there was no need.",
+        "The sync right before, whose missing records this one has confirmed or found again; `None` if there was no need.",
         of=lambda: SyncReceipt,
     )
-    """The sync right before, whose missing records this one has confirmed or found again; `None` where there was no need."""
+    """The sync right before, whose missing records this one has confirmed or found again; `None` if there was no need."""
     shortfall: Field[str | None] = Field(
         "shortfall",
         "text",
-        "Why the mirror may lack changes, in words; `None` where all is proven.",
+        "The reason for which the mirror may lack changes, in words; `None` if all is proven.",
     )
-    """Why the mirror may lack changes, in words; `None` where all is proven."""
+    """The reason for which the mirror may lack changes, in words; `None` if all is proven."""
     scan: Field[Receipt] = Field(
         "scan",
         "model",
-        "How the scan went.",
+        "The receipt of the scan.",
         required=True,
         of=lambda: Receipt,
     )
-    """How the scan went."""
+    """The receipt of the scan."""
 
 
 class ChangeCounts(Record):
-    """How many changes of each kind a sync has found."""
+    """The numbers of changes of each kind that a sync has found."""
 
     __slots__ = ()
     _documented = ("insert", "update", "delete", "missing", "reappeared",)
@@ -752,7 +752,7 @@ class ChangeCounts(Record):
 
 
 class Withheld(Record):
-    """Deletes that were not reported, because they are too many to be believed."""
+    """Deletes that were not reported, because they are more than the limit."""
 
     __slots__ = ()
     _documented = ("deletes", "records",)
@@ -803,7 +803,7 @@ class Removed(Record):
 
 
 class RowsReceipt(Record):
-    """What was written of a mirror: the receipt of a file, and where it stands in the history of the list."""
+    """The receipt of a file that was written from a mirror, with its point in the history of the list."""
 
     __slots__ = ()
     _documented = ("generation", "bookmark", "resource", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "restarted", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unknown_fields", "unknown_values", "schema", "written",)
@@ -818,10 +818,10 @@ class RowsReceipt(Record):
     bookmark: Field[str] = Field(
         "bookmark",
         "text",
-        "The bookmark of this sync, to be noted with what was written: the changes after it are the next ones to load.",
+        "The bookmark of this sync. Note it with what was written: the changes after it are the next ones to load.",
         required=True,
     )
-    """The bookmark of this sync, to be noted with what was written: the changes after it are the next ones to load."""
+    """The bookmark of this sync. Note it with what was written: the changes after it are the next ones to load."""
     resource: Field[str] = Field(
         "resource",
         "text",

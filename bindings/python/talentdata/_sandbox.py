@@ -13,13 +13,14 @@ from ._talentdata import BaseSandbox
 
 
 class Sandbox(BaseSandbox):
-    """The service on a free port of 127.0.0.1, with invented data, without an account.
+    """The service on a free port of 127.0.0.1, with sample data, without an account.
 
     Args:
         records: Sizes of lists by name, such as `{"contacts": 100_000}`; others keep their default size.
         seed: Chooses the data: the same seed gives the same records.
         policy: How requests are counted: `"clock-window"`, `"first-request-window"`, `"sliding-log"`,
             `"sliding-counter"`, `"token-bucket"`, `"gcra"` or `"unlimited"`.
+        rounding: How `x-ratelimit-reset` is rounded: `"up"`, `"down"` or `"fractional"`.
         limit: Requests admitted per second (40 by default).
         latency: Seconds added to every round trip.
         port: The port; 0 takes any free one.
@@ -61,6 +62,7 @@ class Sandbox(BaseSandbox):
         records: Mapping[str, int] | None = None,
         seed: int = 0,
         policy: str = "clock-window",
+        rounding: str = "up",
         limit: int = 40,
         latency: float = 0.0,
         port: int = 0,
@@ -79,11 +81,7 @@ class Sandbox(BaseSandbox):
         warnings: bool = False,
         tokens: str = "all",
     ) -> Sandbox:
-        options = {name: value for name, value in locals().items() if name != "cls"}
-        for name in ("drift", "replicas"):
-            # As on the command line.
-            options[name] = ",".join(f"{key.replace('_', '-')}={one}" for key, one in (options[name] or {}).items()) or None
-        return BaseSandbox.__new__(cls, options)
+        return BaseSandbox.__new__(cls, {name: value for name, value in locals().items() if name != "cls"})
 
     def client(self, **options: Any) -> Client:
         """A client of this sandbox; takes the options of `Client`, which win over the sandbox's own."""

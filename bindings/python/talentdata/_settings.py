@@ -55,8 +55,10 @@ class ConfiguredClient(BaseClient):
                 is down, does not count.
             attempt_timeout: The time limit for one attempt, from sending the request to the last byte of the
                 response, in seconds; 60 s by default.
-            connect_timeout: The time limit for connecting, in seconds; 5 s by default.
-            idle_timeout: The time limit for a pause within a response, in seconds; 20 s by default.
+            connect_timeout: The time limit for connecting, with the lookup of the name, the proxy and the TLS
+                handshake, in seconds; 5 s by default.
+            idle_timeout: The time limit for a pause within a response, in seconds; 20 s by default. It begins with
+                the first byte; the time before that belongs to attempt_timeout.
             max_attempts: The maximum number of times that a request is sent; 4 by default. A page of a scan may be
                 sent more often while other requests fail as well: see max_outage and timeout.
             max_wait: The longest wait that the service may request, in seconds; 60 s by default. If it requests a
@@ -79,7 +81,8 @@ class ConfiguredClient(BaseClient):
                 accept only the newest token of a client. The processes need the same credentials; the token is in a
                 file that only this user can read.
             proxy: The proxy to connect through: a URL such as http://proxy.example:3128, or none. Where none is
-                set, HTTPS_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy.
+                set, HTTPS_PROXY, ALL_PROXY and NO_PROXY apply. A service on this machine is never reached through a
+                proxy.
 
         Raises:
             talentdata.ConfigError: A setting is missing or wrong; the message contains its name.

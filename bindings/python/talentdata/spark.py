@@ -22,11 +22,11 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from ._client import Client
+from ._engines import arrow_schema, batches, checked, open_scan
 from ._errors import InvalidArgumentError
-from ._list import Resource
-from ._polars import arrow_schema, batches, checked, open_scan
+from ._list import List
 from ._results import Receipt
-from ._talentdata import Record, list_name
+from ._talentdata import Record, check_option, list_name
 
 __all__ = ["DataSource", "receipts"]
 
@@ -39,7 +39,7 @@ class DataSource(_DataSource):
     """The data source `talentdata`. Its options:
 
     - `resource`: the list, such as `contacts`.
-    - `page_size`, `columns` (`typed` or `json`): see `Resource.list`.
+    - `page_size`, `columns` (`typed` or `json`): see `List.list`.
     - `unproven`: `fail` (the default) fails a task whose list is not proven to be complete, `warn` issues an
       `IncompleteWarning` in the task, `accept` does neither.
     - `receipts`: a directory that driver and workers share, for the receipt of each list; see `receipts`.
@@ -54,7 +54,7 @@ class DataSource(_DataSource):
     def schema(self) -> StructType:
         options = _Options(self.options)
         with options.client() as client:
-            found = arrow_schema(Resource(client, options.resource, Record), options.columns)
+            found = arrow_schema(List(client, options.resource, Record), options.columns)
         return from_arrow_schema(_for_spark(found))
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -70,7 +70,9 @@ class _Options:
         if unknown:
             raise InvalidArgumentError(f"{unknown[0]}: there is no such option; the options are {', '.join(_OPTIONS)}")
         self.resource = list_name(options.get("resource") or options.get("path") or "")
-        self.page_size = _number("page_size", options["page_size"]) if "page_size" in options else None
+        for name in options.keys() & {"page_size", "columns"}:
+            check_option(name, options[name])
+        self.page_size = int(options["page_size"]) if "page_size" in options else None
         self.columns: Any = options.get("columns", "typed")
         self.unproven = checked(options.get("unproven", "fail"))
         self.receipts = options.get("receipts")
@@ -94,7 +96,7 @@ class _Reader(DataSourceReader):
         columns = self._columns
         given = _for_core(columns)
         with options.client() as client:
-            resource = Resource(client, options.resource, Record)
+            resource = List(client, options.resource, Record)
             reading = {"page_size": options.page_size, "schema": given, "on_new_field": "freeze"}
             scan = open_scan(resource, options.unproven, **reading)
             for batch in batches(scan, options.unproven):
@@ -115,13 +117,6 @@ def _keep(receipt: Receipt, directory: Path) -> None:
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=directory, suffix=".tmp", delete=False) as file:
         file.write(receipt.json)
     os.replace(file.name, directory / f"{receipt.resource}.json")
-
-
-def _number(name: str, text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise InvalidArgumentError(f"{name}: {text!r} is not a whole number") from None
 
 
 #: What Spark has for numbers that only 64 bits without a sign hold.

@@ -44,11 +44,11 @@ def test_options_that_there_are_not(named):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"records": {"contacts": -5}}, "records: can't convert negative"),
-        ({"records": ["contacts"]}, "records: 'list' object"),
-        ({"latency": "1"}, "latency: must be real number, not str"),
-        ({"latency": -1}, "latency: -1 s: .*negative"),
-        ({"faults": 1}, "faults: 'int' object"),
+        ({"records": {"contacts": -5}}, "records: \"-5\" is not a whole number"),
+        ({"records": ["contacts"]}, "records: must be numbers by name, LIST=N,... .got list."),
+        ({"latency": "1"}, "latency: must be a time in seconds .got str."),
+        ({"latency": -1}, "latency: must be a time in seconds .got \"-1\""),
+        ({"faults": 1}, "faults: must be true or false .got \"1\""),
         ({"drift": {"speed": 1}}, "drift.*inserts"),
     ],
 )
@@ -67,8 +67,8 @@ def test_options_of_a_sandbox(options, says):
         ("^page_size: .*str", lambda client: client.contacts.list(page_size="a")),
         ("columns", lambda client: client.contacts.list(columns="both")),
         ("^unproven: \"never\" is not one of fail, warn, accept", lambda client: client.contacts.list(unproven="never")),
-        ("^unproven: 'never' is not one of fail, warn", lambda client: talentdata.scan_polars("pools", client=client, unproven="never")),
-        ("^unproven: 'no' is not one", lambda client: talentdata.spark.DataSource({"resource": "pools", "unproven": "no"}).schema()),
+        ("^unproven: \"never\" is not one of fail, warn", lambda client: talentdata.scan_polars("pools", client=client, unproven="never")),
+        ("^unproven: \"no\" is not one", lambda client: talentdata.spark.DataSource({"resource": "pools", "unproven": "no"}).schema()),
         ("schema: this int cannot be used", lambda client: client.contacts.list(schema=5)),
         ("column n is of type Int32", lambda client: client.contacts.list(schema=INT32)),
         ("dtype_backend", lambda client: client.contacts.list().to_pandas(dtype_backend="arrow")),

@@ -1,6 +1,7 @@
 """The documents: links lead somewhere, and commands, examples and notebooks run as they stand and show what they should."""
 
 import datetime
+import doctest
 import logging
 import os
 import re
@@ -31,7 +32,7 @@ def without_code(page):
 
 
 def test_links_lead_somewhere():
-    for page in [*PAGES, *READMES, ROOT / "ARCHITECTURE.md", ROOT / "CHANGELOG.md"]:
+    for page in {*PAGES, *READMES, *ROOT.glob("*.md"), *(ROOT / "docs/design").glob("*.md")}:
         for link in re.findall(r"\]\(([^)\s]+)\)", without_code(page)):
             if not link.startswith(("https://", "http://")):
                 path, _, anchor = link.partition("#")
@@ -49,6 +50,21 @@ def commands(page):
 def test_the_example_of_the_readme_is_the_file_that_is_compiled():
     [(path, shown)] = re.findall(r"<!-- example (.+?) -->\n```rust\n(.*?)```", PAGES[0].read_text(encoding="utf-8"), re.DOTALL)
     assert (ROOT / path).read_text(encoding="utf-8") == shown
+
+
+def test_the_readme_shows_what_python_prints(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = "".join(re.findall(r"```pycon\n(.*?)```", PAGES[0].read_text(encoding="utf-8"), re.DOTALL))
+    shown = doctest.DocTestParser().get_doctest(text, {}, "README.md", None, 0)
+    assert shown.examples
+    assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(shown).failed == 0
+
+
+def test_pictures_show_what_was_measured():
+    sys.path.insert(0, str(ROOT / "xtask/tools"))
+    import pictures
+
+    assert pictures.outdated() == []
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def test_what_people_try_is_right_or_refused_with_the_way_out(client):
     scan = client.contacts.list(limit=10)
     assert len(list(scan)) == 10 and scan.receipt.completeness == "limited"
     scan.receipt.require_proven()
-    with client.contacts.list() as scan, pytest.raises(talentdata.IncompleteError, match="unfinished"):
+    with client.contacts.list() as scan, pytest.raises(talentdata.IncompleteError, match="contacts: the scan has not reached the end"):
         next(iter(scan))
         scan.receipt.require_proven()
 

@@ -59,5 +59,5 @@ def test_every_public_name_is_documented():
 def test_help_shows_what_the_fields_of_a_receipt_mean():
     shown = pydoc.render_doc(talentdata.Receipt, renderer=pydoc.plaintext)
     assert "Page requests sent, retries included." in shown and "The list." in shown
-    for cls in (talentdata.Resource.list, talentdata.Client.version):
+    for cls in (talentdata.List.list, talentdata.Client.version):
         assert "section" not in pydoc.render_doc(cls, renderer=pydoc.plaintext)

@@ -8,15 +8,16 @@ use crate::commands::forget::ForgetArgs;
 use crate::commands::operation;
 use crate::commands::page::PageArgs;
 use crate::commands::plan::PlanArgs;
-use crate::commands::sandbox::SandboxArgs;
+use crate::commands::sandbox::{self, SandboxArgs};
 use crate::commands::schema::SchemaArgs;
 use crate::commands::sync::SyncArgs;
 use crate::commands::verify::VerifyArgs;
 use crate::common::Common;
-use crate::{help, lists, settings};
+use crate::{help, lists, options, settings};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use talentdata_core::types::Operation;
+use talentdata_mirror::JobKind;
 
 /// The flags that do not come from a table. None of them gives a secret: other users can read arguments.
 #[derive(Debug, Parser)]
@@ -72,9 +73,17 @@ pub(crate) enum Command {
     Operation(&'static Operation),
 }
 
-/// All commands: those above with the flags of the settings and filters, and the operations.
+/// All commands: those above with the flags of the options, the settings and the filters, and the operations.
 pub(crate) fn grammar() -> clap::Command {
-    let mut grammar = Cli::command();
+    let mut grammar = Cli::command().mut_subcommand("sandbox", sandbox::add);
+    for (command, job) in [
+        ("export", JobKind::Export),
+        ("sync", JobKind::Sync),
+        ("schema", JobKind::Schema),
+        ("changes", JobKind::Mirror),
+    ] {
+        grammar = grammar.mut_subcommand(command, |command| options::add(command, job));
+    }
     for reads_lists in ["page", "export", "sync", "plan", "schema"] {
         grammar = grammar.mut_subcommand(reads_lists, lists::add);
     }

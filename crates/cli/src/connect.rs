@@ -46,10 +46,13 @@ pub(crate) async fn with_client<T>(
 /// Starts the embedded service.
 ///
 /// # Errors
-/// `Io` when the port is taken or the system grants no threads.
+/// `Io` when the port is taken or the system grants no threads; `InvalidArgument` for a list that there is not.
 pub(crate) fn start(options: Options) -> Result<Sandbox, Error> {
     Sandbox::start(options).map_err(|error| {
-        let message = format!("the sandbox could not be started: {error}");
-        Error::new(ErrorKind::Io, message)
+        let kind = match error.kind() {
+            std::io::ErrorKind::InvalidInput => ErrorKind::InvalidArgument,
+            _ => ErrorKind::Io,
+        };
+        Error::new(kind, format!("the sandbox could not be started: {error}"))
     })
 }

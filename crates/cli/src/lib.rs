@@ -9,6 +9,7 @@ mod connect;
 mod help;
 mod lists;
 mod logging;
+mod options;
 mod output;
 mod parameters;
 mod progress;
@@ -68,13 +69,13 @@ async fn dispatch(command: &Command, common: &Common) -> Result<(), Ending> {
         Command::Operation(operation) => operation::run(operation, common).await,
         Command::Export(args) => export::run(args, common).await,
         Command::Sync(args) => sync::run(args, common).await,
-        Command::Changes(args) => changes::run(args),
+        Command::Changes(args) => changes::run(args, common),
         Command::Forget(args) => forget::run(args),
         Command::Plan(args) => plan::run(args, common).await,
         Command::Budget(args) => budget::run(args, common),
         Command::Schema(args) => schema::run(args, common).await,
         Command::Verify(args) => verify::run(args),
-        Command::Sandbox(args) => sandbox::run(args).await,
+        Command::Sandbox(args) => sandbox::run(args, common).await,
         Command::Completions(shell) => completions::run(shell, args::grammar()),
     }
 }

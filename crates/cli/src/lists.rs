@@ -9,7 +9,8 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 use talentdata_core::types::{ListName, Parameter};
-use talentdata_core::{Arguments, Error, ScanOptions};
+use talentdata_core::{Arguments, Error};
+use talentdata_mirror::JobOptions;
 
 /// Lists that are read to their end.
 #[derive(Debug, Args)]
@@ -21,32 +22,30 @@ pub(crate) struct Lists {
     /// lists an array. It says "unfinished" while the command runs and after it has failed
     #[arg(long, value_name = "PATH")]
     pub(crate) receipt: Option<PathBuf>,
-    /// Records per page to ask for; the list's maximum by default
-    #[arg(long, value_name = "N")]
-    page_size: Option<u64>,
 }
 
 impl Lists {
-    /// How each of them is read.
+    /// Returns the options for each of the lists, with the arguments that it takes.
     ///
     /// # Errors
-    /// `InvalidArgument` where a list is named twice, and for a page size or a parameter that it does not have.
-    pub(crate) fn scans(&self, common: &Common) -> Result<Vec<(ListName, ScanOptions)>, Error> {
+    /// `InvalidArgument` if a list is named twice, and for a page size or a parameter that it does not have.
+    pub(crate) fn options_of_each(
+        &self,
+        options: &JobOptions,
+        common: &Common,
+    ) -> Result<Vec<(ListName, JobOptions)>, Error> {
         let lists = arguments_of_all(&self.names, common)?.into_iter();
-        let scan = |(resource, arguments): (ListName, Arguments)| {
-            let most = resource.shape().max_limit.unwrap_or(u64::MAX);
-            if let Some(size) = self.page_size.filter(|size| !(1..=most).contains(size)) {
+        let with_arguments = |(list, arguments): (ListName, Arguments)| {
+            let most = list.shape().max_limit.unwrap_or(u64::MAX);
+            if let Some(size) = options.scan.page_size.filter(|size| *size > most) {
                 let message = format!("--page-size must be between 1 and {most} (got {size})");
                 return Err(Error::invalid(message));
             }
-            let scan = ScanOptions {
-                page_size: self.page_size,
-                arguments,
-                ..ScanOptions::default()
-            };
-            Ok((resource, scan))
+            let mut options = options.clone();
+            options.scan.arguments = arguments;
+            Ok((list, options))
         };
-        lists.map(scan).collect()
+        lists.map(with_arguments).collect()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::output::Ending;
 use talentdata_core::Error;
+use talentdata_core::streams::Patient;
 use tracing_subscriber::filter::{FilterExt, Targets, filter_fn};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 
@@ -28,7 +29,7 @@ pub(crate) fn start(verbose: u8) -> Result<(), Ending> {
     // HTTP and TLS libraries log headers and buffers, and there the secret and the token are.
     let ours = filter_fn(|facts| facts.target().starts_with("talentdata"));
     let lines = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
+        .with_writer(|| Patient(std::io::stderr()))
         // It would complain on standard error, and panic where that is what is broken.
         .log_internal_errors(false)
         .with_ansi(false)

@@ -3,6 +3,7 @@
 use crate::lists::dashed;
 use serde::Serialize;
 use std::io::{ErrorKind as IoKind, IsTerminal, Write};
+use talentdata_core::streams::Patient;
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, is_terminal_control};
 
@@ -11,8 +12,8 @@ pub(crate) type ExitCode = u8;
 
 /// Writes `text` to standard output.
 pub(crate) fn data(text: &str) -> Result<(), Ending> {
-    let mut stdout = std::io::stdout().lock();
-    let written = if stdout.is_terminal() {
+    let mut stdout = Patient(std::io::stdout().lock());
+    let written = if stdout.0.is_terminal() {
         stdout.write_all(harmless(text).as_bytes())
     } else {
         stdout.write_all(text.as_bytes())
@@ -41,7 +42,7 @@ pub(crate) fn unwritable(_: serde_json::Error) -> Error {
 
 /// Prints a line on standard error. A closed standard error does not stop the work.
 pub(crate) fn stderr_line(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = Patient(std::io::stderr()).write_all(format!("{line}\n").as_bytes());
 }
 
 /// Prints a warning about a list whose command has succeeded.

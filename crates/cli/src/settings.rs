@@ -3,7 +3,10 @@
 use clap::{Arg, ArgMatches};
 use std::io::{IsTerminal, Read};
 use std::path::Path;
-use talentdata_core::settings::{SETTINGS, Scope, Setting, SettingKind, read_secret_file};
+use talentdata_core::settings::{
+    SETTINGS, Scope, Setting, SettingKind, read_secret_file, read_text,
+};
+use talentdata_core::streams::Patient;
 use talentdata_core::types::Secret;
 use talentdata_core::{Builder, Error, Result};
 
@@ -98,8 +101,9 @@ fn read_secret(path: &Path) -> Result<Secret> {
             "--client-secret-file -: the terminal would show the secret; send it through a pipe";
         return Err(Error::config(message));
     }
-    let mut text = String::new();
-    let read = stdin.take(LONGEST_SECRET).read_to_string(&mut text);
+    let mut bytes = Vec::new();
+    let read = Patient(stdin).take(LONGEST_SECRET).read_to_end(&mut bytes);
     read.map_err(|error| Error::config(format!("--client-secret-file -: {error}")))?;
+    let text = read_text(bytes, "the secret on standard input")?;
     Ok(Secret::new(text.trim_end_matches(['\r', '\n'])))
 }

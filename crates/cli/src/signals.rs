@@ -1,8 +1,10 @@
 //! Ctrl-C and SIGTERM: the first stops the work in order, the second immediately.
 
 use crate::output::{ExitCode, stderr_line};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use talentdata_core::{Error, ErrorKind};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 /// Exit codes after a signal: 128 plus its number, as in a shell.
@@ -14,41 +16,39 @@ const TERMINATED: ExitCode = 143;
 pub(crate) struct Signals(watch::Receiver<Option<ExitCode>>);
 
 impl Signals {
-    /// Takes the signals over, which after that are never handed back. After the first one the process ends by itself
-    /// when a second one comes. The value and its clones must live as long as that is to be so.
+    /// Takes over SIGINT and SIGTERM for the rest of the process. The second one ends the process at once.
+    ///
+    /// A signal that is ignored at the start stays ignored, as shells want it for commands in the background (`&`, `nohup`).
     ///
     /// # Errors
     /// `Internal` when the system does not hand them over.
     pub(crate) fn take() -> Result<Self, Error> {
-        let take = |kind| {
-            signal(kind).map_err(|error| {
-                let message = format!("cannot handle signals: {error}");
-                Error::new(ErrorKind::Internal, message)
-            })
-        };
-        let mut interrupt = take(SignalKind::interrupt())?;
-        let mut terminate = take(SignalKind::terminate())?;
+        let ignored = ignored_signals();
+        let wanted = [SIGINT, SIGTERM].into_iter();
+        let wanted = wanted.filter(|number| ignored & (1 << (number - 1)) == 0);
+        let signals = signal_hook::iterator::Signals::new(wanted);
         let (sender, receiver) = watch::channel(None);
-        tokio::spawn(async move {
-            let mut next = async || {
-                tokio::select! {
-                    _ = interrupt.recv() => INTERRUPTED,
-                    _ = terminate.recv() => TERMINATED,
+        // A thread and no task, because tokio's signals need a descriptor that a daemon may have closed.
+        let watching = signals.and_then(|mut signals| {
+            let thread = std::thread::Builder::new().name("talentdata-signals".to_owned());
+            thread.spawn(move || {
+                for number in signals.forever() {
+                    let code = if number == SIGINT {
+                        INTERRUPTED
+                    } else {
+                        TERMINATED
+                    };
+                    if sender.send_replace(Some(code)).is_some() {
+                        stderr_line("error: stopped immediately");
+                        std::process::exit(code.into());
+                    }
                 }
-            };
-            let second = async {
-                // With nobody left to tell, the run is about to end anyway.
-                let _ = sender.send(Some(next().await));
-                next().await
-            };
-            tokio::select! {
-                code = second => {
-                    stderr_line("error: stopped immediately");
-                    std::process::exit(code.into());
-                }
-                () = sender.closed() => {}
-            }
+            })
         });
+        watching.map_err(|error| {
+            let message = format!("cannot handle signals: {error}");
+            Error::new(ErrorKind::Internal, message)
+        })?;
         Ok(Signals(receiver))
     }
 
@@ -62,22 +62,29 @@ impl Signals {
         self.stopped().await;
     }
 
-    /// The same, and says which it was.
+    /// Waits for the first signal, and returns its exit code.
     pub(crate) async fn stopped(&self) -> ExitCode {
         let mut receiver = self.0.clone();
         let caught = receiver.wait_for(Option::is_some).await.map(|code| *code);
         match caught {
             Ok(Some(code)) => code,
-            // The watching task ends after all who wait for it.
+            // The watching thread lives as long as the process.
             _ => std::future::pending().await,
         }
     }
 }
 
-/// A file that exceeds the size that is allowed (`ulimit -f`) is to be an error of the write that says so; by default a
-/// signal ends the process.
+/// The signals that this process ignores, one bit for each; none on systems without `/proc`.
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mut lines = status.lines();
+    let mask = lines.find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0)
+}
+
+/// Makes a file that exceeds the allowed size (`ulimit -f`) an error of the write; by default the signal ends the process.
 pub(crate) fn ignore_file_size_limit() {
-    let number = rustix::process::Signal::XFSZ.as_raw();
-    // Once it was taken over, it has no effect, whether or not anybody waits for it.
-    let _ = signal(SignalKind::from_raw(number));
+    // Any handler will do: nobody reads the flag.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }

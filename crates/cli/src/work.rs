@@ -232,7 +232,7 @@ impl Run<'_> {
         }
         // The embedded service ends with the run, so that what was read from it cannot be continued.
         let resumable = !self.common.sandbox && all.iter().any(|work| work.is_resumable(client));
-        say_failures(all, &outcomes, resumable, verbose);
+        print_failures(all, &outcomes, resumable, verbose);
         if let Some(path) = self.receipt {
             // The reader of a pipe may be gone too, where nothing is complete.
             let any = outcomes.iter().any(Result::is_ok);
@@ -248,7 +248,7 @@ impl Run<'_> {
 
 /// A line for each failure, with the lists it concerns where there are several, and how to continue at the end of the
 /// last.
-fn say_failures(all: &[Work], outcomes: &[Result<Done, Error>], resumable: bool, verbose: bool) {
+fn print_failures(all: &[Work], outcomes: &[Result<Done, Error>], resumable: bool, verbose: bool) {
     // Refused credentials fail every list with the same message, which needs to be said once.
     let mut failures: Vec<(&Error, String)> = Vec::new();
     for (work, outcome) in all.iter().zip(outcomes) {
@@ -267,7 +267,20 @@ fn say_failures(all: &[Work], outcomes: &[Result<Done, Error>], resumable: bool,
         };
         let shows_hint = resumable && index + 1 == failures.len();
         let WaysOut { resume, restart } = WAYS_OUT;
-        let hint = shows_hint.then(|| format!("to continue, {resume}; to begin again, {restart}"));
+        // The same command meets the same refusal again. What is on disk, and what was stopped, is the user's to judge.
+        let may_pass = error.is_retryable()
+            || matches!(
+                error.kind(),
+                ErrorKind::Cancelled | ErrorKind::Io | ErrorKind::Internal
+            );
+        let hint = shows_hint.then(|| {
+            let first = if may_pass {
+                "to continue, "
+            } else {
+                "when that is mended, "
+            };
+            format!("{first}{resume}; to begin again, {restart}")
+        });
         print_error(error, &place, hint.as_deref(), verbose);
     }
 }

@@ -57,8 +57,8 @@ pub fn schema(
     })
 }
 
-/// Rows of a batch: large enough for columnar work, small enough to stay in a cache.
-const ROWS: usize = 8192;
+/// Number of rows of a batch: large enough for columnar work, small enough to stay in a cache.
+pub const BATCH_ROWS: usize = 8192;
 
 /// Every record of a list, in order; an `Iterator` of `Result<RawRecord>` that ends behind an error.
 ///
@@ -68,7 +68,7 @@ pub struct BlockingScan {
     session: Arc<Session>,
     engine: Arc<Engine>,
     usage: Use,
-    /// Whether an iterator has ended behind an error.
+    /// True once an iterator has ended behind an error.
     failed: bool,
 }
 
@@ -84,7 +84,7 @@ impl BlockingScan {
         table: TableOptions,
     ) -> Result<Self> {
         let engine = client.engine()?;
-        let session = Session::new(resource, options, table, ROWS, Wording::PLAIN);
+        let session = Session::new(resource, options, table, BATCH_ROWS, Wording::PLAIN);
         Ok(BlockingScan {
             usage: session.records(),
             session: Arc::new(session),

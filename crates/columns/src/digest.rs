@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_128;
 /// BLAKE3 is a cryptographic hash, so that a receipt that is kept safe proves that nobody has changed the file. SHA-256,
 /// which does the same, takes three times the processor time: a seventh of an export of JSON Lines.
 pub(crate) struct HashingWriter<W> {
-    /// What its errors call it.
+    /// The name of the output in errors.
     name: String,
     writer: W,
     pub(crate) hasher: Box<Hasher>,

@@ -37,10 +37,10 @@ use talentdata_core::types::ListName;
 use talentdata_core::{Client, Error, RawRecord, Result, ScanOptions};
 use work::WorkDirectory;
 
-/// How long a stop waits for an output that may block for ever.
+/// The time that a stop waits for an output that may block forever.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Where the records go.
+/// The destination of the records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A file of this name.
@@ -66,18 +66,18 @@ pub struct Export {
     pub resource: ListName,
     /// The form.
     pub format: Format,
-    /// Where to.
+    /// The destination.
     pub target: Target,
-    /// How the list is read. Where to continue is up to the checkpoint; leave `resume` empty.
+    /// The options of the scan. The checkpoint decides where it continues; leave `resume` empty.
     pub scan: ScanOptions,
-    /// How records become columns, in formats that have them.
+    /// The columns, for formats that have them.
     pub table: TableOptions,
     /// The choice about work that an unfinished export to the same path has kept. Streams keep none.
     pub kept: KeptWork,
 }
 
 impl Export {
-    /// Whether these settings go together, before anything is sent or written.
+    /// Checks whether these settings go together, before anything is sent or written.
     ///
     /// # Errors
     /// `InvalidArgument` for parameters that the list does not take, for `unproven`, and for a policy that JSON Lines cannot
@@ -96,8 +96,8 @@ impl Export {
         self.scan.arguments.check(operation)
     }
 
-    /// Whether a file at `path` would be the output of this export or lie in its work directory, by whatever
-    /// links and detours. Nothing else must be written there.
+    /// Returns whether a file at `path` would be the output of this export or lie in its work directory, under any
+    /// name or through links. Nothing else must be written there.
     pub fn uses(&self, path: &Path) -> bool {
         matches!(&self.target, Target::File(target) if would_meet(target, path))
     }

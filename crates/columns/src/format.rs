@@ -95,7 +95,7 @@ impl Format {
     }
 }
 
-/// What an encoder writes to; it can be asked for the digest of what was written.
+/// The output of an encoder, which hashes the bytes that it writes.
 type Target = BufWriter<HashingWriter<Box<dyn Write + Send>>>;
 
 /// Writes records in some format. In formats that have columns, the first records wait until these are decided.
@@ -103,7 +103,7 @@ pub(crate) struct Encoder {
     format: Format,
     sample: Sample,
     on_new: OnNew,
-    /// Whether the caller has given the columns, and compares the records itself.
+    /// True if the caller has given the columns, and compares the records itself.
     is_given: bool,
     /// Compares records with columns that no caller has given; none until these are decided.
     checker: Option<Checker>,
@@ -266,7 +266,7 @@ impl Writer {
     }
 }
 
-/// The same for every file, so that a resumed export gives the same bytes.
+/// Settings that are equal for every file, so that a resumed export gives the same bytes.
 fn properties() -> WriterProperties {
     WriterProperties::builder()
         .set_created_by(CREATED_BY.into())

@@ -1,12 +1,13 @@
 //! Files by their paths: what is at the path of an export, the names beside it, and errors that name a file.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use talentdata_core::files::identity;
 use talentdata_core::{Error, ErrorKind, Result};
 
-/// How many symbolic links in a row are followed; the same as on Linux.
+/// The number of symbolic links in a row that are followed, as on Linux.
 const MAX_LINKS: usize = 40;
 
 /// The place of a file, or of nothing yet, in which no symbolic link is left to follow; none where `path` is a pipe or a
@@ -48,13 +49,14 @@ pub(crate) fn part_of(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Whether a file at `path` would be the output `target` under any name, or lie in its work directory.
+/// Returns whether a file at `path` would be the output `target` under any name, or lie in its work directory.
 pub(crate) fn would_meet(target: &Path, path: &Path) -> bool {
     let (target, path) = (resolved(target), resolved(path));
-    // Only files are opened, because a pipe would wait for its other end.
-    let is_file = |path: &Path| fs::metadata(path).is_ok_and(|found| found.is_file());
-    let is_one = is_file(&target) && is_file(&path);
-    if is_one && same_file::is_same_file(&target, &path).unwrap_or(false) {
+    let file = |path: &Path| {
+        let found = fs::metadata(path).ok().filter(Metadata::is_file);
+        found.map(|found| identity(&found))
+    };
+    if file(&target).is_some_and(|found| file(&path) == Some(found)) {
         return true;
     }
     // The place of a file that may not be there yet.

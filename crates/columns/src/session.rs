@@ -1,6 +1,6 @@
 //! A scan that is read once, as records or as columns, by readers that may stop waiting at any time: every language's reader.
 //!
-//! What arrives is kept until somebody takes it, so that a wait that is given up loses nothing, and the receipt counts
+//! Arrived records are kept until somebody takes them, so that an abandoned wait loses nothing, and the receipt counts
 //! what was handed out. Waiting and taking are two steps: only the first one needs a runtime.
 
 #[cfg(test)]
@@ -9,13 +9,13 @@ mod tests;
 use crate::arrow::{BatchScan, RecordBatch, SchemaRef, TableOptions};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use talentdata_core::process::Owned;
+use std::sync::{Arc, Mutex, MutexGuard};
+use talentdata_core::process::{Owned, lock};
 use talentdata_core::scan::{Receipt, Unproven};
 use talentdata_core::types::ListName;
 use talentdata_core::{Client, Error, ErrorKind, RawRecord, Result, ScanOptions, Stop};
 
-/// What a scan is read for. The number tells readers of the same kind from each other.
+/// The purpose for which a scan is read. The number distinguishes readers of the same kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
     /// Record by record.
@@ -30,19 +30,19 @@ pub enum Use {
 /// and are empty where there is nothing of the kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Wording {
-    /// What `close` does to a scan: it was stopped, or closed.
+    /// The word for what `close` does to a scan: stopped or closed.
     pub stopped: &'static str,
-    /// How to read the list again.
+    /// The advice for reading the list again.
     pub restart: &'static str,
-    /// How several readers share the records.
+    /// The advice for sharing the records among several readers.
     pub share_or: &'static str,
-    /// How to go on with a table that is not complete.
+    /// The advice for a table that is not complete.
     pub resume_or: &'static str,
-    /// How to have rows that can be read more than once.
+    /// The advice for rows that can be read more than once.
     pub keep_or: &'static str,
-    /// How to have the rows of a stream although completeness is not proven.
+    /// The advice for the rows of a stream whose completeness is not proven.
     pub frame_or: &'static str,
-    /// What else to do where completeness is not proven.
+    /// Further advice if completeness is not proven.
     pub unproven: &'static str,
 }
 
@@ -90,7 +90,7 @@ pub struct Session {
     stop: Stop,
     /// The process that began to read; 0 before.
     process: AtomicU32,
-    /// How many readers were numbered.
+    /// The number of readers so far.
     readers: AtomicU64,
 }
 
@@ -225,7 +225,7 @@ impl Session {
         buffer.end = Some(End::Given);
     }
 
-    /// What has been done so far; final once the scan has ended. `records` counts those that were handed out.
+    /// The receipt so far; final once the scan has ended. `records` counts the records that were handed out.
     pub fn receipt(&self) -> Receipt {
         self.buffer().receipt()
     }
@@ -328,7 +328,7 @@ impl Session {
         }
     }
 
-    /// What comes of the work, unless the session is stopped before.
+    /// The result of the work, unless the session is stopped before.
     async fn until_stopped<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
         tokio::select! {
             biased;
@@ -377,11 +377,11 @@ impl Session {
     }
 
     fn buffer(&self) -> MutexGuard<'_, Buffer> {
-        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.buffer)
     }
 }
 
-/// Where a session has its records from.
+/// The source of a session's records.
 enum Source {
     /// Nothing was asked for yet.
     New,
@@ -389,7 +389,7 @@ enum Source {
     Ended,
 }
 
-/// How a scan ended.
+/// The end of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// All was received; some of it may still have to be handed out.
@@ -399,7 +399,7 @@ enum End {
     Failed,
 }
 
-/// What was received and not yet handed out, and what for.
+/// Received items that are not handed out yet, and their purpose.
 #[derive(Default)]
 struct Buffer {
     /// The first use; there is no other.
@@ -422,7 +422,7 @@ impl Buffer {
         self.failure = Some(error.clone());
     }
 
-    /// What has been done; `records` counts those that were handed out.
+    /// The receipt so far; `records` counts the records that were handed out.
     fn receipt(&self) -> Receipt {
         let rows: usize = self.rows.iter().map(RecordBatch::num_rows).sum();
         self.received.clone().without(self.records.len() + rows)

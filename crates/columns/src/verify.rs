@@ -2,7 +2,7 @@
 
 use crate::paths::{IoContext, begin_of};
 use blake3::Hasher;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -12,16 +12,16 @@ use talentdata_core::{Error, ErrorKind, Result};
 /// A larger file is not a receipt, which has some kilobytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// What a file is, compared with what an export has written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+/// The comparison of a file with its receipt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Verification {
-    /// Whether the file is what was written, byte for byte.
+    /// True if the file has exactly the bytes that were written.
     pub matches: bool,
     /// The size of the file, in bytes.
     pub bytes: u64,
     /// Its BLAKE3, as 64 hexadecimal digits.
     pub blake3: String,
-    /// What was written.
+    /// The records and the file that the receipt describes.
     pub written: Written,
 }
 

@@ -72,9 +72,10 @@ impl Arguments {
             Some(Value::Array(values)) if found.repeated => values.push(value),
             Some(_) => return Err(wrong(found.argument, "is given twice")),
             None => {
-                let value = match found.repeated {
-                    true => Value::Array(vec![value]),
-                    false => value,
+                let value = if found.repeated {
+                    Value::Array(vec![value])
+                } else {
+                    value
                 };
                 self.values.insert(found.name.to_owned(), value);
             }
@@ -167,12 +168,11 @@ impl Arguments {
         };
         let sent = self.values.iter().filter(|(_, value)| is_sent(value));
         let recorded = sent.map(|(name, value)| {
-            let value = match is_header(name) {
-                true => {
-                    let hash = xxhash_rust::xxh3::xxh3_64(value.to_string().as_bytes());
-                    Value::from(format!("hash {hash:016x}"))
-                }
-                false => value.clone(),
+            let value = if is_header(name) {
+                let hash = xxhash_rust::xxh3::xxh3_64(value.to_string().as_bytes());
+                Value::from(format!("hash {hash:016x}"))
+            } else {
+                value.clone()
             };
             (name.clone(), value)
         });
@@ -324,9 +324,10 @@ fn found(value: &Value) -> &'static str {
 
 fn unknown(operation: &Operation, name: &str) -> Error {
     let known: Vec<&str> = operation.parameters.iter().map(|one| one.name).collect();
-    let known = match known.is_empty() {
-        true => "it has none".to_owned(),
-        false => format!("its parameters are {}", known.join(", ")),
+    let known = if known.is_empty() {
+        "it has none".to_owned()
+    } else {
+        format!("its parameters are {}", known.join(", "))
     };
     wrong(
         name,

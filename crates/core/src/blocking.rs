@@ -192,15 +192,19 @@ impl Engine {
     /// Waits for `future` on the calling thread.
     ///
     /// # Errors
-    /// `InvalidArgument` within an async runtime; `Closed` in a forked child.
+    /// `InvalidArgument` within an async runtime; `Closed` in a forked child, and in a thread that is ending.
     pub fn wait<T>(&self, future: impl Future<Output = T>) -> Result<T> {
         let (_, runtime) = self.parts()?;
-        if Handle::try_current().is_ok() {
-            return Err(Error::invalid(
+        match Handle::try_current() {
+            Ok(_) => Err(Error::invalid(
                 "a blocking call was made from within an async runtime or from a log callback",
-            ));
+            )),
+            Err(error) if error.is_thread_local_destroyed() => {
+                let message = "the calling thread is ending; make calls before its thread-local and static objects are destroyed";
+                Err(Error::new(ErrorKind::Closed, message))
+            }
+            Err(_) => Ok(runtime.block_on(future)),
         }
-        Ok(runtime.block_on(future))
     }
 
     /// The async client and its runtime.
@@ -221,14 +225,21 @@ impl Drop for Engine {
         let Some((client, runtime)) = self.parts.take() else {
             return;
         };
-        let closed = client.closed();
-        drop(client);
-        if Handle::try_current().is_ok() {
-            // On one of its own threads, waiting for the end would be waiting for itself.
-            runtime.shutdown_background();
-        } else {
+        let shut_down = move || {
+            let closed = client.closed();
+            drop(client);
             runtime.block_on(closed);
             runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
+        };
+        match Handle::try_current() {
+            // On one of its own threads, waiting for the end would be waiting for itself.
+            Ok(_) => drop(std::thread::Builder::new().spawn(shut_down)),
+            // A static or a thread-local of C++: tokio needs values of a thread that are gone here.
+            Err(error) if error.is_thread_local_destroyed() => {
+                let thread = std::thread::Builder::new().spawn(shut_down);
+                let _ = thread.map(std::thread::JoinHandle::join);
+            }
+            Err(_) => shut_down(),
         }
     }
 }
@@ -336,10 +347,11 @@ impl<T: Send + 'static> Job<T> {
 
     /// Returns the receipt of the work so far, also after an error.
     pub fn progress(&self) -> Receipt {
-        match self.engine.is_foreign() {
+        if self.engine.is_foreign() {
             // The lock may have been held by a thread that the fork left behind.
-            true => Receipt::default(),
-            false => self.progress.receipt(),
+            Receipt::default()
+        } else {
+            self.progress.receipt()
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Who may send when: the request budget of a company, and the clients that share it.
+//! The request budget of a company: it admits requests, and is shared by many clients.
 //!
 //! The queue of a client asks for the right to send one request, and reports how the request ended. The store of the
 //! budget decides who shares it: the memory of this process, a file of this host, or a server.

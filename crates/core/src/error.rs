@@ -1,9 +1,11 @@
 //! The one error of the client: a kind, a sentence, and what is known about the call that failed.
 
+pub mod failure;
 mod kind;
 mod scrub;
 
-pub use kind::ErrorKind;
+use failure::{Course, RequestFailure};
+pub use kind::{ErrorKind, Remedy};
 use scrub::KEPT;
 use scrub::LEFT_OUT;
 pub(crate) use scrub::Scrubber;
@@ -15,6 +17,9 @@ use std::time::Duration;
 
 /// The longest request id that is shown, in bytes.
 const LONGEST_ID: usize = 128;
+
+/// The longest sentence of a service that is shown, in bytes.
+const LONGEST_SENTENCE: usize = 256;
 
 /// The result of everything that can fail here.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -38,7 +43,10 @@ struct Inner {
     attempts: u32,
     offset: Option<u64>,
     body: Option<String>,
+    /// The service's own sentence about the failure, as the end of a message.
+    said: String,
     max_attempts: u32,
+    is_outage: bool,
 }
 
 impl Error {
@@ -54,8 +62,18 @@ impl Error {
             attempts: 0,
             offset: None,
             body: None,
+            said: String::new(),
             max_attempts: if kind.is_retryable() { u32::MAX } else { 1 },
+            is_outage: false,
         }))
+    }
+
+    /// The error of a failure in the table, which says `message`.
+    pub(crate) fn of(failure: RequestFailure, message: impl Into<String>) -> Self {
+        let mut error = Error::new(failure.kind, message);
+        error.0.max_attempts = failure.course.max_attempts();
+        error.0.is_outage = failure.course == Course::Outage;
+        error
     }
 
     /// A setting is missing or wrong; `why` names it.
@@ -153,8 +171,24 @@ impl Error {
         self.0.max_attempts
     }
 
+    /// Returns whether the same call may succeed later without a change: its kind says so, and this failure may pass.
+    pub fn is_retryable(&self) -> bool {
+        self.0.kind.is_retryable() && self.0.max_attempts > 1
+    }
+
+    /// Returns whether several failures like this one in a row are an outage.
+    pub(crate) fn is_outage(&self) -> bool {
+        self.0.is_outage
+    }
+
     pub(crate) fn with_max_attempts(mut self, most: u32) -> Self {
         self.0.max_attempts = most;
+        self
+    }
+
+    /// Adds what the service itself says about the failure.
+    pub(crate) fn with_said(mut self, said: String) -> Self {
+        self.0.said = said;
         self
     }
 
@@ -168,6 +202,12 @@ impl Error {
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.0.message = message.into();
         self
+    }
+
+    /// Changes the message of an error of a response, and keeps what the service says.
+    pub(crate) fn with_meaning(self, meaning: &str) -> Self {
+        let message = format!("{meaning}{}", self.0.said);
+        self.with_message(message)
     }
 
     pub(crate) fn with_operation(mut self, operation: &'static str) -> Self {
@@ -213,11 +253,16 @@ impl Error {
         let inner = &mut *self.0;
         if scrubber.has_short_secret() {
             (inner.body, inner.request_id) = (None, None);
+            inner.said.clear();
             if inner.kind.quotes_responses() {
                 inner.message = format!("{}; {LEFT_OUT}", inner.kind.summary());
             }
         }
+        inner.said = scrubber.redact(&inner.said, LONGEST_SENTENCE);
         inner.message = scrubber.redact(&inner.message, KEPT);
+        if !inner.message.ends_with(&inner.said) {
+            inner.message += &inner.said;
+        }
         if let Some(id) = &mut inner.request_id {
             *id = scrubber.redact_untrusted(id, LONGEST_ID);
         }
@@ -244,10 +289,20 @@ impl Error {
 /// A time as people are told it, in seconds: never less than it is, and without digits that say nothing.
 pub(crate) fn rounded_up(time: Duration) -> f64 {
     let seconds = time.as_secs_f64();
-    match seconds < 10.0 {
-        true => (seconds * 10.0).ceil() / 10.0,
-        false => seconds.ceil(),
+    if seconds < 10.0 {
+        (seconds * 10.0).ceil() / 10.0
+    } else {
+        seconds.ceil()
     }
+}
+
+/// The system's own words about a failure, without its number.
+pub(crate) fn system_text(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error")
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 impl fmt::Display for Error {

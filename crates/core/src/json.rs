@@ -17,6 +17,11 @@ use std::ops::Range;
 /// record may recurse.
 pub const MAX_JSON_DEPTH: usize = 127;
 
+/// A name as a step of a JSON pointer.
+pub fn pointer_step(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
 /// Hands the members of the object `text` to `take`: the raw name (without quotes, escapes as they are) and the raw
 /// value. Names that occur twice come twice.
 ///
@@ -84,9 +89,10 @@ pub fn by_name<'a>(members: &[(&'a str, &'a str)]) -> Vec<(Cow<'a, str>, &'a str
 
 /// Returns whether a raw name (without quotes) reads `name`.
 pub fn is_named(raw: &str, name: &str) -> bool {
-    match raw.contains('\\') {
-        true => text(raw).is_some_and(|text| text == name),
-        false => raw == name,
+    if raw.contains('\\') {
+        text(raw).is_some_and(|text| text == name)
+    } else {
+        raw == name
     }
 }
 

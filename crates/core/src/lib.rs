@@ -15,6 +15,8 @@
 
 pub mod blocking;
 pub mod clock;
+#[doc(hidden)]
+pub mod files;
 pub mod json;
 pub mod log;
 pub mod page;
@@ -22,6 +24,8 @@ pub mod process;
 pub mod scan;
 pub mod settings;
 pub mod sink;
+#[doc(hidden)]
+pub mod streams;
 
 mod arguments;
 mod budget;
@@ -43,7 +47,7 @@ mod generated {
 pub use arguments::Arguments;
 pub use budget::{BudgetState, BudgetStats, MemberStats};
 pub use client::Client;
-pub use error::{Error, ErrorKind, Result, is_terminal_control};
+pub use error::{Error, ErrorKind, Remedy, Result, failure, is_terminal_control};
 pub use json::decoded;
 pub use list::{List, Plan};
 pub use page::{Page, Paging};

@@ -35,9 +35,10 @@ struct Relay<L>(L);
 impl<L: Listener> Subscriber for Relay<L> {
     // What HTTP and TLS libraries log holds the secret and the token, and spans have no message.
     fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
-        match metadata.is_event() && metadata.target().starts_with("talentdata") {
-            true => Interest::sometimes(),
-            false => Interest::never(),
+        if metadata.is_event() && metadata.target().starts_with("talentdata") {
+            Interest::sometimes()
+        } else {
+            Interest::never()
         }
     }
 

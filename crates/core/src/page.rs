@@ -84,6 +84,20 @@ impl Page {
         read(response, key, offset).map_err(|error| error.with_offset(offset))
     }
 
+    /// Writes the page as JSON: `records`, byte for byte as the service sent them, and `pagination`.
+    ///
+    /// # Errors
+    /// `Internal`, if the metadata cannot be written.
+    pub fn to_json(&self) -> Result<String> {
+        let records: Vec<&str> = self.records.iter().map(RawRecord::as_str).collect();
+        let pagination = serde_json::to_string(&self.pagination);
+        let pagination = pagination.map_err(|_| Error::defect("a page that is no JSON"))?;
+        let records = records.join(",\n");
+        Ok(format!(
+            "{{\"records\":[\n{records}\n],\"pagination\":{pagination}}}"
+        ))
+    }
+
     /// Gives the page its claim to memory, which then covers all that the page takes.
     pub(crate) async fn with_claim(mut self, mut claim: Option<MemoryClaim>) -> Self {
         let bytes = self.records.first().map_or(0, RawRecord::page_size);

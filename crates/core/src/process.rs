@@ -20,7 +20,7 @@ pub fn runtime(threads: usize, start: impl Fn() + Send + Sync + 'static) -> Resu
 }
 
 /// Locks a value that each change leaves whole, even where a thread panics between two of them.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -9,6 +9,7 @@ pub(crate) mod page_size;
 pub(crate) mod queue;
 pub(crate) mod response;
 pub(crate) mod retry;
+pub(crate) mod sentence;
 pub(crate) mod stats;
 pub(crate) mod transport;
 

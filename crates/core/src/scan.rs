@@ -20,6 +20,8 @@ pub use differences::{Difference, Example, SchemaDifferences};
 pub use options::ScanOptions;
 pub use position::{Batch, Resume, ScanState};
 pub use receipt::{Basis, BudgetUse, Completeness, Doubt, Receipt, Written};
+#[doc(hidden)]
+pub use unknown_fields::counted_name;
 pub use unproven::Unproven;
 
 use crate::error::{Error, Result};

@@ -12,8 +12,8 @@ mod values;
 
 pub use base_url::BaseUrl;
 pub use config::Config;
-pub use profile::read_secret_file;
-pub(crate) use servers::Proxy;
+pub use profile::{read_secret_file, read_text};
+pub(crate) use servers::{Proxy, proxy_url, wrong_proxy};
 pub use table::{Bounds, PROFILE, SETTINGS, Scope, Setting, SettingKind};
 pub(crate) use values::SettingValues;
 
@@ -66,7 +66,7 @@ impl Builder {
 }
 
 /// Returns a variable of the environment. An empty one counts as not set, as shells and CI systems mean it.
-fn variable(name: &str) -> Option<String> {
+pub(crate) fn variable(name: &str) -> Option<String> {
     let value = std::env::var_os(name)?.to_string_lossy().into_owned();
     Some(value).filter(|value| !value.is_empty())
 }

@@ -72,7 +72,7 @@ impl NestedValue {
         let mut steps = steps.iter();
         let mut pointer = self.pointer.clone();
         let found = steps.try_fold(self.as_str(), |value, step| {
-            pointer = format!("{pointer}/{}", escaped(step));
+            pointer = format!("{pointer}/{}", json::pointer_step(step));
             child(value, step)
         });
         Ok(found.map(|raw| Self::within(&self.record, raw, pointer)))
@@ -160,7 +160,7 @@ impl NestedValue {
             ValueKind::Object => {
                 let members = json::by_name(&json::members(self.as_str()));
                 let member = |(name, raw): (Cow<'_, str>, &str)| {
-                    let step = escaped(&name);
+                    let step = json::pointer_step(&name);
                     (Some(name.into_owned()), child(raw, &step))
                 };
                 Ok(members.into_iter().map(member).collect())
@@ -201,11 +201,6 @@ fn child<'a>(value: &'a str, step: &str) -> Option<&'a str> {
         }
         _ => None,
     }
-}
-
-/// A name as a step of a JSON pointer.
-fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 /// The name that a step of a JSON pointer is.

@@ -4,7 +4,7 @@ use crate::boundary::{block_signals, guard_or, shared};
 use crate::config::ConfigHandle;
 use crate::error::ErrorHandle;
 use crate::export::{get, guard, invalid, optional_text, slot, text};
-use crate::options::{OF_SCANS, OptionsHandle};
+use crate::options::OptionsHandle;
 use crate::record::RecordHandle;
 use crate::scan::ScanHandle;
 use crate::text::Text;
@@ -14,6 +14,7 @@ use talentdata_columns::blocking::{self, BlockingScan};
 use talentdata_core::blocking::Client as Blocking;
 use talentdata_core::types::{ListName, OPERATIONS, Operation};
 use talentdata_core::{Client, Result};
+use talentdata_mirror::JobKind;
 
 /// Passed as a limit, lets the service decide how many records a page has.
 pub const TALENTDATA_LIMIT_OF_SERVICE: u64 = u64::MAX;
@@ -85,8 +86,7 @@ pub extern "C" fn talentdata_client_call(
         (response_out, "response_out"),
         |client| {
             let operation = operation_of(text(&operation, "operation")?)?;
-            let options = OptionsHandle::given(options, operation, "", operation.id)?;
-            let mut arguments = options.scan.arguments;
+            let mut arguments = OptionsHandle::arguments(options, operation, operation.id)?;
             if let Some(json) = optional_text(&body, "body")? {
                 serde_json::from_str::<serde::de::IgnoredAny>(json)
                     .map_err(|error| invalid("body", format_args!("is not JSON: {error}")))?;
@@ -117,10 +117,10 @@ pub extern "C" fn talentdata_client_list(
     scan_out: Option<&mut MaybeUninit<Box<ScanHandle>>>,
 ) -> Option<Box<ErrorHandle>> {
     get((client, "client"), (scan_out, "scan_out"), |client| {
-        let resource = resource(&list)?;
-        let operation = resource.shape().operation;
-        let options = OptionsHandle::given(options, operation, OF_SCANS, "a scan")?;
-        let scan = BlockingScan::new(&client.inner, resource, options.scan, options.table)?;
+        let list = list_name(&list)?;
+        let operation = list.shape().operation;
+        let options = OptionsHandle::of_job(options, Some(JobKind::Scan), operation, "a scan")?;
+        let scan = BlockingScan::new(&client.inner, list, options.scan, options.table)?;
         Ok(Box::new(ScanHandle::new(scan)))
     })
 }
@@ -148,23 +148,14 @@ pub extern "C" fn talentdata_client_page(
     page_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
 ) -> Option<Box<ErrorHandle>> {
     get((client, "client"), (page_out, "page_out"), |client| {
-        let resource = resource(&list)?;
-        let operation = resource.shape().operation;
-        let arguments = OptionsHandle::given(options, operation, "", "a page")?
-            .scan
-            .arguments;
+        let list = list_name(&list)?;
+        let arguments = OptionsHandle::arguments(options, list.shape().operation, "a page")?;
         let limit = (limit != TALENTDATA_LIMIT_OF_SERVICE).then_some(limit);
         let page = client.inner.run(move |client| async move {
-            let list = client.resource(resource).with(arguments);
+            let list = client.resource(list).with(arguments);
             list.page(limit, offset).await
         })?;
-        let records: Vec<&str> = page.records.iter().map(|record| record.as_str()).collect();
-        let pagination = RecordHandle::json(&page.pagination)?;
-        let records = records.join(",");
-        RecordHandle::parse(
-            &format!("{{\"records\":[{records}],\"pagination\":{pagination}}}"),
-            offset,
-        )
+        RecordHandle::parse(&page.to_json()?, offset)
     })
 }
 
@@ -188,12 +179,9 @@ pub extern "C" fn talentdata_client_plan(
     plan_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
 ) -> Option<Box<ErrorHandle>> {
     get((client, "client"), (plan_out, "plan_out"), |client| {
-        let resource = resource(&list)?;
-        let operation = resource.shape().operation;
-        let arguments = OptionsHandle::given(options, operation, "", "a plan")?
-            .scan
-            .arguments;
-        let plan = async move |client: Client| client.plan(resource, arguments).await;
+        let list = list_name(&list)?;
+        let arguments = OptionsHandle::arguments(options, list.shape().operation, "a plan")?;
+        let plan = async move |client: Client| client.plan(list, arguments).await;
         RecordHandle::of(&client.inner.run(plan)?)
     })
 }
@@ -218,11 +206,11 @@ pub extern "C" fn talentdata_client_schema(
     schema_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
 ) -> Option<Box<ErrorHandle>> {
     get((client, "client"), (schema_out, "schema_out"), |client| {
-        let resource = resource(&list)?;
-        let operation = resource.shape().operation;
-        let options = OptionsHandle::given(options, operation, "columns", "a schema")?;
+        let list = list_name(&list)?;
+        let operation = list.shape().operation;
+        let options = OptionsHandle::of_job(options, Some(JobKind::Schema), operation, "a schema")?;
         let (arguments, columns) = (options.scan.arguments, options.table.columns);
-        let schema = blocking::schema(&client.inner, resource, arguments, columns)?;
+        let schema = blocking::schema(&client.inner, list, arguments, columns)?;
         RecordHandle::parse(&schema.to_json(), 0)
     })
 }
@@ -264,8 +252,8 @@ pub extern "C" fn talentdata_client_free(client: Option<Box<ClientHandle>>) {
     });
 }
 
-/// The list of a name.
-pub(crate) fn resource(list: &Text) -> Result<ListName> {
+/// Reads the name of a list.
+pub(crate) fn list_name(list: &Text) -> Result<ListName> {
     let name = text(list, "list")?;
     name.parse().map_err(|error| invalid("list", error))
 }

@@ -3,8 +3,9 @@
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::task::Wake;
+use talentdata_core::process::lock;
 
 /// A pipe that holds one byte while it is rung, and none while it is not: writing never blocks, and
 /// neither does reading.
@@ -37,7 +38,7 @@ impl SelfPipe {
         if self.is_foreign() {
             return;
         }
-        let mut rung = self.rung.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rung = lock(&self.rung);
         if !*rung {
             *rung = (&self.bell).write_all(&[1]).is_ok();
         }
@@ -48,7 +49,7 @@ impl SelfPipe {
         if self.is_foreign() {
             return;
         }
-        let mut rung = self.rung.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rung = lock(&self.rung);
         if *rung {
             *rung = (&self.listen).read_exact(&mut [0]).is_err();
         }

@@ -109,7 +109,7 @@ pub extern "C" fn talentdata_error_body(error: Option<&ErrorHandle>) -> Text {
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_error_is_retryable(error: Option<&ErrorHandle>) -> bool {
-    error.is_some_and(|error| error.inner.kind().is_retryable())
+    error.is_some_and(|error| error.inner.is_retryable())
 }
 
 /// The name of an error kind, the same in every language: RateLimited; absent for an unknown kind.

@@ -4,21 +4,21 @@
 //! what it points at is released.
 
 use crate::boundary::{guard_or, shared};
-use crate::client::{ClientHandle, resource};
+use crate::client::{ClientHandle, list_name};
 use crate::error::ErrorHandle;
 use crate::export::{get, path, text};
-use crate::options::{OF_EXPORTS, OF_SYNCS, OptionsHandle};
+use crate::options::OptionsHandle;
 use crate::record::RecordHandle;
 use crate::text::Text;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use talentdata_columns::blocking;
-use talentdata_columns::export::{Export, Format, KeptWork, Target};
+use talentdata_columns::export::{Format, Target};
 use talentdata_columns::verify::{parse_receipt, read_receipt, verify};
 use talentdata_core::Stop;
 use talentdata_core::blocking::Job;
 use talentdata_core::scan::Receipt;
-use talentdata_mirror::{Sync, SyncReceipt};
+use talentdata_mirror::{JobKind, SyncReceipt};
 
 /// A number that C passes for a format; the header says `talentdata_format`.
 pub type FormatNumber = u32;
@@ -63,21 +63,16 @@ pub extern "C" fn talentdata_client_export(
     job_out: Option<&mut MaybeUninit<Box<JobHandle>>>,
 ) -> Option<Box<ErrorHandle>> {
     get((client, "client"), (job_out, "job_out"), |client| {
-        let resource = resource(&list)?;
-        let operation = resource.shape().operation;
-        let options = OptionsHandle::given(options, operation, OF_EXPORTS, "an export")?;
-        let path = crate::export::path(&path, "path")?;
-        let export = Export {
-            resource,
-            format: match format {
-                0 => Format::of_path(path)?,
-                number => Format::of_number(number)?,
-            },
-            target: Target::File(path.to_owned()),
-            scan: options.scan,
-            table: options.table,
-            kept: KeptWork::of_options(options.resume, options.restart)?,
+        let list = list_name(&list)?;
+        let operation = list.shape().operation;
+        let options =
+            OptionsHandle::of_job(options, Some(JobKind::Export), operation, "an export")?;
+        let path = self::path(&path, "path")?;
+        let format = match format {
+            0 => Format::of_path(path)?,
+            number => Format::of_number(number)?,
         };
+        let export = options.export(list, format, Target::File(path.to_owned()))?;
         let job = blocking::export(&client.inner, export)?;
         let stop = job.stop_handle();
         Ok(Box::new(JobHandle {
@@ -107,16 +102,10 @@ pub extern "C" fn talentdata_client_sync(
     job_out: Option<&mut MaybeUninit<Box<JobHandle>>>,
 ) -> Option<Box<ErrorHandle>> {
     get((client, "client"), (job_out, "job_out"), |client| {
-        let resource = resource(&list)?;
-        let operation = resource.shape().operation;
-        let options = OptionsHandle::given(options, operation, OF_SYNCS, "a sync")?;
-        let file = crate::export::path(&path, "path")?;
-        let mut sync = Sync::new(resource, file);
-        sync.scan = options.scan;
-        sync.confirm = options.confirm;
-        sync.on_new = options.table.on_new;
-        sync.max_deletes = options.max_deletes;
-        sync.keep = options.keep;
+        let list = list_name(&list)?;
+        let operation = list.shape().operation;
+        let options = OptionsHandle::of_job(options, Some(JobKind::Sync), operation, "a sync")?;
+        let sync = options.sync(list, self::path(&path, "path")?);
         let job = sync.job(&client.inner)?;
         let stop = job.stop_handle();
         Ok(Box::new(JobHandle {

@@ -1,20 +1,18 @@
 //! Mirrors: lists in one SQLite file, read from there as streams of the Arrow C data interface.
 
 use crate::boundary::guard_or;
-use crate::client::resource;
+use crate::client::list_name;
 use crate::error::ErrorHandle;
 use crate::export::{get, guard, lent, optional_text, path, slot, stream};
-use crate::options::{OF_MIRRORS, OptionsHandle};
+use crate::options::OptionsHandle;
 use crate::record::RecordHandle;
 use crate::text::Text;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use std::mem::MaybeUninit;
+use talentdata_columns::blocking::BATCH_ROWS;
 use talentdata_core::Result;
 use talentdata_core::types::ListName;
-use talentdata_mirror::{Mirror, Rows, SyncPoint, forget};
-
-/// Rows of a batch.
-const ROWS: usize = 8192;
+use talentdata_mirror::{JobKind, Mirror, Rows, SyncPoint, forget};
 
 /// A mirror: one SQLite file, with lists as of their last sync and what each sync has changed. Freed with
 /// talentdata_mirror_free.
@@ -60,7 +58,7 @@ pub extern "C" fn talentdata_mirror_syncs(
     syncs_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
 ) -> Option<Box<ErrorHandle>> {
     get((mirror, "mirror"), (syncs_out, "syncs_out"), |mirror| {
-        RecordHandle::of(&mirror.inner.syncs(resource(&list)?)?)
+        RecordHandle::of(&mirror.inner.syncs(list_name(&list)?)?)
     })
 }
 
@@ -95,9 +93,9 @@ pub extern "C" fn talentdata_mirror_changes(
     get((mirror, "mirror"), (stream_out, "stream_out"), |mirror| {
         let since = optional_text(&since, "since")?;
         let since = since.map_or(Ok(SyncPoint::Sync(0)), str::parse)?;
-        let resource = resource(&list)?;
-        let changes = mirror.inner.changes(resource, &since)?;
-        batches(resource, options, changes, sync_out)
+        let list = list_name(&list)?;
+        let changes = mirror.inner.changes(list, &since)?;
+        batches(list, options, changes, sync_out)
     })
 }
 
@@ -127,10 +125,10 @@ pub extern "C" fn talentdata_mirror_records(
     sync_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
 ) -> Option<Box<ErrorHandle>> {
     get((mirror, "mirror"), (stream_out, "stream_out"), |mirror| {
-        let resource = resource(&list)?;
+        let list = list_name(&list)?;
         let at = optional_text(&at, "at")?.map(str::parse).transpose()?;
-        let records = mirror.inner.records(resource, at.as_ref())?;
-        batches(resource, options, records, sync_out)
+        let records = mirror.inner.records(list, at.as_ref())?;
+        batches(list, options, records, sync_out)
     })
 }
 
@@ -165,7 +163,7 @@ pub extern "C" fn talentdata_mirror_forget(
     mirror: Option<&MirrorHandle>,
     list: Text,
 ) -> Option<Box<ErrorHandle>> {
-    guard(|| forget(lent(mirror, "mirror")?.inner.path(), resource(&list)?))
+    guard(|| forget(lent(mirror, "mirror")?.inner.path(), list_name(&list)?))
 }
 
 /// Frees a mirror; does nothing when it is NULL. Streams stay as they are.
@@ -179,15 +177,15 @@ pub extern "C" fn talentdata_mirror_free(mirror: Option<Box<MirrorHandle>>) {
 
 /// The stream of rows; nothing can fail once the sync is written.
 fn batches(
-    resource: ListName,
+    list: ListName,
     options: Option<&OptionsHandle>,
     rows: Rows,
     sync_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
 ) -> Result<FFI_ArrowArrayStream> {
-    let operation = resource.shape().operation;
-    let table = OptionsHandle::given(options, operation, OF_MIRRORS, "a mirror")?.table;
+    let operation = list.shape().operation;
+    let options = OptionsHandle::of_job(options, Some(JobKind::Mirror), operation, "a mirror")?;
     let sync = RecordHandle::of(rows.sync())?;
-    let mut batches = rows.into_batches(ROWS, table)?;
+    let mut batches = rows.into_batches(BATCH_ROWS, options.table)?;
     if let Some(out) = sync_out {
         out.write(sync);
     }

@@ -4,36 +4,18 @@ use crate::boundary::guard_or;
 use crate::error::ErrorHandle;
 use crate::export::{guard, invalid, lent, text};
 use crate::text::Text;
-use std::num::NonZeroU64;
-use std::str::FromStr;
-use std::sync::Arc;
-use std::time::Duration;
-use talentdata_columns::arrow::{TableOptions, TableSchema};
 use talentdata_core::types::Operation;
-use talentdata_core::{Result, ScanOptions};
-use talentdata_mirror::{MaxDeletes, age};
+use talentdata_core::{Arguments, Result};
+use talentdata_mirror::{JobKind, JobOption, JobOptions};
 
 /// Options of scans, exports, syncs, plans, pages and calls. Freed with talentdata_options_free.
 #[derive(Clone, Default)]
 pub struct OptionsHandle {
-    pub(crate) scan: ScanOptions,
-    pub(crate) table: TableOptions,
-    pub(crate) resume: bool,
-    pub(crate) restart: bool,
-    pub(crate) confirm: bool,
-    pub(crate) max_deletes: MaxDeletes,
-    pub(crate) keep: Option<Duration>,
+    inner: JobOptions,
     parameters: Vec<(String, String)>,
-    /// Those that were set.
-    names: Vec<String>,
+    /// The options that were set.
+    names: Vec<&'static str>,
 }
-
-/// Options of a scan, and of how an export reads its list.
-pub(crate) const OF_SCANS: &str = "page_size, limit, columns, schema, on_new_field, unproven";
-pub(crate) const OF_EXPORTS: &str =
-    "page_size, limit, columns, schema, on_new_field, resume, restart";
-pub(crate) const OF_SYNCS: &str = "page_size, on_new_field, confirm, max_deletes, keep";
-pub(crate) const OF_MIRRORS: &str = "columns, schema, on_new_field";
 
 /// Creates options.
 ///
@@ -48,28 +30,12 @@ pub extern "C" fn talentdata_options_new(
     guard_or(None, || Some(Box::new(from.cloned().unwrap_or_default())))
 }
 
-/// Sets an option:
-///
-/// - of scans, and of how an export or a sync reads its list: page_size, records per page, by default as many as the
-///   service allows;
-/// - of scans and exports: limit, how many records to deliver at most;
-/// - of scans, exports and the streams of a mirror: columns, typed or json; schema, the columns of an Arrow stream or a file,
-///   as talentdata_client_schema gives them;
-/// - of these and of syncs: on_new_field, what to do with a field without a column, and with a value that does not fit the type
-///   of its column: keep it in _extra and report it (keep), keep it silently (freeze), or fail;
-/// - of scans: unproven, what happens at the end of a list if it is not proven that every record came: fail (the end is the
-///   error INCOMPLETE), warn (a message to the log callback) or accept (the receipt alone says so); by default Arrow streams
-///   fail, and records are accepted;
-/// - of exports: resume, whether to continue an interrupted export of the same list to the same file; if its options
-///   differ or it is damaged, the export begins again, and the receipt says so; restart, whether to discard an interrupted
-///   export and begin again; by default the export is refused if an interrupted one has kept records; not both;
-/// - of syncs: confirm, whether to scan again at once if records are missing after the list changed during the scan;
-///   max_deletes, the most deletes to believe, such as 500 or 25%; keep, how long changes and earlier versions are kept, such as
-///   90d.
+/// Sets an option of a scan, an export, a sync, a schema or a mirror by its name. docs/options.md has a table of all options,
+/// what takes them, and the values that they have. An option that a function does not take is an error there.
 ///
 /// @param options the options to change
-/// @param name the name of the option
-/// @param value the value as text, such as 100 or true
+/// @param name the name of the option, such as page_size
+/// @param value the value as text, such as 100 or true; of the option schema the JSON of talentdata_client_schema
 /// Ownership: the texts are copied.
 /// Threads: one at a time per options.
 /// Errors: INVALID_ARGUMENT for NULL, a name that is not an option, or a value that the option cannot have.
@@ -83,7 +49,7 @@ pub extern "C" fn talentdata_options_set(
     guard(|| {
         let options = lent(options, "options")?;
         let name = text(&name, "name")?;
-        options.set(name, text(&value, name)?)
+        options.set(name, &value)
     })
 }
 
@@ -128,61 +94,53 @@ pub extern "C" fn talentdata_options_free(options: Option<Box<OptionsHandle>>) {
 }
 
 impl OptionsHandle {
-    /// The options given, or the defaults; others than the allowed ones are refused, and so are parameters that the operation
-    /// does not have.
-    pub(crate) fn given(
+    /// Returns the options of a job, or the defaults, with the parameters of its operation. `what` names the job in errors.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for an option that the job does not take, and for a parameter that the operation does not have.
+    pub(crate) fn of_job(
         options: Option<&OptionsHandle>,
+        job: Option<JobKind>,
         operation: &Operation,
-        allowed: &str,
         what: &str,
-    ) -> Result<Self> {
-        let mut options = options.cloned().unwrap_or_default();
-        let is_allowed = |name: &&String| allowed.split(", ").any(|one| one == *name);
+    ) -> Result<JobOptions> {
+        let Some(options) = options else {
+            return Ok(JobOptions::default());
+        };
+        let allowed = job.map(JobKind::names).unwrap_or_default();
+        let is_allowed = |name: &&str| allowed.split(", ").any(|one| one == *name);
         if let Some(name) = options.names.iter().find(|name| !is_allowed(name)) {
-            let has = match allowed {
-                "" => "none but parameters",
-                allowed => allowed,
+            let has = if allowed.is_empty() {
+                "none but parameters"
+            } else {
+                &allowed
             };
             let why = format_args!("{what} has no option {name}; it has {has}");
             return Err(invalid("options", why));
         }
+        let mut inner = options.inner.clone();
         for (name, value) in &options.parameters {
-            options.scan.arguments.add_text(operation, name, value)?;
+            inner.scan.arguments.add_text(operation, name, value)?;
         }
-        Ok(options)
+        Ok(inner)
     }
 
-    fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        match name {
-            "page_size" => {
-                let size: NonZeroU64 = parsed(name, value, "a number of records, at least 1")?;
-                self.scan.page_size = Some(size.get());
-            }
-            "limit" => self.scan.limit = Some(parsed(name, value, "a number of records")?),
-            "columns" => self.table.columns = value.parse()?,
-            "schema" => self.table.schema = Some(Arc::new(TableSchema::from_json(value)?)),
-            "on_new_field" => self.table.on_new = value.parse()?,
-            "unproven" => self.scan.unproven = Some(value.parse()?),
-            "resume" => self.resume = parsed(name, value, "true or false")?,
-            "restart" => self.restart = parsed(name, value, "true or false")?,
-            "confirm" => self.confirm = parsed(name, value, "true or false")?,
-            "max_deletes" => self.max_deletes = value.parse()?,
-            "keep" => self.keep = Some(age(value)?),
-            _ => {
-                let why = format_args!(
-                    "there is no option {name:?}; scans have {OF_SCANS}; exports have {OF_EXPORTS}; syncs have \
-                     {OF_SYNCS}; mirrors have {OF_MIRRORS}; parameters of lists and operations are added with \
-                     talentdata_options_add"
-                );
-                return Err(invalid("name", why));
-            }
-        }
-        self.names.push(name.to_owned());
+    /// Returns the parameters of an operation that takes no options.
+    pub(crate) fn arguments(
+        options: Option<&OptionsHandle>,
+        operation: &Operation,
+        what: &str,
+    ) -> Result<Arguments> {
+        Ok(Self::of_job(options, None, operation, what)?.scan.arguments)
+    }
+
+    fn set(&mut self, name: &str, value: &Text) -> Result<()> {
+        let option = JobOption::find(name).map_err(|why| {
+            let add = "parameters of lists and operations are added with talentdata_options_add";
+            invalid("name", format_args!("{why}; {add}"))
+        })?;
+        self.inner.set(option, text(value, option.name)?)?;
+        self.names.push(option.name);
         Ok(())
     }
-}
-
-fn parsed<T: FromStr>(name: &str, value: &str, wanted: &str) -> Result<T> {
-    let wrong = |_| invalid(name, format_args!("must be {wanted} (got {value:?})"));
-    value.parse().map_err(wrong)
 }

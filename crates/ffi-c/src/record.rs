@@ -12,7 +12,8 @@ use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
+use talentdata_core::process::lock;
 use talentdata_core::{Error, ErrorKind, NestedValue, RawRecord, Result, ValueKind};
 
 /// JSON, read-only: a record of a list, byte for byte as the service sent it, the response of a call, a receipt, a plan or a
@@ -71,13 +72,10 @@ impl RecordHandle {
 
     /// A result of the library.
     pub(crate) fn of(value: &impl Serialize) -> Result<Box<Self>> {
-        RecordHandle::parse(&RecordHandle::json(value)?, 0)
-    }
-
-    /// The JSON of a result.
-    pub(crate) fn json(value: &impl Serialize) -> Result<String> {
-        serde_json::to_string(value)
-            .map_err(|_| Error::new(ErrorKind::Internal, "a result could not be written as JSON"))
+        let json = serde_json::to_string(value).map_err(|_| {
+            Error::new(ErrorKind::Internal, "a result could not be written as JSON")
+        })?;
+        RecordHandle::parse(&json, 0)
     }
 
     fn holding(value: NestedValue) -> Self {
@@ -98,7 +96,7 @@ impl RecordHandle {
     /// The value at a path, kept for as long as this record.
     fn at(&self, path: &str) -> Result<Option<Arc<RecordHandle>>> {
         // A panic cannot leave the map in a state that matters.
-        let mut known = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.values);
         if let Some(record) = known.get(path) {
             return Ok(Some(Arc::clone(record)));
         }

@@ -9,9 +9,10 @@ use arrow_array::RecordBatchReader;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 use std::task::{Poll, Waker};
 use talentdata_columns::blocking::BlockingScan;
+use talentdata_core::process::lock;
 use talentdata_core::{Error, ErrorKind, Result};
 
 /// Reads every record of a list, in order. One thread at a time may use it, except for
@@ -314,6 +315,6 @@ impl KeptError {
 
     /// A panic cannot leave it in a state that matters.
     fn lock(&self) -> MutexGuard<'_, Option<Error>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }

@@ -4,14 +4,15 @@ use std::fmt::{Display, Formatter};
 
 /// The name of one sync in one history: no other sync of any list, mirror or copy has it.
 ///
-/// Its text is `MIRROR-EPOCH-SYNC:NUMBER`, such as `9c41d0-51d2a7-5f2a03b8c6e1:17`, with the first digits of random ids.
+/// The text is `MIRROR-EPOCH-SYNC:NUMBER`, for example `9c41d0-51d2a7-5f2a03b8c6e1:17`, with the first digits of random
+/// ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bookmark {
-    /// The mirror; copies of its file have the same one.
+    /// The id of the mirror. Copies of its file have the same one.
     pub(crate) mirror: String,
-    /// The list from its beginning in this mirror on, until it is forgotten.
+    /// The id of the list since it was begun in this mirror, until it is forgotten.
     pub(crate) epoch: String,
-    /// The sync.
+    /// The id of the sync.
     pub(crate) sync: String,
     /// The number of the sync.
     pub(crate) number: u64,
@@ -21,7 +22,7 @@ pub struct Bookmark {
 const DIGITS: [usize; 3] = [6, 6, 12];
 
 impl Bookmark {
-    /// The bookmark of a sync, by the ids of the mirror, the list and the sync.
+    /// Creates the bookmark of a sync from the ids of the mirror, the list and the sync.
     pub(crate) fn new(ids: [&str; 3], number: i64) -> Self {
         let short = |index: usize| {
             let id: &str = ids[index];
@@ -35,7 +36,7 @@ impl Bookmark {
         }
     }
 
-    /// Reads the text of a bookmark.
+    /// Reads a bookmark from its text; `None` if the text is something else.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (ids, number) = text.rsplit_once(':')?;
         let ids: Vec<&str> = ids.split('-').collect();

@@ -1,17 +1,18 @@
-//! The key of a record, whether two texts have the same values, and digests by which a changed byte of the file is noticed.
+//! The key of a record, the comparison of two records, and digests by which a changed byte of the file is noticed.
 
 use crate::plain::plain;
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Result};
 use serde_json::Value;
-use talentdata_columns::arrow::decimal;
+use talentdata_core::json::decimal;
 use talentdata_core::{RawRecord, json};
 
-/// 128 bits of BLAKE3, or the sum of such hashes without carry, which takes away what it adds.
+/// The first 128 bits of a BLAKE3 hash, or such hashes combined by exclusive or.
 pub(crate) type Hash = i128;
 
-/// The key of a record, and whether it is the record's `id`. Without one it is a digest of the record's bytes.
+/// Returns the key of a record, and whether it is the record's `id`. The key of a record without one is a digest of its
+/// bytes.
 pub(crate) fn key(record: &RawRecord) -> (String, bool) {
     match record.id() {
         None => (format!("{:032x}", hash(record.as_bytes())), false),
@@ -24,14 +25,14 @@ pub(crate) fn key(record: &RawRecord) -> (String, bool) {
     }
 }
 
-/// Whether two records have different values, however these are written. Of a name that occurs twice the last counts.
+/// Returns whether two records have different values, regardless of spelling. The last duplicate of a name wins.
 /// A text that holds what no string can, such as half of a surrogate pair, is compared byte by byte.
-fn differ(one: &str, other: &str) -> bool {
+fn values_differ(one: &str, other: &str) -> bool {
     let value = |text: &str| serde_json::from_str(text).map(simple).ok();
     one != other && value(one).is_none_or(|one| value(other) != Some(one))
 }
 
-/// The value with one spelling for every number.
+/// Returns a value with one spelling for every number.
 fn simple(value: Value) -> Value {
     match value {
         Value::Number(found) => number(found.as_str()).parse().unwrap_or(found).into(),
@@ -46,7 +47,7 @@ fn simple(value: Value) -> Value {
     }
 }
 
-/// The one spelling of a JSON number; a number whose exponent is out of all bounds stays as it is written.
+/// Returns the one spelling of a JSON number. A number whose exponent is out of bounds keeps its own.
 fn number(raw: &str) -> String {
     let Some((is_negative, digits, exponent)) = decimal(raw) else {
         return raw.to_owned();
@@ -65,8 +66,9 @@ fn hash(bytes: &[u8]) -> Hash {
     Hash::from_be_bytes(hash.as_bytes().first_chunk().copied().unwrap_or_default())
 }
 
-/// The digest of a row: of all its values, each with its type and length, so that no two rows run together.
-fn seal(row: &Context<'_>) -> Hash {
+/// Returns the digest of a row: of all its values, each with its type and length, so that no two rows have the same
+/// bytes.
+fn row_digest(row: &Context<'_>) -> Hash {
     let mut form = Vec::with_capacity(512);
     for value in (0..row.len()).map(|index| row.get_raw(index)) {
         form.push(value.data_type() as u8);
@@ -82,20 +84,23 @@ fn seal(row: &Context<'_>) -> Hash {
     hash(&form)
 }
 
-/// Makes known to a connection: `seal(...)`, the digest of a row; `digest(...)`, the sum of those of many;
-/// `differ(one, other)`, whether two records have different values; and `plain(text)`, the text of a record for views.
+/// Registers the functions of our statements with a connection: `row_digest(...)` of a row, `digest(...)` of many rows,
+/// `values_differ(one, other)` of two records, and `plain(text)`, the text of a record for views.
 pub(crate) fn register(connection: &Connection) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
-    connection.create_scalar_function("seal", -1, flags, |row| Ok(seal(row)))?;
+    connection.create_scalar_function("row_digest", -1, flags, |row| Ok(row_digest(row)))?;
     connection
         .create_scalar_function("plain", 1, flags, |row| Ok(plain(row.get_raw(0).as_str()?)))?;
-    connection.create_scalar_function("differ", 2, flags, |row| {
-        Ok(differ(row.get_raw(0).as_str()?, row.get_raw(1).as_str()?))
+    connection.create_scalar_function("values_differ", 2, flags, |row| {
+        Ok(values_differ(
+            row.get_raw(0).as_str()?,
+            row.get_raw(1).as_str()?,
+        ))
     })?;
     connection.create_aggregate_function("digest", -1, flags, Sum)
 }
 
-/// The order of the rows does not matter.
+/// The aggregate function `digest(...)`. The order of the rows does not matter.
 struct Sum;
 
 impl Aggregate<Hash, Hash> for Sum {
@@ -104,7 +109,7 @@ impl Aggregate<Hash, Hash> for Sum {
     }
 
     fn step(&self, row: &mut Context<'_>, sum: &mut Hash) -> Result<()> {
-        *sum ^= seal(row);
+        *sum ^= row_digest(row);
         Ok(())
     }
 
@@ -128,7 +133,7 @@ mod tests {
             (r#"{"\u0061":[{"x":1,"y":2}]}"#, r#"{"a":[{"y":2,"x":1}]}"#),
             (r#"{"a":1,"a":2}"#, r#"{"a":2}"#),
         ] {
-            assert!(!differ(one, other), "{one} {other}");
+            assert!(!values_differ(one, other), "{one} {other}");
         }
     }
 
@@ -140,7 +145,7 @@ mod tests {
         let all: Vec<&str> = all.split_whitespace().collect();
         for (index, one) in all.iter().enumerate() {
             for other in &all[index + 1..] {
-                assert!(differ(one, other), "{one} {other}");
+                assert!(values_differ(one, other), "{one} {other}");
             }
         }
     }

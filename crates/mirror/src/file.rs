@@ -1,8 +1,8 @@
 //! The file of a mirror: begun, recognised or refused, and locked for one sync at a time.
 
 use crate::digest::register;
-use crate::tables::{BEFORE, TABLES, VERSION, new_id, read_as_current, version};
-use rusqlite::{Connection, DEFAULT_NAME, ErrorCode, FileControl, OpenFlags, ffi};
+use crate::tables::{BEFORE, VERSION, definitions, new_id, read_as_current, version};
+use rusqlite::{Connection, DEFAULT_NAME, ErrorCode, FileControl, OpenFlags, ffi, named_params};
 #[cfg(unix)]
 use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
@@ -14,22 +14,23 @@ use std::sync::Arc;
 use std::time::Duration;
 use talentdata_core::{Error, ErrorKind, Result};
 
-/// Tells mirrors from other SQLite files.
+/// The application id by which a mirror is distinguished from other SQLite files.
 const APPLICATION: i32 = 0x5444_6d72;
-/// How long a sync waits for another program to let go of the file, and a reader where it has to wait.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest time for which a sync or a reader waits for another program that holds the file.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// File systems on other machines: NFS, SMB, CIFS, SMB2, AFS, Coda, Ceph, 9P, and FUSE, which may be any of them.
 #[cfg(target_os = "linux")]
 const REMOTE: &[u32] = &[
     0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0x73757245, 0xc36400, 0x1021997, 0x65735546,
 ];
 
-/// Why something could not be done with a mirror whose path is added later: an error of SQLite, or one that is complete.
+/// The reason for which something could not be done with a mirror: an error of SQLite, to which [`at`] adds the path,
+/// or a complete one.
 pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
 
 pub(crate) type MirrorResult<T> = std::result::Result<T, Fault>;
 
-/// Makes of a fault an error, which names the file and the way out.
+/// Turns a fault into an error that names the file and the way out.
 pub(crate) fn at(path: &Path) -> impl Fn(Fault) -> Error {
     use ErrorCode::*;
     move |fault| {
@@ -59,7 +60,7 @@ pub(crate) fn at(path: &Path) -> impl Fn(Fault) -> Error {
     }
 }
 
-/// That the contents of the file contradict each other; in words.
+/// An error for a file whose contents contradict each other, in words.
 pub(crate) fn damaged(what: impl Into<String>) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CORRUPT), Some(what.into()))
 }
@@ -68,7 +69,7 @@ fn io_error(path: &Path, what: &str) -> Error {
     Error::new(ErrorKind::Io, format!("{}{what}", path.display()))
 }
 
-/// Whether there is a mirror at this path; false where there is nothing, or an empty file.
+/// Returns whether there is a mirror at this path; false if there is nothing, or an empty file.
 ///
 /// # Errors
 /// `Io` for anything else, which is not touched.
@@ -105,8 +106,8 @@ fn is_mirror(path: &Path) -> Result<bool> {
     Err(io_error(path, &why))
 }
 
-/// Opens a file only to look at it: without locks, and without files beside it. Reading it otherwise would, when it is
-/// closed, take away the locks that this process has on it.
+/// Opens a file only to look at it, without locks and without files next to it. Otherwise, closing it would release the
+/// locks that this process has on it.
 fn immutable(path: &Path) -> rusqlite::Result<Connection> {
     let path = named(path);
     let bytes = path.as_os_str().as_encoded_bytes().iter();
@@ -115,14 +116,14 @@ fn immutable(path: &Path) -> rusqlite::Result<Connection> {
     connect(format!("file:{escaped}?immutable=1"), flags)
 }
 
-/// A path that SQLite takes for nothing else, as it does `:memory:` and `file:x?mode=memory`.
+/// Returns a path that SQLite takes for nothing else, as it does `:memory:` and `file:x?mode=memory`.
 fn named(path: &Path) -> PathBuf {
     Path::new(".").join(path)
 }
 
 fn connect(path: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     register(&connection)?;
     Ok(connection)
 }
@@ -130,7 +131,7 @@ fn connect(path: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Result<Connect
 /// Opens a mirror to read it, in a transaction that has begun.
 ///
 /// # Errors
-/// `Io`, naming the path, where there is none or it cannot be read.
+/// `Io`, naming the path, if it does not exist or cannot be read.
 pub(crate) fn open(path: &Path) -> Result<Connection> {
     if !is_mirror(path)? {
         let why = " is not a mirror: there is no file, or it is empty; `talentdata sync` makes one";
@@ -161,17 +162,17 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
 /// The right to write to a mirror, until it is dropped.
 pub(crate) struct Claim {
     pub(crate) path: PathBuf,
-    /// A file beside the mirror. Locks on the mirror itself are SQLite's own.
+    /// A file next to the mirror. Locks on the mirror itself are SQLite's own.
     pub(crate) lock: Arc<File>,
-    /// Whether there was no mirror before.
-    new: bool,
+    /// True if the mirror did not exist before.
+    is_new: bool,
 }
 
 impl Claim {
-    /// Takes a mirror, or the place of one where there is nothing.
+    /// Claims a mirror, or the path of one that does not exist yet.
     ///
     /// # Errors
-    /// `Io` while another sync has it, and where there is anything else.
+    /// `Io` while another sync has it, and if the path is something else.
     pub(crate) fn acquire(path: &Path) -> Result<Self> {
         is_mirror(path)?;
         let lock = open_lock(
@@ -187,24 +188,25 @@ impl Claim {
             };
             io_error(path, &format!(": {why} ({error})"))
         })?;
-        let (path, new) = (path.to_owned(), !is_mirror(path)?);
+        let (path, is_new) = (path.to_owned(), !is_mirror(path)?);
         let lock = Arc::new(lock);
-        Ok(Claim { path, lock, new })
+        Ok(Claim { path, lock, is_new })
     }
 
-    /// Opens the mirror to write to it; makes one without lists where there is none.
+    /// Opens the mirror to write to it; creates one without lists if it does not exist.
     pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let connection = connect(named(&self.path), flags)?;
-        // The files of the log stay, empty, for those who may read the mirror but not make files beside it.
+        // The files of the log stay, empty, for those who may read the mirror but not make files next to it.
         connection.file_control(DEFAULT_NAME, FileControl::PersistWal(&mut 1))?;
         if version(&connection)? == 0 {
-            connection.execute_batch(&format!(
-                "BEGIN; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; {}; \
-                 INSERT INTO mirror SELECT id, '{{}}', seal(id, '{{}}') FROM (SELECT '{}' AS id); COMMIT",
-                TABLES.join(";"),
-                new_id(&connection)?
-            ))?;
+            connection.execute_batch("BEGIN")?;
+            connection.pragma_update(None, "application_id", APPLICATION)?;
+            connection.pragma_update(None, "user_version", VERSION)?;
+            connection.execute_batch(&definitions().join(";"))?;
+            let insert = "INSERT INTO mirror VALUES (:id, '{}', row_digest(:id, '{}'))";
+            connection.execute(insert, named_params! {":id": new_id(&connection)?})?;
+            connection.execute_batch("COMMIT")?;
         }
         read_as_current(&connection)?;
         // Processes on different machines share no memory, which WAL needs.
@@ -214,15 +216,16 @@ impl Claim {
         #[cfg(not(target_os = "linux"))]
         let remote = false;
         let mode = if remote { "DELETE" } else { "WAL" };
-        connection.execute_batch(&format!(
-            "PRAGMA journal_mode = {mode}; PRAGMA journal_size_limit = 0; PRAGMA synchronous = FULL; \
-             PRAGMA cache_size = -8192; PRAGMA temp.cache_size = -8192"
-        ))?;
+        connection.pragma_update(None, "journal_mode", mode)?;
+        connection.execute_batch(
+            "PRAGMA journal_size_limit = 0; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192; \
+             PRAGMA temp.cache_size = -8192",
+        )?;
         self.share_log();
         Ok(connection)
     }
 
-    /// Gives the files of the log the permissions of the mirror. Where another user owns them, they stay as they are.
+    /// Gives the files of the log the permissions of the mirror, unless another user owns them.
     fn share_log(&self) {
         let permissions = |path: &Path| std::fs::metadata(path).map(|file| file.permissions());
         let Ok(wanted) = permissions(&self.path) else {
@@ -235,9 +238,9 @@ impl Claim {
         }
     }
 
-    /// Removes a mirror that was begun by this sync, which has failed: before it, there was none.
+    /// Removes a mirror that was created for this sync, which has failed.
     pub(crate) fn abandon(self) {
-        for suffix in ["-wal", "-shm", ""].iter().filter(|_| self.new) {
+        for suffix in ["-wal", "-shm", ""].iter().filter(|_| self.is_new) {
             let _ = std::fs::remove_file(beside(&self.path, suffix));
         }
     }
@@ -250,10 +253,10 @@ impl Drop for Claim {
     }
 }
 
-/// Opens the lock file beside a mirror.
+/// Opens the lock file of a mirror.
 ///
 /// # Errors
-/// Those of the system, and where it is no regular file.
+/// An error of the system, also for a lock that is no regular file.
 pub(crate) fn open_lock(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     // Neither a link nor a pipe that somebody has put there is followed or waited for.
     #[cfg(unix)]

@@ -1,20 +1,21 @@
-//! How old syncs are: their ages are counted from sync to sync, so that a wrong clock removes no history.
+//! The ages of syncs. They are counted from sync to sync, so that a wrong clock removes no history.
 
 use chrono::DateTime;
 use std::time::Duration;
 
-/// A time that a sync has written down, in microseconds.
+/// Returns a time that a sync has written, in microseconds.
 pub(crate) fn micros(time: &str) -> i64 {
     DateTime::parse_from_rfc3339(time).map_or(0, |time| time.timestamp_micros())
 }
 
-/// How many syncs are older than `keep`, of those that ended at these times in microseconds, from the first to the newest.
+/// Returns the number of syncs that are older than `keep`. `ends` are the ends of all syncs in microseconds, first to
+/// newest.
 ///
-/// The age of a sync is the time from its end to that of the newest one, added up step by step. A step is the time between
-/// two syncs that follow each other. A long one may be a pause or a wrong clock, so it counts for no more than a tenth of
-/// `keep`, or the usual step (the median of those ahead) if that is longer; the newest, which no later one has confirmed, for no more than the usual step.
-/// A step back counts against it in the same way, so that a clock that is wrong and right again has added nothing.
-/// A sync is old only if all before it are; the newest one never is.
+/// The age of a sync is the time from its end to that of the newest one, added up step by step. A step is the time
+/// between two syncs that follow each other. A long one may be a pause or a wrong clock, so it counts for no more than
+/// a tenth of `keep`, or the usual step (the median of those ahead) if that is longer; the newest, which no later one
+/// has confirmed, for no more than the usual step. A step back counts against it in the same way, so that a clock that
+/// is wrong and right again has added nothing. A sync is old only if all before it are; the newest one never is.
 pub(crate) fn old(ends: &[i64], keep: Duration) -> usize {
     let keep = i64::try_from(keep.as_micros()).unwrap_or(i64::MAX);
     let steps = ends.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));

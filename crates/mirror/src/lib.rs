@@ -10,6 +10,7 @@ mod bookmark;
 mod commit;
 mod digest;
 mod file;
+mod job_options;
 mod keep;
 mod mark;
 mod mirror;
@@ -18,6 +19,7 @@ mod order;
 mod plain;
 mod position;
 mod receipt;
+mod sql;
 mod sync;
 mod tables;
 #[cfg(test)]
@@ -27,6 +29,7 @@ mod verify;
 mod views;
 
 pub use bookmark::Bookmark;
+pub use job_options::{JOB_OPTIONS, JobKind, JobOption, JobOptions, OptionKind};
 pub use mirror::{Mirror, Rows, forget};
 pub use options::{Sync, age};
 pub use position::SyncPoint;

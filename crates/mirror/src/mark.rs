@@ -1,10 +1,12 @@
-//! What a sync leaves beside the mirror, in its lock file, so that the next one notices a file that was copied or restored.
+//! Marks that a sync leaves in the lock file of the mirror, so that the next one notices a file that was copied or
+//! restored.
 //!
-//! A copy has the numbers of its original, and continues with other syncs of the same numbers. So a number alone says which
-//! sync is meant only up to the last one that both have. A mark that is lacking by mistake costs only the use of numbers
-//! above it, because bookmarks tell the syncs apart.
+//! A copy has the numbers of its original, and continues with other syncs of the same numbers. So a number alone
+//! identifies a sync only up to the last one that both have. A mark that is lacking by mistake costs only the use of
+//! numbers above it, because bookmarks distinguish the syncs.
 
 use crate::file::{Claim, MirrorResult, open_lock};
+use crate::sql::sql;
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -17,7 +19,7 @@ use std::time::UNIX_EPOCH;
 /// A larger file has no marks, which take some hundred bytes for each list.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// What a file has of a list.
+/// The state of a list in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ListState {
     pub(crate) mirror: String,
@@ -27,21 +29,17 @@ pub(crate) struct ListState {
     pub(crate) last: i64,
     /// The last sync; `None` once the list is forgotten.
     pub(crate) sync: Option<String>,
-    /// The last sync whose number is that of no other one, where there are such.
+    /// The last sync whose number no sync of a copy has; `None` if there is no copy.
     pub(crate) fork: Option<i64>,
-    /// Whether a sync has left a mark.
+    /// True if a sync has left a mark.
     #[serde(skip)]
     pub(crate) is_marked: bool,
 }
 
 impl ListState {
-    /// As a file has it, before it is compared with a mark.
+    /// Reads the state from a file, before it is compared with a mark.
     pub(crate) fn read(connection: &Connection, list: &str) -> MirrorResult<Self> {
-        let sql = "SELECT mirror.id, ifnull(epoch, ''), ifnull(last, 0), list.about ->> '$.fork',
-            ifnull(json_type(list.about, '$.fork'), '') <> '',
-            (SELECT id FROM sync WHERE list = ?1 ORDER BY number DESC LIMIT 1)
-            FROM mirror LEFT JOIN list ON name = ?1";
-        let state = connection.query_row(sql, [list], |row| {
+        let state = connection.query_row(sql!("list_state"), &[(":list", list)], |row| {
             Ok(ListState {
                 mirror: row.get(0)?,
                 epoch: row.get(1)?,
@@ -54,7 +52,7 @@ impl ListState {
         Ok(state.optional()?.unwrap_or_default())
     }
 
-    /// As it is after a comparison with the mark that lies beside the file.
+    /// Compares the state with the mark in the lock file, and returns it with the fork that follows.
     pub(crate) fn compared(mut self, path: &Path, list: &str) -> Self {
         let lock = open_lock(path, &mut File::options());
         let marks = lock.and_then(|file| Marks::read(&file));
@@ -76,16 +74,16 @@ fn lower(one: Option<i64>, other: Option<i64>) -> Option<i64> {
 /// The mark of a list.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Mark {
-    /// The file: the number of its inode, and when it was made, in microseconds.
+    /// The number of the file's inode, and the time of its creation in microseconds.
     file: (u64, u64),
-    /// As the last sync has left it.
+    /// The state that the last sync has left.
     state: ListState,
-    /// The sync that was about to be committed then.
+    /// The sync that was about to be committed when the mark was left.
     next: Option<String>,
 }
 
 impl Mark {
-    /// The fork of a list that is in this state now.
+    /// Returns the fork of a list that is in the state `now`.
     fn fork(&self, now: &ListState, path: &Path) -> Option<i64> {
         let (known, was) = (lower(now.fork, self.state.fork), &self.state);
         if now.mirror != was.mirror {
@@ -136,7 +134,7 @@ impl Marker {
         }
     }
 
-    /// Notes the state of a list, and the sync that is about to be committed. Where it cannot be written, it is lacking.
+    /// Notes the state of a list, and the sync that is about to be committed. If that fails, the mark is lacking.
     pub(crate) fn note(&self, list: &str, state: &ListState, next: Option<&str>) {
         let mut marks = Marks::read(&self.lock).unwrap_or_default();
         let mark = Mark {
@@ -149,7 +147,7 @@ impl Marker {
     }
 }
 
-/// What a copy of a file does not have in common with it, as far as the system tells.
+/// Returns the features by which a file differs from its copies, as far as the system knows them.
 fn identity(path: &Path) -> (u64, u64) {
     let Ok(found) = std::fs::metadata(path) else {
         return (0, 0);

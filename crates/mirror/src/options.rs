@@ -1,4 +1,4 @@
-//! The options of a sync: the list, the mirror and how they are compared.
+//! The options of a sync: the list, the mirror and the comparison.
 
 use crate::receipt::MaxDeletes;
 use std::path::PathBuf;
@@ -12,18 +12,18 @@ use talentdata_core::{Error, Result, ScanOptions};
 pub struct Sync {
     /// The list.
     pub resource: ListName,
-    /// The file of the mirror; it is made where there is none.
+    /// The file of the mirror. It is created if it does not exist.
     pub path: PathBuf,
-    /// How the list is read. Leave `resume`, `limit` and `unproven` as they are.
+    /// The options of the scan. Do not set `resume`, `limit` and `unproven`.
     pub scan: ScanOptions,
-    /// Whether to scan again at once where records are missing from a list that changed during the scan.
+    /// True to scan again at once if records are missing from a list that changed during the scan.
     pub confirm: bool,
-    /// What to do with fields that the mirror has no columns for, and with values that do not fit theirs. The first sync of a
-    /// list decides the columns, and never fails for them.
+    /// The treatment of fields for which the mirror does not have columns, and of values that do not fit theirs. The
+    /// first sync of a list decides the columns, and never fails for them.
     pub on_new: OnNew,
-    /// How many deletes are too many to be believed.
+    /// The limit of deletes. If a sync finds more, it deletes nothing.
     pub max_deletes: MaxDeletes,
-    /// Changes and earlier versions that are older are removed; all are kept where this is none.
+    /// The age from which on changes and earlier versions are removed; `None` keeps all.
     pub keep: Option<Duration>,
 }
 
@@ -43,7 +43,7 @@ pub fn age(text: &str) -> Result<Duration> {
 }
 
 impl Sync {
-    /// Of a list into a file, with everything else as usual.
+    /// Creates a sync of a list into a file, with the defaults for everything else.
     pub fn new(resource: ListName, path: impl Into<PathBuf>) -> Self {
         Sync {
             resource,
@@ -56,7 +56,7 @@ impl Sync {
         }
     }
 
-    /// Whether these settings go together, before anything is sent or written.
+    /// Checks the options, before anything is sent or written.
     ///
     /// # Errors
     /// `InvalidArgument`, naming the setting.

@@ -1,31 +1,33 @@
-//! Where records stand in their list: positions far apart, so that an insert hardly ever moves another record.
+//! Positions of records in their list, far apart, so that an insert hardly ever moves another record.
 
-/// The distance between neighbours that were inserted side by side at an end of the list; two billion more have room beyond.
+/// The distance between neighbours that were inserted side by side at an end of the list; two billion more have room
+/// beyond.
 const GAP: i64 = 1 << 32;
-/// Records that are inserted between two others take this part of the room, at its end, so that a list that grows at one
-/// place, such as one with the newest first behind a pinned record, uses up the room there slowly.
-const PART: i64 = 4;
-const PLENTY: i64 = GAP / 64;
-/// Stands for the position of a record that has none yet.
-pub(crate) const NONE: i64 = i64::MIN;
+/// The divisor of the room between two records: inserted ones take this part of it, at its end. So a list that grows at
+/// one place, for example one with the newest first after a pinned record, uses up the room there slowly.
+const INSERT_DIVISOR: i64 = 4;
+/// The step between positions that leaves room for later inserts.
+const AMPLE_STEP: i64 = GAP / 64;
+/// The position of a record that does not have one yet.
+pub(crate) const UNPLACED: i64 = i64::MIN;
 
-/// Gives positions to those that have none, and to as few others as possible, so that all increase. Returns which were
-/// given one.
-pub(crate) fn place(order: &mut [i64]) -> Vec<usize> {
+/// Assigns positions to the records without one, and to as few others as possible, so that all increase. Returns the
+/// indexes of those that got one.
+pub(crate) fn assign_positions(order: &mut [i64]) -> Vec<usize> {
     keep_longest_increasing(order);
     let (mut given, mut at, mut start) = (Vec::new(), 0, None);
     while at < order.len() {
-        let placed = |from: usize| (from..order.len()).find(|index| order[*index] != NONE);
+        let placed = |from: usize| (from..order.len()).find(|index| order[*index] != UNPLACED);
         let count = |index: usize| (index - at + 1) as i64;
         let step = |index: usize| start.map_or(GAP, |start| (order[index] - start) / count(index));
         let mut next = placed(at);
         // Where there is no room, the records behind get new positions too, until there is plenty.
         if next.is_some_and(|index| index > at && step(index) == 0) {
-            while let Some(index) = next.filter(|index| step(*index) < PLENTY) {
+            while let Some(index) = next.filter(|index| step(*index) < AMPLE_STEP) {
                 next = placed(index + 1);
             }
         }
-        let step = (start.and(next)).map_or(GAP, |index| (step(index) / PART).max(1));
+        let step = (start.and(next)).map_or(GAP, |index| (step(index) / INSERT_DIVISOR).max(1));
         let before = next.map(|index| order[index] - step * count(index));
         let (before, end) = (before.or(start).unwrap_or(0), next.unwrap_or(order.len()));
         for (place, number) in order[at..end].iter_mut().zip(1..) {
@@ -38,14 +40,14 @@ pub(crate) fn place(order: &mut [i64]) -> Vec<usize> {
     given
 }
 
-/// Takes their position from all records but those of the longest run whose positions increase.
+/// Removes the position from all records but those of the longest run whose positions increase.
 fn keep_longest_increasing(order: &mut [i64]) {
     // For each length, the smallest end of a run; for each record, the length of the longest run that it ends.
     let mut ends: Vec<i64> = Vec::new();
     let mut length = |position: &i64| {
         let shorter = ends.partition_point(|end| end < position);
         match ends.get_mut(shorter) {
-            _ if *position == NONE => return 0,
+            _ if *position == UNPLACED => return 0,
             Some(end) => *end = *position,
             None => ends.push(*position),
         }
@@ -57,7 +59,7 @@ fn keep_longest_increasing(order: &mut [i64]) {
         if length == wanted && *position < next && wanted > 0 {
             (wanted, next) = (wanted - 1, *position)
         } else {
-            *position = NONE
+            *position = UNPLACED
         }
     }
 }
@@ -74,13 +76,13 @@ mod tests {
             for _ in 0..300 {
                 let length = list.len();
                 let at = [0, length, length.min(1), random.usize(..=length)][round % 4];
-                list.splice(at..at, vec![NONE; random.usize(1..4)]);
+                list.splice(at..at, vec![UNPLACED; random.usize(1..4)]);
                 let old = list.clone();
-                place(&mut list);
+                assign_positions(&mut list);
                 assert!(list.is_sorted_by(|one, other| one < other), "{round}");
                 let pairs = old.iter().zip(&list);
                 moved += pairs
-                    .filter(|(old, new)| **old != NONE && old != new)
+                    .filter(|(old, new)| **old != UNPLACED && old != new)
                     .count();
             }
             assert!(moved < 2 * list.len(), "{moved} of {}", list.len());
@@ -95,7 +97,7 @@ mod tests {
             ([1, 2, 3, 0], vec![3]),
         ] {
             let mut order = order.map(|at| at * GAP);
-            assert_eq!(place(&mut order), moved);
+            assert_eq!(assign_positions(&mut order), moved);
             assert!(order.is_sorted_by(|one, other| one < other));
         }
     }

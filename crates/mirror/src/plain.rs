@@ -1,22 +1,23 @@
-//! The text of a record for views, where SQLite's JSON functions do not read the record's own text as it is meant.
+//! The text of a record for views, if SQLite's JSON functions do not read the record's own text correctly.
 //!
-//! They take the first of two members of one name. Before 3.45 they find a name only as it is spelled. They cut a string at
-//! U+0000, make bytes that are no text of half of a surrogate pair, in 3.26 of a whole one as well, and round integers beyond
-//! 64 bits.
+//! They take the first of two members of one name. Before 3.45 they find a name only as it is spelled. They cut a
+//! string at U+0000, make bytes that are no text of half of a surrogate pair, in 3.26 of a whole one as well, and round
+//! integers beyond 64 bits.
 
 use std::borrow::Cow;
 use talentdata_core::json;
 
-/// Stands in the place of what no path can spell.
+/// The replacement of characters that no path can spell.
 const MARK: char = '\u{f8ff}';
 
-/// The path by which views find a field in a record's plain text, or in its own where that does.
+/// Returns the path by which views find a field in the text that they read of a record.
 pub(crate) fn path(name: &str) -> String {
     format!("$.\"{}\"", spelled(name))
 }
 
-/// The record with each name once and as [`path`] spells it, with the last value. Integers beyond 64 bits are strings, and
-/// in strings U+0000 and half of a surrogate pair are spelled as JSON escapes them. `None` if the text itself does.
+/// Returns the record with each name once, as [`path`] spells it, and with the name's last value. Integers beyond 64
+/// bits are strings. In strings, U+0000 and half of a surrogate pair are spelled as JSON escapes them. `None` if views
+/// can read the record's own text.
 pub(crate) fn plain(text: &str) -> Option<String> {
     let members = json::members(text);
     let named = json::by_name(&members);
@@ -41,7 +42,7 @@ pub(crate) fn plain(text: &str) -> Option<String> {
     Some(plain)
 }
 
-/// A name without what JSON escapes; no two names are spelled alike.
+/// Returns a name without characters that JSON escapes. No two names are spelled alike.
 fn spelled(name: &str) -> Cow<'_, str> {
     // Hardly any name has other letters, and most of the time is spent on these.
     if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
@@ -62,7 +63,7 @@ fn spelled(name: &str) -> Cow<'_, str> {
     spelled.into()
 }
 
-/// Whether a raw value is an integer beyond 64 bits.
+/// Returns whether a raw value is an integer beyond 64 bits.
 fn is_long(value: &str) -> bool {
     let is_number = value.starts_with(|first: char| first == '-' || first.is_ascii_digit());
     is_number
@@ -71,14 +72,14 @@ fn is_long(value: &str) -> bool {
         && value.parse::<i64>().is_err()
 }
 
-/// Whether a raw value is a string with escapes that are no text, or that one SQLite or another does not read.
+/// Returns whether a raw value is a string with escapes that are no text, or that some SQLite does not read.
 fn is_misread(value: &str) -> bool {
     let is_escaped = value.starts_with('"') && value.contains("\\u");
     let is_wrong = |letter: char| letter == '\0' || letter > '\u{ffff}';
     is_escaped && json::decoded(value).is_none_or(|text| text.contains(is_wrong))
 }
 
-/// A raw string without escapes of surrogate pairs; those of U+0000 and of half of a pair are text.
+/// Returns a raw string without escapes of surrogate pairs. Escapes of U+0000 and of half of a pair become text.
 fn escaped(string: &str) -> String {
     let unit = |rest: &str| u16::from_str_radix(rest.strip_prefix("\\u")?.get(..4)?, 16).ok();
     let (mut escaped, mut rest) = (String::with_capacity(string.len() + 8), string);

@@ -1,4 +1,4 @@
-//! A place in the history of a list, and the sync that it stands for: a bookmark, the number of a sync or a time.
+//! Points in the history of a list (a bookmark, the number of a sync or a time), and the syncs that they mean.
 
 use crate::bookmark::Bookmark;
 use crate::receipt::SyncRow;
@@ -8,18 +8,18 @@ use talentdata_core::scan::utc;
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, Result};
 
-/// Says how a copy is loaded again.
+/// The advice to load a copy again.
 const RELOAD: &str = "load the list as of its last sync in place of what was loaded before, note that sync's bookmark, and \
      continue with the changes after it";
 
-/// A sync of a list: by its bookmark, its number, or a time.
+/// A sync of a list, by its bookmark, its number, or a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SyncPoint {
-    /// Its number; 0 is before all syncs.
+    /// The number of the sync; 0 is before all syncs.
     Sync(u64),
-    /// Its bookmark.
+    /// The bookmark of the sync.
     Bookmark(Bookmark),
-    /// A time in UTC to the microsecond, such as `2026-11-20T06:00:00.000000Z`, read from any text of RFC 3339.
+    /// The last sync that had ended by this time: in UTC to the microsecond, for example `2026-11-20T06:00:00.000000Z`.
     Time(String),
 }
 
@@ -46,14 +46,15 @@ impl FromStr for SyncPoint {
 /// The history of a list as far as a mirror has it.
 pub(crate) struct History {
     pub(crate) list: ListName,
-    /// The syncs that are kept, the oldest first; there is one.
+    /// The syncs that are kept, oldest first.
     pub(crate) syncs: Vec<SyncRow>,
+    pub(crate) last: SyncRow,
     /// The last sync whose number no other sync of a copy has; `None` if that holds for all.
     pub(crate) fork: Option<i64>,
 }
 
 impl History {
-    /// The sync after which all changes are kept: the first of these, or none has been removed yet.
+    /// Returns the sync after which all changes are kept; 0 if no history was removed.
     pub(crate) fn before_changes(&self) -> i64 {
         SyncRow::before_changes(&self.syncs)
     }
@@ -62,19 +63,15 @@ impl History {
         self.syncs.iter().find(|row| row.number() == number)
     }
 
-    /// The first sync of the list since it was begun, or forgotten and begun again.
+    /// Returns the first sync of the list since it was begun, or forgotten and begun again.
     fn begun(&self) -> i64 {
         self.syncs.first().map_or(1, |row| row.begun)
     }
 
-    fn last(&self) -> i64 {
-        self.syncs.last().map_or(0, SyncRow::number)
-    }
-
-    /// The number of the sync after which changes are asked for.
+    /// Returns the number of the sync after which changes are asked for.
     ///
     /// # Errors
-    /// `InvalidArgument` where it is of another history, and where not all changes after it are there.
+    /// `InvalidArgument` if the sync is of another history, or not all changes after it are kept.
     pub(crate) fn since(&self, at: &SyncPoint) -> Result<i64> {
         let since = match at {
             SyncPoint::Sync(0) => 0,
@@ -91,9 +88,9 @@ impl History {
         Ok(since)
     }
 
-    /// A sync by its number alone, which must not be that of another one as well.
+    /// Checks the number of a sync, which must not be that of another sync as well.
     fn plain(&self, number: i64) -> Result<i64> {
-        let (list, last) = (self.list, self.last());
+        let (list, last) = (self.list, self.last.number());
         let begun = self.begun();
         let what = if number > last || number < 0 {
             format!("there is no sync {number} of {list} yet; the last one is sync {last}")
@@ -112,7 +109,7 @@ impl History {
         Err(Error::invalid(format!("since: {what}")))
     }
 
-    /// The last of the syncs that had all ended by a time.
+    /// Returns the number of the last sync that had ended by a time, as had all before it.
     fn timed(&self, time: &str) -> Result<i64> {
         let (list, syncs) = (self.list, &self.syncs);
         let before = syncs.iter().take_while(|row| *row.receipt.ended <= *time);
@@ -121,7 +118,7 @@ impl History {
         if let Some(same) = syncs.iter().find(|row| row.receipt.ended == *time) {
             return Ok(before.min(same.number()));
         }
-        let is_left = self.fork == Some(before) && before < self.last();
+        let is_left = self.fork == Some(before) && before < self.last.number();
         let is_forgotten = before == 0 && self.begun() > 1;
         if is_left || is_forgotten {
             return Err(Error::invalid(format!(
@@ -132,13 +129,11 @@ impl History {
         Ok(before)
     }
 
-    /// A sync by its bookmark, which must be of this history. Nobody can tell of one that is no longer kept.
+    /// Checks a bookmark, which must be of this history, and returns the number of its sync. A bookmark of a sync that
+    /// is no longer kept passes, because nothing is known of it.
     fn marked(&self, name: &str, bookmark: &Bookmark) -> Result<i64> {
         let (list, number) = (self.list, bookmark.number.cast_signed());
-        let Some(last) = self.syncs.last() else {
-            return Ok(number);
-        };
-        let known = &last.bookmark;
+        let known = &self.last.bookmark;
         let why = if bookmark.mirror != known.mirror {
             "is of another mirror; read the mirror that it was noted from, or".to_owned()
         } else if bookmark.epoch != known.epoch && number < self.begun() {
@@ -171,10 +166,10 @@ impl History {
         )))
     }
 
-    /// The sync as of which the list is asked for.
+    /// Returns the sync as of which the list is asked for.
     ///
     /// # Errors
-    /// `InvalidArgument` where there is none, or it is not clear which one it is.
+    /// `InvalidArgument` if it does not exist, or the time may be that of several syncs.
     pub(crate) fn as_of(&self, at: &SyncPoint) -> Result<&SyncRow> {
         let found = match at {
             SyncPoint::Sync(number) => self.find(number.cast_signed()),
@@ -195,7 +190,7 @@ impl History {
         })
     }
 
-    /// The last sync that had ended by a time, or the one that ended just then.
+    /// Returns the last sync that had ended by a time, or the one that ended at that time.
     fn by_time(&self, time: &str) -> Result<Option<&SyncRow>> {
         let mut same = self.syncs.iter().filter(|row| row.receipt.ended == time);
         if let (Some(row), None) = (same.next(), same.next()) {

@@ -1,8 +1,9 @@
-//! What a sync has done: its receipt, its row in the mirror, and how many deletes it may report.
+//! The receipt of a sync, its row in the mirror, and its limit of deletes.
 
 use crate::bookmark::Bookmark;
 use crate::digest::Hash;
 use crate::file::{MirrorResult, damaged};
+use crate::sql::sql;
 use rusqlite::Connection;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,15 +12,15 @@ use talentdata_columns::arrow::TableSchema;
 use talentdata_core::scan::{Basis, Completeness, Receipt};
 use talentdata_core::{Error, ErrorKind};
 
-/// How many deletes of one sync are reported; of more, none is.
+/// The limit of deletes in one sync. If a sync finds more, it reports none of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum MaxDeletes {
-    /// A fifth of the records that the mirror has, rounded up, and two in any case.
+    /// A fifth of the records that the mirror has, rounded up; at least two.
     #[default]
     Usual,
-    /// This part of the records that the mirror has, from 0 to 1.
+    /// A share of the records that the mirror has, from 0 to 1.
     Share(f64),
-    /// So many.
+    /// A number of records.
     Records(u64),
 }
 
@@ -47,7 +48,7 @@ impl FromStr for MaxDeletes {
     }
 }
 
-/// How many changes of each kind a sync has found.
+/// The numbers of changes of each kind that a sync has found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ChangeCounts {
@@ -63,7 +64,7 @@ pub struct ChangeCounts {
     pub reappeared: u64,
 }
 
-/// Deletes that were not reported, because they are too many to be believed.
+/// Deletes that were not reported, because they are more than the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Withheld {
     /// The records that would have been deleted.
@@ -83,43 +84,44 @@ pub struct Removed {
     pub versions: u64,
 }
 
-/// What a sync has done.
+/// The receipt of a sync.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SyncReceipt {
-    /// Its number: the syncs of a list are counted from 1.
+    /// The number of the sync, counted from 1 for each list.
     pub generation: u64,
-    /// Its bookmark: give it when the changes after this sync are asked for. It is of this sync of this mirror alone, even if
-    /// a copy of the file goes on with other syncs of the same numbers.
+    /// The bookmark of the sync, to ask for the changes after it. It names only this sync of this mirror, even if a
+    /// copy of the file continues with other syncs of the same numbers.
     #[serde(default)]
     pub bookmark: String,
-    /// When its scan began: a time in UTC as in RFC 3339, by the clock of this machine.
+    /// The start of the scan: a time in UTC as in RFC 3339, by the clock of this machine.
     #[schemars(extend("format" = "date-time"))]
     pub started: String,
-    /// When its scan had ended.
+    /// The end of the scan.
     #[schemars(extend("format" = "date-time"))]
     pub ended: String,
-    /// Changes since the sync before.
+    /// The changes since the sync before.
     pub changes: ChangeCounts,
-    /// Records that the mirror has although they were not delivered, because nothing proves that they are gone.
+    /// The number of records that the mirror keeps although they were not delivered, because nothing proves that they
+    /// are gone.
     pub missing: u64,
-    /// The deletes that were withheld; null where none were.
+    /// The deletes that were withheld; null if none were.
     #[serde(default)]
     pub withheld: Option<Withheld>,
-    /// The history that was older than `keep` and was removed; null where none was.
+    /// The history that was older than `keep` and was removed; null if none was.
     #[serde(default)]
     pub removed: Option<Removed>,
-    /// The sync right before, whose missing records this one has confirmed or found again; null where there was no need.
+    /// The sync right before, whose missing records this one has confirmed or found again; null if there was no need.
     #[serde(default)]
     pub confirms: Option<Box<SyncReceipt>>,
-    /// Why the mirror may lack changes, in words; null where all is proven.
+    /// The reason for which the mirror may lack changes, in words; null if all is proven.
     #[serde(default)]
     pub shortfall: Option<String>,
-    /// How the scan went.
+    /// The receipt of the scan.
     pub scan: Receipt,
 }
 
 impl SyncReceipt {
-    /// Why the mirror may lack changes.
+    /// Returns the reason for which the mirror may lack changes.
     pub(crate) fn why(&self) -> Option<String> {
         let what = match self.withheld {
             Some(Withheld { deletes, records }) => format!(
@@ -139,7 +141,7 @@ impl SyncReceipt {
         ))
     }
 
-    /// The receipt, where the mirror lacks no change.
+    /// Returns the receipt if the mirror lacks no change.
     ///
     /// # Errors
     /// `Incomplete` with the [`shortfall`](Self::shortfall): the scan is not proven complete, or deletes were withheld.
@@ -150,38 +152,38 @@ impl SyncReceipt {
         }
     }
 
-    /// Whether the scan alone does not tell what became of the records that are missing, and another one may.
+    /// Returns whether another scan may decide the outcome of the missing records, which this one alone could not.
     pub(crate) fn is_to_be_confirmed(&self) -> bool {
         self.scan.basis == Some(Basis::Joined) && self.missing > 0 && self.withheld.is_none()
     }
 }
 
-/// What was written of a mirror: the receipt of a file, and where it stands in the history of the list.
+/// The receipt of a file that was written from a mirror, with its point in the history of the list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RowsReceipt {
     /// The number of the sync as of which the records are, or up to which the changes go.
     pub generation: u64,
-    /// The bookmark of this sync, to be noted with what was written: the changes after it are the next ones to load.
+    /// The bookmark of this sync. Note it with what was written: the changes after it are the next ones to load.
     pub bookmark: String,
     /// The receipt of the scan of this sync, with what was written.
     #[serde(flatten)]
     pub export: Receipt,
 }
 
-/// What is known of a sync; its row in the file has it as JSON.
+/// The row of a sync in the file, which has most of it as JSON.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SyncRow {
     pub(crate) receipt: SyncReceipt,
-    /// The digest of the records that it saw.
+    /// The digest of the records that the sync saw.
     pub(crate) digest: Hash,
-    /// The digest of those that were missing then.
+    /// The digest of the records that were missing after the sync.
     pub(crate) missing: Hash,
-    /// The digest of its changes.
+    /// The digest of the changes that the sync reported.
     pub(crate) changes: Hash,
-    /// The service and the client, and how the list is read.
-    pub(crate) of: [String; 2],
+    #[serde(rename = "of")]
+    pub(crate) source: ListSource,
     pub(crate) columns: TableSchema,
-    /// The random id of the sync, which its row has beside the JSON.
+    /// The random id of the sync, which its row has next to the JSON.
     #[serde(skip)]
     pub(crate) id: String,
     /// The first sync of the list since it was begun, or forgotten and begun again.
@@ -195,27 +197,41 @@ fn first() -> i64 {
     1
 }
 
+/// The origin of a list. The file has its fields as an array.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(into = "[String; 2]")]
+pub(crate) struct ListSource {
+    /// The service and the client.
+    pub(crate) service: String,
+    /// The parameters with which the list is read, as JSON.
+    pub(crate) parameters: String,
+}
+
+impl From<ListSource> for [String; 2] {
+    fn from(source: ListSource) -> Self {
+        [source.service, source.parameters]
+    }
+}
+
 impl SyncRow {
     /// The number of the sync.
     pub(crate) fn number(&self) -> i64 {
         self.receipt.generation.cast_signed()
     }
 
-    /// The sync after which all changes are kept: the first of these, or none has been removed yet.
+    /// Returns the sync after which all changes are kept; 0 if no history was removed.
     pub(crate) fn before_changes(syncs: &[Self]) -> i64 {
         let first = syncs.first().filter(|first| first.number() > first.begun);
         first.map_or(0, Self::number)
     }
 
-    /// The syncs of a list that are kept, the oldest first.
+    /// Returns the syncs of a list that are kept, oldest first.
     ///
     /// # Errors
-    /// That the file is damaged, where one of them was changed or is lacking.
+    /// An error for a damaged file, if the row of a sync was changed or is lacking.
     pub(crate) fn all(connection: &Connection, list: &str) -> MirrorResult<Vec<Self>> {
-        let sql = "SELECT number, sync.seal = seal(sync.list, number, sync.id, sync.about), sync.about, mirror.id, epoch, sync.id
-            FROM sync JOIN list ON name = list JOIN mirror WHERE sync.list = ?1 ORDER BY number";
-        let mut statement = connection.prepare(sql)?;
-        let (mut rows, mut all) = (statement.query([list])?, Vec::<Self>::new());
+        let mut statement = connection.prepare(sql!("syncs"))?;
+        let (mut rows, mut all) = (statement.query(&[(":list", list)])?, Vec::<Self>::new());
         while let Some(row) = rows.next()? {
             let number: i64 = row.get(0)?;
             if !row.get(1)? || all.last().is_some_and(|last| last.number() + 1 != number) {
@@ -235,12 +251,6 @@ impl SyncRow {
         Ok(all)
     }
 }
-
-/// What the digest of changes is made of, and where it is found.
-pub(crate) const CHANGES: [&str; 2] = [
-    "(sync, seq, op, change.key, change.last_seen, seen, record, text)",
-    "FROM change LEFT JOIN record ON record.id = change.record WHERE change.list = ?1",
-];
 
 #[cfg(test)]
 mod tests {

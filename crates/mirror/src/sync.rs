@@ -10,10 +10,11 @@ use talentdata_core::sink::run;
 use talentdata_core::{Client, Result};
 
 impl Sync {
-    /// A job for callers without an async runtime; each run of it is a sync of its own. Nothing is sent or written yet.
+    /// Creates a job for callers without an async runtime. Each run of it is a sync of its own. Nothing is sent or
+    /// written yet.
     ///
     /// # Errors
-    /// As [`check`](Self::check); `Closed` when the client was closed.
+    /// See [`check`](Self::check); also `Closed` if the client was closed.
     pub fn job(self, client: &BlockingClient) -> Result<Job<SyncReceipt>> {
         self.check()?;
         let begin = Receipt {
@@ -33,15 +34,15 @@ impl Sync {
 
     /// Reads the list to its end and commits what has changed, or stops when `stop` completes.
     ///
-    /// `progress` is called after each page. Until the commit, and after any error, the mirror is as it was; dropping the
-    /// future is like killing the process, and harmless. A sync whose scan is not proven complete is committed too: its
-    /// receipt says so ([`SyncReceipt::shortfall`]), and it deletes nothing. The file has a thread of its own; a commit that
-    /// has begun is finished.
+    /// `progress` is called after each page. Until the commit, and after any error, the mirror is not modified.
+    /// Dropping the future is like killing the process, and harmless. A sync whose scan is not proven complete is
+    /// committed, too: its receipt says so ([`SyncReceipt::shortfall`]), and it deletes nothing. The file has a thread
+    /// of its own, which finishes a commit that has begun.
     ///
     /// # Errors
-    /// Those of the scan; `Io` with the path, also when another sync is writing to the mirror, or the file is something
-    /// else; `InvalidArgument` when the mirror is of another service or client, or the list was read with other
-    /// parameters; `Schema` for a new field or another type where that is to fail; `Cancelled` when stopped.
+    /// The errors of a scan; `Io` with the path, also if another sync is writing to the mirror, or the file is something
+    /// else; `InvalidArgument` if the mirror is of another service or client, or the list was read with other parameters;
+    /// `Schema` for a new field or another type, if the options say so; `Cancelled` if stopped.
     pub async fn run(
         &self,
         client: &Client,

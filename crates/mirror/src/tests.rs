@@ -37,7 +37,7 @@ struct Change {
     record: Box<RawValue>,
 }
 
-/// What proves a scan, if anything does.
+/// The proof of a scan, if any.
 type Proof = Option<Basis>;
 const COUNTED: Proof = Some(Basis::Counted);
 const JOINED: Proof = Some(Basis::Joined);
@@ -62,7 +62,7 @@ impl Trial {
         }
     }
 
-    /// One that has these contacts.
+    /// Creates a mirror that has these contacts.
     fn of(ids: impl IntoIterator<Item = u64>) -> Self {
         let trial = Trial::new();
         trial.sync(&contacts(ids), COUNTED);
@@ -73,19 +73,19 @@ impl Trial {
         Mirror::open(&self.path).unwrap()
     }
 
-    /// A sync that delivers these texts.
+    /// Runs a sync that delivers these texts.
     fn sync(&self, texts: &[String], proof: Proof) -> SyncReceipt {
         self.sync_late(&[], texts, proof).unwrap()
     }
 
-    /// A sync that delivers these texts: what it reports. The mirror gives them back.
+    /// Runs a sync that delivers these texts, and returns the changes that it reports. The mirror has the same texts.
     fn step(&self, texts: &[String], proof: Proof) -> String {
         let receipt = self.sync(texts, proof);
         assert_eq!(self.as_of(receipt.generation), texts);
         self.reported(&receipt)
     }
 
-    /// What a sync reports, as it counts it.
+    /// Returns the changes that a sync reports, and compares them with its counts.
     fn reported(&self, receipt: &SyncReceipt) -> String {
         let changes = self.changes(receipt.generation - 1);
         let counts = serde_json::to_value(receipt.changes).unwrap();
@@ -128,7 +128,7 @@ impl Trial {
         texts(self.mirror().records(CONTACTS, None).unwrap())
     }
 
-    /// What has changed since a sync: operations and keys.
+    /// Returns the operations and keys of the changes since a sync.
     fn changes(&self, since: u64) -> Vec<(String, String)> {
         let changes = self.mirror().changes(CONTACTS, &SyncPoint::Sync(since));
         let changes = changes.unwrap().map(|change| change.unwrap().to().unwrap());
@@ -212,7 +212,7 @@ fn program(test: &str, path: &Path) -> Command {
     command
 }
 
-/// How many rounds a simulation has; `TALENTDATA_ROUNDS` asks for more.
+/// The number of rounds of a simulation; `TALENTDATA_ROUNDS` asks for more.
 fn rounds(usual: u64) -> u64 {
     let given = std::env::var("TALENTDATA_ROUNDS");
     given.map_or(usual, |rounds| rounds.parse().unwrap())

@@ -1,30 +1,31 @@
 //! Checks the whole of a mirror: the structure of the file, and the digests of everything that is kept in it.
 
-use crate::commit::missing;
+use crate::commit::{changes_digest, missing};
 use crate::digest::Hash;
 use crate::file::{MirrorResult, at, damaged, open};
 use crate::mirror::Mirror;
-use crate::receipt::{CHANGES, SyncRow};
-use crate::tables::{LIST_SEAL, TABLES, VERSION, version};
+use crate::receipt::SyncRow;
+use crate::sql::sql;
+use crate::tables::{self, VERSION, version};
 use crate::views;
-use rusqlite::Connection;
+use rusqlite::{Connection, named_params};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, Result};
 
-/// What a check of a mirror has found.
+/// The result of a check of a mirror.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MirrorVerification {
-    /// Whether all that is kept is what the syncs have written.
+    /// True if all that is kept is what the syncs have written.
     pub matches: bool,
-    /// What is wrong, in words; nothing where all matches.
+    /// The differences, in words; empty if there is none.
     pub differences: Vec<String>,
 }
 
 impl MirrorVerification {
-    /// Nothing where the mirror is intact.
+    /// Returns an error unless the mirror is intact.
     ///
     /// # Errors
     /// `Mismatch`, which names the file and what is wrong.
@@ -38,10 +39,10 @@ impl MirrorVerification {
 }
 
 impl Mirror {
-    /// Reads everything, and compares it with what the syncs have written down.
+    /// Reads the whole file, and compares it with the digests that the syncs have written.
     ///
     /// # Errors
-    /// `Io`, when the file cannot be opened or is no mirror; what is wrong with it is no error.
+    /// `Io` if the file cannot be opened or is no mirror. Damage is a difference, not an error.
     pub fn verify(&self) -> Result<MirrorVerification> {
         let (connection, mut differences) = (open(self.path())?, Vec::new());
         if let Err(fault) = check(&connection, &mut differences) {
@@ -62,22 +63,12 @@ fn check(connection: &Connection, found: &mut Vec<String>) -> MirrorResult<()> {
     };
     found.extend(texts("PRAGMA integrity_check")?);
     found.retain(|row| row != "ok");
-    // One of a list that is not there is none of any list.
-    found.extend(texts(&format!(
-        "SELECT 'the row of a sync was changed' FROM sync WHERE seal <> seal(list, number, id, about)
-        UNION ALL SELECT 'the row of list ' || name || ' was changed' FROM list WHERE seal <> {LIST_SEAL}
-        UNION ALL SELECT 'the row of the mirror was changed'
-            WHERE (SELECT group_concat(seal = seal(id, about)) FROM mirror) IS NOT '1'
-        UNION ALL SELECT 'list ' || list || ' has no row' FROM (SELECT list FROM sync UNION SELECT list FROM kept_out)
-            WHERE list NOT IN (SELECT name FROM list)
-        UNION ALL SELECT 'list ' || name || ' lacks its last sync' FROM list WHERE last < (
-            SELECT max(number) FROM sync WHERE list = name)"
-    ))?);
+    found.extend(texts(sql!("verify"))?);
     // The next sync defines the tables and views of an earlier version again.
     let is_current = version(connection)? == VERSION;
     let mut definitions = Vec::new();
     if is_current {
-        definitions.extend(TABLES.map(str::to_owned));
+        definitions = tables::definitions();
         let shown = "SELECT 'a record is something else in views' FROM record WHERE plain IS NOT plain(text)";
         found.extend(texts(shown)?);
     }
@@ -85,20 +76,14 @@ fn check(connection: &Connection, found: &mut Vec<String>) -> MirrorResult<()> {
         let syncs = SyncRow::all(connection, list)?;
         let Some(last) = syncs.last() else { continue };
         if is_current {
-            definitions.extend(views::of(list, &last.columns));
+            definitions.extend(views::definitions(list, &last.columns));
         }
         let kept = SyncRow::before_changes(&syncs);
-        // A version is there from the first sync that saw it until after the last one.
-        let mut steps = connection.prepare(&format!(
-            "SELECT max(sync, {kept}) AS at, digest(position, key, text) FROM \
-             (SELECT first AS sync, * FROM record UNION ALL SELECT last + 1, * FROM record WHERE last IS NOT NULL) \
-             WHERE list = ?1 GROUP BY at"
-        ))?;
-        let steps = steps.query_map([list], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let mut steps = connection.prepare(sql!("record_digests"))?;
+        let values = named_params! {":list": list, ":kept": kept};
+        let steps = steps.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
         let steps: BTreeMap<i64, Hash> = steps.collect::<rusqlite::Result<_>>()?;
-        let [of, from] = CHANGES;
-        let changes = format!("SELECT digest{of} {from} AND sync > {kept}");
-        let mut changes: Hash = connection.query_row(&changes, [list], |row| row.get(0))?;
+        let mut changes = changes_digest(connection, list, kept)?;
         let mut digest = 0;
         for sync in &syncs {
             let number = sync.number();

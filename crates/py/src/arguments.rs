@@ -1,16 +1,21 @@
 //! Arguments as Python gives them: each error names the argument and its type.
 
 use crate::errors::{CallResult, invalid};
+use crate::record::PyRecord;
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use std::str::FromStr;
+use pyo3::types::{PyDict, PyMapping, PyString};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
+use talentdata_columns::arrow::TableSchema;
 use talentdata_core::Arguments;
 use talentdata_core::types::ListName;
+use talentdata_mirror::{JobOption, JobOptions, OptionKind};
+use talentdata_sandbox::{Options, SANDBOX_OPTIONS, SandboxValue};
 
-/// The list of this name, in any spelling.
-pub(crate) fn resource(name: &str) -> CallResult<ListName> {
+/// Reads the name of a list, in any spelling.
+pub(crate) fn list_of(name: &str) -> CallResult<ListName> {
     let parsed = name.parse::<ListName>();
     parsed.map_err(|unknown| invalid(unknown.to_string()))
 }
@@ -24,7 +29,7 @@ pub(crate) fn arguments(parameters: Option<&str>, body: Option<String>) -> CallR
 
 /// A list, and the values of its parameters: in Python its name and a JSON object.
 pub(crate) struct ListArguments {
-    pub(crate) resource: ListName,
+    pub(crate) name: ListName,
     pub(crate) arguments: Arguments,
 }
 
@@ -34,7 +39,7 @@ impl<'py> FromPyObject<'_, 'py> for ListArguments {
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let (name, parameters) = given.extract::<(String, Option<String>)>()?;
         Ok(ListArguments {
-            resource: resource(&name)?,
+            name: list_of(&name)?,
             arguments: arguments(parameters.as_deref(), None)?,
         })
     }
@@ -51,64 +56,95 @@ pub(crate) fn read<'py, T: FromPyObjectOwned<'py>>(
     })
 }
 
-/// Options by their names; one that is absent or `None` has its default.
-pub(crate) struct PyOptions<'py>(pub(crate) Bound<'py, PyDict>);
-
-impl<'py> PyOptions<'py> {
-    pub(crate) fn get<T: FromPyObjectOwned<'py>>(&self, name: &str) -> CallResult<Option<T>> {
-        let value = self.0.get_item(name)?.filter(|value| !value.is_none());
-        value.map(|value| read(name, &value)).transpose()
-    }
-
-    /// Returns an option that is false by default.
-    pub(crate) fn flag(&self, name: &str) -> CallResult<bool> {
-        Ok(self.get(name)?.unwrap_or(false))
-    }
-
-    /// The same for a text that the core reads.
-    pub(crate) fn parsed<T: FromStr<Err: ToString>>(&self, name: &str) -> CallResult<Option<T>> {
-        let text = self.get::<String>(name)?;
-        let parsed = text.map(|text| text.parse::<T>()).transpose();
-        // An error of the core has its kind at the end, as the one that is made of it here has.
-        parsed.map_err(
-            |wrong| match wrong.to_string().trim_end_matches(" (InvalidArgument)") {
-                // The core may name the argument by itself.
-                said if said.starts_with(name) => invalid(said),
-                said => invalid(format!("{name}: {said}")),
-            },
-        )
-    }
-
-    /// Reads an option into a place that has its default.
-    pub(crate) fn set<T: FromPyObjectOwned<'py>>(
-        &self,
-        place: &mut T,
-        name: &str,
-    ) -> CallResult<()> {
-        if let Some(value) = self.get(name)? {
-            *place = value;
+/// The options of a scan, an export, a sync or rows of a mirror, by their names.
+pub(crate) fn job_options(
+    given: &Bound<'_, PyDict>,
+    arguments: Arguments,
+) -> CallResult<JobOptions> {
+    let mut options = JobOptions::default();
+    options.scan.arguments = arguments;
+    for (name, value) in given_of(given)? {
+        let option = JobOption::find(&name).map_err(invalid)?;
+        match (option.kind, value.extract::<Duration>()) {
+            (OptionKind::Columns, _) => options.table.schema = Some(Arc::new(schema(&value)?)),
+            (OptionKind::Age, Ok(age)) => options.keep = Some(age),
+            (kind, _) => {
+                let is_text = !matches!(kind, OptionKind::Count(_) | OptionKind::Flag);
+                let wrong = |got: &str| option.wrong_type_message(got);
+                options.set(option, &text_of(&value, is_text, wrong)?)?;
+            }
         }
-        Ok(())
     }
+    Ok(options)
+}
 
-    /// The same for a text that the core reads.
-    pub(crate) fn set_parsed<T: FromStr<Err: ToString>>(
-        &self,
-        place: &mut T,
-        name: &str,
-    ) -> CallResult<()> {
-        if let Some(value) = self.parsed(name)? {
-            *place = value;
+/// The options of a sandbox, by their names.
+pub(crate) fn sandbox_options(given: &Bound<'_, PyDict>) -> CallResult<Options> {
+    let mut options = Options::default();
+    for (name, value) in given_of(given)? {
+        let option = SANDBOX_OPTIONS.iter().find(|option| option.name == name);
+        let option = option.ok_or_else(|| invalid(format!("{name}: there is no such option")))?;
+        let is_text = matches!(option.kind, SandboxValue::Choice(..));
+        let wrong = |got: &str| option.wrong_type_message(got);
+        let text = text_of(&value, is_text, wrong)?;
+        if !text.is_empty() {
+            options.set(option, &text).map_err(invalid)?;
         }
-        Ok(())
     }
+    Ok(options)
+}
 
-    /// The same for a time in seconds.
-    pub(crate) fn set_seconds(&self, place: &mut Duration, name: &str) -> CallResult<()> {
-        if let Some(seconds) = self.get::<f64>(name)? {
-            let time = Duration::try_from_secs_f64(seconds);
-            *place = time.map_err(|wrong| invalid(format!("{name}: {seconds} s: {wrong}")))?;
-        }
-        Ok(())
+/// The names and values of a dictionary; what is `None` has its default.
+fn given_of<'py>(given: &Bound<'py, PyDict>) -> CallResult<Vec<(String, Bound<'py, PyAny>)>> {
+    let given = given.iter().filter(|(_, value)| !value.is_none());
+    let given = given.map(|(name, value)| Ok((name.extract()?, value)));
+    Ok(given.collect::<PyResult<_>>()?)
+}
+
+/// The text that the tables of options read: of a number, a truth value, numbers by name (`a=1,b=2`), or a string if the
+/// option takes one. `wrong` is the error for a value of another type.
+fn text_of(
+    value: &Bound<'_, PyAny>,
+    is_text: bool,
+    wrong: impl FnOnce(&str) -> String,
+) -> CallResult<String> {
+    if let Ok(truth) = value.extract::<bool>() {
+        return Ok(truth.to_string());
     }
+    if let Ok(numbers) = value.cast::<PyMapping>() {
+        let pairs = numbers.items()?.iter().map(|pair| {
+            let (name, number) = pair.extract::<(String, Bound<'_, PyAny>)>()?;
+            Ok(format!("{}={}", name.replace('_', "-"), number.str()?))
+        });
+        return Ok(pairs.collect::<PyResult<Vec<String>>>()?.join(","));
+    }
+    let is_taken = if value.is_instance_of::<PyString>() {
+        is_text
+    } else {
+        value.extract::<f64>().is_ok()
+    };
+    if !is_taken {
+        return Err(invalid(wrong(&value.get_type().name()?.to_string())));
+    }
+    Ok(value.str()?.to_string())
+}
+
+/// A schema: the file of one, what `schema()` returned, or a `pyarrow.Schema`.
+fn schema(given: &Bound<'_, PyAny>) -> CallResult<TableSchema> {
+    Ok(if let Ok(record) = given.cast::<PyRecord>() {
+        TableSchema::from_json(record.get().text())?
+    } else if let Ok(path) = given.extract::<PathBuf>() {
+        TableSchema::from_file(&path)?
+    } else if given.hasattr("serialize")? {
+        // The IPC format is read without touching memory that another library owns.
+        let message = given
+            .call_method0("serialize")?
+            .call_method0("to_pybytes")?;
+        TableSchema::from_ipc(&message.extract::<Vec<u8>>()?)?
+    } else {
+        let class = given.get_type().name()?;
+        return Err(invalid(format!(
+            "schema: this {class} cannot be used; give the path of a schema file, what schema() returned, or a pyarrow.Schema"
+        )));
+    })
 }

@@ -7,9 +7,9 @@ use crate::waiting::{leave, run};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use talentdata_columns::arrow::{Columns, TableSchema};
-use talentdata_core::process::Owned;
+use talentdata_core::process::{Owned, lock};
 use talentdata_core::settings::{SETTINGS, Setting, SettingKind};
 use talentdata_core::types::OPERATIONS;
 use talentdata_core::{Builder, Client, Config, Error, ErrorKind, Result, Stop};
@@ -56,11 +56,11 @@ impl SharedClient {
         self.open(true)
     }
 
-    fn open(&self, goes_on: bool) -> Result<Client> {
+    fn open(&self, even_if_closed: bool) -> Result<Client> {
         let mut slot = self.lock();
         let known = slot.as_ref().and_then(Owned::get).cloned();
         if self.closed.is_stopped() {
-            return known.filter(|_| goes_on).ok_or_else(closed);
+            return known.filter(|_| even_if_closed).ok_or_else(closed);
         }
         if let Some(client) = known {
             return Ok(client);
@@ -74,7 +74,7 @@ impl SharedClient {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Owned<Client>>> {
-        self.client.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.client)
     }
 }
 
@@ -227,11 +227,7 @@ impl BaseClient {
         let limit = limit.map(|limit| read("limit", limit)).transpose()?;
         let offset = read("offset", offset)?;
         self.run(py, |client| async move {
-            let ListArguments {
-                resource,
-                arguments,
-            } = list;
-            let list = client.resource(resource).with(arguments);
+            let list = client.resource(list.name).with(list.arguments);
             let page = list.page(limit, offset).await?;
             let records = page.records.into_iter();
             let records: Vec<RecordText> = records.map(RecordText::from).collect();
@@ -241,14 +237,14 @@ impl BaseClient {
 
     fn _plan(&self, py: Python<'_>, list: ListArguments) -> CallResult<Py<PyAny>> {
         self.run(py, |client| async move {
-            json(&client.plan(list.resource, list.arguments).await?)
+            json(&client.plan(list.name, list.arguments).await?)
         })
     }
 
     fn _schema(&self, py: Python<'_>, list: ListArguments, columns: &str) -> CallResult<Py<PyAny>> {
         let columns: Columns = columns.parse()?;
         self.run(py, |client| async move {
-            let list = client.resource(list.resource).with(list.arguments);
+            let list = client.resource(list.name).with(list.arguments);
             json(&TableSchema::of_list(&list, columns).await?)
         })
     }

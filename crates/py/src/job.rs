@@ -1,10 +1,9 @@
 //! Exports and syncs as Python holds them, and checks of the files that they leave.
 
-use crate::arguments::{ListArguments, PyOptions};
+use crate::arguments::{ListArguments, job_options};
 use crate::client::{BaseClient, SharedClient};
 use crate::errors::{CallResult, raise};
 use crate::record::{RecordText, json};
-use crate::scan::{scan_options, table_options};
 use crate::waiting::{block, block_with_stop, run};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyBaseException;
@@ -12,13 +11,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
-use talentdata_columns::export::{Export, Format, KeptWork, Target, WaysOut, check_kept};
+use talentdata_columns::export::{Export, Format, Target, WaysOut, check_kept};
 use talentdata_columns::verify::{parse_receipt, read_receipt, verify};
 use talentdata_core::blocking::JobProgress;
 use talentdata_core::scan::Receipt;
 use talentdata_core::{Client, Error, ErrorKind, Stop};
-use talentdata_mirror::{Sync, age};
+use talentdata_mirror::Sync;
 
 /// What `export()` and `sync()` are made of: one list of it.
 #[pyclass(frozen, module = "talentdata._talentdata")]
@@ -44,44 +42,27 @@ enum Work {
 impl RawJob {
     /// An export of a list to a file, or a sync into a mirror; all of it is checked, and nothing is sent.
     #[new]
+    #[pyo3(signature = (client, is_sync, list, path, options, format=None))]
     fn new(
         client: &Bound<'_, BaseClient>,
         is_sync: bool,
         list: ListArguments,
         path: PathBuf,
         options: Bound<'_, PyDict>,
+        format: Option<&str>,
     ) -> CallResult<Self> {
         let client = BaseClient::shared(client)?;
-        let given = PyOptions(options);
-        let (resource, scan) = (list.resource, scan_options(&given, list.arguments)?);
+        let options = job_options(&options, list.arguments)?;
         let work = if is_sync {
-            let mut sync = Sync {
-                scan,
-                ..Sync::new(resource, path)
-            };
-            given.set(&mut sync.confirm, "confirm")?;
-            given.set_parsed(&mut sync.on_new, "on_new_field")?;
-            given.set_parsed(&mut sync.max_deletes, "max_deletes")?;
-            // A `timedelta`, or a text such as `90d`.
-            if let Some(keep) = given.get::<Bound<'_, PyAny>>("keep")? {
-                let duration = keep.extract::<Duration>();
-                sync.keep = Some(duration.or_else(|_| age(&keep.to_string()))?);
-            }
+            let sync = options.sync(list.name, path);
             sync.check()?;
             Work::Sync(sync)
         } else {
-            let format = match given.parsed("format")? {
-                Some(format) => format,
+            let format = match format {
+                Some(name) => name.parse()?,
                 None => Format::of_path(&path)?,
             };
-            let export = Export {
-                resource,
-                format,
-                target: Target::File(path),
-                scan,
-                table: table_options(&given)?,
-                kept: KeptWork::of_options(given.flag("resume")?, given.flag("restart")?)?,
-            };
+            let export = options.export(list.name, format, Target::File(path))?;
             export.check()?;
             Work::Export(export)
         };

@@ -9,6 +9,7 @@ mod interrupt;
 mod job;
 mod log;
 mod mirror;
+mod receipts;
 mod record;
 mod sandbox;
 mod scan;
@@ -23,6 +24,7 @@ use pyo3::prelude::*;
 mod _talentdata {
     use super::{Bound, PyModule, PyResult, Python, pyfunction};
     use std::ffi::OsString;
+    use talentdata_mirror::{JobOption, JobOptions};
 
     /// The version of the package.
     #[pymodule_export]
@@ -38,6 +40,8 @@ mod _talentdata {
     #[pymodule_export]
     use crate::mirror::{RawMirror, RawRows, forget};
     #[pymodule_export]
+    use crate::receipts::{check_file, check_scan, check_sync};
+    #[pymodule_export]
     use crate::record::{PyRecord, RecordText};
     #[pymodule_export]
     use crate::sandbox::BaseSandbox;
@@ -52,6 +56,14 @@ mod _talentdata {
         let found = text.parse::<talentdata_core::types::ListName>();
         let found = found.map_err(|why| crate::errors::invalid(format!("resource: {why}")))?;
         Ok(found.name())
+    }
+
+    /// Checks the text of an option before it is used.
+    #[pyfunction]
+    fn check_option(name: &str, value: &str) -> PyResult<()> {
+        let option = JobOption::find(name).map_err(crate::errors::invalid)?;
+        let set = JobOptions::default().set(option, value);
+        set.map_err(|error| crate::errors::Failure::from(error).into())
     }
 
     /// Runs the command line with these arguments, the first of which is its name; returns the exit code.

@@ -10,9 +10,10 @@ use pyo3::types::PyDict;
 use pyo3::{IntoPyObjectExt, intern};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{LazyLock, Mutex, MutexGuard, Once, OnceLock, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, Once, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 use talentdata_core::log::{Level, Listener, install};
+use talentdata_core::process::lock;
 use tokio::sync::Notify;
 
 /// The logger that gets the messages.
@@ -73,7 +74,7 @@ impl Queue {
 
     /// Not to be held while Python runs.
     fn lock(&self) -> MutexGuard<'_, VecDeque<Message>> {
-        self.messages.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.messages)
     }
 }
 

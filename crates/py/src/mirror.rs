@@ -1,21 +1,20 @@
 //! A mirror as Python holds it: tables of the list as it is and was, and of what has changed.
 
-use crate::arguments::{PyOptions, resource as parse};
+use crate::arguments::{job_options, list_of};
 use crate::errors::CallResult;
 use crate::log;
 use crate::record::{RecordText, json};
-use crate::scan::{capsule, table_options};
+use crate::scan::capsule;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use talentdata_columns::arrow::{BatchReader, RecordBatches, TableOptions};
-use talentdata_core::Result;
+use talentdata_columns::blocking::BATCH_ROWS;
+use talentdata_core::process::lock;
 use talentdata_core::types::ListName;
+use talentdata_core::{Arguments, Result};
 use talentdata_mirror::{Mirror, SyncPoint};
-
-/// Rows of a batch.
-const ROWS: usize = 8192;
 
 /// What `Mirror` is made of.
 #[pyclass(frozen, module = "talentdata._talentdata")]
@@ -41,8 +40,8 @@ impl RawMirror {
 
     /// The receipts of the syncs of a list that are kept, the oldest first.
     fn syncs(&self, py: Python<'_>, resource: &str) -> CallResult<Vec<RecordText>> {
-        let resource = parse(resource)?;
-        let syncs = py.detach(|| self.mirror.syncs(resource))?;
+        let list = list_of(resource)?;
+        let syncs = py.detach(|| self.mirror.syncs(list))?;
         Ok(syncs.iter().map(json).collect::<Result<_>>()?)
     }
 
@@ -64,11 +63,11 @@ impl RawMirror {
         let at = |at: Option<&str>| at.map(str::parse).transpose();
         let rows = RawRows {
             mirror: Arc::clone(&self.mirror),
-            resource: parse(resource)?,
+            list: list_of(resource)?,
             changes: at(changes)?,
             as_of: at(as_of)?,
             bookmark: OnceLock::new(),
-            table: table_options(&PyOptions(options))?,
+            table: job_options(&options, Arguments::default())?.table,
             opened: Mutex::default(),
         };
         let opened = py.detach(|| rows.batches())?;
@@ -80,15 +79,15 @@ impl RawMirror {
 /// Removes a list from a mirror.
 #[pyfunction]
 pub(crate) fn forget(py: Python<'_>, path: PathBuf, resource: &str) -> CallResult<()> {
-    let resource = parse(resource)?;
-    Ok(py.detach(|| talentdata_mirror::forget(&path, resource))?)
+    let list = list_of(resource)?;
+    Ok(py.detach(|| talentdata_mirror::forget(&path, list))?)
 }
 
 /// What `Rows` is made of: rows that are read from the mirror each time that somebody asks for them.
 #[pyclass(frozen, module = "talentdata._talentdata")]
 pub(crate) struct RawRows {
     mirror: Arc<Mirror>,
-    resource: ListName,
+    list: ListName,
     changes: Option<SyncPoint>,
     as_of: Option<SyncPoint>,
     table: TableOptions,
@@ -100,16 +99,16 @@ pub(crate) struct RawRows {
 
 impl RawRows {
     fn lock(&self) -> MutexGuard<'_, Option<RecordBatches>> {
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.opened)
     }
 
     fn batches(&self) -> Result<RecordBatches> {
         let rows = match &self.changes {
-            Some(since) => self.mirror.changes(self.resource, since)?,
-            None => self.mirror.records(self.resource, self.as_of.as_ref())?,
+            Some(since) => self.mirror.changes(self.list, since)?,
+            None => self.mirror.records(self.list, self.as_of.as_ref())?,
         };
         self.bookmark.get_or_init(|| rows.bookmark().to_owned());
-        rows.into_batches(ROWS, self.table.clone())
+        rows.into_batches(BATCH_ROWS, self.table.clone())
     }
 }
 

@@ -1,15 +1,14 @@
 //! The sandbox: the service itself in this process, for trying and for tests.
 
-use crate::arguments::PyOptions;
+use crate::arguments::sandbox_options;
 use crate::errors::{CallResult, invalid};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use talentdata_core::process::Owned;
+use std::sync::{Mutex, MutexGuard};
+use talentdata_core::process::{Owned, lock};
 use talentdata_core::{Error, ErrorKind};
-use talentdata_sandbox::{Change, Logged, Options, Sandbox};
+use talentdata_sandbox::{Change, Logged, Sandbox};
 
 /// What `Sandbox` is made of.
 #[pyclass(frozen, subclass, module = "talentdata._talentdata")]
@@ -29,17 +28,17 @@ pub(crate) struct BaseSandbox {
 impl BaseSandbox {
     /// Not to be held while Python runs, which might let another thread have the GIL and wait for it.
     fn sandbox(&self) -> MutexGuard<'_, Option<Owned<Sandbox>>> {
-        self.sandbox.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.sandbox)
     }
 
     /// What the sandbox says to a request that may be wrong.
     fn call<T>(&self, ask: impl FnOnce(&Sandbox) -> io::Result<T>) -> CallResult<T> {
-        let told = self.sandbox().as_ref().and_then(Owned::get).map(ask);
-        let told = told.ok_or_else(|| {
+        let answer = self.sandbox().as_ref().and_then(Owned::get).map(ask);
+        let answer = answer.ok_or_else(|| {
             let message = "the sandbox was stopped before, or runs in another process";
             Error::new(ErrorKind::Closed, message)
         })?;
-        told.map_err(|wrong| invalid(wrong.to_string()))
+        answer.map_err(|wrong| invalid(wrong.to_string()))
     }
 }
 
@@ -47,7 +46,7 @@ impl BaseSandbox {
 impl BaseSandbox {
     #[new]
     fn new(py: Python<'_>, options: Bound<'_, PyDict>) -> CallResult<Self> {
-        let options = read(&PyOptions(options))?;
+        let options = sandbox_options(&options)?;
         let sandbox = py.detach(|| Sandbox::start(options)).map_err(|failure| {
             let kind = match failure.kind() {
                 io::ErrorKind::InvalidInput => ErrorKind::InvalidArgument,
@@ -100,31 +99,4 @@ impl BaseSandbox {
     fn __repr__(&self) -> String {
         format!("Sandbox(base_url={:?})", self.base_url)
     }
-}
-
-fn read(given: &PyOptions<'_>) -> CallResult<Options> {
-    let mut options = Options::default();
-    let records = given.get::<BTreeMap<String, u64>>("records")?;
-    let plain = |(list, size): (String, u64)| (list.replace('-', "_"), size);
-    options.records = records.into_iter().flatten().map(plain).collect();
-    given.set(&mut options.seed, "seed")?;
-    given.set_parsed(&mut options.policy, "policy")?;
-    given.set(&mut options.limit, "limit")?;
-    given.set_seconds(&mut options.latency, "latency")?;
-    given.set(&mut options.port, "port")?;
-    given.set(&mut options.faults, "faults")?;
-    given.set_seconds(&mut options.token_lifetime, "token_lifetime")?;
-    options.max_limit = given.get("max_limit")?;
-    options.later_max_limit = given.get("later_max_limit")?;
-    given.set(&mut options.gzip, "gzip")?;
-    options.drift = given.parsed("drift")?;
-    given.set_parsed(&mut options.order, "order")?;
-    given.set_parsed(&mut options.ids, "ids")?;
-    given.set_parsed(&mut options.total, "total")?;
-    given.set_parsed(&mut options.pages, "pages")?;
-    given.set(&mut options.ignore_offset, "ignore_offset")?;
-    options.replicas = given.parsed("replicas")?;
-    given.set(&mut options.warnings, "warnings")?;
-    given.set_parsed(&mut options.tokens, "tokens")?;
-    Ok(options)
 }

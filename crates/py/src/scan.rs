@@ -1,22 +1,19 @@
 //! A scan as Python holds it: its records one after the other, its table, and its rows as an Arrow stream.
 
-use crate::arguments::{ListArguments, PyOptions};
+use crate::arguments::{ListArguments, job_options};
 use crate::client::{BaseClient, SharedClient};
-use crate::errors::{CallResult, invalid};
+use crate::errors::CallResult;
 use crate::interrupt::Interrupts;
-use crate::record::{PyRecord, RecordText, json};
+use crate::record::{RecordText, json};
 use crate::waiting::{block, issue, run, runtime, wait, warn};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
-use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyType};
 use pyo3::{PyTraverseError, PyVisit, intern};
-use std::path::PathBuf;
 use std::sync::Arc;
-use talentdata_columns::arrow::{BatchReader, TableOptions, TableSchema};
+use talentdata_columns::arrow::{BatchReader, SchemaRef};
 use talentdata_columns::session::{Session, Use, Wording};
-use talentdata_core::{Arguments, ScanOptions};
 
 /// Rows of a record batch: few enough for a progress bar to move, about once a second.
 const ROWS: usize = 4096;
@@ -31,48 +28,6 @@ const HINTS: Wording = Wording {
     frame_or: "call to_polars(), to_arrow() or to_pandas(), which keep the rows and warn, ",
     unproven: "keep the list in a mirror with sync(), or accept it with unproven=\"accept\"",
 };
-
-/// How a list is read.
-pub(crate) fn scan_options(given: &PyOptions<'_>, arguments: Arguments) -> CallResult<ScanOptions> {
-    Ok(ScanOptions {
-        page_size: given.get("page_size")?,
-        limit: given.get("limit")?,
-        unproven: given.parsed("unproven")?,
-        arguments,
-        ..ScanOptions::default()
-    })
-}
-
-/// How records become columns.
-pub(crate) fn table_options(given: &PyOptions<'_>) -> CallResult<TableOptions> {
-    let mut options = TableOptions::default();
-    given.set_parsed(&mut options.columns, "columns")?;
-    given.set_parsed(&mut options.on_new, "on_new_field")?;
-    if let Some(given) = given.get::<Bound<'_, PyAny>>("schema")? {
-        options.schema = Some(Arc::new(schema(&given)?));
-    }
-    Ok(options)
-}
-
-/// A schema: the file of one, what `schema()` returned, or a `pyarrow.Schema`.
-fn schema(given: &Bound<'_, PyAny>) -> CallResult<TableSchema> {
-    Ok(if let Ok(record) = given.cast::<PyRecord>() {
-        TableSchema::from_json(record.get().text())?
-    } else if let Ok(path) = given.extract::<PathBuf>() {
-        TableSchema::from_file(&path)?
-    } else if given.hasattr("serialize")? {
-        // The IPC format is read without touching memory that another library owns.
-        let message = given
-            .call_method0("serialize")?
-            .call_method0("to_pybytes")?;
-        TableSchema::from_ipc(&message.extract::<Vec<u8>>()?)?
-    } else {
-        let class = given.get_type().name()?;
-        return Err(invalid(format!(
-            "schema: this {class} cannot be used; give the path of a schema file, what schema() returned, or a pyarrow.Schema"
-        )));
-    })
-}
 
 /// What `Scan` and `AsyncScan` are made of. It holds no Python object, so that no reference cycle goes through it.
 #[pyclass(frozen, module = "talentdata._talentdata")]
@@ -91,10 +46,8 @@ impl RawScan {
         options: Bound<'_, PyDict>,
     ) -> CallResult<Self> {
         let client = BaseClient::shared(client)?;
-        let given = PyOptions(options);
-        let table = table_options(&given)?;
-        let options = scan_options(&given, list.arguments)?;
-        let session = Session::new(list.resource, options, table, ROWS, HINTS);
+        let options = job_options(&options, list.arguments)?;
+        let session = Session::new(list.name, options.scan, options.table, ROWS, HINTS);
         Ok(RawScan {
             client,
             session: Arc::new(session),

@@ -11,9 +11,9 @@ use pyo3::{IntoPyObjectExt, PyTraverseError, PyVisit, intern};
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::pin::pin;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::sync::{Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 use talentdata_core::{Client, Error, ErrorKind, Result, Stop, process};
@@ -23,7 +23,7 @@ use tokio::task::AbortHandle;
 /// How often a waiting thread looks for signals; people notice a delay above 200 ms.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long work that was told to stop may take; with the time above, people notice none of it.
+/// How long work may take to stop; with the time above, people notice none of it.
 const STOP_GRACE: Duration = Duration::from_millis(100);
 
 /// The runtime and the process that made it. It is locked only while attached to Python, so that no other thread holds
@@ -33,7 +33,7 @@ static RUNTIME: Mutex<Option<(u32, &'static Runtime)>> = Mutex::new(None);
 /// The runtime of this process, made on first use. It is never dropped: a forked child would wait for ever for threads
 /// that it did not inherit.
 pub(crate) fn runtime() -> Result<&'static Runtime> {
-    let mut slot = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut slot = process::lock(&RUNTIME);
     let process = std::process::id();
     if let Some((_, runtime)) = slot.filter(|(owner, _)| *owner == process) {
         return Ok(runtime);
@@ -184,13 +184,13 @@ pub(crate) fn wait<T: Send + 'static>(
             Err(error) => error,
         };
         // Before the signal is set again, which any call of Python might raise and swallow.
-        let told = stopped(&error.to_string());
+        let error_of_read = stopped(&error.to_string());
         if error.is_instance_of::<PyKeyboardInterrupt>(py) {
             let threads = py.import("_thread");
             let again = threads.and_then(|threads| threads.call_method0("interrupt_main"));
             drop(again);
         }
-        Err(told)
+        Err(error_of_read)
     })
 }
 

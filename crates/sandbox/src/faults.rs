@@ -273,9 +273,10 @@ impl FaultReply {
     }
 
     fn framing(&self) -> Framing {
-        self.framing.unwrap_or(match self.endless {
-            true => Framing::Chunked,
-            false => Framing::Length,
+        self.framing.unwrap_or(if self.endless {
+            Framing::Chunked
+        } else {
+            Framing::Length
         })
     }
 

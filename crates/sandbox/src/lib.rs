@@ -23,7 +23,10 @@ mod spec;
 mod state;
 mod token;
 
-pub use options::{Change, Drift, Ids, ListOrder, Options, Pages, Replicas, Tokens, Total};
+pub use options::{
+    Change, Drift, Ids, LargeLimits, ListOrder, Options, Pages, Replicas, SANDBOX_OPTIONS,
+    SandboxOption, SandboxValue, Tokens, Total,
+};
 pub use server::Sandbox;
 pub use service::Stats;
 pub use spec::{ServedList, lists};

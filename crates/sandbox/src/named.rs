@@ -17,6 +17,8 @@ macro_rules! named {
         impl $choice {
             /// Every value.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
+            /// The name of every value.
+            pub const NAMES: [&str; Self::ALL.len()] = [$($name),+];
         }
 
         impl std::fmt::Display for $choice {
@@ -33,7 +35,7 @@ macro_rules! named {
             fn from_str(given: &str) -> Result<Self, String> {
                 match given {
                     $($name => Ok(Self::$variant),)+
-                    _ => Err(format!("`{given}` is not one of: {}", [$($name),+].join(", "))),
+                    _ => Err(format!("`{given}` is not one of: {}", Self::NAMES.join(", "))),
                 }
             }
         }

@@ -185,9 +185,12 @@ impl ListRecords {
     /// What stays the same of record `number` whenever it is read: its `id`, or an object of the members that do not
     /// change.
     pub(crate) fn identity(&self, number: u64) -> Value {
-        read(|out| match self.has_id {
-            true => self.write_id(number, out),
-            false => object(out, |object| self.write_members(number, 0, object)),
+        read(|out| {
+            if self.has_id {
+                self.write_id(number, out)
+            } else {
+                object(out, |object| self.write_members(number, 0, object))
+            }
         })
     }
 

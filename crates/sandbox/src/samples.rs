@@ -239,10 +239,13 @@ impl<'a> SampleRecord<'a> {
                 let chosen = pick(&mut self.rng, if of.is_array() { of } else { named });
                 self.write(chosen, out);
             }
-            "$nullable" => match self.one_in(of) {
-                true => out.extend_from_slice(b"null"),
-                false => self.write(&of[1], out),
-            },
+            "$nullable" => {
+                if self.one_in(of) {
+                    out.extend_from_slice(b"null")
+                } else {
+                    self.write(&of[1], out)
+                }
+            }
             "$array" => {
                 let count = self.count(&of[0], &of[1]);
                 array(out, 0..count, |out, index| {

@@ -106,9 +106,10 @@ impl Service {
     pub(crate) fn answer(&self, request: &Received) -> Answer {
         let at_path = self.spec.find(&request.path);
         let (admitted, headers) = self.admit(request, &at_path);
-        let served = match admitted {
-            false => Err(failure(429, "rate_limited", "the rate limit is reached")),
-            true => self.serve(&at_path, request),
+        let served = if admitted {
+            self.serve(&at_path, request)
+        } else {
+            Err(failure(429, "rate_limited", "the rate limit is reached"))
         };
         let mut answer = served.unwrap_or_else(|refusal| refusal);
         for (name, value) in headers {

@@ -129,13 +129,15 @@ impl State {
         // Not of the generator that chooses the changes, so that those are the same for every order.
         let mut rng = Rng::new(scramble(self.options.seed) ^ self.requests);
         let total = self.seen();
-        let most = match self.requests < REQUESTS_OF_FULL_PAGES {
-            true => limit,
-            false => limit.min(self.options.later_max_limit.unwrap_or(u64::MAX)),
+        let most = if self.requests < REQUESTS_OF_FULL_PAGES {
+            limit
+        } else {
+            limit.min(self.options.later_max_limit.unwrap_or(u64::MAX))
         };
-        let start = match self.options.ignore_offset {
-            true => 0,
-            false => offset,
+        let start = if self.options.ignore_offset {
+            0
+        } else {
+            offset
         };
         let places = start.min(total)..start.saturating_add(most).min(total);
         let numbers = match self.options.order {

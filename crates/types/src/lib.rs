@@ -28,7 +28,7 @@ use std::str::FromStr;
 /// A record whose fields the document does not show: every field by its name on the wire.
 pub type Record = serde_json::Map<String, serde_json::Value>;
 
-/// What the spec says of a paginated list (sections 4 and 8).
+/// The shape of a paginated list, from the spec.
 #[derive(Debug)]
 pub struct ListShape {
     /// The path after `/v1/`, with `_` for every separator.
@@ -50,7 +50,7 @@ pub struct Field {
     pub name: &'static str,
     /// The JSON type of its value.
     pub kind: FieldKind,
-    /// Whether every record carries it.
+    /// True if every record carries it.
     pub required: bool,
     /// The values that the document shows; empty where it restricts none. Others are legal.
     pub known_values: &'static [&'static str],

@@ -19,20 +19,20 @@ pub struct Operation {
     pub group: &'static str,
     /// A few words on what it does or lists.
     pub summary: &'static str,
-    /// What the document says of it.
+    /// The description from the spec.
     pub description: &'static str,
-    /// Whether it carries the bearer token.
+    /// True if it carries the bearer token.
     pub token: TokenUse,
-    /// Whether sending it twice does no more than sending it once.
+    /// True if sending it twice does no more than sending it once.
     pub idempotent: bool,
-    /// Whether the document advises against it.
+    /// True if the spec marks it as deprecated.
     pub deprecated: bool,
-    /// Whether a successful response has a JSON body.
+    /// True if a successful response has a JSON body.
     pub answers: bool,
     /// Whether the clients have a call for it. Lists are read as lists, tokens are the client's own business, and of some
     /// operations a required parameter cannot be sent.
     pub callable: bool,
-    /// What it takes in path, query and headers.
+    /// The parameters in path, query and headers.
     pub parameters: &'static [Parameter],
     /// The JSON body it takes.
     pub body: Option<RequestBody>,
@@ -84,21 +84,21 @@ pub struct Parameter {
     pub argument: &'static str,
     /// Its flag on the command line, without the dashes in front.
     pub flag: &'static str,
-    /// Where it is sent.
+    /// The place in which it is sent.
     pub location: Location,
-    /// Whether the operation cannot be called without it.
+    /// True if the operation cannot be called without it.
     pub required: bool,
-    /// Whether it takes several values.
+    /// True if it takes several values.
     pub repeated: bool,
     /// On the command line, whether its values need no flag.
     pub positional: bool,
-    /// Whether a text of white space alone is refused before anything is sent.
+    /// True if a string of white space alone is refused before anything is sent.
     pub nonblank: bool,
     /// The JSON type of a value.
     pub kind: FieldKind,
     /// The values that the document shows; empty where it restricts none. Others are legal.
     pub known_values: &'static [&'static str],
-    /// What the document says of it.
+    /// The description from the spec.
     pub description: &'static str,
 }
 
@@ -127,7 +127,7 @@ impl Parameter {
     }
 }
 
-/// Where a parameter is sent.
+/// The place in which a parameter is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Location {
     /// Within the path.
@@ -143,7 +143,7 @@ pub enum Location {
 /// The JSON body that an operation takes.
 #[derive(Debug)]
 pub struct RequestBody {
-    /// Whether the operation cannot be called without it.
+    /// True if the operation cannot be called without it.
     pub required: bool,
     /// Its documented fields, in the spec's order; empty where it is no object, or none are documented.
     pub fields: &'static [Parameter],

@@ -20,9 +20,10 @@ impl Side<'_> {
         }
         if let Some(reference) = schema["$ref"].as_str() {
             let name = reference.rsplit('/').next().unwrap();
-            return match self.shared.contains(name) {
-                true => json!(name),
-                false => self.plain(self.schemas[name]),
+            return if self.shared.contains(name) {
+                json!(name)
+            } else {
+                self.plain(self.schemas[name])
             };
         }
         let choices = ["anyOf", "oneOf"].map(|key| schema[key].as_array());
@@ -47,9 +48,10 @@ impl Side<'_> {
         let (items, others) = (&schema["items"], &schema["additionalProperties"]);
         let kinds = schema["type"].as_array().into_iter().flatten();
         let kind = kinds.chain([&schema["type"]]).find(|kind| **kind != "null");
-        let kind = match fields.is_empty() && others.is_null() {
-            true => kind.unwrap().clone(),
-            false => json!("object"),
+        let kind = if fields.is_empty() && others.is_null() {
+            kind.unwrap().clone()
+        } else {
+            json!("object")
         };
         if kind.is_null() {
             return json!("anything");

@@ -85,8 +85,8 @@ pub(super) const PYTHON_CLIENT: &str = "\
 
 /// Names that `import talentdata` gives, apart from the exceptions.
 pub(super) const PYTHON_PACKAGE: &str = "\
-    Any AsyncClient AsyncResource AsyncScan Basis BudgetState BudgetUse ChangeCounts Client \
-    Completeness Difference Doubt Error Example False Field FileCheck IncompleteWarning \
-    MemberStats Mirror MirrorReceipt None OpenEnum Page Plan Receipt Record Removed Resource Rows \
+    Any AsyncClient AsyncList AsyncScan Basis BudgetState BudgetUse ChangeCounts Client \
+    Completeness Difference Doubt Error Example False Field FileCheck IncompleteWarning List \
+    MemberStats Mirror MirrorReceipt None OpenEnum Page Plan Receipt Record Removed Rows \
     RowsReceipt Sandbox Scan ScanReceipt SchemaDifferences SyncReceipt True Verification Withheld Written \
     __version__ scan_polars verify";

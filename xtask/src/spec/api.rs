@@ -307,9 +307,10 @@ impl Type {
 
     /// The type with null, where null is a value of it.
     pub(crate) fn or_null(self, nullable: bool) -> Type {
-        match nullable {
-            true => Type::Nullable(self.into()),
-            false => self,
+        if nullable {
+            Type::Nullable(self.into())
+        } else {
+            self
         }
     }
 

@@ -98,9 +98,10 @@ impl Document {
         let mut waiting: Vec<Cursor> = self.at("").into_iter().collect();
         let mut out = Vec::new();
         while let Some(one) = waiting.pop() {
-            match self.read.borrow().contains(&one.at) {
-                true => waiting.extend(one.children().into_iter().rev()),
-                false => out.push(one),
+            if self.read.borrow().contains(&one.at) {
+                waiting.extend(one.children().into_iter().rev())
+            } else {
+                out.push(one)
             }
         }
         out

@@ -72,9 +72,10 @@ type Said = [String; 4];
 fn said(document: &Value, whole: bool) -> Said {
     let document = Document::new(document.clone());
     let api = interface(&document);
-    let (_, names) = match whole {
-        true => examined(&api, &document, &ledger::lists(&crate::root()).unwrap()),
-        false => template_data(&api, &Document::default()),
+    let (_, names) = if whole {
+        examined(&api, &document, &ledger::lists(&crate::root()).unwrap())
+    } else {
+        template_data(&api, &Document::default())
     };
     let refusals = document.refusals("SPEC").err().unwrap_or_default();
     let summary = document.summary();

@@ -45,9 +45,10 @@ impl View<'_> {
         let c = names::c_type(name);
         if exposed {
             own.facts(&[C, Cpp], "model", name, &model.is_record.to_string());
-            match model.is_record {
-                true => own.facts(&[CommandLine], "columns", "", ""),
-                false => own.claim("in C", &format!("{c}_json")),
+            if model.is_record {
+                own.facts(&[CommandLine], "columns", "", "")
+            } else {
+                own.claim("in C", &format!("{c}_json"))
             }
             if freed {
                 own.claim("in C", &format!("{c}_free"));
@@ -102,9 +103,10 @@ impl View<'_> {
         if field.kind == Type::Secret && model.given {
             own.refuse("a secret is not given to C".to_owned());
         }
-        let given = match model.is_exposed() {
-            true => self.exposed_field(&own, model, field),
-            false => context! {},
+        let given = if model.is_exposed() {
+            self.exposed_field(&own, model, field)
+        } else {
+            context! {}
         };
         context! {
             python, annotation, python_kind, cpp, class, cpp_sent,
@@ -156,9 +158,10 @@ impl View<'_> {
         if is_record {
             own.facts(&[CommandLine], "column", wire, table(&field.kind));
         }
-        let path = match wire.is_empty() || wire.contains('/') {
-            true => pointer(&[wire]),
-            false => wire.clone(),
+        let path = if wire.is_empty() || wire.contains('/') {
+            pointer(&[wire])
+        } else {
+            wire.clone()
         };
         context! { path, values, c, read, c_kind }
     }
@@ -207,8 +210,9 @@ fn named_schema(own: &NamedItem, name: &str) {
 
 /// A type of C++ that may be absent, unless it is required.
 fn optional(kind: String, required: bool) -> String {
-    match required {
-        true => kind,
-        false => format!("std::optional<{kind}>"),
+    if required {
+        kind
+    } else {
+        format!("std::optional<{kind}>")
     }
 }

@@ -111,28 +111,12 @@ void talentdata_config_free(talentdata_config *config);
 TALENTDATA_NODISCARD talentdata_options *talentdata_options_new(const talentdata_options *from);
 
 /**
- * Sets an option:
- *
- * - of scans, and of how an export or a sync reads its list: page_size, records per page, by default as many as the
- *   service allows;
- * - of scans and exports: limit, how many records to deliver at most;
- * - of scans, exports and the streams of a mirror: columns, typed or json; schema, the columns of an Arrow stream or a file,
- *   as talentdata_client_schema gives them;
- * - of these and of syncs: on_new_field, what to do with a field without a column, and with a value that does not fit the type
- *   of its column: keep it in _extra and report it (keep), keep it silently (freeze), or fail;
- * - of scans: unproven, what happens at the end of a list if it is not proven that every record came: fail (the end is the
- *   error INCOMPLETE), warn (a message to the log callback) or accept (the receipt alone says so); by default Arrow streams
- *   fail, and records are accepted;
- * - of exports: resume, whether to continue an interrupted export of the same list to the same file; if its options
- *   differ or it is damaged, the export begins again, and the receipt says so; restart, whether to discard an interrupted
- *   export and begin again; by default the export is refused if an interrupted one has kept records; not both;
- * - of syncs: confirm, whether to scan again at once if records are missing after the list changed during the scan;
- *   max_deletes, the most deletes to believe, such as 500 or 25%; keep, how long changes and earlier versions are kept, such as
- *   90d.
+ * Sets an option of a scan, an export, a sync, a schema or a mirror by its name. docs/options.md has a table of all options,
+ * what takes them, and the values that they have. An option that a function does not take is an error there.
  *
  * @param options the options to change
- * @param name the name of the option
- * @param value the value as text, such as 100 or true
+ * @param name the name of the option, such as page_size
+ * @param value the value as text, such as 100 or true; of the option schema the JSON of talentdata_client_schema
  * Ownership: the texts are copied.
  * Threads: one at a time per options.
  * Errors: INVALID_ARGUMENT for NULL, a name that is not an option, or a value that the option cannot have.

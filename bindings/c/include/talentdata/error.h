@@ -29,7 +29,7 @@ typedef enum {
    */
   TALENTDATA_ERROR_KIND_TLS = 4,
   /**
-   * The connection was lost, or what came over it was not HTTP.
+   * The connection was lost.
    */
   TALENTDATA_ERROR_KIND_TRANSPORT = 5,
   /**
@@ -37,7 +37,7 @@ typedef enum {
    */
   TALENTDATA_ERROR_KIND_TIMEOUT = 6,
   /**
-   * The service answered with a redirect; none is followed, so that no credential leaves its origin.
+   * The service answered with a redirect that is not followed: it leads elsewhere, or is not of a GET request.
    */
   TALENTDATA_ERROR_KIND_REDIRECT = 7,
   /**
@@ -45,7 +45,7 @@ typedef enum {
    */
   TALENTDATA_ERROR_KIND_TOO_LARGE = 8,
   /**
-   * The response is not the JSON it should be.
+   * The response cannot be read: it is not the JSON that it should be, or not HTTP.
    */
   TALENTDATA_ERROR_KIND_DECODE = 9,
   /**

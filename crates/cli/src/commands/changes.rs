@@ -1,15 +1,15 @@
 //! `changes`: what syncs into a mirror have found.
 
+use crate::common::Common;
 use crate::lists::{one_of, resource};
+use crate::options;
 use crate::output::Ending;
 use crate::receipts;
 use crate::rows::write_rows;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use talentdata_columns::arrow::{OnNew, TableOptions, TableSchema};
 use talentdata_columns::export::{Format, Target};
 use talentdata_core::types::ListName;
-use talentdata_mirror::{Mirror, SyncPoint};
+use talentdata_mirror::{JobKind, Mirror, SyncPoint};
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\
@@ -45,20 +45,13 @@ pub(crate) struct ChangesArgs {
     /// The file to write; - is standard output
     #[arg(long, value_name = "PATH", default_value = "-")]
     out: PathBuf,
-    /// The columns of the records, in place of those of the mirror: a file that `talentdata schema` has printed
-    #[arg(long, value_name = "FILE")]
-    schema: Option<PathBuf>,
-    /// What to do with fields without a column, and with values that do not fit the type of theirs: keep them in the column
-    /// _extra and report them, keep them there silently (freeze), or fail. By default keep
-    #[arg(long, value_name = "ACTION", value_parser = one_of(OnNew::ALL))]
-    on_new_field: Option<OnNew>,
     /// Write the receipt of the last sync, with its bookmark, what was written and how it differed from its columns, to this
     /// file as JSON
     #[arg(long, value_name = "PATH")]
     receipt: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &ChangesArgs) -> Result<(), Ending> {
+pub(crate) fn run(args: &ChangesArgs, common: &Common) -> Result<(), Ending> {
     let format = args.format.map_or_else(|| Format::of_path(&args.out), Ok)?;
     let target = if args.out == Path::new("-") {
         Target::Stdout
@@ -72,12 +65,7 @@ pub(crate) fn run(args: &ChangesArgs) -> Result<(), Ending> {
             is_out(path) || receipts::is_one_file(path, &args.from)
         })?;
     }
-    let schema = args.schema.as_deref().map(TableSchema::from_file);
-    let table = TableOptions {
-        schema: schema.transpose()?.map(Arc::new),
-        on_new: args.on_new_field.unwrap_or_default(),
-        ..TableOptions::default()
-    };
+    let table = options::read(&common.matches, JobKind::Mirror)?.table;
     let changes = Mirror::open(&args.from)?.changes(args.resource, &args.since);
     let done = write_rows(args.resource, changes, format, &target, table)?;
     let path = args.receipt.as_deref();

@@ -3,17 +3,16 @@
 use crate::common::Common;
 use crate::connect::with_client;
 use crate::lists::{Lists, one_of};
+use crate::options;
 use crate::output::Ending;
 use crate::receipts;
 use crate::rows::write_rows;
 use crate::work::{Run, WAYS_OUT, Work};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use talentdata_columns::arrow::{Columns, OnNew, TableOptions, TableSchema};
-use talentdata_columns::export::{Export, Format, KeptWork, Target, check_kept};
+use talentdata_columns::export::{Export, Format, Target, check_kept};
 use talentdata_core::types::ListName;
-use talentdata_core::{Error, ErrorKind, ScanOptions};
-use talentdata_mirror::{Mirror, SyncPoint};
+use talentdata_core::{Error, ErrorKind};
+use talentdata_mirror::{JobKind, JobOptions, Mirror, SyncPoint};
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\
@@ -27,7 +26,7 @@ Examples:
   talentdata export contacts --out - | head
   talentdata export contacts --from mirror.db --as-of 2026-11-20T06:00:00Z --out contacts.parquet";
 
-/// The lists to export, where to and how.
+/// The lists to export, and where to.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExportArgs {
@@ -37,26 +36,8 @@ pub(crate) struct ExportArgs {
     /// Output format; by default that of the file name extension, else jsonl
     #[arg(long, value_parser = one_of(Format::ALL))]
     format: Option<Format>,
-    /// Continue an interrupted export to this file, or begin if there is none. If its settings differ or it is damaged,
-    /// the export begins again and says so. For jobs: pass it in every run
-    #[arg(long)]
-    resume: bool,
-    /// Discard what an interrupted export to this file has kept, and begin again
-    #[arg(long, conflicts_with = "resume")]
-    restart: bool,
-    /// Types of nested values and of timestamps: lists, structs and timestamps, or JSON text and strings.
-    /// CSV has the text of the service in any case
-    #[arg(long, value_name = "TYPES", value_parser = one_of(Columns::ALL), conflicts_with = "schema")]
-    columns: Option<Columns>,
-    /// The columns: a file that `talentdata schema` has printed; for one list. The receipt lists any differences
-    #[arg(long, value_name = "FILE")]
-    schema: Option<PathBuf>,
-    /// What to do with fields without a column, and with values that do not fit the type of theirs: keep them in the column
-    /// _extra and report them, keep them there silently (freeze), or fail. By default keep
-    #[arg(long, value_name = "ACTION", value_parser = one_of(OnNew::ALL))]
-    on_new_field: Option<OnNew>,
     /// Read the list from this mirror, and not from the service
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["resume", "restart", "page_size"])]
+    #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
     /// As which sync has read it: its bookmark or number, or a time such as 2026-11-20T06:00:00Z by which it had ended;
     /// by default as of now
@@ -116,12 +97,11 @@ impl ExportArgs {
     /// An export for each list.
     fn exports(&self, common: &Common) -> Result<Vec<Export>, Error> {
         let refuse = |message: &str| Err(Error::invalid(message));
-        let scans = self.lists.scans(common)?;
-        let (is_one, to_stdout) = (scans.len() == 1, self.out == Path::new("-"));
+        let (is_one, to_stdout) = (self.lists.names.len() == 1, self.out == Path::new("-"));
         if to_stdout && !is_one {
             return refuse("--out -: standard output takes one list; give a directory");
         }
-        if self.schema.is_some() && !is_one {
+        if common.matches.contains_id("schema") && !is_one {
             return refuse("--schema: a schema is of one list; export the lists one by one");
         }
         let format = match self.format {
@@ -130,33 +110,21 @@ impl ExportArgs {
             // Then the path is a directory.
             None => Format::Jsonl,
         };
-        let schema = self.schema.as_deref().map(TableSchema::from_file);
-        let table = TableOptions {
-            columns: self.columns.unwrap_or_default(),
-            schema: schema.transpose()?.map(Arc::new),
-            known: None,
-            on_new: self.on_new_field.unwrap_or_default(),
-        };
-        let kept = KeptWork::of_options(self.resume, self.restart)?;
-        let export = |(resource, scan): (ListName, ScanOptions)| {
-            let file = format!("{resource}.{}", format.name());
-            let export = Export {
-                resource,
-                format,
-                target: if to_stdout {
-                    Target::Stdout
-                } else if is_one {
-                    Target::File(self.out.clone())
-                } else {
-                    Target::File(self.out.join(file))
-                },
-                scan,
-                table: table.clone(),
-                kept,
+        let options = options::read(&common.matches, JobKind::Export)?;
+        let export = |(list, options): (ListName, JobOptions)| {
+            let file = format!("{list}.{}", format.name());
+            let target = if to_stdout {
+                Target::Stdout
+            } else if is_one {
+                Target::File(self.out.clone())
+            } else {
+                Target::File(self.out.join(file))
             };
+            let export = options.export(list, format, target)?;
             export.check().map(|()| export)
         };
-        scans.into_iter().map(export).collect()
+        let lists = self.lists.options_of_each(&options, common)?;
+        lists.into_iter().map(export).collect()
     }
 
     /// Creates the directory for several lists, and checks the path of the receipt, before hours are spent.

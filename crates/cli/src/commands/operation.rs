@@ -7,6 +7,7 @@ use crate::parameters::argument;
 use clap::{Arg, ArgAction, Command, value_parser};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
+use talentdata_core::streams::Patient;
 use talentdata_core::types::{OPERATIONS, Operation, Parameter};
 use talentdata_core::{Arguments, Error, ErrorKind};
 
@@ -150,7 +151,7 @@ pub(crate) async fn run(operation: &'static Operation, common: &Common) -> Resul
 /// The request body that a file, or standard input, holds.
 fn read(file: &Path) -> Result<String, Error> {
     let text = if file == Path::new("-") {
-        std::io::read_to_string(std::io::stdin())
+        std::io::read_to_string(Patient(std::io::stdin()))
     } else {
         std::fs::read_to_string(file)
     };

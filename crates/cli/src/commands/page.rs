@@ -4,7 +4,6 @@ use crate::common::Common;
 use crate::connect::with_client;
 use crate::lists::{arguments, resource};
 use crate::output::{self, Ending};
-use talentdata_core::RawRecord;
 use talentdata_core::types::ListName;
 
 /// The list and the place of the page.
@@ -12,7 +11,7 @@ use talentdata_core::types::ListName;
 #[command(after_help = "Example:\n  talentdata page contacts --limit 10 --offset 200")]
 pub(crate) struct PageArgs {
     /// The list
-    #[arg(value_parser = resource())]
+    #[arg(value_name = "RESOURCE", value_parser = resource())]
     resource: ListName,
     /// Records on the page; the service has a default for each list
     #[arg(long, value_name = "N")]
@@ -29,11 +28,5 @@ pub(crate) async fn run(args: &PageArgs, common: &Common) -> Result<(), Ending> 
         Ok(list.page(args.limit, args.offset).await?)
     });
     let page = page.await?;
-    // Put together by hand, because the records are to stay as they came, byte for byte.
-    let records: Vec<&str> = page.records.iter().map(RawRecord::as_str).collect();
-    let pagination = serde_json::to_string(&page.pagination).map_err(output::unwritable)?;
-    output::data(&format!(
-        "{{\"records\":[\n{}\n],\"pagination\":{pagination}}}\n",
-        records.join(",\n"),
-    ))
+    output::data(&(page.to_json()? + "\n"))
 }

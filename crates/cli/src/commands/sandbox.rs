@@ -1,20 +1,19 @@
 //! `sandbox`: the embedded service as a process of its own, for trying and for tests in other languages.
 
+use crate::common::Common;
 use crate::connect::start;
-use crate::lists::one_of;
 use crate::output::{self, Ending};
 use crate::signals::Signals;
-use std::str::FromStr;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::time::Duration;
-use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind};
-use talentdata_sandbox::limit::{Policy, ResetRounding};
-use talentdata_sandbox::{Drift, Ids, ListOrder, Options, Pages, Replicas, Tokens, Total};
+use talentdata_sandbox::{Options, SANDBOX_OPTIONS, SandboxOption, SandboxValue};
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\
 Prints one line of JSON with base_url, client_id and client_secret when it is ready. It listens on
-127.0.0.1 only, and its data are made up.
+127.0.0.1 only, and serves sample data.
 
 With --faults, it has these endpoints, which do not count against the limit:
   POST /__faults    replaces the fault rules; DELETE removes them
@@ -39,79 +38,18 @@ Examples:
   talentdata sandbox --order updated --drift every=2,updates=1
   talentdata sandbox --replicas count=2,lag-percent=50 --ids none";
 
-/// The behaviour of the service.
+/// How it ends.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SandboxArgs {
-    /// The port on 127.0.0.1; 0 takes any free one
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    port: u16,
-    /// Sizes of lists; others keep their usual size
-    #[arg(long, value_name = "LIST=N,...", value_delimiter = ',', value_parser = size)]
-    records: Vec<(ListName, u64)>,
-    /// How requests are counted against the limit
-    #[arg(long, default_value_t = Options::default().policy, value_parser = one_of(Policy::ALL))]
-    policy: Policy,
-    /// How x-ratelimit-reset is rounded
-    #[arg(long, default_value_t = Options::default().rounding, value_parser = one_of(ResetRounding::ALL))]
-    rounding: ResetRounding,
-    /// Milliseconds added to each round trip
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    latency_ms: u64,
-    /// Seconds that a token lives
-    #[arg(long, value_name = "S", default_value_t = Options::default().token_lifetime.as_secs())]
-    token_lifetime: u64,
-    /// Which tokens are valid: all until they expire, or only the one issued last
-    #[arg(long, default_value_t = Options::default().tokens, value_parser = one_of(Tokens::ALL))]
-    tokens: Tokens,
-    /// The most records on a page of any list, whatever is asked for; by default, each list has its own maximum
-    #[arg(long, value_name = "N")]
-    max_limit: Option<u64>,
-    /// The same from the fourth page request of a list on
-    #[arg(long, value_name = "N")]
-    later_max_limit: Option<u64>,
-    /// Compress answers for clients that accept it
-    #[arg(long)]
-    gzip: bool,
-    /// Lists change after every so many page requests, by so many records: every=N, times=N, inserts=N, deletes=N,
-    /// updates=N, bulk-deletes=N, seed=N
-    #[arg(long, value_name = "NAME=N,...", value_parser = str::parse::<Drift>)]
-    drift: Option<Drift>,
-    /// What lists are sorted by: something stable, a column with ties, nothing, the time of the last change, or a
-    /// column that updates change
-    #[arg(long, default_value_t = Options::default().order, value_parser = one_of(ListOrder::ALL))]
-    order: ListOrder,
-    /// What tells records from each other
-    #[arg(long, default_value_t = Options::default().ids, value_parser = one_of(Ids::ALL))]
-    ids: Ids,
-    /// What the pagination object says of the length of a list; with unknown, hasMore is always true as well
-    #[arg(long, default_value_t = Options::default().total, value_parser = one_of(Total::ALL))]
-    total: Total,
-    /// Which pages a list has: those at any offset, or at multiples of the limit, with other offsets rounded (the pagination
-    /// object may tell) or refused, or pages of one size only
-    #[arg(long, default_value_t = Options::default().pages, value_parser = one_of(Pages::ALL))]
-    pages: Pages,
-    /// Answer every page request with the first page, whatever its offset
-    #[arg(long)]
-    ignore_offset: bool,
-    /// Replicas answer page requests in turn; the last one lacks the end of each list: count=N, lag-percent=N
-    #[arg(long, value_name = "NAME=N,...", value_parser = str::parse::<Replicas>)]
-    replicas: Option<Replicas>,
-    /// Send an array of warnings beside an empty array of records, where the interface does not name the latter
-    #[arg(long)]
-    warnings: bool,
-    /// Offer /__faults, which takes fault rules, /__drift, which changes lists, and /__requests, /__stats and /__changes,
-    /// which report what happened
-    #[arg(long)]
-    faults: bool,
     /// End when standard input is closed, so that nothing stays behind when the parent process ends
     #[arg(long)]
     until_stdin_closes: bool,
 }
 
-pub(crate) async fn run(args: &SandboxArgs) -> Result<(), Ending> {
+pub(crate) async fn run(args: &SandboxArgs, common: &Common) -> Result<(), Ending> {
     let signals = Signals::take()?;
-    let sandbox = start(args.options())?;
+    let sandbox = start(options(&common.matches)?)?;
     output::data(&format!(
         "{}\n",
         serde_json::json!({
@@ -133,42 +71,55 @@ pub(crate) async fn run(args: &SandboxArgs) -> Result<(), Ending> {
     Err(Ending::Stopped(signals.stopped().await))
 }
 
-impl SandboxArgs {
-    fn options(&self) -> Options {
-        let sizes = self.records.iter();
-        Options {
-            port: self.port,
-            records: sizes
-                .map(|(list, size)| (list.name().to_owned(), *size))
-                .collect(),
-            policy: self.policy,
-            rounding: self.rounding,
-            latency: Duration::from_millis(self.latency_ms),
-            token_lifetime: Duration::from_secs(self.token_lifetime),
-            tokens: self.tokens,
-            max_limit: self.max_limit,
-            later_max_limit: self.later_max_limit,
-            gzip: self.gzip,
-            drift: self.drift,
-            order: self.order,
-            ids: self.ids,
-            total: self.total,
-            pages: self.pages,
-            ignore_offset: self.ignore_offset,
-            replicas: self.replicas,
-            warnings: self.warnings,
-            faults: self.faults,
-            ..Options::default()
+/// Adds a flag for each option of the table.
+pub(crate) fn add(command: Command) -> Command {
+    command.args(SANDBOX_OPTIONS.iter().map(flag))
+}
+
+fn flag(option: &'static SandboxOption) -> Arg {
+    let flag = Arg::new(option.name).long(option.flag()).help(option.what);
+    let checked = move |text: &str| {
+        let checked = Options::default().set(option, text);
+        checked.map(|()| text.to_owned())
+    };
+    match option.kind {
+        SandboxValue::Flag(_) => flag.action(ArgAction::SetTrue),
+        SandboxValue::Choice(names, _) => {
+            let help = format!("{} [default: {}]", option.what, names[0]);
+            let names = PossibleValuesParser::new(names);
+            flag.help(help).value_parser(names).value_name("NAME")
         }
+        SandboxValue::Whole(_) => flag.value_name("N").value_parser(checked),
+        SandboxValue::Seconds(_) => flag.value_name("SECONDS").value_parser(checked),
+        SandboxValue::ShortTime(_) => flag.value_name("MILLISECONDS").value_parser(milliseconds),
+        SandboxValue::Numbers(form, _) => flag
+            .value_name(form)
+            .value_parser(checked)
+            .action(ArgAction::Append),
     }
 }
 
-fn size(text: &str) -> Result<(ListName, u64), String> {
-    let (name, size) = text.split_once('=').ok_or("give LIST=N")?;
-    Ok((name.parse()?, number(size)?))
+/// Reads milliseconds as the seconds that the table takes.
+fn milliseconds(text: &str) -> Result<String, String> {
+    let number = text.parse().map(Duration::from_millis);
+    let time = number.map_err(|_| format!("{text:?} is not a whole number that fits"))?;
+    Ok(time.as_secs_f64().to_string())
 }
 
-fn number<N: FromStr>(text: &str) -> Result<N, String> {
-    text.parse()
-        .map_err(|_| format!("{text:?} is not a whole number that fits"))
+fn options(matches: &ArgMatches) -> Result<Options, Error> {
+    let mut options = Options::default();
+    for option in SANDBOX_OPTIONS {
+        let texts: Vec<&str> = match option.kind {
+            SandboxValue::Flag(_) if matches.get_flag(option.name) => vec!["true"],
+            SandboxValue::Flag(_) => Vec::new(),
+            _ => {
+                let texts = matches.get_many::<String>(option.name);
+                texts.into_iter().flatten().map(String::as_str).collect()
+            }
+        };
+        for text in texts {
+            options.set(option, text).map_err(Error::invalid)?;
+        }
+    }
+    Ok(options)
 }

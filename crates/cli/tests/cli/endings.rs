@@ -2,11 +2,12 @@
 
 use crate::support::{Ended, Signal, Trial, code, names, run, send, trial, wait_until};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_setfl};
 use serde_json::{Value, json};
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::os::fd::AsFd;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use talentdata_core::ErrorKind;
 use talentdata_sandbox::Options;
 
@@ -26,6 +27,10 @@ fn wait_until_full(child: &mut Child, pipe: &impl AsFd) {
 /// What every message ends with that leaves something to continue.
 const HINT: &str =
     "; to continue, run the same command with --resume; to begin again, with --restart\n";
+
+/// The same, where a repeat meets the same refusal.
+const HINT_WHEN_MENDED: &str =
+    "; when that is mended, run the same command with --resume; to begin again, with --restart\n";
 
 /// How much of which list a receipt says there is.
 fn receipt_of(receipt: &Value) -> (&str, &str, u64) {
@@ -83,7 +88,8 @@ fn so_does_a_failure_and_its_receipt_and_the_file_are_not_those_of_an_older_run(
         trial.fault(fourth, json!({"status": 404}));
         let export = format!("export --receipt r.json --out {out} {lists}");
         let ended = trial.run(&export);
-        assert!(ended.error(not_found, "").ends_with(HINT), "{ended:?}");
+        let said = ended.error(not_found, "");
+        assert!(said.ends_with(HINT_WHEN_MENDED), "{ended:?}");
         assert!(trial.read("one") == whole);
         let mut receipt = trial.json("r.json");
         if lists != "contacts" {
@@ -110,7 +116,7 @@ fn so_does_a_failure_and_its_receipt_and_the_file_are_not_those_of_an_older_run(
     trial.fault(json!({"path": "/v1/pools"}), json!({"status": 404}));
     let ended = trial.run("export pools --out new");
     let said = ended.error(not_found, "no partial file was kept");
-    assert!(!said.contains("to continue"), "{said}");
+    assert!(!said.contains("--resume"), "{said}");
     assert_eq!(trial.names(), ["one", "r.json", "several"]);
     // A process that is killed has no last word.
     trial.fault(json!({"path": "/v1/pools"}), json!({"delay_ms": 60_000}));
@@ -271,18 +277,58 @@ fn a_command_that_leaves_nothing_behind_dies_of_the_signal_itself() {
     assert_eq!(child.wait().unwrap().signal(), Some(Signal::TERM.as_raw()));
 }
 
+/// The program, started by a shell that first runs `before`.
+fn after(before: &str, trial: &Trial, words: &str) -> Command {
+    let program = trial.command(words);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("{before}; exec \"$0\" \"$@\"")]);
+    shell.arg(program.get_program()).args(program.get_args());
+    shell.current_dir(trial.directory.path());
+    for (name, value) in program.get_envs() {
+        shell.env(name, value.unwrap_or_default());
+    }
+    shell
+}
+
 #[test]
 fn a_limit_of_the_file_size_is_an_error_that_says_so() {
     let trial = trial(&[("contacts", 2_000)]);
-    let program = trial.command("export contacts --out out.jsonl");
-    let mut limited = Command::new("sh");
-    limited.args(["-c", "ulimit -f 100; exec \"$0\" \"$@\""]);
-    limited.arg(program.get_program()).args(program.get_args());
-    limited.current_dir(trial.directory.path());
-    for (name, value) in program.get_envs() {
-        limited.env(name, value.unwrap_or_default());
-    }
+    let mut limited = after("ulimit -f 100", &trial, "export contacts --out out.jsonl");
+    limited.stdout(Stdio::piped()).stderr(Stdio::piped());
     run(&mut limited).error(32, "File too large");
+}
+
+/// Starts an export to a pipe, and returns what it has written once `meanwhile` was done while the pipe was full.
+fn through_a_full_pipe(mut export: Command, mode: OFlags, meanwhile: impl FnOnce(&Child)) -> usize {
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    fcntl_setfl(&writer, mode).unwrap();
+    let mut child = export.stdout(writer.try_clone().unwrap()).spawn().unwrap();
+    drop(export);
+    wait_until_full(&mut child, &writer);
+    drop(writer);
+    meanwhile(&child);
+    let mut text = String::new();
+    reader.read_to_string(&mut text).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    text.lines().count()
+}
+
+#[test]
+fn a_pipe_that_does_not_block_gets_every_record() {
+    let trial = trial(&[("contacts", 2_000)]);
+    let export = trial.command("export contacts --out -");
+    assert_eq!(through_a_full_pipe(export, OFlags::NONBLOCK, |_| ()), 2_000);
+}
+
+#[test]
+fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
+    let trial = trial(&[("contacts", 2_000)]);
+    let export = after("trap '' INT", &trial, "export contacts --out -");
+    let interrupt = |child: &Child| send(child, Signal::INT);
+    assert_eq!(
+        through_a_full_pipe(export, OFlags::empty(), interrupt),
+        2_000
+    );
 }
 
 #[test]

@@ -12,6 +12,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Once};
 use std::thread::sleep;
 use std::time::Duration;
 pub(crate) use stub::names;
@@ -22,6 +23,16 @@ use tempfile::TempDir;
 
 /// The program with these words as its arguments, and no settings from anywhere else.
 pub(crate) fn program(words: &str) -> Command {
+    // A signal that is handled here is not ignored in children, even where the tests run in the background of a shell.
+    static HANDLED: Once = Once::new();
+    HANDLED.call_once(|| {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        if mask.is_some_and(|mask| mask & 2 != 0) {
+            signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::default()).unwrap();
+        }
+    });
     let mut command = Command::new(env!("CARGO_BIN_EXE_talentdata"));
     command
         .args(words.split_whitespace())

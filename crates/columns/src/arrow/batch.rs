@@ -111,7 +111,7 @@ impl BatchBuilder {
     }
 }
 
-/// How many cells an object within such a column makes at most; 0 where there are none.
+/// The largest number of cells that an object within such a column makes, or 0.
 fn width(kind: &ColumnKind) -> usize {
     match kind {
         ColumnKind::List { items } => width(items),

@@ -73,7 +73,7 @@ pub(crate) fn text<'a>(kind: &ColumnKind, value: &'a str) -> Option<Cow<'a, str>
     is_held.then_some(Cow::Borrowed(value))
 }
 
-/// Whether a column holds the value or what is nearest to it. Of lists and structs, the parts are not looked at.
+/// Returns whether a column holds the value or the nearest one. Parts of lists and structs are not examined.
 pub(super) fn is_held(kind: &ColumnKind, value: &str) -> bool {
     match kind {
         ColumnKind::Timestamp(column) => instant(column, value).is_some(),

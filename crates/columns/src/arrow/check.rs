@@ -10,13 +10,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use talentdata_core::json;
-use talentdata_core::scan::{Difference, Example, SchemaDifferences};
+use talentdata_core::scan::{Difference, Example, SchemaDifferences, counted_name};
 use talentdata_core::{Error, ErrorKind, RawRecord, Result};
-
-/// More fields than this are counted together: a service that uses names as data must not fill the memory.
-const MAX_NAMES: usize = 1000;
-/// Under this name.
-const OTHERS: &str = "...";
 
 /// Compares records with their columns.
 pub struct Checker {
@@ -35,7 +30,7 @@ pub struct Checker {
     fault: Option<String>,
 }
 
-/// What was counted so far; a checkpoint keeps it.
+/// The counts so far; a checkpoint keeps them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Counts {
     records: u64,
@@ -77,7 +72,7 @@ impl Checker {
         }
     }
 
-    /// Whether each record has to be checked before its row is made. Else those are enough whose rows need `_extra`.
+    /// True if each record has to be checked before its row is made. Otherwise only those whose rows need `_extra` are.
     fn comes_first(&self) -> bool {
         self.is_given || self.on_new == OnNew::Fail
     }
@@ -112,7 +107,7 @@ impl Checker {
     pub fn differences(&self) -> SchemaDifferences {
         let mut differences = self.counts.found.clone();
         for column in &self.schema.fields {
-            let pointer = format!("/{}", escaped(&column.name));
+            let pointer = format!("/{}", json::pointer_step(&column.name));
             if let Some(absent) = self.counts.absent.get(&pointer)
                 && (!column.nullable || absent.count == self.counts.records)
             {
@@ -245,7 +240,7 @@ impl Checker {
     /// Does something one step further: to a member, or to an item.
     fn at(&mut self, name: &str, index: Option<usize>, work: impl FnOnce(&mut Self)) {
         let (path, pointer) = (self.path.len(), self.pointer.len());
-        let name = escaped(name);
+        let name = json::pointer_step(name);
         self.path.extend(["/", &name]);
         let index = index.map_or(name, |index| index.to_string());
         self.pointer.extend(["/", &index]);
@@ -262,8 +257,7 @@ impl Checker {
         value: Option<&str>,
     ) {
         let differences = of(&mut self.counts);
-        let is_full = differences.len() >= MAX_NAMES && !differences.contains_key(&self.path);
-        let name = if is_full { OTHERS } else { &self.path }.to_owned();
+        let name = counted_name(differences, &self.path).to_owned();
         let found = found(value);
         let difference = differences.entry(name).or_insert_with(|| Difference {
             count: 0,
@@ -276,7 +270,7 @@ impl Checker {
     }
 }
 
-/// What a value is, without the value.
+/// The JSON type of a value.
 fn found(value: Option<&str>) -> &'static str {
     match value.map(str::as_bytes) {
         None => "nothing",
@@ -287,9 +281,4 @@ fn found(value: Option<&str>) -> &'static str {
         Some([b'{', ..]) => "object",
         Some(_) => "number",
     }
-}
-
-/// A name as JSON pointers have it.
-fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }

@@ -83,11 +83,11 @@ impl TableSchema {
     }
 }
 
-/// What is looked at.
+/// The limits of the inference.
 struct Look {
-    /// Whether nested values, dates and timestamps get types of their own.
+    /// True if nested values, dates and timestamps get types of their own.
     is_typed: bool,
-    /// How many nested fields more.
+    /// The number of further nested fields.
     left: usize,
 }
 
@@ -97,11 +97,11 @@ struct Members {
     objects: usize,
     fields: Vec<(String, Field)>,
     places: HashMap<String, usize>,
-    /// Whether there were more names than a struct may have.
+    /// True if there were more names than a struct may have.
     overfull: bool,
 }
 
-/// What the values of a field were like.
+/// The values of a field, in summary.
 #[derive(Default)]
 struct Field {
     values: usize,
@@ -115,7 +115,7 @@ struct Field {
     other: bool,
 }
 
-/// Which numbers there were.
+/// The numbers of a field, in summary.
 #[derive(Default)]
 struct Numbers {
     /// Some with a fraction or an exponent.
@@ -129,10 +129,10 @@ struct Texts {
     count: usize,
     date_times: usize,
     dates: usize,
-    /// Whether microseconds cannot hold one of the date-times, and whether nanoseconds cannot.
+    /// True if microseconds cannot hold one of the date-times, and the same for nanoseconds.
     fine: bool,
     far: bool,
-    /// How often each number of digits came with each offset.
+    /// The number of times that each number of digits came with each offset.
     styles: BTreeMap<(u8, String), usize>,
 }
 
@@ -243,7 +243,7 @@ impl Field {
 }
 
 impl Numbers {
-    /// Whether a column can hold such a number.
+    /// Returns whether a column can hold such a number.
     fn note(&mut self, text: &str) -> bool {
         if text.contains(['.', 'e', 'E']) {
             self.fractions = true;

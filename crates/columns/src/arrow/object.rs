@@ -9,7 +9,7 @@ pub(crate) struct Object<'a> {
     members: Vec<Member<'a>>,
     /// For each column its member; of a name that occurs twice, the last.
     found: Vec<Option<usize>>,
-    /// Whether the members come in the order of the columns, without white space around them.
+    /// True if the members come in the order of the columns, without white space around them.
     is_plain: bool,
 }
 
@@ -17,11 +17,11 @@ pub(crate) struct Object<'a> {
 struct Member<'a> {
     raw_name: &'a str,
     raw_value: &'a str,
-    /// Whether a column stands for it alone: its name is known, and does not occur twice.
+    /// True if a column stands for this member alone: its name is known, and does not occur twice.
     has_column: bool,
 }
 
-/// What the columns do not give back of an object.
+/// The part of an object that its columns do not give back.
 #[derive(Default)]
 pub(crate) struct Rest<'c> {
     noted: Vec<usize>,
@@ -93,7 +93,7 @@ impl<'a> Object<'a> {
         rest
     }
 
-    /// Whether the columns give back the object as it came.
+    /// True if the columns give back the object as it came.
     pub(crate) fn is_whole(&self, rest: &Rest<'_>) -> bool {
         self.is_plain && rest.noted.is_empty() && rest.absent.is_empty()
     }
@@ -114,7 +114,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Which column a member belongs to; `next` is the most likely one, and those behind it come first.
+/// Returns the column of a member; `next` is the most likely one, and those behind it come first.
 fn position(columns: &[Column], next: usize, raw_name: &str) -> Option<usize> {
     let name = json::text(raw_name)?;
     let (before, behind) = columns.split_at(next);

@@ -68,8 +68,8 @@ impl Sample {
     }
 }
 
-/// How much of a list was seen, of which its first records decide on the columns. They are the same whatever
-/// the pages were.
+/// The part of a list that was seen. Its first records decide on the columns. They do not depend on
+/// the sizes of the pages.
 #[derive(Default)]
 pub(super) struct SampleSize {
     pub(super) records: usize,
@@ -82,7 +82,7 @@ impl SampleSize {
         self.bytes += record.as_bytes().len();
     }
 
-    /// Whether it is enough to decide; what comes then is not looked at.
+    /// Returns whether the sample is large enough to decide; later records are not examined.
     pub(super) fn is_enough(&self) -> bool {
         self.records >= TableSchema::SAMPLE || self.bytes >= TableSchema::SAMPLE_BYTES
     }

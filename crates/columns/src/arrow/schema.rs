@@ -22,9 +22,9 @@ pub struct TableSchema {
     pub(super) version: u32,
     /// The list that it was made for; none where it fits any.
     pub resource: Option<String>,
-    /// Whether nested values and timestamps have types of their own.
+    /// The choice of types for nested values and timestamps.
     pub columns: Columns,
-    /// How many records were looked at.
+    /// The number of records that were examined.
     pub sampled_records: u64,
     /// The columns in their order.
     pub fields: Vec<Column>,
@@ -36,17 +36,17 @@ pub struct TableSchema {
 pub struct Column {
     /// The field's name on the wire, its escapes resolved.
     pub name: String,
-    /// What the column holds.
+    /// The type of the column.
     #[serde(flatten)]
     pub kind: ColumnKind,
     /// Whether a record may lack the field, or have null there. Cells can be empty anyway; what is
     /// missing is reported.
     #[serde(default = "yes")]
     pub nullable: bool,
-    /// What an empty cell means.
+    /// The meaning of an empty cell.
     #[serde(default)]
     pub empty: Empty,
-    /// How the column was found.
+    /// The origin of the column.
     #[serde(default)]
     pub source: Source,
 }
@@ -55,7 +55,7 @@ fn yes() -> bool {
     true
 }
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum ColumnKind {
@@ -79,7 +79,7 @@ pub enum ColumnKind {
     Date,
     /// Arrays.
     List {
-        /// What the items are.
+        /// The type of the items.
         items: Box<ColumnKind>,
     },
     /// Objects whose members have names of their own.
@@ -91,7 +91,7 @@ pub enum ColumnKind {
     Json,
 }
 
-/// How a column holds date-times, and how the service writes them.
+/// The unit of date-times in a column, and their form in the service's text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timestamp {
     /// The unit of the instants.
@@ -119,7 +119,7 @@ pub enum Unit {
     Nanos,
 }
 
-/// What an empty cell means: what most records of the sample without a value had.
+/// The meaning of an empty cell: what most records of the sample without a value had.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Empty {
@@ -130,7 +130,7 @@ pub enum Empty {
     Null,
 }
 
-/// How a column was found.
+/// The origin of a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
@@ -191,7 +191,7 @@ impl ColumnKind {
         }
     }
 
-    /// How many columns of values it makes, itself included.
+    /// The number of columns of values that it makes, including itself.
     pub(super) fn size(&self) -> usize {
         1 + match self {
             ColumnKind::List { items } => items.size(),
@@ -201,7 +201,7 @@ impl ColumnKind {
     }
 }
 
-/// Which types the columns of a table have.
+/// The choice of types for the columns of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u32)]
@@ -229,7 +229,7 @@ pub enum OnNew {
     Fail = 3,
 }
 
-/// How records become columns.
+/// The options for turning records into columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableOptions {
     /// The types of columns that are inferred.
@@ -239,7 +239,7 @@ pub struct TableOptions {
     /// The columns where none are given and none need to be inferred, such as those of a mirror. Of these, a field that is
     /// missing is not reported.
     pub known: Option<Arc<TableSchema>>,
-    /// What to do with fields without a column, and with values that do not fit theirs.
+    /// The policy for fields without a column, and for values that do not fit their column.
     pub on_new: OnNew,
 }
 

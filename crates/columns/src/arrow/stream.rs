@@ -26,7 +26,7 @@ struct Batches {
     on_new: OnNew,
     /// Compares the records with their columns; none until these are decided.
     checker: Option<Checker>,
-    /// How the records have ended; with an error until it has been given.
+    /// The end of the records; an error stays until it has been returned.
     end: Option<Result<()>>,
 }
 
@@ -175,7 +175,7 @@ impl BatchScan {
         }
     }
 
-    /// What has been done so far; final once the scan has ended.
+    /// The receipt so far; final once the scan has ended.
     ///
     /// `records` counts the rows of the batches that the caller was given, and what was taken as records before.
     pub fn receipt(&self) -> Receipt {

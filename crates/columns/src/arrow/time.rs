@@ -9,7 +9,7 @@ pub(super) struct DateTime<'a> {
     pub(super) digits: usize,
     /// `Z`, `z`, or such as `+02:00`.
     pub(super) offset: &'a str,
-    /// Whether its text follows from instant, digits and offset: the `T` is large, and it is no leap second.
+    /// True if the text follows from instant, digits and offset: the `T` is upper case, and it is no leap second.
     pub(super) plain: bool,
 }
 
@@ -47,7 +47,7 @@ impl<'a> DateTime<'a> {
         self.instant.timestamp_nanos_opt()
     }
 
-    /// Whether microseconds cannot hold it.
+    /// True if microseconds cannot hold it.
     pub(super) fn needs_nanos(&self) -> bool {
         !self.instant.nanosecond().is_multiple_of(1000)
     }

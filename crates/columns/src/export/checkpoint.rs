@@ -18,7 +18,7 @@ const VERSION: u32 = 10;
 /// A larger file is not a checkpoint, which has some hundred kilobytes, and must not fill the memory.
 pub(super) const MAX_BYTES: u64 = 64 << 20;
 
-/// What the file `checkpoint` holds.
+/// The content of the file `checkpoint`.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Checkpoint {
     /// See [`key`].
@@ -30,20 +30,20 @@ pub(super) struct Checkpoint {
     pub(super) restarted: Option<String>,
 }
 
-/// How far an export has come.
+/// The progress of an export.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Resumable {
-    /// Where the scan stands.
+    /// The position of the scan.
     pub(super) state: ScanState,
-    /// What all runs have done up to there.
+    /// The receipt of all runs up to that position.
     pub(super) receipt: Receipt,
     /// Of the records up to there.
     pub(super) records: RecordsDigest,
-    /// How the records differed from the schema that was given.
+    /// The differences between the records and the given schema.
     pub(super) counts: Option<Counts>,
-    /// What was synced of the records.
+    /// The synced part of the records.
     pub(super) data: SyncedPrefix,
-    /// What was synced of their identities.
+    /// The synced part of the records' identities.
     pub(super) ids: SyncedPrefix,
 }
 

@@ -44,9 +44,9 @@ impl KeptWork {
 /// The ways out of a refusal, in the words of a language.
 #[derive(Clone, Copy, Debug)]
 pub struct WaysOut {
-    /// How to continue.
+    /// The words that say how to continue.
     pub resume: &'static str,
-    /// How to begin again.
+    /// The words that say how to begin again.
     pub restart: &'static str,
 }
 
@@ -98,7 +98,7 @@ pub fn check_kept<'a>(
     Err(Error::invalid(texts.join("; ")))
 }
 
-/// What an export does about kept work.
+/// The decision of an export about kept work.
 pub(super) enum KeptDecision {
     /// It begins; there is none.
     Begin,
@@ -112,9 +112,9 @@ pub(super) enum KeptDecision {
 
 /// An error about kept work that an export must not discard.
 pub(super) struct Refusal {
-    /// What is kept and where.
+    /// A description of the kept work and its place.
     what: String,
-    /// What to do.
+    /// The decision.
     way: String,
 }
 
@@ -195,7 +195,7 @@ pub(super) fn decide(
     refuse(what, way)
 }
 
-/// When the checkpoint of this work directory was written, in words.
+/// The time at which the checkpoint of this work directory was written, in words.
 fn kept_at(part: &Path) -> String {
     let written = fs::metadata(part.join(CHECKPOINT)).and_then(|found| found.modified());
     let time = |at| DateTime::<Utc>::from(at).format(", kept at %Y-%m-%d %H:%M UTC");

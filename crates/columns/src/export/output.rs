@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use talentdata_core::scan::{Batch, Receipt, Resume, SchemaDifferences, Written};
 use talentdata_core::sink::Sink;
+use talentdata_core::streams::Patient;
 use talentdata_core::{Config, Error, ErrorKind, Result};
 
 /// The output of a running export.
@@ -24,11 +25,11 @@ pub(super) struct Output {
     encoder: Option<Encoder>,
     /// Compares the records with the schema that was given.
     checker: Option<Checker>,
-    /// What the encoder has found of columns that were not given, once it has written all.
+    /// The columns that the encoder has inferred, once it has written all records.
     found: Option<SchemaDifferences>,
     /// Of the records that all runs have written.
     records: RecordsDigest,
-    /// Whether all of each batch was written; else nothing more may be kept.
+    /// True while each batch was written as a whole; else nothing more may be kept.
     is_whole: bool,
     stopped: Arc<AtomicBool>,
 }
@@ -69,7 +70,7 @@ impl Output {
                 output.encoder = Some(output.encoder(path.display().to_string(), opened));
             }
             (Target::Stdout, _) => {
-                let encoder = output.encoder("standard output".into(), std::io::stdout());
+                let encoder = output.encoder("standard output".into(), Patient(std::io::stdout()));
                 output.encoder = Some(encoder);
             }
         }

@@ -16,32 +16,32 @@ use std::time::{Duration, Instant};
 use talentdata_core::scan::{Batch, Receipt, Resume};
 use talentdata_core::{Config, ErrorKind, RawRecord, Result};
 
-/// How often a checkpoint is written: the work that a crash can cost.
+/// The interval between checkpoints: the work that a crash can cost.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// What ends a record where it may hold line breaks: JSON has it nowhere.
+/// The byte that ends a record that may hold line breaks; JSON contains it nowhere.
 const SEPARATOR: u8 = 0x1E;
 
 /// An export to a file.
 pub(super) struct ResumableFile {
     pub(super) path: PathBuf,
     pub(super) work: WorkDirectory,
-    /// Whether the records are the output.
+    /// True if the records themselves are the output.
     is_plain: bool,
-    /// Whether it can be resumed, because its records come from a scan.
+    /// True if the export can be resumed, because its records come from a scan.
     keeps: bool,
-    /// What the next checkpoint says.
+    /// The content of the next checkpoint.
     pub(super) checkpoint: Checkpoint,
-    /// How many records the stored checkpoint covers, and when it was stored.
+    /// The number of records that the stored checkpoint covers, and the time when it was stored.
     stored: Option<(u64, Instant)>,
     /// Why the work of an earlier export is discarded. It stays until there is something to write.
     discards: Option<String>,
     /// None until there is something to write or to resume from.
     files: Option<Files>,
-    /// What the runs before have done, and where the scan goes on until that is asked for.
+    /// The work of earlier runs, and the place where the scan continues until it is taken.
     pub(super) earlier: Option<Receipt>,
     pub(super) resume: Option<Resume>,
-    /// Whether the file has its final name.
+    /// True once the file has its final name.
     finished: bool,
 }
 
@@ -206,7 +206,7 @@ impl ResumableFile {
         self.stored.is_none_or(|(_, at)| at.elapsed() >= INTERVAL)
     }
 
-    /// Whether records were written that the checkpoint does not cover.
+    /// Returns whether there are records that the checkpoint does not cover.
     pub(super) fn is_behind(&self) -> bool {
         let ids = self.files.as_ref().map(|files| &files.ids);
         ids.is_some_and(|ids| !ids.pending.is_empty())

@@ -7,11 +7,11 @@
 use super::checkpoint::{Checkpoint, MARK, MAX_BYTES, Resumable, SyncedPrefix};
 use crate::paths::{IoContext, begin_of, directory_of, part_of, sync_directory};
 use blake3::Hasher;
-use same_file::Handle;
 use std::fs::{self, DirBuilder, File, Metadata, TryLockError};
 use std::io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, InvalidInput, NotFound, Unsupported};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use talentdata_core::files::{LockFile, leads_to};
 use talentdata_core::{Error, ErrorKind, Result};
 
 pub(super) const CHECKPOINT: &str = "checkpoint";
@@ -30,7 +30,7 @@ const OTHERS: [&str; 3] = [DATA, IDS, OUTPUT];
 /// Bytes that are written at once.
 const BUFFER: usize = 64 * 1024;
 
-/// What an earlier export has left in a work directory.
+/// The content of a work directory that an earlier export has left.
 pub(super) enum Found {
     /// No records.
     Nothing,
@@ -40,10 +40,10 @@ pub(super) enum Found {
     Checkpoint(Box<Checkpoint>),
 }
 
-/// Holds the lock until it is dropped.
+/// The work directory of one export, locked until it is dropped.
 pub(super) struct WorkDirectory {
     pub(super) path: PathBuf,
-    lock: File,
+    lock: LockFile,
 }
 
 impl WorkDirectory {
@@ -77,6 +77,7 @@ impl WorkDirectory {
             };
             take_lock(&lock, output)?;
             let path = path.clone();
+            let lock = LockFile::new(lock);
             let work = WorkDirectory { path, lock };
             if work.check().is_err() {
                 continue;
@@ -178,21 +179,14 @@ impl WorkDirectory {
     }
 }
 
-impl Drop for WorkDirectory {
-    fn drop(&mut self) {
-        // Closing is not enough while a process that is being forked off has a copy of the file.
-        let _ = self.lock.unlock();
-    }
-}
-
 /// A file that is written to its end and cut back to what was synced.
 pub(super) struct AppendFile {
     file: File,
     pub(super) path: PathBuf,
     pub(super) hasher: Hasher,
-    /// What is still to be written.
+    /// Bytes that are not written yet.
     pub(super) pending: Vec<u8>,
-    /// How much of it the checkpoint knows of.
+    /// The number of bytes that the checkpoint covers.
     kept: u64,
 }
 
@@ -410,11 +404,7 @@ fn foreign(path: &Path, why: &str) -> Error {
 /// # Errors
 /// `Io` unless `path` is a name of the open file, and not a link to it.
 fn check_same(path: &Path, file: &File) -> Result<()> {
-    // Nothing but a file is opened, because a pipe would wait for its other end.
-    let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
-    let handles = || Some((Handle::from_path(path).ok()?, file.try_clone().ok()?));
-    let is_same = |(there, file)| Handle::from_file(file).is_ok_and(|ours| ours == there);
-    if is_file && handles().is_some_and(is_same) {
+    if leads_to(path, file) {
         Ok(())
     } else {
         let shown = path.display();

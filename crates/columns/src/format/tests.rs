@@ -1,4 +1,4 @@
-//! What is written is read back by the libraries.
+//! Files that are written here are read back by other libraries.
 
 mod footer;
 
@@ -32,7 +32,7 @@ fn written(format: Format, columns: &TableSchema, records: &[RawRecord]) -> Vec<
     bytes
 }
 
-/// The same, of formats that are text.
+/// Text formats give the same records back.
 fn text(format: Format, columns: &TableSchema, records: &[RawRecord]) -> String {
     String::from_utf8(written(format, columns, records)).unwrap()
 }

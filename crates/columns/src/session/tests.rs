@@ -1,4 +1,4 @@
-//! What a session hands out, to whom, and what it advises readers that it refuses.
+//! The records that a session hands out, its readers, and the advice to readers that it refuses.
 
 use super::{Buffer, End, Session, Use, Wording};
 use crate::arrow::TableOptions;

@@ -60,7 +60,7 @@ const MAX_IN_FLIGHT: usize = 128;
 const LIMIT_LASTS: Duration = Duration::from_secs(10);
 /// A request of a member that was last seen this long ago gets no response any more, as far as can be known.
 const SILENT: Duration = Duration::from_secs(2);
-/// Where the gate waits for a response, which another member may receive, it is asked again after this long.
+/// The time after which a gate that waits for a response is asked again, because another member may have received it.
 const POLL: Duration = Duration::from_millis(10);
 /// Members ask again after this long at the latest, for others may have changed things.
 const LOOK: Duration = Duration::from_millis(250);
@@ -83,7 +83,7 @@ pub(crate) struct Ticket {
     pub(crate) endpoint: Endpoint,
 }
 
-/// How a request ended.
+/// The outcome of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RequestOutcome {
     /// It was not sent after all.
@@ -92,14 +92,14 @@ pub(crate) enum RequestOutcome {
     Lost,
     /// It failed, with no response or with one that broke off.
     Failed {
-        /// Whether the server may have counted it; where no connection was made, its turn is given back.
+        /// True if the server may have counted it. If no connection was made, its turn is given back.
         sent: bool,
     },
     /// A response has arrived, with this status.
     Answered(u16, RateHeaders),
 }
 
-/// What a request is for. Limits are learned by endpoint class.
+/// The purpose of a request. Limits are learned by endpoint class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) enum Endpoint {
     /// The token endpoint, which may have a limit of its own.
@@ -108,7 +108,7 @@ pub(crate) enum Endpoint {
     Api,
 }
 
-/// Whether a member may send.
+/// The answer to a member that wants to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Admission {
     /// At once; it counts as sent.
@@ -117,14 +117,14 @@ pub(crate) enum Admission {
     Wait {
         /// Before this, the member may not send, unless something happens in between.
         earliest: Duration,
-        /// When to ask again.
+        /// The time to ask again.
         again: Duration,
         /// The failures because of which requests are held back, where that is the reason.
         outage: Option<Failures>,
     },
 }
 
-/// What the service has said to one process about pauses.
+/// The pauses that the service has asked one process for.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Pauses {
     /// Until then it has to wait.
@@ -160,19 +160,19 @@ impl Pauses {
 pub(crate) struct SharedGate {
     /// Requests per second (service document, section 8.1). Headers can lower it, never raise it.
     limit: u32,
-    /// Whether to keep to the limit. Without, only the rule is kept: for a service that counts nothing.
+    /// True to keep to the limit. Otherwise only the documented rule is kept, for a service without a limit.
     paced: bool,
     ledger: Ledger,
     rules: Rules,
     pace: Pace,
-    /// When the present limit was named last.
+    /// The last time at which a response named the current limit.
     limit_named: Time,
-    /// Where the service counts over a longer window, how many requests are left of it.
+    /// The number of requests left in a longer window, if the service has one.
     left: Option<f64>,
     outage: Outage,
     turns: Turns,
     next_id: u64,
-    /// When it was used last.
+    /// The time of the last use.
     used: Time,
 }
 
@@ -229,7 +229,7 @@ impl SharedGate {
         }
     }
 
-    /// When the next request to this endpoint may go; none before a response has arrived, or a request is lost.
+    /// The time at which the next request to this endpoint may go, or `None` before a response has arrived or a request is lost.
     fn ready(&mut self, now: Time, endpoint: Endpoint) -> Option<Time> {
         if self.outage.is_probed(now) {
             return None;
@@ -251,7 +251,7 @@ impl SharedGate {
         Some(at.max(time(paced.min(self.ledger.nth_last_sent(1) + LONGEST_GAP))))
     }
 
-    /// When the share of a member lets it send: its part of the limit in any window, evenly.
+    /// The time at which the share of a member admits its next request, with its part of the limit spread evenly.
     fn share_allows(&self, requester: &MemberInfo<'_>) -> Time {
         if requester.share >= 1.0 {
             return Time::ZERO;
@@ -328,7 +328,7 @@ impl SharedGate {
 
     /// Takes on the limit that the server names where it is lower than the configured one: so many requests as our
     /// window has of it. A longer window is obeyed besides, and bounds the pace by no more than its whole limit.
-    /// What was learned under another limit is forgotten.
+    /// Everything that was learned under another limit is dropped.
     fn adopt_limit(&mut self, now: Time, headers: &RateHeaders) {
         let Some(named) = headers.limit else { return };
         if named == 0 && headers.remaining.is_some_and(|left| left > 0) {
@@ -398,7 +398,7 @@ impl SharedGate {
         self.rules.clamp_pauses(pauses.until, believed);
     }
 
-    /// When it was used last.
+    /// The time of the last use.
     pub(crate) fn last_used(&self) -> Duration {
         self.used
     }

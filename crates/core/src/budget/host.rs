@@ -22,12 +22,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::runtime::Handle;
 
-/// What the name of the file begins with. Processes of a version that writes another state have another file.
+/// The prefix of the file's name. Processes of a version that writes another state have another file.
 const PREFIX: &str = "budget-11-";
 /// A process that has the lock after so many tries, with such pauses, has been stopped.
 const TRIES: u32 = 1500;
 const PAUSE: Duration = Duration::from_micros(100);
-/// What this process knows of the state is of use for so long, should the file be lost.
+/// The time for which this process's own copy of the state is useful if the file is lost.
 const FRESH: Duration = Duration::from_secs(2);
 /// A state from further in the future than this was written by another run of the host.
 const AHEAD: Duration = Duration::from_secs(1);
@@ -40,7 +40,7 @@ struct HostState {
     share: f64,
     on_unreachable: OnUnreachable,
     status: SharingStatus,
-    /// What became of requests and is still to be noted in the file, in order.
+    /// Outcomes of requests that are not in the file yet, in order.
     outcomes: Mutex<Vec<(Ticket, RequestOutcome)>>,
     /// Nothing is logged while it is locked: a log callback may wait for a thread that needs it.
     member: Mutex<HostMember>,
@@ -49,11 +49,11 @@ struct HostState {
 /// The file that contains the gate, and what one client knows of it.
 struct HostMember {
     file: SharedFile,
-    /// What it saw in the file last.
+    /// The state that it last saw in the file.
     seen: Vec<u8>,
     /// The gate of this client alone, while the file cannot be used, and the part of the budget that is left to it.
     alone: Option<(SharedGate, f64)>,
-    /// What the service has told this client: the file is not believed about longer pauses.
+    /// The pauses that the service has asked this client for. Longer ones in the file are not trusted.
     pauses: Pauses,
 }
 
@@ -219,7 +219,7 @@ impl HostMember {
         self.alone.insert(alone)
     }
 
-    /// What a gate of ours can have written.
+    /// Returns whether one of our gates can have written the state.
     fn decode(&self, content: &[u8]) -> Option<SharedGate> {
         let state: SharedGate = postcard::from_bytes(content).ok()?;
         state.is_valid(REQUESTS_PER_SECOND).then_some(state)

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::time::{Instant, SystemTime};
 use tokio::sync::watch;
 
-/// How many hexadecimal digits the name of a company has.
+/// The number of hexadecimal digits in the name of a company.
 const DIGITS: usize = 32;
 /// Longer names of programs and of hosts are cut off.
 const MAX_PROGRAM: usize = 40;
@@ -88,9 +88,9 @@ fn name_of_host() -> String {
 /// With whom a client shares its budget.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct BudgetStats {
-    /// Where it is kept: `process`, `host`, or the server's URL without user and password.
+    /// The place of the budget: `process`, `host`, or the server's URL without user and password.
     pub store: String,
-    /// How many clients share it now, this one included.
+    /// The number of clients that share it now, including this one.
     pub members: usize,
     /// The most there have been at once.
     pub max_members: usize,
@@ -100,16 +100,16 @@ pub struct BudgetStats {
     pub unreachable_reason: Option<String>,
 }
 
-/// Who shares a budget, and at what pace.
+/// The clients that share a budget, and their pace.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BudgetState {
-    /// Where it is kept.
+    /// The place of the budget.
     pub store: String,
     /// The clients that were seen within the last ten seconds, those that sent most first.
     pub members: Vec<MemberStats>,
     /// Requests per second that all of them together aim at; none where nobody has used the budget lately.
     pub requests_per_second: Option<f64>,
-    /// How requests are spaced: on a host `universal` (evenly, right for every service), `refill` (the service counts like a token bucket)
+    /// The pacing of requests: on a host `universal` (evenly, right for every service), `refill` (the service counts like a token bucket)
     /// or `aligned` (with the windows of the service); on a server `slots` (evenly).
     pub mode: Option<String>,
     /// For how many seconds nobody may send, because the service said so.

@@ -1,4 +1,4 @@
-//! What a budget is opened with: whose it is, where it is kept, and how much of it a client may use.
+//! The options of a budget: its company, its store, and the share that a client may use.
 
 use std::fmt;
 use url::Url;
@@ -11,13 +11,13 @@ pub const REQUESTS_PER_SECOND: u32 = 40;
 pub(crate) struct BudgetOptions {
     /// The texts that name the company: the address of the service and the client ID.
     pub(crate) company: [String; 2],
-    /// Where the budget is kept.
+    /// The store of the budget.
     pub(crate) store: BudgetStore,
     /// The share of the limit that this client may use.
     pub(crate) share: f64,
-    /// Whether the client keeps to the limit.
+    /// True if the client keeps to the limit.
     pub(crate) paced: bool,
-    /// What the client does while the budget cannot be reached.
+    /// The behaviour of the client while the budget cannot be reached.
     pub(crate) on_unreachable: OnUnreachable,
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn write_server(
     write!(formatter, "{}://{host}:{port}", url.scheme())
 }
 
-/// What a client does while the shared budget cannot be reached.
+/// The behaviour of a client while the shared budget cannot be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnUnreachable {
     /// It spends an equal share of the budget.

@@ -1,6 +1,6 @@
 //! The budget that hosts share, on a Redis or Valkey server, where a script gives out moments to send at.
 //!
-//! What decides is a [`RedisMember`], which reads no clock and waits for nothing. A task asks the server when the member says so,
+//! A [`RedisMember`] decides. It reads no clock and waits for nothing. A task asks the server when the member says so,
 //! over a connection that is made when it is first needed, and again after a failure. Taking never waits for the server.
 
 mod member;

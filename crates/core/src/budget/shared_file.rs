@@ -6,6 +6,7 @@
 //! it has, and what it still writes goes nowhere. The value lies in the file in two copies, each with a number and a
 //! checksum, which are written in turn: a process that is killed while it writes leaves the copy before.
 
+use crate::files::{LockFile, identity, leads_to};
 use rustix::fs::OFlags;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::io::{Error, ErrorKind, Read, Result};
@@ -14,20 +15,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// What the names of our files begin with.
+/// The prefixes of our files' names.
 const OURS: [&str; 2] = ["budget-", "token-"];
 /// A file that was not written for this long is of no use to anybody.
 const STALE: Duration = Duration::from_secs(86_400);
 /// The lock of the directory is tried so often, with such pauses.
 const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(5);
-/// How often an operation begins again because the file was replaced meanwhile.
+/// The number of times that an operation begins again because the file was replaced.
 pub(crate) const MOVES: u32 = 8;
-/// How much room each copy has, and the number, the checksum and the length before it.
+/// The room of each copy, and of the number, the checksum and the length before it.
 const ROOM: u64 = 256 * 1024;
 const HEAD: u64 = 24;
 
-/// Which run of the host this is, where it tells: a home directory may be that of several hosts, and outlives a restart.
+/// The id of this run of the host, if known: several hosts may share a home directory, and it outlives a restart.
 pub(crate) fn run_of_host() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
@@ -52,7 +53,7 @@ pub(crate) fn path(name: &str) -> PathBuf {
     directory.join(name)
 }
 
-/// Where the file is, which need not be there; and how often its lock is tried, with which pauses.
+/// The path of a file, which need not exist, with the number of tries for its lock and the pause between them.
 #[derive(Clone)]
 pub(crate) struct SharedFile {
     pub(crate) path: PathBuf,
@@ -62,7 +63,7 @@ pub(crate) struct SharedFile {
 
 /// A file that this process has the lock of, until this is dropped.
 pub(crate) struct Locked {
-    file: File,
+    file: LockFile,
     path: PathBuf,
     /// The newest value that was whole then, and its number.
     newest: Option<(u64, Vec<u8>)>,
@@ -106,14 +107,7 @@ impl Locked {
     }
 }
 
-impl Drop for Locked {
-    fn drop(&mut self) {
-        // Closing is not enough while a process that is being forked off has a copy of the file.
-        let _ = self.file.unlock();
-    }
-}
-
-/// Where the copy of this number lies.
+/// The offset of the copy with this number.
 fn place(number: u64) -> u64 {
     number % 2 * (HEAD + ROOM)
 }
@@ -177,7 +171,7 @@ impl SharedFile {
                         return Ok(Locked {
                             newest: newest(&file),
                             path: self.path.clone(),
-                            file,
+                            file: LockFile::new(file),
                         });
                     }
                 }
@@ -186,9 +180,10 @@ impl SharedFile {
                     let identity = identity(&file.metadata()?);
                     let is_same = holder.replace(identity) == Some(identity);
                     tries = if is_same { tries + 1 } else { 1 };
-                    match tries < self.max_tries {
-                        true => std::thread::sleep(self.pause),
-                        false => self.replace(Some(&file))?,
+                    if tries < self.max_tries {
+                        std::thread::sleep(self.pause)
+                    } else {
+                        self.replace(Some(&file))?
                     }
                 }
             }
@@ -281,16 +276,6 @@ fn check(directory: &Path) -> Result<()> {
 /// Returns whether a file is a regular one of this user, has no other name, and can be read by nobody else.
 fn is_of(facts: &Metadata, user: u32) -> bool {
     facts.is_file() && facts.nlink() <= 1 && facts.uid() == user && facts.mode() & 0o077 == 0
-}
-
-/// Device and inode.
-fn identity(facts: &Metadata) -> (u64, u64) {
-    (facts.dev(), facts.ino())
-}
-
-fn leads_to(path: &Path, file: &File) -> bool {
-    let here = file.metadata().map(|facts| identity(&facts)).ok();
-    std::fs::symlink_metadata(path).is_ok_and(|there| Some(identity(&there)) == here)
 }
 
 #[cfg(test)]

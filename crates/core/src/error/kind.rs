@@ -18,15 +18,15 @@ pub enum ErrorKind {
     Connect = 3,
     /// The service's certificate or the TLS handshake was refused.
     Tls = 4,
-    /// The connection was lost, or what came over it was not HTTP.
+    /// The connection was lost.
     Transport = 5,
     /// A deadline passed.
     Timeout = 6,
-    /// The service answered with a redirect; none is followed, so that no credential leaves its origin.
+    /// The service answered with a redirect that is not followed: it leads elsewhere, or is not of a GET request.
     Redirect = 7,
     /// The response is larger than the client takes.
     TooLarge = 8,
-    /// The response is not the JSON it should be.
+    /// The response cannot be read: it is not the JSON that it should be, or not HTTP.
     Decode = 9,
     /// The response is JSON that does not match the documented schema.
     Schema = 10,
@@ -93,12 +93,14 @@ impl ErrorKind {
         self.facts().2
     }
 
-    /// Whether the same call may succeed later without a change.
+    /// Whether the same call may succeed later without a change. A single error of the kind may know better.
     pub const fn is_retryable(self) -> bool {
-        matches!(
-            self,
-            Self::Connect | Self::Transport | Self::Timeout | Self::RateLimited | Self::Server
-        )
+        matches!(self.remedy(), Remedy::Retry)
+    }
+
+    /// What a script does about it.
+    pub const fn remedy(self) -> Remedy {
+        self.facts().3
     }
 
     /// The exit code of the command line: 2 for usage, 130 when stopped, else 10 and the number.
@@ -123,51 +125,68 @@ impl ErrorKind {
         )
     }
 
-    const fn facts(self) -> (ErrorKind, &'static str, &'static str) {
+    const fn facts(self) -> (ErrorKind, &'static str, &'static str, Remedy) {
         FACTS[self as usize - 1]
     }
 }
 
-/// Each kind with its name and a few words on it, in the order of the numbers.
-const FACTS: &[(ErrorKind, &str, &str)] = &[
-    (Config, "Config", "a setting is missing or wrong"),
-    (InvalidArgument, "InvalidArgument", "an argument is wrong"),
-    (Connect, "Connect", "no connection"),
-    (Tls, "Tls", "TLS handshake failed"),
-    (Transport, "Transport", "connection lost, or not HTTP"),
-    (Timeout, "Timeout", "a deadline passed"),
-    (
-        Redirect,
-        "Redirect",
-        "the service redirects; none is followed",
-    ),
-    (TooLarge, "TooLarge", "the response is too large"),
-    (Decode, "Decode", "the response is not JSON"),
-    (
-        Schema,
-        "Schema",
-        "the response does not match the documented schema",
-    ),
-    (Auth, "Auth", "credentials or token refused"),
-    (
-        TokenResponse,
-        "TokenResponse",
-        "the issued token cannot be used",
-    ),
-    (Forbidden, "Forbidden", "not permitted (403)"),
-    (NotFound, "NotFound", "not found (404)"),
-    (Conflict, "Conflict", "conflict (409)"),
-    (BadRequest, "BadRequest", "request refused (other 4xx)"),
-    (RateLimited, "RateLimited", "rate limit reached (429)"),
-    (Server, "Server", "the service failed (5xx)"),
-    (Api, "Api", "the service said success: false"),
-    (Paging, "Paging", "the pages contradict each other"),
-    (Incomplete, "Incomplete", "completeness is not proven"),
-    (Io, "Io", "a file could not be read or written"),
-    (Cancelled, "Cancelled", "stopped by the caller"),
-    (Closed, "Closed", "used after it was closed"),
-    (Internal, "Internal", "internal error; please report it"),
-    (Mismatch, "Mismatch", "a file is not as its receipt says"),
+/// What a script does about an error. docs/errors.md lists it for each kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// The same call again, later: after the wait that the error names, otherwise after a minute.
+    Retry,
+    /// A setting, an argument or the program has to be corrected first.
+    Correct,
+    /// The next list, record or call; a repeat gets the same answer.
+    Skip,
+    /// Continue with what there is.
+    GoOn,
+    /// Somebody has to look at the service, the network or the machine.
+    WakeSomebody,
+}
+
+impl Remedy {
+    /// The sentence that the manual has on it.
+    pub const fn advice(self) -> &'static str {
+        match self {
+            Self::Retry => "Retry: after the wait that the error names, otherwise after a minute.",
+            Self::Correct => "Correct what the message names. A repeat gets the same error.",
+            Self::Skip => "Skip this list, record or call, and go on with the next.",
+            Self::GoOn => "Go on with what there is.",
+            Self::WakeSomebody => "Wake somebody. A repeat gets the same error.",
+        }
+    }
+}
+
+/// Each kind with its name, a few words on it and the remedy, in the order of the numbers.
+#[rustfmt::skip]
+const FACTS: &[(ErrorKind, &str, &str, Remedy)] = &[
+    (Config, "Config", "a setting is missing or wrong", Remedy::Correct),
+    (InvalidArgument, "InvalidArgument", "an argument is wrong", Remedy::Correct),
+    (Connect, "Connect", "no connection", Remedy::Retry),
+    (Tls, "Tls", "TLS handshake failed", Remedy::WakeSomebody),
+    (Transport, "Transport", "connection lost", Remedy::Retry),
+    (Timeout, "Timeout", "a deadline passed", Remedy::Retry),
+    (Redirect, "Redirect", "the service redirects elsewhere", Remedy::WakeSomebody),
+    (TooLarge, "TooLarge", "the response is too large", Remedy::WakeSomebody),
+    (Decode, "Decode", "the response cannot be read", Remedy::WakeSomebody),
+    (Schema, "Schema", "the response does not match the documented schema", Remedy::WakeSomebody),
+    (Auth, "Auth", "credentials or token refused", Remedy::WakeSomebody),
+    (TokenResponse, "TokenResponse", "the issued token cannot be used", Remedy::WakeSomebody),
+    (Forbidden, "Forbidden", "not permitted (403)", Remedy::Skip),
+    (NotFound, "NotFound", "not found (404)", Remedy::Skip),
+    (Conflict, "Conflict", "conflict (409)", Remedy::Skip),
+    (BadRequest, "BadRequest", "request refused (other 4xx)", Remedy::Correct),
+    (RateLimited, "RateLimited", "rate limit reached (429)", Remedy::Retry),
+    (Server, "Server", "the service failed (5xx)", Remedy::Retry),
+    (Api, "Api", "the service said success: false", Remedy::WakeSomebody),
+    (Paging, "Paging", "the pages contradict each other", Remedy::WakeSomebody),
+    (Incomplete, "Incomplete", "completeness is not proven", Remedy::GoOn),
+    (Io, "Io", "a file could not be read or written", Remedy::WakeSomebody),
+    (Cancelled, "Cancelled", "stopped by the caller", Remedy::GoOn),
+    (Closed, "Closed", "used after it was closed", Remedy::Correct),
+    (Internal, "Internal", "internal error; please report it", Remedy::WakeSomebody),
+    (Mismatch, "Mismatch", "a file is not as its receipt says", Remedy::WakeSomebody),
 ];
 
 #[cfg(test)]

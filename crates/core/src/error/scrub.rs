@@ -59,9 +59,10 @@ impl Scrubber {
 
     /// The beginning of a foreign text, at most `most` bytes: secrets hidden, and what drives a terminal escaped.
     pub(crate) fn redact_untrusted(&self, text: &str, most: usize) -> String {
-        match self.has_short_secret {
-            true => LEFT_OUT.to_owned(),
-            false => self.redact(text, most),
+        if self.has_short_secret {
+            LEFT_OUT.to_owned()
+        } else {
+            self.redact(text, most)
         }
     }
 

@@ -108,7 +108,10 @@ pub(crate) fn find(whole: &str, line: usize, column: usize) -> Fault {
             false => write!(path, "{dot}{name}"),
         };
     }
-    let what = match (whole[at..].chars().next(), string) {
+    // The reader counts some characters before and some after it has looked at them.
+    let mut here = whole[at..].chars();
+    let control = here.clone().take(2).find(|one| one.is_control());
+    let what = match (control.filter(|_| string.is_some()).or(here.next()), string) {
         (None, _) => "the text ends".to_owned(),
         (Some(one), Some(_)) if one.is_control() => {
             format!(

@@ -77,10 +77,15 @@ impl Auth {
     /// A token was refused as soon as it was issued: nobody else is to find it, and this is what a user can do.
     pub(crate) fn refused(&self, token: &Token, token_cache: TokenCache) -> String {
         let mut advice = REFUSED.to_owned();
-        advice += match token_cache {
-            TokenCache::Process => TRY_HOST,
-            TokenCache::Host => OTHERS,
-        };
+        match (&token.unusual_type, token_cache) {
+            (Some(kind), _) => {
+                advice += &format!(
+                    "its token_type is {kind}, and it was sent as Bearer, which is all that this client can do"
+                );
+            }
+            (None, TokenCache::Process) => advice += TRY_HOST,
+            (None, TokenCache::Host) => advice += OTHERS,
+        }
         #[cfg(unix)]
         if let Some(shared) = &self.shared {
             shared.forget(&token.issued);

@@ -7,6 +7,7 @@ use crate::arguments::{Arguments, Parts};
 use crate::error::Result;
 use crate::process::lock;
 use talentdata_types::Operation;
+use url::Url;
 
 /// The media type that is sent and accepted.
 pub(super) const JSON: &str = "application/json";
@@ -19,6 +20,10 @@ pub(crate) struct Call {
     pub(crate) claim: Option<MemoryClaim>,
     /// The number of records that a page is asked for, where it may be reduced.
     pub(crate) size: Option<PageRequest>,
+    /// Where the service has redirected it to, within its origin.
+    pub(super) redirected: Option<Url>,
+    /// How often it was redirected.
+    pub(super) redirects: u32,
 }
 
 impl Call {
@@ -32,6 +37,8 @@ impl Call {
             parts: arguments.parts(operation)?,
             claim: None,
             size: None,
+            redirected: None,
+            redirects: 0,
         })
     }
 

@@ -58,6 +58,8 @@ pub(crate) struct PageRequest {
     /// Whether it is to show whether a larger size works.
     is_trial: bool,
     offset: u64,
+    /// Whether other pages came in the size in which this one did not, so that others need not become as small.
+    is_alone: bool,
     /// Whether the page was asked for in a small size to see whether its size or its offset is refused.
     is_probed: bool,
     /// The failures since the size was reduced, and whether it was.
@@ -101,7 +103,6 @@ impl PageSize {
     fn reduce(&mut self, less: u64) {
         (self.now, self.pages) = (less, 0);
         self.worked = self.worked.min(less);
-        self.reduced_to = Some(self.reduced_to.map_or(less, |least| least.min(less)));
     }
 }
 
@@ -114,6 +115,7 @@ impl PageRequest {
             limit,
             is_trial,
             offset,
+            is_alone: false,
             is_probed: false,
             failures: 0,
             is_reduced: false,
@@ -131,8 +133,13 @@ impl PageRequest {
     /// The page has come.
     pub(crate) fn came(&self) {
         let size = &mut *lock(&self.size);
-        if self.is_probed && self.limit < size.now {
-            size.reduce(self.limit);
+        if self.is_reduced {
+            let least = size.reduced_to.unwrap_or(self.limit);
+            size.reduced_to = Some(least.min(self.limit));
+        }
+        if self.is_alone && self.limit < size.now {
+            // It may have been the records of this page.
+            size.reduce(self.limit.max(size.now / 2));
         }
         size.worked = size.worked.max(self.limit);
         if self.is_trial {
@@ -147,7 +154,8 @@ impl PageRequest {
         let size = &mut *lock(&self.size);
         let has_worked = !self.is_trial && self.limit <= size.worked;
         let named = named(error, self.limit);
-        let (mut least, mut most) = (1, u64::MAX);
+        // Pages of one record cannot overlap.
+        let (mut least, mut most) = (2, u64::MAX);
         self.failures += 1;
         let (smaller, tolerated) = match (error.kind(), error.status()) {
             (ErrorKind::TooLarge, None) => (Smaller::AtOnce, 0),
@@ -166,6 +174,10 @@ impl PageRequest {
                     }
                 }
                 (Smaller::AtOnce, 0)
+            }
+            // Connecting takes as long for any page.
+            (ErrorKind::Timeout, None) if error.message().contains("connect_timeout") => {
+                return Smaller::No;
             }
             // It has taken long enough.
             (ErrorKind::Timeout, _) => (Smaller::Later, 0),
@@ -190,13 +202,14 @@ impl PageRequest {
             } else {
                 2
             };
-            let less = named.unwrap_or((self.limit / part).max(1));
-            let less = less.min(size.now).min(most);
-            if less >= self.limit || less < least {
+            let part = (self.limit / part).max(2).min(most);
+            let less = named.unwrap_or(part).min(size.now);
+            if less >= self.limit || less < least && named.is_none() {
                 return Smaller::No;
             }
+            self.is_alone |= has_worked && (self.is_probed || smaller == Smaller::Later);
             (self.limit, self.is_reduced) = (less, true);
-            if !self.is_probed {
+            if !self.is_alone {
                 size.reduce(less);
             }
         }
@@ -242,7 +255,8 @@ fn named(error: &Error, asked: u64) -> Option<u64> {
         }
         before = end;
     }
-    let fits = |number: &u64| (1..asked).contains(number);
+    // What begins at one is a range.
+    let fits = |number: &u64| (2..asked).contains(number);
     numbers.into_iter().filter(fits).max()
 }
 
@@ -275,7 +289,7 @@ mod tests {
 
     #[test]
     fn whatever_says_too_large_is_answered_by_asking_for_half() {
-        let halves = [100, 50, 25, 12, 6, 3, 1];
+        let halves = [100, 50, 25, 12, 6, 3, 2];
         for error in [
             refusal(413, ""),
             refusal(400, "invalid limit"),
@@ -286,7 +300,7 @@ mod tests {
         }
         assert_eq!(
             limits(&size(100), 0, 99, &failure(ErrorKind::Timeout)),
-            [100, 25, 6, 1]
+            [100, 25, 6, 2]
         );
         let gateway = failure(ErrorKind::Server).with_response(504, None, None);
         for has_worked in [false, true] {
@@ -325,6 +339,21 @@ mod tests {
         assert_eq!(limits(&size, 99, 99, &other), [100, 10]);
         let size = lock(&size);
         assert_eq!((size.now, size.reduced_to), (100, None));
+    }
+
+    #[test]
+    fn a_page_that_fails_alone_makes_others_half_as_large_at_most() {
+        let size = size(100);
+        PageRequest::new(Arc::clone(&size), 0).came();
+        let mut page = PageRequest::new(Arc::clone(&size), 99);
+        let gateway = failure(ErrorKind::Server).with_response(504, None, None);
+        while page.limit > 6 {
+            page.failed(&gateway);
+            assert_eq!(lock(&size).now, 100);
+        }
+        page.came();
+        let size = lock(&size);
+        assert_eq!((size.now, size.reduced_to), (50, Some(6)));
     }
 
     #[test]
@@ -384,7 +413,6 @@ mod tests {
             page.came();
         }
         assert_eq!(tried, [4, 20, 84, 340]);
-        assert_eq!(lock(&size).reduced_to, Some(25));
         // Where they come, they grow as far as they may.
         let size = self::size(100);
         assert_eq!(limits(&size, 0, 5, &error), [100, 50, 25, 12, 6]);

@@ -55,14 +55,13 @@ impl AdmissionQueue {
     /// Waits to be the first in the queue, and is so until what is returned is dropped. Pages of scans line up first, unless
     /// the service has refused them before.
     pub(crate) async fn enter(&self, queues_with_scans: bool) -> impl Send {
-        let (single, scans) = match queues_with_scans {
-            true => (None, Some(self.scans.lock().await)),
-            false => {
-                let single = Arc::clone(&self.waiting_calls);
-                // The head of the queue asks again, now in its class.
-                self.changed.notify_one();
-                (Some(single), None)
-            }
+        let (single, scans) = if queues_with_scans {
+            (None, Some(self.scans.lock().await))
+        } else {
+            let single = Arc::clone(&self.waiting_calls);
+            // The head of the queue asks again, now in its class.
+            self.changed.notify_one();
+            (Some(single), None)
         };
         (self.head.lock().await, scans, single)
     }

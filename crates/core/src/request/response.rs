@@ -1,58 +1,39 @@
 //! Judges a response: which error a status means, and whether a body is the JSON it should be.
 
-use crate::error::ErrorKind::{
-    Auth, BadRequest, Conflict, Forbidden, NotFound, RateLimited, Redirect, Server, Timeout,
-};
+use crate::error::failure::of_status;
 use crate::error::{Error, ErrorKind, Result};
+use crate::request::sentence::sentence;
 use crate::request::transport::Response;
-use url::Url;
 
 /// The names of encodings that are read.
 const UTF_8: [&str; 3] = ["utf-8", "utf8", "us-ascii"];
 
 impl Response {
-    /// The error that the status means; section 7 shows 429, the rest is common HTTP.
+    /// The error that the status means.
     pub(crate) fn error_of_status(&self) -> Option<Error> {
         let status = self.status.as_u16();
-        let (kind, message) = match status {
-            200..=299 => return None,
-            300..=399 => {
-                // The host is all that is said of the target; its path and query are nobody's business.
-                let target = self
-                    .header("location")
-                    .and_then(|text| Url::parse(text).ok());
-                let host = target.as_ref().and_then(Url::host_str);
-                let target = host.map(|host| format!(" to {host}")).unwrap_or_default();
-                let message = format!(
-                    "the service redirects{target}; no redirect is followed, set base_url to where the service is"
-                );
-                return Some(Error::new(Redirect, message));
-            }
-            401 => (Auth, "the service requires a valid access token"),
-            403 => (
-                Forbidden,
-                "the token may not do this; `talentdata permissions` shows what it may",
-            ),
-            404 => (
-                NotFound,
-                "the service knows nothing at this address; check base_url",
-            ),
-            408 | 425 => (Timeout, "the service gave up waiting for the request"),
-            409 => (Conflict, "the service reports a conflict"),
-            429 => (RateLimited, "the rate limit is reached"),
-            400..=499 => (BadRequest, "the service refused the request"),
-            501 | 505 | 511 => (Server, "the service cannot do this"),
-            500..=599 => (Server, "the service failed"),
-            _ => (Server, "the service answered with an unknown status"),
-        };
-        let error = Error::new(kind, message);
+        let failure = of_status(status)?;
         let limits = &self.limits;
-        Some(match status {
-            429 => error.with_retry_after(limits.retry_after.or(limits.reset)),
-            501 | 505 | 511 | ..=199 | 600.. => error.with_max_attempts(1),
-            500..=599 => error.with_retry_after(limits.retry_after),
-            _ => error,
-        })
+        let wait = match status {
+            429 => limits.retry_after.or(limits.reset),
+            500..=599 => limits.retry_after,
+            _ => None,
+        };
+        Some(Error::of(failure, failure.what).with_retry_after(wait))
+    }
+
+    /// What the service itself says about a failure, as the end of a message. A page comes from what stands before it.
+    pub(crate) fn said(&self) -> String {
+        let is_page = self.body.trim_ascii_start().starts_with(b"<");
+        if self.status.is_success() && !is_page {
+            return String::new();
+        }
+        let who = if is_page {
+            "the page says"
+        } else {
+            "the service says"
+        };
+        sentence(&self.body).map_or_else(String::new, |said| format!("; {who}: {said}"))
     }
 
     /// The body as text that may be a JSON object.

@@ -78,7 +78,7 @@ pub(crate) struct RetryState<'a> {
     failed: u32,
     /// Tokens that were refused as soon as they were issued.
     new_refused: u32,
-    /// Whether the attempt was refused, for its token or for the rate limit, until the next one begins. The call has waited
+    /// Whether the attempt was redirected, or refused for its token or for the rate limit, until the next one begins. The call has waited
     /// for its turn before; while the service is down, pages line up again, so that single calls get to probe it, too.
     pub(crate) is_refused: bool,
     /// Whether the error that comes next ends the call.
@@ -162,9 +162,10 @@ impl<'a> RetryState<'a> {
     /// failures.
     fn outage_ends(&self, failures: &Failures) -> Time {
         let ends = failures.since.max(self.began);
-        match self.is_scan {
-            true => ends.saturating_add(self.config.max_outage),
-            false => Time::MAX,
+        if self.is_scan {
+            ends.saturating_add(self.config.max_outage)
+        } else {
+            Time::MAX
         }
     }
 
@@ -216,7 +217,7 @@ impl<'a> RetryState<'a> {
             return Err(error);
         }
         if self.is_refused {
-            // Another token is asked for at once.
+            // Another token is asked for, or a redirect is followed, at once.
             return Ok(Duration::ZERO);
         }
         self.is_refused = error.kind() == ErrorKind::RateLimited;
@@ -229,13 +230,12 @@ impl<'a> RetryState<'a> {
         // A page is given up for what it alone fails by; where others fail as well, it has until its deadline.
         let flaps = is_fault && recent > self.failed;
         self.faults += u32::from(!self.is_scan || !flaps && outage.is_none());
-        let wait = match outage.is_some() || self.is_refused {
+        let wait = if outage.is_some() || self.is_refused {
             // The gate knows when.
-            true => Duration::ZERO,
-            false => {
-                let doublings = self.failed.saturating_sub(1);
-                back_off(FAULT_BASE, doublings, LONGEST, now).max(told)
-            }
+            Duration::ZERO
+        } else {
+            let doublings = self.failed.saturating_sub(1);
+            back_off(FAULT_BASE, doublings, LONGEST, now).max(told)
         };
         let has_time = wait.max(told) < deadline.left(now);
         let goes_on = match &outage {
@@ -260,7 +260,7 @@ impl<'a> RetryState<'a> {
         // Why it has taken so long, if that is known.
         self.last.take().unwrap_or_else(|| {
             let limit = self.config.timeout.as_secs_f64();
-            let message = format!("not done within the operation's deadline of {limit} s");
+            let message = format!("not done within {limit} s (timeout)");
             Error::new(ErrorKind::Timeout, message)
         })
     }
@@ -272,8 +272,14 @@ impl<'a> RetryState<'a> {
             return error;
         };
         let seconds = now.saturating_sub(since).as_secs_f64();
+        // What had failed before the call began may be the requests of others.
+        let whose = if since < self.began {
+            " (all processes that share the budget)"
+        } else {
+            ""
+        };
         let mut message = format!(
-            "{}; no request has succeeded for {seconds:.1} s, {count} have failed in a row",
+            "{}; no request has succeeded for {seconds:.1} s, {count} have failed in a row{whose}",
             error.message()
         );
         if self.is_scan {

@@ -6,17 +6,28 @@ use super::page_memory::{PAGES, PageMemory};
 use super::page_size::Smaller;
 use super::queue::{AdmissionQueue, Permit};
 use super::retry::{Deadline, RetryState};
+use super::sentence::without_tokens;
 use super::transport::{Response, Transport};
 use crate::arguments::Arguments;
 use crate::budget::BudgetStats;
 use crate::budget::{Endpoint, PriorityClass};
 use crate::clock;
-use crate::error::{ErrorKind, Result, Scrubber};
+use crate::error::{Error, ErrorKind, Result, Scrubber};
 use crate::settings::{Config, Priority};
-use http::header::{ACCEPT, CONTENT_TYPE};
-use reqwest::RequestBuilder;
+use bytes::Bytes;
+use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
+use http::{HeaderValue, Request};
+use http_body_util::Full;
 use std::sync::Arc;
-use talentdata_types::{CREATE_TOKEN, TokenRequest, TokenUse};
+use talentdata_types::{CREATE_TOKEN, Method, TokenRequest, TokenUse};
+use url::Url;
+
+/// The name of this client on the wire.
+const NAME: &str = concat!("talentdata/", env!("CARGO_PKG_VERSION"));
+
+/// The statuses of redirects that are followed, and how often in a row.
+const FOLLOWED: [u16; 5] = [301, 302, 303, 307, 308];
+const MOST_REDIRECTS: u32 = 5;
 
 /// The connections, the token, the queue for the budget and the memory that all clones of a client share.
 pub(crate) struct Service {
@@ -86,6 +97,8 @@ impl Service {
                             "asking for a smaller page"
                         );
                         state.begin_anew(now);
+                        // A redirect names the size that was asked for.
+                        call.redirected = None;
                     }
                     match (smaller, size.refusal.take()) {
                         (Smaller::AtOnce, refusal) => {
@@ -162,6 +175,7 @@ impl Service {
         });
         // While it tries a token, no other request is sent.
         let trial = token.is_some_and(Token::is_to_be_tried).then_some(head);
+        let redirects = call.redirects;
         let outcome = self.send(call, token, permit, deadline, read).await;
         drop(trial);
         let mut error = match outcome {
@@ -174,7 +188,15 @@ impl Service {
                 if state.retry_with_new_token(token.is_new()) {
                     return Err(error);
                 }
-                error = error.with_message(self.auth.refused(token, self.config.token_cache));
+                let meaning = self.auth.refused(token, self.config.token_cache);
+                error = error
+                    .with_meaning(&meaning)
+                    .sanitize(&self.scrubber(Some(token)));
+            }
+            (Some(300..=399), _) if call.redirects > redirects => {
+                // The next request goes there at once, in the place of this one.
+                state.is_refused = true;
+                return Err(error);
             }
             _ => {}
         }
@@ -183,6 +205,13 @@ impl Service {
         let untouched = [ErrorKind::Connect, ErrorKind::Tls, ErrorKind::RateLimited];
         state.is_final |= !call.operation.idempotent && !untouched.contains(&error.kind());
         Err(error)
+    }
+
+    /// Knows the secrets of a request with this token.
+    fn scrubber(&self, token: Option<&Token>) -> Scrubber {
+        let client_secret = self.config.client_secret.as_ref();
+        let token_secret = token.map(|token| &token.issued.secret);
+        Scrubber::new(client_secret.into_iter().chain(token_secret))
     }
 
     /// Sends one request and reads its response; an error is fit to be shown.
@@ -194,14 +223,12 @@ impl Service {
         deadline: &mut Deadline,
         read: impl Fn(&Response) -> Result<T>,
     ) -> Result<T> {
-        let request = self.request(call, token);
+        let request = self.request(call, token)?;
         let claim = call.claim.as_mut();
         let exchange = self.transport.send(request, permit, *deadline, claim).await;
         // Waiting for memory is no fault of the service.
         deadline.extend(exchange.waited_for_memory);
-        let client_secret = self.config.client_secret.as_ref();
-        let token_secret = token.map(|token| &token.issued.secret);
-        let scrubber = Scrubber::new(client_secret.into_iter().chain(token_secret));
+        let scrubber = self.scrubber(token);
         // The library's text about a connection may quote the other end.
         let response = exchange
             .response
@@ -213,17 +240,62 @@ impl Service {
             token.answered(response.status);
         }
         let outcome = match response.error_of_status() {
+            Some(error) if error.kind() == ErrorKind::Redirect => {
+                Err(self.redirect(call, &response, error))
+            }
             Some(error) => Err(error),
             None => read(&response),
         };
         outcome.map_err(|error| {
+            let said = response.said();
             // A response of the token endpoint may hold a token, regardless of its status.
             let shows_body = operation != CREATE_TOKEN.id;
+            let said = if shows_body {
+                said
+            } else {
+                without_tokens(&said)
+            };
             let body = shows_body.then(|| scrubber.snippet(&response.body));
             let id = response.header("x-request-id").map(str::to_owned);
-            let error = error.with_response(status, id, body.flatten());
+            let error = error
+                .with_said(said)
+                .with_response(status, id, body.flatten());
             error.sanitize(&scrubber)
         })
+    }
+
+    /// What becomes of a call that the service redirects: a GET request follows within the origin, and the error says so;
+    /// everything else ends with it. Neither a credential nor a request that changes something goes where nobody has sent it.
+    fn redirect(&self, call: &mut Call, response: &Response, error: Error) -> Error {
+        let from = call.redirected.take().unwrap_or_else(|| self.url(call));
+        let target = response.header("location");
+        let target = target.and_then(|location| from.join(location).ok());
+        let Some(mut to) = target.filter(Url::has_host) else {
+            return error.with_message("the service redirects, but does not say where to");
+        };
+        let (path, method) = (to.path().to_owned(), call.operation.method);
+        let why = if to.origin() != from.origin() {
+            let origin = to.origin().ascii_serialization();
+            format!(
+                "{origin}{path}, where no credential is sent; if the service has moved there, set base_url to {origin}"
+            )
+        } else if method != Method::Get {
+            format!(
+                "{path}, which only GET requests follow; if a part of the path is missing in base_url, add it"
+            )
+        } else if to.query().is_none() && from.query().is_some() {
+            format!("{path} without the parameters of the request, which is not followed")
+        } else if !FOLLOWED.contains(&response.status.as_u16()) {
+            format!("{path} with a status that is not followed")
+        } else if call.redirects == MOST_REDIRECTS {
+            format!("{path}, and has done so {MOST_REDIRECTS} times before")
+        } else {
+            to.set_fragment(None);
+            call.redirects += 1;
+            call.redirected = Some(to);
+            path
+        };
+        error.with_message(format!("the service redirects to {why}"))
     }
 
     /// Asks for a token once, in the place of the call that needs it.
@@ -250,26 +322,43 @@ impl Service {
     }
 
     /// Builds the request that a call is sent as.
-    fn request(&self, call: &Call, token: Option<&Token>) -> RequestBuilder {
+    fn request(&self, call: &Call, token: Option<&Token>) -> Result<Request<Full<Bytes>>> {
         let parts = &call.parts;
-        let mut url = self.config.base_url.at(&parts.path);
-        for (name, value) in &parts.query {
+        let mut request = Request::new(Full::from(parts.body.clone().unwrap_or_default()));
+        *request.method_mut() = call.operation.method.as_str().parse().unwrap_or_default();
+        let url = match &call.redirected {
+            Some(url) => url.clone(),
+            None => self.url(call),
+        };
+        let unusable = |what| Error::invalid(format!("{what} cannot be sent"));
+        *request.uri_mut() = url.as_str().parse().map_err(|_| unusable("the address"))?;
+        let headers = request.headers_mut();
+        headers.extend(parts.headers.clone());
+        headers.insert(ACCEPT, HeaderValue::from_static(JSON));
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+        headers.insert(USER_AGENT, HeaderValue::from_static(NAME));
+        if parts.body.is_some() {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+        }
+        if let Some(token) = token {
+            let bearer = format!("Bearer {}", token.issued.secret.expose());
+            let mut bearer: HeaderValue = bearer.parse().map_err(|_| unusable("the token"))?;
+            bearer.set_sensitive(true);
+            headers.insert(AUTHORIZATION, bearer);
+        }
+        Ok(request)
+    }
+
+    /// The address of a call.
+    fn url(&self, call: &Call) -> Url {
+        let mut url = self.config.base_url.at(&call.parts.path);
+        for (name, value) in &call.parts.query {
             url.query_pairs_mut().append_pair(name, value);
         }
         if let Some(size) = &call.size {
             let limit = size.limit.to_string();
             url.query_pairs_mut().append_pair("limit", &limit);
         }
-        let method = call.operation.method.as_str().parse().unwrap_or_default();
-        let http = &self.transport.http;
-        let request = http.request(method, url).header(ACCEPT, JSON);
-        let mut request = request.headers(parts.headers.clone());
-        if let Some(body) = parts.body.clone() {
-            request = request.header(CONTENT_TYPE, JSON).body(body);
-        }
-        match token {
-            Some(token) => request.bearer_auth(token.issued.secret.expose()),
-            None => request,
-        }
+        url
     }
 }

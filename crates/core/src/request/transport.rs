@@ -1,17 +1,24 @@
 //! One attempt: sends a request, tells the gate of the response, reads the body within its bounds.
 
 mod client;
+mod connect;
+mod decode;
 mod failure;
+mod proxy;
 
 use crate::budget::{RateHeaders, RequestOutcome};
 use crate::clock::{self, Time};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::failure::{ATTEMPT_TIMEOUT, IDLE_TIMEOUT, TOO_LARGE};
+use crate::error::{Error, Result};
 use crate::request::page_memory::MemoryClaim;
 use crate::request::queue::Permit;
 use crate::request::retry::Deadline;
 use crate::settings::Config;
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, StatusCode};
+use decode::{Decoder, PIECE};
+use http::{HeaderMap, Request, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body, Incoming};
 use std::time::{Duration, SystemTime};
 
 /// The largest body of an error or of a small response, decompressed, in bytes.
@@ -23,8 +30,10 @@ const ROOM: usize = 16 * 1024;
 
 /// The HTTP client of one configuration.
 pub(crate) struct Transport {
-    pub(super) http: reqwest::Client,
+    http: client::HttpClient,
     attempt: Duration,
+    idle: Duration,
+    timeout: Duration,
     /// The service as errors name it, with the proxy that all connections to it go through.
     host: String,
 }
@@ -45,16 +54,23 @@ pub(crate) struct Exchange {
     pub(crate) waited_for_memory: Duration,
 }
 
+/// The time by which an attempt has to be done, and why.
+#[derive(Clone, Copy)]
+struct Limit {
+    until: Time,
+    setting: &'static str,
+    value: Duration,
+}
+
 impl Transport {
     pub(crate) fn new(config: &Config) -> Result<Self> {
-        let (http, proxy) = client::build(config)?;
+        let (http, host) = client::build(config)?;
         Ok(Transport {
             http,
             attempt: config.attempt_timeout,
-            host: match proxy {
-                Some(proxy) => format!("{} through the proxy {proxy}", config.base_url),
-                None => config.base_url.to_string(),
-            },
+            idle: config.idle_timeout,
+            timeout: config.timeout,
+            host,
         })
     }
 
@@ -62,30 +78,33 @@ impl Transport {
     /// memory for a page.
     pub(crate) async fn send(
         &self,
-        request: reqwest::RequestBuilder,
+        request: Request<Full<Bytes>>,
         mut permit: Permit,
         mut deadline: Deadline,
         claim: Option<&mut MemoryClaim>,
     ) -> Exchange {
-        let until = clock::now().saturating_add(self.attempt);
-        let until = until.min(deadline.time());
+        let limit = self.limit(deadline);
         let mut waited = Duration::ZERO;
         permit.outcome = Some(RequestOutcome::Lost);
         let received = async {
             let executed = async {
-                let executed = request.send().await;
-                if executed.as_ref().is_err_and(reqwest::Error::is_connect) {
+                let executed = self.http.request(request).await;
+                if executed.as_ref().is_err_and(|error| error.is_connect()) {
                     permit.outcome = Some(RequestOutcome::Unsent);
                 }
-                executed
+                executed.map_err(|error| failure::of(&self.host, &error))
             };
-            let mut response = self.within(until, executed).await?;
-            let status = response.status();
-            let headers = std::mem::take(response.headers_mut());
+            let doing = "waiting for the first byte of the response from";
+            let response = self.within(limit, doing, executed).await??;
+            let (head, body) = response.into_parts();
+            let (status, headers) = (head.status, head.headers);
             let limits = RateHeaders::read(&headers, SystemTime::now());
             let answered = RequestOutcome::Answered(status.as_u16(), limits.clone());
             permit.report(clock::now(), answered);
-            let body = self.body(response, until, &mut waited, claim).await?;
+            let is_error = !status.is_success();
+            let body = self
+                .body(&headers, is_error, body, limit, &mut waited, claim)
+                .await?;
             Ok(Response {
                 status,
                 headers,
@@ -96,10 +115,7 @@ impl Transport {
         let received: Result<Response> = received.await;
         deadline.extend(waited);
         // A call that has no time left has not waited long enough to know that the request failed.
-        if let Err(error) = &received
-            && error.kind() != ErrorKind::TooLarge
-            && clock::now() < deadline.time()
-        {
+        if received.as_ref().is_err_and(Error::is_outage) && clock::now() < deadline.time() {
             let sent = permit.outcome != Some(RequestOutcome::Unsent);
             permit.outcome = Some(RequestOutcome::Failed { sent });
         }
@@ -109,69 +125,129 @@ impl Transport {
         }
     }
 
+    /// The time limit of an attempt that begins now.
+    fn limit(&self, deadline: Deadline) -> Limit {
+        let until = clock::now().saturating_add(self.attempt);
+        if deadline.time() < until {
+            Limit {
+                until: deadline.time(),
+                setting: "timeout",
+                value: self.timeout,
+            }
+        } else {
+            Limit {
+                until,
+                setting: "attempt_timeout",
+                value: self.attempt,
+            }
+        }
+    }
+
     /// Reads a body piece by piece, and takes memory for it as it grows. Of that of an error, what comes is enough.
     async fn body(
         &self,
-        mut response: reqwest::Response,
-        mut until: Time,
+        headers: &HeaderMap,
+        is_error: bool,
+        mut incoming: Incoming,
+        mut limit: Limit,
         waited_for_memory: &mut Duration,
         mut claim: Option<&mut MemoryClaim>,
     ) -> Result<Bytes> {
-        let is_error = !response.status().is_success();
-        let most = match is_error || claim.is_none() {
-            true => SMALL_BODY,
-            false => PAGE_BODY,
+        let most = if is_error || claim.is_none() {
+            SMALL_BODY
+        } else {
+            PAGE_BODY
         };
-        let declared = response.content_length().filter(|_| !is_error).unwrap_or(0);
-        let declared = usize::try_from(declared).unwrap_or(usize::MAX);
-        let (mut body, mut piece) = (BytesMut::new(), Bytes::new());
+        let mut decoder = Decoder::new(headers);
+        let declared = incoming.size_hint().exact();
+        let declared = declared.filter(|_| !is_error && decoder.is_identity());
+        let declared = usize::try_from(declared.unwrap_or(0)).unwrap_or(usize::MAX);
+        let mut body = BytesMut::new();
+        let not_encoded = |error| {
+            let coding = headers.get("content-encoding");
+            let coding = coding.and_then(|it| it.to_str().ok());
+            failure::of_coding(&self.host, coding.unwrap_or_default(), &error)
+        };
         loop {
-            let length = declared.max(body.len() + piece.len());
-            if length > most && is_error {
-                break;
-            }
-            if length > most {
-                let message = format!("the response is larger than {most} bytes decompressed");
-                return Err(Error::new(ErrorKind::TooLarge, message));
-            }
-            if length > body.capacity() {
-                let doubled = (2 * body.capacity()).min(most);
-                let room = length.max(doubled).next_multiple_of(ROOM);
-                if let Some(claim) = &mut claim {
-                    // Waiting for memory is no fault of the service.
-                    let waited = claim.grow(room).await;
-                    until = until.saturating_add(waited);
-                    *waited_for_memory += waited;
-                }
-                body.reserve(room - body.len());
-            }
-            body.extend_from_slice(&piece);
-            piece = match self.within(until, response.chunk()).await {
+            let piece = match self.piece(&mut incoming, limit).await {
                 Ok(Some(piece)) => piece,
                 Err(error) if !is_error => return Err(error),
-                _ => break,
+                Ok(None) if !is_error => {
+                    decoder.finish().map_err(not_encoded)?;
+                    return Ok(body.freeze());
+                }
+                _ => return Ok(body.freeze()),
             };
-        }
-        Ok(body.freeze())
-    }
-
-    /// Ends a step when the attempt takes too long, and says in our own words why it failed.
-    async fn within<T>(
-        &self,
-        until: Time,
-        step: impl Future<Output = reqwest::Result<T>>,
-    ) -> Result<T> {
-        match tokio::time::timeout_at(clock::instant(until), step).await {
-            Ok(done) => done.map_err(|error| failure::of(&self.host, error)),
-            Err(_) => {
-                let message = format!(
-                    "no complete response from {} within {} s (attempt_timeout), or what was left of the call's timeout",
-                    self.host,
-                    self.attempt.as_secs_f64()
-                );
-                Err(Error::new(ErrorKind::Timeout, message))
+            for piece in piece.chunks(PIECE) {
+                let piece = match decoder.decode(piece) {
+                    Ok(piece) => piece,
+                    Err(_) if is_error => return Ok(body.freeze()),
+                    Err(error) => return Err(not_encoded(error)),
+                };
+                let length = declared.max(body.len() + piece.len());
+                if length > most && is_error {
+                    return Ok(body.freeze());
+                }
+                if length > most {
+                    let message = format!("the response is larger than {most} bytes decompressed");
+                    return Err(Error::of(TOO_LARGE, message));
+                }
+                if length > body.capacity() {
+                    let doubled = (2 * body.capacity()).min(most);
+                    let room = length.max(doubled).next_multiple_of(ROOM);
+                    if let Some(claim) = &mut claim {
+                        // Waiting for memory is no fault of the service.
+                        let waited = claim.grow(room).await;
+                        limit.until = limit.until.saturating_add(waited);
+                        *waited_for_memory += waited;
+                    }
+                    body.reserve(room - body.len());
+                }
+                body.extend_from_slice(&piece);
             }
         }
+    }
+
+    /// The next piece of a body as it comes; none at its end.
+    async fn piece(&self, incoming: &mut Incoming, limit: Limit) -> Result<Option<Bytes>> {
+        loop {
+            let pause = clock::now().saturating_add(self.idle);
+            let frame = incoming.frame();
+            let frame = if pause < limit.until {
+                let frame = tokio::time::timeout_at(clock::instant(pause), frame).await;
+                frame.map_err(|_| {
+                    let (host, idle) = (&self.host, self.idle.as_secs_f64());
+                    let message = format!(
+                        "the response of {host} paused for longer than {idle} s (idle_timeout)"
+                    );
+                    Error::of(IDLE_TIMEOUT, message)
+                })?
+            } else {
+                self.within(limit, "reading the response of", frame).await?
+            };
+            let Some(frame) = frame else { return Ok(None) };
+            let frame = frame.map_err(|error| failure::of(&self.host, &error))?;
+            // Trailers say nothing that is needed.
+            if let Ok(piece) = frame.into_data() {
+                return Ok(Some(piece));
+            }
+        }
+    }
+
+    /// Ends a step when the attempt takes too long.
+    async fn within<T>(
+        &self,
+        limit: Limit,
+        doing: &str,
+        step: impl Future<Output = T>,
+    ) -> Result<T> {
+        let done = tokio::time::timeout_at(clock::instant(limit.until), step).await;
+        done.map_err(|_| {
+            let Limit { setting, value, .. } = limit;
+            let (host, value) = (&self.host, value.as_secs_f64());
+            let message = format!("timed out {doing} {host}: {setting} is {value} s");
+            Error::of(ATTEMPT_TIMEOUT, message)
+        })
     }
 }
 
@@ -243,7 +319,7 @@ mod tests {
     async fn told(base_url: &str, left: Duration) -> Vec<&'static str> {
         let mut builder = Builder::default();
         builder.base_url(base_url);
-        builder.idle_timeout(Duration::from_secs(2));
+        builder.attempt_timeout(Duration::from_secs(2));
         builder.connect_timeout(Duration::from_secs(1));
         let config = builder.config().unwrap();
         let told = Arc::default();
@@ -263,7 +339,7 @@ mod tests {
         let permit = permit.await.unwrap();
         let deadline = Deadline::of_call(clock::now(), left);
         let transport = Transport::new(&config).unwrap();
-        let request = transport.http.get(base_url);
+        let request = Request::get(base_url).body(Full::default()).unwrap();
         let sent = transport.send(request, permit, deadline, None);
         assert!(sent.await.response.is_err());
         told.lock().unwrap().clone()
@@ -299,7 +375,8 @@ mod tests {
             std::thread::sleep(LONG);
         });
         let (plain, tls) = (format!("http://{address}"), format!("https://{address}"));
-        assert_eq!(told(&tls, LONG).await, ["not connected"]);
+        // What does not speak TLS will not speak it for others either.
+        assert_eq!(told(&tls, LONG).await, ["unsent"]);
         assert_eq!(told(&plain, LONG).await, ["failed"]);
         assert_eq!(told(&plain, LONG).await, ["answered", "failed"]);
         assert_eq!(told(&plain, LONG).await, ["failed"]);

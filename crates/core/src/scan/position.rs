@@ -118,12 +118,11 @@ impl Resume {
             fits
         };
         let whole = rest.is_empty() && records.len() as u64 == state.evidence.delivered;
-        match whole && records.iter().all(fits) {
-            true => Ok(Resume { state, entries }),
-            false => {
-                let message = "the identities kept of earlier runs are damaged";
-                Err(Error::new(ErrorKind::Io, message))
-            }
+        if whole && records.iter().all(fits) {
+            Ok(Resume { state, entries })
+        } else {
+            let message = "the identities kept of earlier runs are damaged";
+            Err(Error::new(ErrorKind::Io, message))
         }
     }
 

@@ -278,9 +278,10 @@ impl Receipt {
             return;
         }
         self.completeness = Completeness::Proven;
-        self.basis = Some(match counted {
-            true => Basis::Counted,
-            false => Basis::Joined,
+        self.basis = Some(if counted {
+            Basis::Counted
+        } else {
+            Basis::Joined
         });
         self.assumes = Some(ASSUMES.to_owned());
     }

@@ -163,7 +163,7 @@ impl<P> Sequence<P> {
     /// A page had to be asked for fewer records than were planned, and ends here: plans pages of its size between it and
     /// the page behind it.
     fn fill_gap(&mut self, mut index: usize, mut end: u64, size: u64) {
-        self.joiner.reduce(size);
+        let size = self.joiner.reduce(size);
         let overlap = self.joiner.overlap().min(size - 1);
         let next = self.queue.get(index).map(|entry| entry.wanted.offset);
         if next.is_none() {

@@ -170,9 +170,10 @@ impl Trial<'_> {
                 underway.push_back((request, wanted, page));
             }
             assert!(!underway.is_empty(), "the scan waits for nothing");
-            let next = match self.reorder {
-                true => self.random.usize(..underway.len()),
-                false => 0,
+            let next = if self.reorder {
+                self.random.usize(..underway.len())
+            } else {
+                0
             };
             let (request, wanted, mut asked) = underway.remove(next).unwrap();
             let page = loop {

@@ -8,8 +8,18 @@ use talentdata_types::ListShape;
 
 /// More names than this are counted together: a service that uses names as data must not fill the memory.
 const MAX_NAMES: usize = 1000;
-/// Under this name.
+/// The name that stands for all names beyond `MAX_NAMES`.
 const OTHERS: &str = "...";
+
+/// The name under which to count `name`: `...` if there is no room for another one.
+#[doc(hidden)]
+pub fn counted_name<'a, T>(counts: &BTreeMap<String, T>, name: &'a str) -> &'a str {
+    if counts.len() < MAX_NAMES || counts.contains_key(name) {
+        name
+    } else {
+        OTHERS
+    }
+}
 
 type Counts = BTreeMap<String, u64>;
 
@@ -52,11 +62,7 @@ fn add_one(counts: &mut Counts, name: &str) {
         *count += 1;
         return;
     }
-    let name = if counts.len() < MAX_NAMES {
-        name
-    } else {
-        OTHERS
-    };
+    let name = counted_name(counts, name);
     *counts.entry(name.to_owned()).or_default() += 1;
 }
 

@@ -21,7 +21,7 @@ pub struct Config {
     pub(crate) timeout: Duration,
     /// The time limit for one attempt, from sending the request to the last byte of the response.
     pub(crate) attempt_timeout: Duration,
-    /// The time limit for connecting.
+    /// The time limit for connecting, with the lookup of the name, the proxy and the TLS handshake.
     pub(crate) connect_timeout: Duration,
     /// The time limit for a pause within a response.
     pub(crate) idle_timeout: Duration,
@@ -96,11 +96,11 @@ impl Builder {
     pub fn attempt_timeout(&mut self, value: Duration) -> &mut Self {
         self.set("attempt_timeout", value.as_secs_f64())
     }
-    /// Sets the time limit for connecting; 5 s by default.
+    /// Sets the time limit for connecting, with the lookup of the name, the proxy and the TLS handshake; 5 s by default.
     pub fn connect_timeout(&mut self, value: Duration) -> &mut Self {
         self.set("connect_timeout", value.as_secs_f64())
     }
-    /// Sets the time limit for a pause within a response; 20 s by default.
+    /// Sets the time limit for a pause within a response; 20 s by default. It begins with the first byte; the time before that belongs to attempt_timeout.
     pub fn idle_timeout(&mut self, value: Duration) -> &mut Self {
         self.set("idle_timeout", value.as_secs_f64())
     }
@@ -140,7 +140,7 @@ impl Builder {
     pub fn token_cache(&mut self, value: impl ToString) -> &mut Self {
         self.set("token_cache", value)
     }
-    /// Sets the proxy to connect through: a URL such as http://proxy.example:3128, or none. Where none is set, HTTPS_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy.
+    /// Sets the proxy to connect through: a URL such as http://proxy.example:3128, or none. Where none is set, HTTPS_PROXY, ALL_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy.
     pub fn proxy(&mut self, value: impl ToString) -> &mut Self {
         self.set("proxy", value)
     }

@@ -104,6 +104,29 @@ pub fn read_secret_file(path: &Path) -> Result<Secret> {
     Ok(Secret::new(text.trim_end_matches(['\r', '\n'])))
 }
 
+/// Reads text as editors and shells save it: UTF-8, of which a byte order mark is dropped.
+///
+/// # Errors
+/// `Config` for other text; `shown` is where it comes from.
+pub fn read_text(bytes: Vec<u8>, shown: &str) -> Result<String> {
+    // PowerShell before version 6 writes UTF-16 where a command is redirected into a file.
+    if matches!(bytes[..], [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) || bytes.contains(&0) {
+        return Err(Error::config(format!(
+            "cannot read {shown}: it is UTF-16 or binary; save it as UTF-8"
+        )));
+    }
+    let text = String::from_utf8(bytes);
+    let text = text.map_err(|_| {
+        Error::config(format!(
+            "cannot read {shown}: it is not UTF-8; save it as UTF-8"
+        ))
+    })?;
+    // Windows editors begin files with it.
+    Ok(text
+        .strip_prefix('\u{feff}')
+        .map_or(text.clone(), str::to_owned))
+}
+
 fn read_private(path: &Path) -> Result<String> {
     let shown = path.display();
     let failed = |error: std::io::Error| Error::config(format!("cannot read {shown}: {error}"));
@@ -116,7 +139,7 @@ fn read_private(path: &Path) -> Result<String> {
     }
     // What is no file, such as the pipe of the shell's <(command), is private to whoever made it.
     if facts.is_file() {
-        check_private(path, &facts)?;
+        check_private(path, &file, &facts)?;
     }
     let mut bytes = Vec::new();
     file.take(LARGEST + 1)
@@ -127,21 +150,40 @@ fn read_private(path: &Path) -> Result<String> {
             "cannot read {shown}: it is larger than 1 MiB"
         )));
     }
-    String::from_utf8(bytes)
-        .map_err(|_| Error::config(format!("cannot read {shown}: it is not UTF-8")))
+    read_text(bytes, &shown.to_string())
 }
 
 #[cfg(unix)]
-fn check_private(path: &Path, facts: &std::fs::Metadata) -> Result<()> {
+fn check_private(path: &Path, file: &File, facts: &std::fs::Metadata) -> Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
-    check_owner(path, facts.uid(), rustix::process::geteuid().as_raw())?;
-    let mode = facts.permissions().mode() & 0o777;
-    if mode & 0o077 == 0 {
+    // Who mounted it has decided who reads it, as Kubernetes and Docker do for the secrets of a container.
+    let mount = rustix::fs::fstatvfs(file);
+    if mount.is_ok_and(|mount| mount.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY)) {
         return Ok(());
     }
+    check_mode(
+        path,
+        (facts.uid(), rustix::process::geteuid().as_raw()),
+        facts.permissions().mode() & 0o777,
+    )
+}
+
+/// Checks owner and mode of a file on a file system that can be written.
+#[cfg(unix)]
+pub(super) fn check_mode(path: &Path, (owner, user): (u32, u32), mode: u32) -> Result<()> {
+    check_owner(path, owner, user)?;
     let shown = path.display();
+    // What belongs to the administrator, and this user cannot change, is the administrator's to judge.
+    let (open, advice) = if owner == user {
+        (0o077, format!("run: chmod 600 '{shown}'"))
+    } else {
+        (0o002, "ask the administrator to change that".to_owned())
+    };
+    if mode & open == 0 {
+        return Ok(());
+    }
     Err(Error::config(format!(
-        "{shown} may hold a secret and other users can reach it (mode {mode:04o}); run: chmod 600 '{shown}'"
+        "{shown} may hold a secret and other users can reach it (mode {mode:04o}); {advice}"
     )))
 }
 
@@ -158,6 +200,6 @@ pub(super) fn check_owner(path: &Path, owner: u32, user: u32) -> Result<()> {
 }
 
 #[cfg(not(unix))]
-fn check_private(_: &Path, _: &std::fs::Metadata) -> Result<()> {
+fn check_private(_: &Path, _: &File, _: &std::fs::Metadata) -> Result<()> {
     Ok(())
 }

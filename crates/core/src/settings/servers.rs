@@ -4,7 +4,7 @@ use crate::budget::{BudgetStore, write_server};
 use crate::error::{Error, Result};
 use std::fmt;
 use std::net::IpAddr;
-use url::Url;
+use url::{ParseError, Url};
 
 /// The proxy of a client. A service on this machine is never reached through one.
 #[derive(Clone, PartialEq, Eq)]
@@ -23,14 +23,48 @@ impl Proxy {
         if text == "none" {
             return Ok(Proxy::None);
         }
-        let url = server(text, ["http", "https"], str::is_empty);
-        url.map(Proxy::Url).ok_or_else(|| {
-            // Not shown either.
-            let message =
-                "proxy must be none or an http or https URL, such as http://proxy.example:3128";
-            Error::config(message)
-        })
+        let url = proxy_url(text).map_err(|why| wrong_proxy("proxy", why))?;
+        Ok(Proxy::Url(url))
     }
+}
+
+/// Reads the URL of a proxy. Without a scheme it is one of http, as other programs have it.
+pub(crate) fn proxy_url(text: &str) -> std::result::Result<Url, &'static str> {
+    let text = text.trim();
+    let url = if text.contains("://") {
+        Url::parse(text)
+    } else {
+        Url::parse(&format!("http://{text}"))
+    };
+    let url = url.map_err(|error| match error {
+        ParseError::InvalidPort => "its port is no number up to 65535",
+        ParseError::EmptyHost => "it names no host",
+        _ => "it is no URL",
+    })?;
+    match url.scheme() {
+        "http" | "https" => {}
+        scheme if scheme.starts_with("socks") => return Err("SOCKS proxies cannot be used"),
+        _ => return Err("its scheme is another one"),
+    }
+    if url.port() == Some(0) {
+        return Err("its port is 0");
+    }
+    if url.path() != "/" || url.query().or(url.fragment()).is_some() {
+        return Err("there is something behind the port");
+    }
+    Ok(url)
+}
+
+/// The error of a proxy that is set, but cannot be used. What was given is not shown, since it may contain a password.
+pub(crate) fn wrong_proxy(setting: &str, why: &str) -> Error {
+    let none = if setting == "proxy" {
+        ""
+    } else {
+        "; or set proxy to none"
+    };
+    Error::config(format!(
+        "{setting} must be none or an http or https URL, such as http://proxy.example:3128: {why}{none}"
+    ))
 }
 
 /// Reads the place of the budget: `process`, `host` or a URL.

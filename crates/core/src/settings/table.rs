@@ -40,7 +40,7 @@ pub enum SettingKind {
     Budget,
     /// One of these names; the first is the default.
     Choice(&'static [&'static str]),
-    /// A time in seconds; C and C++ count milliseconds.
+    /// A time in seconds.
     Duration(Bounds),
     /// A whole number.
     Integer(Bounds),
@@ -121,14 +121,14 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "connect_timeout",
         kind: Duration(bounds(0.001, DAY, 5.0)),
-        what: "the time limit for connecting",
+        what: "the time limit for connecting, with the lookup of the name, the proxy and the TLS handshake",
         note: "",
     },
     Setting {
         name: "idle_timeout",
         kind: Duration(bounds(0.001, DAY, 20.0)),
         what: "the time limit for a pause within a response",
-        note: "",
+        note: "It begins with the first byte; the time before that belongs to attempt_timeout.",
     },
     Setting {
         name: "max_attempts",
@@ -188,7 +188,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "proxy",
         kind: Proxy,
         what: "the proxy to connect through: a URL such as http://proxy.example:3128, or none",
-        note: "Where none is set, HTTPS_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy.",
+        note: "Where none is set, HTTPS_PROXY, ALL_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy.",
     },
 ];
 
@@ -257,9 +257,10 @@ impl Setting {
     pub fn out_of_range_message(&self, got: f64) -> String {
         let range = self.range().unwrap_or_default();
         // Beyond this, digits are noise.
-        let got = match got.abs() < 1e21 {
-            true => got.to_string(),
-            false => format!("{got:e}"),
+        let got = if got.abs() < 1e21 {
+            got.to_string()
+        } else {
+            format!("{got:e}")
         };
         format!("{} must be {range} (got {got})", self.name)
     }

@@ -3,12 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
-use super::profile::{check_owner, load};
+use super::profile::{check_mode, check_owner, load, read_secret_file};
 use super::table::{Bounds, PROFILE, SETTINGS, Setting, SettingKind};
 use super::{Builder, Config};
 use crate::error::{Error, ErrorKind, Result};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use talentdata_types::Secret;
 
 /// A configuration directory with this text as the profile file.
 fn directory(text: &str, mode: u32) -> tempfile::TempDir {
@@ -75,9 +76,10 @@ fn good(setting: &Setting) -> [String; 3] {
 
 /// A value as TOML writes it.
 fn toml(setting: &Setting, text: &str) -> String {
-    match setting.bounds().is_some() || matches!(setting.kind, SettingKind::Boolean(_)) {
-        true => format!("{} = {text}", setting.name),
-        false => format!("{} = {text:?}", setting.name),
+    if setting.bounds().is_some() || matches!(setting.kind, SettingKind::Boolean(_)) {
+        format!("{} = {text}", setting.name)
+    } else {
+        format!("{} = {text:?}", setting.name)
     }
 }
 
@@ -227,6 +229,78 @@ fn a_section_is_read_by_its_name_and_a_malformed_file_is_refused_without_a_quote
         let error: Error = section(&directory_of(&text), name).unwrap_err();
         assert!(error.message().contains(says), "{error}");
         assert!(!format!("{error:?}").contains("CANARY"), "{error}");
+    }
+}
+
+/// Owner and user, the mode, and whether the file is read.
+#[test]
+fn what_belongs_to_root_and_the_user_cannot_change_is_the_administrators_to_judge() {
+    let path = Path::new("secret");
+    for (owner, user, mode, taken) in [
+        (7, 7, 0o600, true),
+        (7, 7, 0o400, true),
+        (7, 7, 0o640, false),
+        (7, 7, 0o644, false),
+        (0, 0, 0o644, false),
+        // As Kubernetes mounts secrets, and with fsGroup; as Docker does.
+        (0, 7, 0o644, true),
+        (0, 7, 0o440, true),
+        (0, 7, 0o444, true),
+        (0, 7, 0o640, true),
+        // What everybody can write is nobody's to judge.
+        (0, 7, 0o666, false),
+        (0, 7, 0o777, false),
+        (8, 7, 0o600, false),
+    ] {
+        let outcome = check_mode(path, (owner, user), mode);
+        assert_eq!(
+            outcome.is_ok(),
+            taken,
+            "{owner} {user} {mode:o}: {outcome:?}"
+        );
+        // Nobody is told to change what is not theirs.
+        let advice = outcome
+            .err()
+            .map_or(String::new(), |error| error.message().to_owned());
+        assert!(!advice.contains("chmod") || owner == user, "{advice}");
+    }
+}
+
+/// What a file of the secret holds, and what is read; nothing where it is refused.
+#[test]
+fn a_secret_is_read_as_editors_shells_and_mounts_store_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let real = directory.path().join("..2026_11_27");
+    std::fs::create_dir(&real).unwrap();
+    std::os::unix::fs::symlink("..2026_11_27", directory.path().join("..data")).unwrap();
+    // As Kubernetes mounts a secret: a link to a file below a link that is replaced.
+    let link = directory.path().join("secret");
+    std::os::unix::fs::symlink("..data/secret", &link).unwrap();
+    let utf_16 = |text: &str, begin: &[u8]| {
+        let units = text.encode_utf16().flat_map(u16::to_le_bytes);
+        begin.iter().copied().chain(units).collect::<Vec<u8>>()
+    };
+    for (bytes, secret) in [
+        (b"s3cret".to_vec(), Some("s3cret")),
+        (b"s3cret\n".to_vec(), Some("s3cret")),
+        (b"s3cret\r\n".to_vec(), Some("s3cret")),
+        (b"s3cret\n\n".to_vec(), Some("s3cret")),
+        (b"\xef\xbb\xbfs3cret\r\n".to_vec(), Some("s3cret")),
+        (utf_16("s3cret\r\n", b"\xff\xfe"), None),
+        (utf_16("s3cret", b""), None),
+        (b"s3cr\xe4t".to_vec(), None),
+    ] {
+        let file = real.join("secret");
+        std::fs::write(&file, &bytes).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let read = read_secret_file(&link);
+        let read = read.as_ref().map(Secret::expose).map_err(Error::message);
+        assert_eq!(read.ok(), secret, "{bytes:?}");
+        assert!(
+            read.err()
+                .is_none_or(|why| why.contains("save it as UTF-8")),
+            "{read:?}"
+        );
     }
 }
 

@@ -65,6 +65,7 @@ impl Row {
                 }
                 "ids" => options.ids = value.parse().unwrap(),
                 "ignore-offset" => options.ignore_offset = true,
+                "large-limits" => options.large_limits = value.parse().unwrap(),
                 "later-max-limit" => options.later_max_limit = Some(value.parse().unwrap()),
                 "pages" => options.pages = value.parse().unwrap(),
                 "max-limit" => options.max_limit = Some(value.parse().unwrap()),

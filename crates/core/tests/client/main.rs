@@ -7,12 +7,16 @@ mod cases;
 mod completeness;
 #[cfg(target_os = "linux")]
 mod memory;
+mod messages;
 mod network;
 mod outages;
+mod redirects;
 mod secrets;
 #[allow(dead_code, reason = "shared with the tests of other crates")]
 mod stub;
+mod too_large;
 mod whole_pages;
+mod wire;
 
 use talentdata_core::settings::Builder;
 use talentdata_sandbox::{Options, Sandbox, limit::Policy};

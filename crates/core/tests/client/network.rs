@@ -15,8 +15,11 @@ const BASE_URL: &str = "TALENTDATA_TEST_NETWORK";
 #[tokio::test]
 async fn act_as_child() {
     if let Ok(base_url) = std::env::var(BASE_URL) {
-        let client = stub::settings(&base_url).max_attempts(1).build().unwrap();
-        let outcome = client.permissions().await;
+        let client = stub::settings(&base_url).max_attempts(1).build();
+        let outcome = match client {
+            Ok(client) => client.permissions().await,
+            Err(error) => Err(error),
+        };
         tell(&outcome.map_or_else(|error| error.to_string(), |_| "done".to_owned()));
     }
 }
@@ -150,6 +153,101 @@ async fn every_error_names_the_proxy_and_none_its_password() {
     }
 }
 
+/// Whatever is set to be a proxy is used, or is an error that names it.
+#[test]
+fn no_setting_of_a_proxy_leads_past_it() {
+    let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = proxy.local_addr().unwrap();
+    let plain = address.to_string();
+    let with_path = format!("http://{address}/");
+    let with_user = format!("http://us%20er:p%40ss@{address}");
+    let asked = answers(proxy, b"HTTP/1.1 403 No\r\n\r\n".to_vec(), false);
+    // The variables, and what is said; nothing where the proxy is asked.
+    let rows: [(&[(&str, &str)], &str); 18] = [
+        (&[("HTTPS_PROXY", &plain)], ""),
+        (&[("https_proxy", &with_path)], ""),
+        (&[("ALL_PROXY", &with_user)], ""),
+        (&[("HTTPS_PROXY", ""), ("all_proxy", &plain)], ""),
+        // It only concerns programs that a web server calls, and there HTTP_PROXY.
+        (&[("HTTPS_PROXY", &plain), ("REQUEST_METHOD", "GET")], ""),
+        (
+            &[
+                ("HTTPS_PROXY", &plain),
+                ("NO_PROXY", "other.example,lent.example"),
+            ],
+            "",
+        ),
+        (
+            &[("HTTPS_PROXY", &plain), ("NO_PROXY", "talent.example:8443")],
+            "",
+        ),
+        (&[("HTTPS_PROXY", &plain), ("NO_PROXY", "")], ""),
+        (&[("TALENTDATA_PROXY", &plain), ("NO_PROXY", "*")], ""),
+        (
+            &[("HTTPS_PROXY", "socks5://127.0.0.1:1080")],
+            "HTTPS_PROXY must be none or an http or https URL, such as http://proxy.example:3128: SOCKS proxies cannot be used",
+        ),
+        (
+            &[("ALL_PROXY", "socks5h://127.0.0.1")],
+            "ALL_PROXY must be ",
+        ),
+        (
+            &[("HTTPS_PROXY", "ftp://127.0.0.1:1")],
+            "HTTPS_PROXY must be ",
+        ),
+        (
+            &[("HTTPS_PROXY", "http://127.0.0.1:port")],
+            "HTTPS_PROXY must be none or an http or https URL, such as http://proxy.example:3128: its port is no number up to 65535",
+        ),
+        (
+            &[("HTTPS_PROXY", "http://127.0.0.1:99999")],
+            "HTTPS_PROXY must be ",
+        ),
+        (&[("HTTPS_PROXY", "http://")], "HTTPS_PROXY must be "),
+        (&[("HTTPS_PROXY", "   ")], "HTTPS_PROXY must be "),
+        (
+            &[("HTTPS_PROXY", "http://127.0.0.1/proxy.pac")],
+            "HTTPS_PROXY must be ",
+        ),
+        (
+            &[("TALENTDATA_PROXY", "socks5://CANARY@127.0.0.1:1")],
+            "proxy must be ",
+        ),
+    ];
+    for (environment, says) in rows {
+        let outcome = outcome_of("https://talent.example", environment);
+        let is_asked = asked.try_recv().is_ok();
+        assert_eq!(is_asked, says.is_empty(), "{environment:?}: {outcome}");
+        assert!(
+            outcome.starts_with(says) && !outcome.contains("CANARY"),
+            "{outcome}"
+        );
+        let refused = outcome.contains("the proxy refused with status 403 (No)");
+        assert_eq!(refused, is_asked, "{outcome}");
+    }
+    // Excluded hosts are reached without it. The name is known nowhere.
+    for excluded in [
+        "*",
+        "talent.invalid",
+        ".invalid",
+        "*.invalid",
+        "TALENT.INVALID",
+        "a.example talent.invalid",
+        "talent.invalid:443",
+        "talent.invalid.",
+    ] {
+        for variable in ["NO_PROXY", "no_proxy"] {
+            let environment = [("HTTPS_PROXY", &*plain), (variable, excluded)];
+            let outcome = outcome_of("https://talent.invalid", &environment);
+            assert!(asked.try_recv().is_err(), "{excluded}: {outcome}");
+            assert!(
+                outcome.contains("the name talent.invalid cannot be looked up"),
+                "{outcome}"
+            );
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_without_a_common_tls_version_is_not_tried_again() {
     // TLS 1.1 is all it has: it says so by an alert, or goes on in that version.
@@ -191,7 +289,8 @@ async fn responses_that_never_come_to_their_point_are_timeouts() {
         .max_attempts(1);
     let error = settings.build().unwrap().version().await.unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, 1));
-    assert_eq!(error.message(), format!("timed out waiting for {stops}"));
+    let wanted = format!("the response of {stops} paused for longer than 0.1 s (idle_timeout)");
+    assert_eq!(error.message(), wanted);
     // Some interim responses are passed over.
     let permissions = stub::api(|_| (200, "", PERMISSIONS.to_owned()));
     let base_url = stub::serve(move |request, socket| {

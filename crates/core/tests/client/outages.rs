@@ -96,9 +96,10 @@ async fn a_scan_goes_on_while_one_request_in_three_fails() {
             1000..1100 => page.fetch_add(1, Relaxed) < 10,
             _ => others.fetch_add(1, Relaxed) % 3 == 1,
         };
-        match fails {
-            true => (500, "", String::new()),
-            false => (200, "", stub::contacts(request, TOTAL)),
+        if fails {
+            (500, "", String::new())
+        } else {
+            (200, "", stub::contacts(request, TOTAL))
         }
     }));
     let client = stub::settings(&base_url).build().unwrap();

@@ -22,9 +22,10 @@ pub(crate) fn listen() {
 async fn the_most_talkative_log_holds_no_secret() {
     listen();
     let base_url = stub::serve(stub::api(|request| {
-        match request.path.starts_with("/v1/contacts") {
-            true => (200, "", stub::contacts(request, 9)),
-            false => (200, "", PERMISSIONS.to_owned()),
+        if request.path.starts_with("/v1/contacts") {
+            (200, "", stub::contacts(request, 9))
+        } else {
+            (200, "", PERMISSIONS.to_owned())
         }
     }));
     let client = stub::settings(&base_url).build().unwrap();

@@ -72,9 +72,10 @@ pub(crate) fn api(
     answer: impl Fn(&Request) -> (u16, &'static str, String) + Send + Sync + 'static,
 ) -> impl Fn(&Request, &mut TcpStream) + Send + Sync + 'static {
     move |request, socket| {
-        let (status, headers, body) = match request.asks_for_a_token() {
-            true => (200, "", token(TOKEN, 3600.0)),
-            false => answer(request),
+        let (status, headers, body) = if request.asks_for_a_token() {
+            (200, "", token(TOKEN, 3600.0))
+        } else {
+            answer(request)
         };
         reply(socket, status, headers, body);
     }

@@ -28,7 +28,7 @@ async fn try_sync(path: &Path, client: &Client, confirm: bool) -> Result<SyncRec
     sync.run(client, std::future::pending(), |_| {}).await
 }
 
-/// As the child of a test: a sync that its parent may kill.
+/// The child of a test: a sync that its parent may kill.
 #[tokio::test]
 async fn child() {
     if let Some(path) = std::env::var_os(PATH) {
@@ -37,7 +37,7 @@ async fn child() {
     }
 }
 
-/// Syncs in another process, which is killed once it has asked for so many pages; returns whether it was.
+/// Syncs in another process, and kills it once it has asked for this many pages. Returns whether it was killed.
 fn run_and_kill(path: &Path, sandbox: &Sandbox, pages: u64) -> bool {
     // On any machine it is faster to kill a process than to answer all of its requests.
     let slow = r#"{"rules":[{"match":{"path":"/v1/contacts"},"reply":{"delay_ms":5}}]}"#;
@@ -168,7 +168,7 @@ async fn a_delete_during_the_scan_is_confirmed_at_once() {
     let change = |change| sandbox.change("contacts", change).unwrap();
     try_sync(&trial.path, &client, false).await.unwrap();
     change(Changed::DeleteFirst(3));
-    // An insert while it is read: the scan is joined, and deletes nothing by itself.
+    // An insert while it is read: the scan is joined, and deletes nothing on its own.
     let mut confirming = trial.sync.clone();
     (confirming.scan.page_size, confirming.confirm) = (Some(20), true);
     let mut pages = 0;

@@ -9,7 +9,7 @@ use std::process::Stdio;
 const MODE: &str = "TALENTDATA_TEST_MODE";
 const STEPS: &str = "TALENTDATA_TEST_STEPS";
 
-/// As the child: a sync that kills this process after so many steps of SQLite's machine.
+/// The child of a test: a sync that kills this process after a number of steps of SQLite's machine.
 #[test]
 fn child() {
     let [Ok(path), Ok(mode), Ok(steps)] = [PATH, MODE, STEPS].map(std::env::var) else {

@@ -141,7 +141,7 @@ fn without_shared_memory_a_sync_is_refused_with_the_way_out() {
     assert!(trial.mirror().verify().unwrap().matches);
 }
 
-/// As the child of a test: a sync whose files may not grow beyond what the parent has allowed.
+/// The child of a test: a sync whose files may not grow beyond what the parent has allowed.
 #[cfg(unix)]
 #[test]
 fn limited_child() {

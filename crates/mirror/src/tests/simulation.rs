@@ -11,7 +11,7 @@ struct List {
     next: u64,
 }
 
-/// What a scan shows.
+/// The records that a scan shows.
 struct Scan {
     late: Vec<String>,
     delivered: Vec<String>,
@@ -167,7 +167,7 @@ fn run(seed: u64, syncs: u64) -> (usize, usize) {
             late
         );
         known.extend(delivered);
-        // Whoever applies all changes, in whatever portions, has the mirror's list.
+        // Whoever applies all changes, in any portions, has the mirror's list.
         if truth.random.bool() {
             let mirror = trial.mirror();
             let again = applied.min(truth.random.u64(..number));

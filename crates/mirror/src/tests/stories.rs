@@ -18,7 +18,7 @@ struct Warehouse {
     noted: Option<String>,
 }
 
-/// What has become of changes that were asked for.
+/// The outcomes of requests for changes.
 #[derive(Debug, Default)]
 struct Counts {
     applied: u32,
@@ -167,7 +167,7 @@ fn a_warehouse_loses_no_change_whatever_becomes_of_the_mirror() {
     }
 }
 
-/// What is asked for after a sync that another history has.
+/// Checks that changes after a sync of another history are refused with these words.
 fn refused(trial: &Trial, since: &str, words: &str) {
     let changes = trial.mirror().changes(CONTACTS, &since.parse().unwrap());
     fails(

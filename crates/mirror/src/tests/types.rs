@@ -39,7 +39,7 @@ fn trial(before: &str, on_new: OnNew) -> Trial {
     trial
 }
 
-/// What is reported, as in [`CHANGES`].
+/// Returns the differences as [`CHANGES`] has them.
 fn told(differences: &SchemaDifferences) -> String {
     let fields = differences
         .new_fields

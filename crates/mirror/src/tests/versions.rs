@@ -56,7 +56,7 @@ pub(super) fn kept(version: u8) -> Trial {
     trial
 }
 
-/// What is read of the records and changes that the kept files have.
+/// Returns the records and changes that the kept files have.
 fn history(trial: &Trial) -> [Vec<String>; 4] {
     let changes = trial
         .mirror()

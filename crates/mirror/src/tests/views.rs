@@ -41,7 +41,7 @@ pub(super) const ODD: [(&str, &str); 16] = [
 ];
 
 /// Names of fields that a path cannot spell as they are, or only with care. A value of each is the name's place.
-pub(super) const NAMES: [&str; 14] = [
+pub(super) const NAMES: [&str; 16] = [
     "Größe",
     "a.b",
     "a[0]",
@@ -56,6 +56,8 @@ pub(super) const NAMES: [&str; 14] = [
     "%s",
     "日本",
     "x'--",
+    "{list}",
+    "( two  spaces )",
 ];
 
 /// [`ODD`] and records with [`NAMES`], plain and as Python spells them.
@@ -85,7 +87,7 @@ fn odd() -> Vec<String> {
     texts
 }
 
-/// The same with one field more, so that all are updated.
+/// [`odd`] records with one field more, so that all are updated.
 fn seen() -> Vec<String> {
     let seen = |text: String| text.replace("\"id\":", "\"seen\":1,\"id\":");
     odd().into_iter().map(seen).collect()
@@ -120,7 +122,7 @@ pub(super) fn questions() -> Vec<(String, String)> {
     all
 }
 
-/// As the child of `cargo xtask test sqlites`: makes a mirror, and beside it queries with their answers as JSON. Then each
+/// The child of `cargo xtask test sqlites`: creates a mirror, and next to it queries with their answers as JSON. Then each
 /// line of its input takes a sync one step further.
 #[test]
 fn child() {

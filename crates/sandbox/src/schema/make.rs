@@ -211,10 +211,12 @@ impl<'a> Maker<'a> {
             let mut parts = shape.parts.iter();
             parts.all(|part| not_within(part, *number).is_none())
         })?;
-        match integer {
-            true if number < 0.0 => Some((number as i64).into()),
-            true => Some((number as u64).into()),
-            false => Number::from_f64(number).map(Value::Number),
+        if !integer {
+            Number::from_f64(number).map(Value::Number)
+        } else if number < 0.0 {
+            Some((number as i64).into())
+        } else {
+            Some((number as u64).into())
         }
     }
 
@@ -250,9 +252,10 @@ impl<'a> Maker<'a> {
             }
             _ => {}
         }
-        match self.schemas.accepts(schema, &made, Way::Response) {
-            true => made,
-            false => whole,
+        if self.schemas.accepts(schema, &made, Way::Response) {
+            made
+        } else {
+            whole
         }
     }
 

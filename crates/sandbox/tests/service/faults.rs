@@ -53,9 +53,10 @@ fn a_response_is_changed_as_its_rule_says_and_the_rest_stays() {
         let own = ["status", "headers", "omit_headers", "body", "body_base64"];
         let own = |name: &String| own.contains(&name.as_str());
         let plain = reply.as_object().unwrap().keys().all(own);
-        let close: &[_] = match plain && reply["headers"]["content-length"].is_null() {
-            true => &[("connection", "close")],
-            false => &[],
+        let close: &[_] = if plain && reply["headers"]["content-length"].is_null() {
+            &[("connection", "close")]
+        } else {
+            &[]
         };
         let heard = hear(&mut service.begin(&request("GET /v1/version", close, "")));
         heard.end.unwrap();

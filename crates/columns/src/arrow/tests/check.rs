@@ -18,7 +18,7 @@ struct Case<'a> {
     sample: Vec<&'a RawValue>,
     #[serde(borrow)]
     records: Vec<&'a RawValue>,
-    /// What is said of the first difference where that is an error.
+    /// The message about the first difference if it is an error.
     fails: Option<&'a str>,
     expected: SchemaDifferences,
 }

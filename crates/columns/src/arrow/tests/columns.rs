@@ -1,4 +1,4 @@
-//! Which columns are chosen, what they hold, and what goes to `_extra`.
+//! The chosen columns, their values, and the content of `_extra`.
 
 use super::rebuild::{spelt_json, value};
 use super::{batches, infer, record};
@@ -45,7 +45,7 @@ fn batch(sample: &[RawRecord], rows: &[RawRecord]) -> RecordBatch {
     batches(&infer(sample), rows, usize::MAX).remove(0)
 }
 
-/// What each row has in `_extra`.
+/// The content of `_extra` in each row.
 fn extras(batch: &RecordBatch) -> Vec<Option<&str>> {
     let extra = batch.columns().last().unwrap();
     extra.as_string::<i32>().iter().collect()

@@ -37,12 +37,12 @@ fn sorted(mut fields: Fields) -> Fields {
     fields
 }
 
-/// How a string is told from other values.
+/// The rule that distinguishes strings from other values.
 pub(crate) fn spelt(text: &str) -> String {
     serde_json::to_string(text).unwrap()
 }
 
-/// What the JSON text of a value says.
+/// The value of a JSON text.
 pub(crate) fn spelt_json(raw: &str) -> String {
     let (mut said, mut rest) = (String::new(), raw);
     while let Some(first) = rest.chars().next() {
@@ -122,7 +122,7 @@ fn native<T: ArrowPrimitiveType>(array: &ArrayRef, at: usize) -> T::Native {
     array.as_primitive::<T>().value(at)
 }
 
-/// What a cell that is not empty says.
+/// The value of a cell that is not empty.
 pub(crate) fn value(field: &Field, array: &ArrayRef, at: usize) -> String {
     let is_json = metadata(field, "talentdata:content") == Some("json");
     match array.data_type() {

@@ -99,7 +99,7 @@ const HABITS: [&str; 10] = [
     r#""20[0-9]{2}-0[1-9]-1[0-9]T[01][0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9]{3}(\+00:00|-05:30)""#,
 ];
 
-/// What breaks them: no text, no instant, too many digits, a leap second.
+/// Values that break date-time columns: no text, no instant, too many digits, a leap second.
 const ODD: [&str; 5] = [
     r#"""|"null"|"\\ud83d"|"\\udc00 "|"\\udc00 \\ud83d\\ude00\\/""#,
     "-?[1-9][0-9]{18,42}",

@@ -4,19 +4,27 @@ use std::time::{Duration, SystemTime};
 
 use http::HeaderMap;
 
-/// Service document, section 8: the configured limit.
-const LIMIT: &str = "x-ratelimit-limit";
+/// Service document, section 8: the configured limit, by its name there and by that of the draft it follows.
+const LIMIT: [&str; 2] = ["x-ratelimit-limit", "ratelimit-limit"];
 /// Service document, section 8: requests remaining in the current window.
-const REMAINING: &str = "x-ratelimit-remaining";
+const REMAINING: [&str; 2] = ["x-ratelimit-remaining", "ratelimit-remaining"];
 /// Service document, section 8: seconds until the window resets.
-const RESET: &str = "x-ratelimit-reset";
+const RESET: [&str; 2] = ["x-ratelimit-reset", "ratelimit-reset"];
+/// RFC 9110, section 10.2.3.
+const RETRY_AFTER: [&str; 1] = ["retry-after"];
+/// The same in milliseconds, as some clouds have it.
+const RETRY_AFTER_MS: [&str; 2] = ["retry-after-ms", "x-ms-retry-after-ms"];
 
 /// The longest wait, in seconds: one day. A longer one is taken as this.
 const LONGEST: f64 = 86_400.0;
-/// A number from here on is no wait and no window, but perhaps a Unix time: it says nothing.
+/// A number from here on is no wait and no window, but perhaps a Unix time.
 const THIRTY_YEARS: f64 = 1e9;
+/// A Unix time from here on is one of milliseconds.
+const IN_MILLISECONDS: f64 = 1e11;
+/// The units that a wait may have, in seconds.
+const UNITS: [(&str, f64); 4] = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
 
-/// What one response says about the rate limit (service document, section 8).
+/// The rate limit headers of one response.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RateHeaders {
     /// Requests per window.
@@ -25,9 +33,10 @@ pub(crate) struct RateHeaders {
     pub window: Option<Duration>,
     /// Requests left; the smallest, where several are given.
     pub remaining: Option<u64>,
-    /// Time from receipt until the reset; the longest, where several are given.
+    /// Time from receipt until the reset. Where several are given, that of the limit of which the least is left, otherwise
+    /// the longest.
     pub reset: Option<Duration>,
-    /// Whether the reset was given in whole seconds, so that 0 may mean anything below one second.
+    /// True if the reset is in whole seconds, so that 0 may mean anything below one second.
     pub reset_is_integer: bool,
     /// Time from receipt until a retry is welcome; the longest, where several are given. It goes before the reset
     /// (RFC 9110, section 10.2.3).
@@ -38,21 +47,33 @@ impl RateHeaders {
     /// Reads the headers of a response received at `wall_now`, which stands in for an absent `Date` header where a
     /// wait is given as a moment.
     pub(crate) fn read(headers: &HeaderMap, wall_now: SystemTime) -> Self {
-        let now = items(headers, "date").find_map(moment);
+        let now = items(headers, ["date"]).find_map(moment);
         let now = now.unwrap_or_else(|| since_epoch(wall_now));
         let policies: Vec<_> = items(headers, LIMIT).filter_map(policy).collect();
         let limit = policies.first().map(|(limit, _)| *limit);
         let mut same = policies.iter().filter(|policy| Some(policy.0) == limit);
-        let reset = items(headers, RESET)
-            .filter_map(|item| Some((wait(item, now)?, !item.contains('.'))))
-            .max_by_key(|(wait, _)| *wait);
-        let remaining = items(headers, REMAINING).filter_map(number);
-        let retry_after = items(headers, "retry-after").filter_map(|item| wait(item, now));
+        // A cast from a float saturates: below 0 is 0, and far too many is a great many.
+        let left = |item| number(first(item)).map(|left| left as u64);
+        let remaining: Vec<Option<u64>> = items(headers, REMAINING).map(left).collect();
+        let least = remaining.iter().flatten().min().copied();
+        let resets = items(headers, RESET).map(first);
+        let resets = resets.map(|item| Some((wait(item, now)?, !item.contains('.'))));
+        let resets: Vec<Option<(Duration, bool)>> = resets.collect();
+        // Several limits stand in the same order in each header.
+        let is_paired = resets.len() == remaining.len();
+        let reset = resets.into_iter().enumerate();
+        let reset = reset.filter(|(place, _)| !is_paired || remaining[*place] == least);
+        let reset = reset
+            .filter_map(|(_, reset)| reset)
+            .max_by_key(|reset| reset.0);
+        let retry_after = items(headers, RETRY_AFTER).filter_map(|item| wait(item, now));
+        let in_ms = items(headers, RETRY_AFTER_MS).filter_map(number);
+        let in_ms = in_ms.filter_map(|ms| seconds(ms / 1000.0));
+        let retry_after = retry_after.chain(in_ms);
         Self {
             limit,
             window: same.find_map(|policy| policy.1),
-            // A cast from a float saturates: below 0 is 0, and far too many is a great many.
-            remaining: remaining.map(|left| left as u64).min(),
+            remaining: least,
             reset: reset.map(|(wait, _)| wait),
             reset_is_integer: reset.is_some_and(|(_, integer)| integer),
             retry_after: retry_after.max(),
@@ -62,13 +83,22 @@ impl RateHeaders {
 
 /// The values of one header that are plain text. Proxies join the lines of a header by commas; the one in an HTTP date joins
 /// nothing.
-fn items<'a>(headers: &'a HeaderMap, name: &'static str) -> impl Iterator<Item = &'a str> {
-    let lines = headers.get_all(name).into_iter();
+fn items<'a, const N: usize>(
+    headers: &'a HeaderMap,
+    names: [&'static str; N],
+) -> impl Iterator<Item = &'a str> {
+    let name = names.into_iter().find(|name| headers.contains_key(*name));
+    let lines = name.into_iter().flat_map(|name| headers.get_all(name));
     let lines = lines.filter_map(|line| line.to_str().ok().map(str::trim));
     lines.flat_map(|line| {
         let is_date = moment(line).is_some();
         line.split(move |letter| letter == ',' && !is_date)
     })
+}
+
+/// The item without its parameters.
+fn first(item: &str) -> &str {
+    item.split(';').next().unwrap_or_default().trim()
 }
 
 /// A plain decimal number. Exponents, signs of plus, `inf` and `nan` have no place in these headers.
@@ -88,23 +118,54 @@ fn policy(item: &str) -> Option<(u32, Option<Duration>)> {
     (limit >= 0.0).then_some((limit as u32, window.map(Duration::from_secs_f64)))
 }
 
-/// A wait given in seconds, or as an HTTP date within a day of `now`. A longer wait counts as a day, and none where the date
-/// has passed; a date that passed more than a day ago says nothing.
+/// A wait given in seconds, with units as in `1m30s`, or as a moment within a day of `now`. A longer wait counts as a day, and
+/// none where the moment has passed; a moment that passed more than a day ago says nothing.
 fn wait(text: &str, now: f64) -> Option<Duration> {
-    let seconds = match number(text) {
-        Some(delay) => Some(delay).filter(|delay| *delay < THIRTY_YEARS)?,
-        None => moment(text)
-            .map(|at| at - now)
-            .filter(|wait| *wait >= -LONGEST)?
-            .max(0.0),
-    };
-    // A delay below 0 is no duration, and so counts as absent.
-    Duration::try_from_secs_f64(seconds.min(LONGEST)).ok()
+    match number(text) {
+        Some(delay) if delay < THIRTY_YEARS => seconds(delay),
+        // Some gateways give the reset as a Unix time, which is clear only if it is about now.
+        Some(at) => {
+            let at = if at < IN_MILLISECONDS {
+                at
+            } else {
+                at / 1000.0
+            };
+            let wait = at - now;
+            (wait.abs() <= LONGEST).then(|| seconds(wait.max(0.0)))?
+        }
+        None => match moment(text) {
+            Some(at) => seconds((at - now).max(0.0)).filter(|_| at - now >= -LONGEST),
+            None => seconds(with_units(text)?),
+        },
+    }
 }
 
-/// The Unix time of an HTTP date.
+/// A wait of so many seconds; one below 0 is none, and so counts as absent.
+fn seconds(wait: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(wait.min(LONGEST)).ok()
+}
+
+/// The seconds of a time such as `250ms` or `1m30s`, as programs in Go write it.
+fn with_units(text: &str) -> Option<f64> {
+    let (mut rest, mut sum) = (text.trim(), 0.0);
+    while !rest.is_empty() {
+        let (digits, behind) = rest.split_at(rest.find(|it: char| it.is_ascii_alphabetic())?);
+        let end = behind.find(|it: char| !it.is_ascii_alphabetic());
+        let (name, next) = behind.split_at(end.unwrap_or(behind.len()));
+        let (_, unit) = UNITS.iter().find(|(unit, _)| *unit == name)?;
+        sum += number(digits)? * unit;
+        rest = next;
+    }
+    (!text.trim().is_empty()).then_some(sum)
+}
+
+/// The Unix time of an HTTP date, or of a date-time with its zone (RFC 3339).
 fn moment(text: &str) -> Option<f64> {
-    httpdate::parse_http_date(text).ok().map(since_epoch)
+    let http = httpdate::parse_http_date(text).ok().map(since_epoch);
+    http.or_else(|| {
+        let at = chrono::DateTime::parse_from_rfc3339(text.trim()).ok()?;
+        Some(at.timestamp_millis() as f64 / 1000.0)
+    })
 }
 
 fn since_epoch(time: SystemTime) -> f64 {

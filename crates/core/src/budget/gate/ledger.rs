@@ -32,7 +32,7 @@ const UNSEEN: f64 = 0.03;
 pub(super) struct SentRequest {
     pub(super) ticket: Ticket,
     pub(super) member: u64,
-    /// Whether a response may still come. Otherwise the server may have counted it nevertheless.
+    /// True while a response may still come. Otherwise the server may have counted the request all the same.
     pub(super) in_flight: bool,
     /// The latest time at which it is counted.
     pub(super) counted_by: f64,
@@ -121,9 +121,10 @@ impl Ledger {
 
     /// Returns the shortest round trip that is believed.
     pub(super) fn floor(&self) -> f64 {
-        match self.samples < FEW_SAMPLES {
-            true => self.least * TRUST_EARLY,
-            false => self.least,
+        if self.samples < FEW_SAMPLES {
+            self.least * TRUST_EARLY
+        } else {
+            self.least
         }
     }
 

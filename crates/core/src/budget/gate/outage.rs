@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{RateHeaders, RequestOutcome, Ticket, Time, back_off};
+use crate::error::failure::{Course, of_status};
 
 /// So many failures in a row are an outage. A single one happens to healthy services as well.
 const OUTAGE: u32 = 2;
@@ -19,9 +20,9 @@ const LONGEST: f64 = 8.0;
 /// Requests that have failed, with no success between.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Failures {
-    /// How many.
+    /// The number of failures.
     pub count: u32,
-    /// When the first of them was sent, or the last success if that was later.
+    /// The send time of the first failure, or of the last success if that was later.
     pub since: Duration,
 }
 
@@ -32,14 +33,14 @@ impl Failures {
     }
 }
 
-/// How the service fails, and when it is probed.
+/// The failures of the service in a row, and the next time to probe it.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Outage {
     failures: Failures,
-    /// How often the back-off has doubled.
+    /// The number of times the back-off has doubled.
     steps: u32,
     last_success: Time,
-    /// What the latest success has ended. It goes on if the body of that response breaks off.
+    /// The failures that the latest success has ended. They count again if the body of that response breaks off.
     ended: Option<(Ticket, Failures, u32)>,
     probe: Option<Ticket>,
     /// Before this, no probe is sent.
@@ -48,7 +49,8 @@ pub(crate) struct Outage {
 
 /// Returns whether a response says that the service is down. A 503 that shows an exhausted budget is about the rate limit.
 pub(crate) fn is_failure(status: u16, headers: &RateHeaders) -> bool {
-    matches!(status, 500 | 502 | 504) || status == 503 && headers.remaining != Some(0)
+    let is_limit = status == 503 && headers.remaining == Some(0);
+    !is_limit && of_status(status).is_some_and(|failure| failure.course == Course::Outage)
 }
 
 impl Outage {

@@ -34,7 +34,7 @@ const GROWTH: f64 = 0.4;
 /// A response that shows no count is taken to leave so many; slots that were too many then are not tried again for this long.
 const UNSHOWN: f64 = 6.0;
 const UNSHOWN_HOLD: f64 = 20.0;
-/// What is left of the slots, at least, when others spend as well.
+/// The smallest part of the slots that stays in use next to other clients.
 const BACK_OFF: f64 = 0.8;
 /// Part of the limit that, when spent by ourselves alone, rules out that others spent the rest.
 const OWN_PART: f64 = 0.82;
@@ -66,7 +66,7 @@ pub(super) struct Pace {
     failed: (f64, f64),
     /// Since when counts were looked at, and the least of them that says something about the slots.
     span: (f64, f64),
-    /// What others take, in requests a window.
+    /// The requests of other clients in a window, as an estimate.
     others: f64,
     /// Since when counts have been as high as only those of a bucket are, and whether that is proof.
     high_since: Option<f64>,
@@ -98,10 +98,7 @@ impl Pace {
 
     /// Requests per window that are aimed at.
     pub(super) fn aim(&self) -> f64 {
-        match self.refills {
-            true => self.limit,
-            false => self.slots,
-        }
+        if self.refills { self.limit } else { self.slots }
     }
 
     /// The most slots, all of which are used when the server is known to leave us so many.
@@ -109,7 +106,7 @@ impl Pace {
         (self.limit - RESERVED).max(1.0)
     }
 
-    /// When the next request may go.
+    /// The time at which the next request may go.
     pub(super) fn next(&mut self, now: f64, ledger: &Ledger) -> f64 {
         let last = ledger.nth_last_sent(1);
         if self.refills {
@@ -124,7 +121,7 @@ impl Pace {
         even.max(self.slot_free(ledger)).max(self.clear_at(ledger))
     }
 
-    /// When the oldest of as many requests as there are slots gives up its own.
+    /// The time at which the oldest request that holds a slot frees it.
     fn slot_free(&self, ledger: &Ledger) -> f64 {
         let mut counted_by: Vec<_> = ledger.entries.iter().map(|it| it.counted_by).collect();
         counted_by.sort_by(|one, other| other.total_cmp(one));

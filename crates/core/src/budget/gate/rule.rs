@@ -25,12 +25,12 @@ pub(crate) struct Rules {
     token: Rule,
 }
 
-/// When the documented rule lets the next request go.
+/// The time at which the documented rule admits the next request.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Rule {
     until: Time,
     refusals_in_a_row: u32,
-    /// When the pause for the last of them ends.
+    /// The end of the pause after the last refusal.
     refused_until: Time,
 }
 
@@ -64,9 +64,10 @@ impl Rules {
     ) -> (bool, bool) {
         let differs = |named| (named, headers.window.unwrap_or(WINDOW)) != (limit, WINDOW);
         let is_own = ticket.endpoint == Endpoint::Token && headers.limit.is_some_and(differs);
-        let rule = match is_own {
-            true => &mut self.token,
-            false => &mut self.common,
+        let rule = if is_own {
+            &mut self.token
+        } else {
+            &mut self.common
         };
         let named = headers.retry_after.or(headers.reset);
         let base = match status {

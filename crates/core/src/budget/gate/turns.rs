@@ -62,7 +62,7 @@ pub(crate) struct MemberInfo<'a> {
 pub(super) struct Member {
     process: u32,
     name: String,
-    /// When it was last seen.
+    /// The last time at which it was seen.
     pub(super) seen: Time,
     waits: Option<Wait>,
     last_sent: Time,
@@ -77,7 +77,7 @@ struct Wait {
     since: Time,
     /// Before this, its share of the limit keeps it.
     allowed: Time,
-    /// When it is expected to ask again.
+    /// The time at which it is expected to ask again.
     expected: Time,
 }
 
@@ -123,9 +123,12 @@ impl Turns {
     /// How many members go before this one at a time to come: those that wait, may then send, are not later than they
     /// are expected, and rank first. And whether one of them is expected at once.
     pub(super) fn ahead(&self, now: Time, at: Time, id: u64) -> (u32, bool) {
-        let class = |wait: Wait| match wait.since <= now.saturating_sub(PATIENCE) {
-            true => PriorityClass::Single,
-            false => wait.class,
+        let class = |wait: Wait| {
+            if wait.since <= now.saturating_sub(PATIENCE) {
+                PriorityClass::Single
+            } else {
+                wait.class
+            }
         };
         let place = |id, member: &Member| Some((class(member.waits?), member.last_sent, id));
         let own = self.0.get(&id).and_then(|member| place(id, member));

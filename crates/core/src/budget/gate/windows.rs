@@ -32,7 +32,7 @@ pub(super) type Edge = Range<f64>;
 pub(super) struct Windows {
     /// Between which counts the remaining ones rose last; none before they have jumped.
     pub(super) last: Option<Edge>,
-    /// What the latest edges have in common, and how many these are.
+    /// The common phase of the latest edges, and the number of these edges.
     common: Option<(Edge, u32)>,
     pub(super) alignment: Option<Alignment>,
     barred_until: f64,
@@ -85,20 +85,20 @@ impl Windows {
         is_first
     }
 
-    /// When the window began in which a request was sent, where that is known.
+    /// The beginning of the window in which a request was sent, or `None` if unknown.
     pub(super) fn begun(&self, sent: f64) -> Option<&Edge> {
         self.last.as_ref().filter(|last| sent < last.end + 1.0)
     }
 }
 
-/// What an edge has in common with older ones, and how many they are with it; none where they are not whole windows apart.
+/// The phase that an edge shares with older ones and their number, or `None` if they are not whole windows apart.
 fn agreed(newer: &Edge, (older, agreeing): (Edge, u32)) -> Option<(Edge, u32)> {
     let windows = (newer.start - older.start).round();
     let both = newer.start.max(older.start + windows)..newer.end.min(older.end + windows);
     (windows >= 1.0 && both.start <= both.end).then(|| (both, agreeing.saturating_add(1)))
 }
 
-/// How far clocks may drift before a first request falls into the window before, whereupon the edges are found anew.
+/// The drift of clocks after which a first request falls into the window before, and the edges are found again.
 const DRIFT: f64 = 0.01;
 /// A request may be faster than any before it, by this part of the least round trip; as the first of a window, it
 /// would fall into the one before.
@@ -126,14 +126,14 @@ const END_SPARE: f64 = 0.6;
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Alignment {
     trial: u32,
-    /// How late the edge is for caution.
+    /// The safety margin behind an edge.
     late: f64,
     /// Each window of the trial is entered so much sooner than the one before, using up what the edge is late for
     /// caution. A window that opens with our request could follow only if that were slower by as much, each time.
     step: f64,
-    /// Where the current window began.
+    /// The beginning of the current window.
     pub(super) edge: Edge,
-    /// What others take in a window.
+    /// The requests of other clients in a window, as an estimate.
     others: f64,
 }
 
@@ -179,7 +179,7 @@ impl Alignment {
         self.edge = self.edge.start + begin - self.edge.end..begin;
     }
 
-    /// When the next window begins, or is entered. Where nothing was seen in one of the trial, it is tried again.
+    /// The time at which the next window begins, or is entered. A trial window in which nothing was seen is repeated.
     fn next_window(&self, ledger: &Ledger) -> f64 {
         let next = self.edge.end + 1.0;
         match self.trial {
@@ -199,7 +199,7 @@ impl Alignment {
             || self.own(ledger).filter(before).count() > FIRST
     }
 
-    /// When the next request may go.
+    /// The time at which the next request may go.
     pub(super) fn next(&mut self, now: f64, limit: f64, ledger: &Ledger) -> f64 {
         self.roll(now, limit, ledger);
         let begun = self.edge.end;

@@ -43,7 +43,7 @@ const LOOK: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 struct Unreachable {
     reason: String,
-    /// When it is asked again.
+    /// The time of the next question.
     retry: Time,
     interval: Duration,
     next: Time,
@@ -55,14 +55,14 @@ pub(super) struct RedisMember {
     identity: MemberIdentity,
     /// The part of the limit that it may use, above 0 and at most 1.
     share: f64,
-    /// Whether it goes on while the server cannot be reached.
+    /// True if the member continues while the server cannot be reached.
     shares: bool,
     seen: Observations,
     /// The client rule, which no server relaxes.
     rules: Rules,
     pauses: Pauses,
     sends: u64,
-    /// What the server knows of an outage; while it cannot be reached, what this member knows.
+    /// The outage as the server knows it, or as this member knows it while the server cannot be reached.
     failures: Failures,
     outage: Outage,
     /// The moments to send at, and their numbers.
@@ -76,7 +76,7 @@ pub(super) struct RedisMember {
     waiting_since: Option<Time>,
     /// The others have to know at once what is to be reported.
     is_urgent: bool,
-    /// When the question under way was sent.
+    /// The send time of the pending question.
     question: Option<Time>,
     asked_class: PriorityClass,
     /// Not before then it asks again.
@@ -176,16 +176,17 @@ impl RedisMember {
         ticket
     }
 
-    /// When the share of the limit that the settings allow lets the next request go.
+    /// The time at which the share that the settings allow admits the next request.
     fn own_share_from(&self) -> Time {
         let part = LIMIT * self.share;
-        match self.share < 1.0 && !self.last_sent.is_zero() {
-            true => self.last_sent + WINDOW.div_f64(part),
-            false => Time::ZERO,
+        if self.share < 1.0 && !self.last_sent.is_zero() {
+            self.last_sent + WINDOW.div_f64(part)
+        } else {
+            Time::ZERO
         }
     }
 
-    /// What became of a request.
+    /// Records the outcome of a request.
     pub(super) fn report(&mut self, now: Time, ticket: Ticket, outcome: &RequestOutcome) {
         let sent = self.in_flight.remove(&ticket);
         let (status, headers) = match outcome {
@@ -243,7 +244,7 @@ impl RedisMember {
         }
     }
 
-    /// When to ask the server; none before something happens.
+    /// The time to ask the server, or `None` before something happens.
     pub(super) fn ask_at(&self, now: Time) -> Option<Time> {
         if self.question.is_some() || !self.is_urgent && self.waiting_since.is_none() {
             return None;

@@ -30,7 +30,7 @@ const PREFIX: &str = "talentdata:budget-5:";
 const PRESENT: f64 = 10.0;
 /// No reply has more moments.
 pub(super) const MAX_MOMENTS: u32 = 4;
-/// How members find the time of the next request, for people.
+/// The name of this way of pacing, for people.
 const MODE: &str = "slots";
 /// A connection is made, and a question replied to, within this time.
 const LIMIT: Duration = Duration::from_secs(1);
@@ -39,7 +39,7 @@ const PORT: u16 = 6379;
 /// The longest text of an error of the server that is shown, in bytes.
 const MAX_TEXT: usize = 200;
 
-/// What a member asks for and reports; times are seconds.
+/// A question of a member to the server, with its reports; times are in seconds.
 #[derive(Debug, Serialize)]
 pub(super) struct Ask {
     pub(super) member: String,
@@ -48,7 +48,7 @@ pub(super) struct Ask {
     /// 1 for single calls, 2 for scans, 3 for scans in the background.
     pub(super) class: u8,
     pub(super) moments: u32,
-    /// How far ahead moments have to be.
+    /// The smallest lead of a send slot.
     pub(super) lead: f64,
     pub(super) leaving: bool,
     /// For how long moments of the state that this member knows may still be used, should the state be lost.
@@ -71,7 +71,7 @@ pub(super) struct Observations {
     /// The request after which the least was left, of the window that is paced by or of a longer one.
     pub(super) seen: Option<u64>,
     pub(super) remaining: Option<f64>,
-    /// What is left of a longer window, and until when.
+    /// The requests left in a longer window, and its end.
     pub(super) left: Option<f64>,
     pub(super) resets: Option<f64>,
     /// The newest request that found nothing left, or was refused.
@@ -80,11 +80,11 @@ pub(super) struct Observations {
     pub(super) ok: Option<f64>,
     pub(super) failed: Option<u32>,
     pub(super) ago: Option<f64>,
-    /// How long nobody may send.
+    /// The time for which nobody may send.
     pub(super) pause: Option<f64>,
 }
 
-/// What the script replies; times are seconds by the server's clock.
+/// The reply of the script; times are in seconds by the server's clock.
 #[derive(Debug, Deserialize)]
 pub(super) struct Reply {
     pub(super) now: f64,
@@ -92,13 +92,13 @@ pub(super) struct Reply {
     pub(super) first: f64,
     /// Of the first moment.
     pub(super) number: u64,
-    /// When to ask again, where there is no moment; else 0.
+    /// The time to ask again if there is no send slot, else 0.
     pub(super) again: f64,
     pub(super) pause: f64,
     pub(super) members: u32,
     /// Requests a second of all members together.
     pub(super) rate: f64,
-    /// How many requests have failed since the last success, and since when.
+    /// The number of failures since the last success, and the time of the first.
     pub(super) failures: u32,
     pub(super) since: f64,
 }
@@ -111,7 +111,7 @@ impl Reply {
     }
 }
 
-/// Where the budget is: a server, and a key on it.
+/// The place of the budget: a server, and a key on it.
 pub(super) struct Place {
     url: Url,
     login: RedisConnectionInfo,
@@ -154,7 +154,7 @@ impl Place {
     }
 }
 
-/// What commands are sent over, with TLS or without.
+/// The connection that carries commands, with TLS or without.
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
@@ -178,8 +178,11 @@ impl Connection {
             let connector = TlsConnector::from(Arc::new(tls));
             let secured = connector.connect(name, stream).await;
             stream = Box::new(secured.map_err(|error| {
+                let reason = tls::tls_error(&error);
+                let reason = reason.map(|reason| tls::meaning("the server", reason));
+                let reason = reason.unwrap_or_else(|| error.to_string());
                 io::Error::other(format!(
-                    "TLS handshake failed: {error}; the server has to use TLS on this port, with a certificate for the host in \
+                    "TLS handshake failed: {reason}; the server has to use TLS on this port, with a certificate for the host in \
                      the setting budget from an authority that this system trusts or SSL_CERT_FILE names"
                 ))
             })?);

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 use talentdata_sandbox::limit::{Limiter, Policy, ResetRounding};
 
-/// Where the script reads the clock; the test gives it the time instead.
+/// The line of the script that reads the clock. The test replaces it by its own time.
 const CLOCK: &str = r#"local clock = redis.call("TIME")
 local now = tonumber(clock[1]) + tonumber(clock[2]) / 1e6
 "#;
@@ -56,9 +56,9 @@ struct Scenarios {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
-    /// What is not as usual.
+    /// The disturbances of this run.
     scenario: Numbers,
-    /// What must be used of the budget under each policy, in percent of the limit; null where there is no goal.
+    /// The least use of the budget under each policy, in percent of the limit; null if there is no goal.
     goals: [Option<f64>; 5],
     /// The least and the most that other figures may be, by their names in [`judge`].
     #[serde(default)]
@@ -96,34 +96,34 @@ impl Scenario {
     }
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Default)]
 struct Run {
-    /// When each member was served.
+    /// The times at which each member was served.
     served: BTreeMap<usize, Vec<Duration>>,
     sent: u64,
     sent_in_outage: u64,
     refused: u64,
     waits: Vec<Duration>,
-    /// How many members the server knows at the end.
+    /// The number of members that the server knows at the end.
     members: usize,
 }
 
 impl Run {
-    /// How often a member was served between these seconds.
+    /// The number of requests of a member that were served between these seconds.
     fn count(&self, member: usize, from: u64, to: u64) -> f64 {
         let at = self.served.get(&member).into_iter().flatten();
         at.filter(|at| (from..to).contains(&at.as_secs())).count() as f64
     }
 
-    /// What was served, in percent of the usual limit.
+    /// The requests that were served, in percent of the usual limit.
     fn share(&self, from: u64, to: u64) -> f64 {
         let members = self.served.keys();
         let served: f64 = members.map(|member| self.count(*member, from, to)).sum();
         served * 100.0 / (to - from) as f64 / 40.0
     }
 
-    /// How far from their mean the first members were served after ten seconds, in parts of it.
+    /// The largest relative deviation of the first members from their mean, after ten seconds.
     fn unfairness(&self, members: usize) -> f64 {
         let served = (0..members).map(|member| self.count(member, 10, u64::MAX));
         let mean = served.clone().sum::<f64>() / members as f64;
@@ -139,7 +139,7 @@ struct Actor {
     wants: Option<Duration>,
     wake: u64,
     killed: bool,
-    /// What happens to it meanwhile, happens then.
+    /// Everything that happens to it in the meantime happens then.
     stalled_until: Duration,
 }
 
@@ -208,9 +208,10 @@ impl World {
     fn begin(&mut self) {
         let scans = self.scenario.count("scans");
         for index in 0..scans + self.scenario.count("background") {
-            let class = match index < scans {
-                true => PriorityClass::Scan,
-                false => PriorityClass::Background,
+            let class = if index < scans {
+                PriorityClass::Scan
+            } else {
+                PriorityClass::Background
             };
             self.join(class, 20 * MS * index as u32);
         }
@@ -282,9 +283,10 @@ impl World {
             killed: false,
             stalled_until: Duration::ZERO,
         });
-        match is_single {
-            true => self.call_later(index),
-            false => self.push(after, Some(index), move |world| world.pump(index)),
+        if is_single {
+            self.call_later(index)
+        } else {
+            self.push(after, Some(index), move |world| world.pump(index))
         }
     }
 
@@ -390,21 +392,20 @@ impl World {
 
     fn arrive(&mut self, index: usize, ticket: Ticket) {
         let way = self.about(TO_SERVICE);
-        let (status, headers) = match self.is_down() {
-            true => (500, RateHeaders::default()),
-            false => {
-                let decision = self.limiter.decide(self.service_time());
-                let seconds = decision.reset.as_millis().div_ceil(1000) as u64;
-                let headers = RateHeaders {
-                    limit: Some(self.scenario.count("limit") as u32),
-                    window: Some(self.scenario.time("window")),
-                    remaining: Some(decision.remaining.into()),
-                    reset: Some(Duration::from_secs(seconds)),
-                    reset_is_integer: true,
-                    retry_after: None,
-                };
-                (if decision.admitted { 200 } else { 429 }, headers)
-            }
+        let (status, headers) = if self.is_down() {
+            (500, RateHeaders::default())
+        } else {
+            let decision = self.limiter.decide(self.service_time());
+            let seconds = decision.reset.as_millis().div_ceil(1000) as u64;
+            let headers = RateHeaders {
+                limit: Some(self.scenario.count("limit") as u32),
+                window: Some(self.scenario.time("window")),
+                remaining: Some(decision.remaining.into()),
+                reset: Some(Duration::from_secs(seconds)),
+                reset_is_integer: true,
+                retry_after: None,
+            };
+            (if decision.admitted { 200 } else { 429 }, headers)
         };
         self.push(way, Some(index), move |world| {
             let actor = &mut world.actors[index];

@@ -6,7 +6,7 @@ use super::*;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::sync::Barrier;
 
-/// What is done to the file at a path.
+/// A change of the file at a path.
 type Harm = fn(&Path);
 
 /// A directory for a file, and the file in it.

@@ -19,6 +19,8 @@ pub(crate) struct Token {
     pub(super) from_another: bool,
     /// Whether it was fetched because the service had refused another.
     pub(super) after_refusal: bool,
+    /// Its type, if that is not the usual one.
+    pub(super) unusual_type: Option<String>,
     accepted: AtomicBool,
     refused: AtomicBool,
 }
@@ -43,6 +45,7 @@ impl Token {
             issued,
             from_another: false,
             after_refusal: false,
+            unusual_type: None,
             accepted: AtomicBool::new(false),
             refused: AtomicBool::new(false),
         })
@@ -98,7 +101,7 @@ pub(crate) fn refusal(error: Error) -> Error {
         ),
         _ => return error,
     };
-    error.with_kind(kind).with_message(message)
+    error.with_kind(kind).with_meaning(message)
 }
 
 /// Reads the response of the token endpoint (section 4), received at `now`.
@@ -115,18 +118,20 @@ pub(crate) fn read_token(response: &Response, now: Time) -> Result<Token> {
     if fields.access_token.is_empty() {
         return Err(wrong("access_token is missing or empty").with_max_attempts(2));
     }
-    let token_type = fields.token_type.as_deref();
-    if token_type.is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
-        let message = "token_type is not Bearer, the only type this client can use";
-        return Err(wrong(message));
-    }
+    // Some services put the whole header value here, and some a line break behind it.
+    let secret = fields.access_token.trim();
+    let secret = match secret.split_at_checked(7) {
+        Some((word, rest)) if word.eq_ignore_ascii_case("bearer ") => rest.trim_start(),
+        _ => secret,
+    };
     // A number in a string is taken, too.
     let seconds = match fields.expires_in {
         Some(Value::Number(number)) => number.as_f64(),
         Some(Value::String(text)) => text.trim().parse().ok(),
         _ => None,
     };
-    let seconds = seconds.filter(|seconds: &f64| !seconds.is_nan());
+    // Services write 0 or -1 where a token does not expire.
+    let seconds = seconds.filter(|seconds: &f64| *seconds > 0.0);
     if seconds.is_none() {
         tracing::warn!("the token response has no usable expires_in; taking {USUAL_LIFETIME} s");
     }
@@ -134,13 +139,24 @@ pub(crate) fn read_token(response: &Response, now: Time) -> Result<Token> {
     let lifetime = Duration::from_secs_f64(seconds.clamp(LIFETIMES.0, LIFETIMES.1));
     let margin = MARGIN.min(lifetime / 10);
     let issued = Issued {
-        secret: Secret::new(fields.access_token),
+        secret: Secret::new(secret),
         issued_at: now,
         renew_at: now + (lifetime - margin),
         expires_at: now + lifetime,
     };
     let message = "access_token is longer than 16 KiB or holds other than visible ASCII";
-    Token::new(issued).ok_or_else(|| wrong(message))
+    let mut token = Token::new(issued).ok_or_else(|| wrong(message))?;
+    // The document says that it is typically Bearer. Whatever it is called, Bearer is what the document shows to send.
+    let kind = fields.token_type.filter(|kind| !is_bearer(kind));
+    token.unusual_type = kind.map(|kind| kind.to_string());
+    Ok(token)
+}
+
+fn is_bearer(kind: &Value) -> bool {
+    kind.is_null()
+        || kind
+            .as_str()
+            .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("bearer"))
 }
 
 /// The token response, read leniently where services are known to differ.
@@ -148,6 +164,6 @@ pub(crate) fn read_token(response: &Response, now: Time) -> Result<Token> {
 struct Fields {
     #[serde(default)]
     access_token: String,
-    token_type: Option<String>,
+    token_type: Option<Value>,
     expires_in: Option<Value>,
 }

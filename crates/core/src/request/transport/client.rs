@@ -1,65 +1,55 @@
-//! Builds the HTTP client: which way connections go, and what they trust. No other client is built anywhere.
+//! Builds the HTTP client: which way connections go, what they trust, and what it takes for HTTP. No other client is built
+//! anywhere.
 
+use super::connect::{Connector, Route};
+use super::proxy::ProxyAddress;
 use crate::error::Result;
-use crate::settings::{Config, Proxy};
-use crate::tls::{self, unusable};
-use hyper_util::client::proxy::matcher::Matcher;
-use reqwest::{redirect, retry};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use crate::settings::Config;
+use crate::tls;
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use std::sync::Arc;
 use std::time::Duration;
-use url::Url;
 
-/// Idle connections are asked after this long whether the other end is still there.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Connections that are not used are closed after this long.
 const IDLE_CONNECTION: Duration = Duration::from_secs(90);
+/// Limits the headers of a response. Gateways add many.
+const MOST_HEADERS: usize = 256;
 
-/// The client of these settings, and the address of the proxy that it connects through, if any.
-pub(super) fn build(config: &Config) -> Result<(reqwest::Client, Option<String>)> {
-    // Plain http is spoken to this machine, so its name is never looked up.
-    let this_machine = [
-        SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-        SocketAddr::from((Ipv6Addr::LOCALHOST, 0)),
-    ];
-    let tls = match config.base_url.is_plain() {
-        true => tls::none()?,
-        false => tls::system()?,
-    };
-    let builder = reqwest::Client::builder()
-        .tls_backend_preconfigured(tls)
-        // At 40 requests a second, a second protocol buys nothing and brings failures of its own.
-        .http1_only()
-        // A redirect would carry the secret of the token request to another origin.
-        .redirect(redirect::Policy::none())
-        .referer(false)
-        // Retries are ours, so that each of them passes the gate and is counted.
-        .retry(retry::never())
-        .resolve_to_addrs("localhost", &this_machine)
-        .user_agent(concat!("talentdata/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(config.connect_timeout)
-        .read_timeout(config.idle_timeout)
-        .tcp_keepalive(KEEP_ALIVE)
-        .pool_idle_timeout(IDLE_CONNECTION);
-    let (builder, proxy) = match &config.proxy {
-        // It would be shown requests that are meant for this machine, and the secret in clear.
-        _ if config.base_url.is_loopback() => (builder.no_proxy(), None),
-        Proxy::None => (builder.no_proxy(), None),
-        Proxy::Url(url) => {
-            let proxy = reqwest::Proxy::all(url.clone());
-            let proxy = proxy.map_err(|error| unusable("proxy", &error))?;
-            (builder.proxy(proxy), Some(url.clone()))
-        }
-        // The library finds the same one by itself.
-        Proxy::Environment => (builder, proxy_of_environment(config)),
-    };
-    let client = builder.build();
-    let client = client.map_err(|error| unusable("settings", &error))?;
-    // Without user and password.
-    Ok((client, proxy.map(|url| url.origin().ascii_serialization())))
-}
+/// A client of HTTP/1.1. At 40 requests a second, a second protocol buys nothing and brings failures of its own. It follows no
+/// redirect and repeats nothing that was sent: both are ours, so that each request passes the gate and is counted.
+pub(super) type HttpClient = Client<Connector, Full<Bytes>>;
 
-fn proxy_of_environment(config: &Config) -> Option<Url> {
-    let service = config.base_url.to_string().parse().ok()?;
-    let found = Matcher::from_env().intercept(&service)?;
-    Url::parse(&found.uri().to_string()).ok()
+/// The client of these settings, and the service as errors name it.
+pub(super) fn build(config: &Config) -> Result<(HttpClient, String)> {
+    let proxy = ProxyAddress::of(config)?;
+    let is_plain = config.base_url.is_plain();
+    let route = Route {
+        host: match &proxy {
+            Some(proxy) => format!("{} through the proxy {}", config.base_url, proxy.shown()),
+            None => config.base_url.to_string(),
+        },
+        tls: Arc::new(if is_plain {
+            tls::none()?
+        } else {
+            tls::system()?
+        }),
+        proxy,
+        limit: config.connect_timeout,
+    };
+    let host = route.host.clone();
+    let client = Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(IDLE_CONNECTION)
+        .http1_max_headers(MOST_HEADERS)
+        // Old gateways fold long headers.
+        .http1_allow_obsolete_multiline_headers_in_responses(true)
+        // Old servers and devices write `Name : value`.
+        .http1_allow_spaces_after_header_name_in_responses(true)
+        // Gateways add headers with letters that no name may have, or without a colon.
+        .http1_ignore_invalid_headers_in_responses(true)
+        .build(Connector(Arc::new(route)));
+    Ok((client, host))
 }

@@ -1,62 +1,92 @@
-//! What went wrong on the way, in our own words: those of the libraries may quote addresses and queries.
+//! What went wrong on an open connection, in our own words: those of the libraries may quote addresses and queries.
 
-use crate::error::{Error, ErrorKind};
+use crate::error::failure::{CUT, LOST, NOT_ENCODED, NOT_HTTP};
+use crate::error::{Error, system_text};
+use crate::tls;
 use std::error::Error as StdError;
 use std::io;
 
 /// Says why there is no response from `host`, or only a part of one.
-pub(super) fn of(host: &str, error: reqwest::Error) -> Error {
-    let error = error.without_url();
-    let lost = format!("lost the connection to {host}");
-    if error.is_timeout() {
-        let step = if error.is_connect() {
-            "connecting to"
-        } else {
-            "waiting for"
-        };
-        return Error::new(ErrorKind::Timeout, format!("timed out {step} {host}"));
+pub(super) fn of(host: &str, error: &(dyn StdError + 'static)) -> Error {
+    // A connection that could not be made has said why.
+    if let Some(known) = find::<Error>(error) {
+        return known.clone();
     }
-    if let Some(broken) = broken_coding(&error) {
-        return match broken.kind() {
-            io::ErrorKind::UnexpectedEof => {
-                let message = format!("{lost}: the compressed response ends too early");
-                Error::new(ErrorKind::Transport, message)
-            }
-            _ => {
-                let message = format!("the response of {host} cannot be decompressed: {broken}");
-                Error::new(ErrorKind::Decode, message)
-            }
-        };
+    let system = find::<io::Error>(error);
+    if let Some(cause) = system.and_then(tls::tls_error) {
+        return tls::closed(host, cause);
     }
-    let is_tls = causes(&error).any(|cause| cause.is::<rustls::Error>());
-    let (kind, what) = match error.is_connect() {
-        _ if is_tls && !error.is_decode() => {
-            (ErrorKind::Tls, format!("TLS handshake with {host} failed"))
-        }
-        true => (ErrorKind::Connect, format!("cannot connect to {host}")),
-        false => (ErrorKind::Transport, lost),
+    let http = find::<hyper::Error>(error);
+    let is_garbled = system.is_some_and(|error| {
+        matches!(
+            error.kind(),
+            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput
+        )
+    });
+    if is_garbled || http.is_some_and(hyper::Error::is_parse) {
+        let said = match system {
+            Some(error) if is_garbled => error.to_string(),
+            _ => http.map_or_else(String::new, ToString::to_string),
+        };
+        let message = format!(
+            "what {host} sent cannot be read as HTTP{}; check scheme, host and port of base_url, and what stands before the service",
+            part(&said)
+        );
+        return Error::of(NOT_HTTP, message);
+    }
+    let reason = match system {
+        Some(error) if error.kind() != io::ErrorKind::UnexpectedEof => system_text(error),
+        _ => "it was closed before the response was complete".into(),
     };
-    // The last of the causes says what happened.
-    let reason = causes(&error).last().map(ToString::to_string);
-    Error::new(kind, format!("{what}: {}", reason.unwrap_or_default()))
+    Error::of(LOST, format!("lost the connection to {host}: {reason}"))
 }
 
-/// What the decoder reports. What the connection reports while a body is read comes by way of the HTTP library.
-fn broken_coding(error: &reqwest::Error) -> Option<&io::Error> {
-    let mut causes = causes(error).filter(|cause| !cause.is::<reqwest::Error>());
-    let first = causes.next().filter(|_| error.is_decode())?;
-    first.downcast_ref()
+/// What part of a response cannot be read, by the words of the library.
+fn part(said: &str) -> &'static str {
+    [
+        ("too large", ", because its headers are too large"),
+        ("content-length", ", because of its Content-Length"),
+        ("transfer-encoding", ", because of its Transfer-Encoding"),
+        ("header", ", because of a header"),
+        ("status", ", because of its status"),
+        (
+            "version",
+            ", because it does not begin with an HTTP version",
+        ),
+        ("chunk", ", because of a chunk"),
+    ]
+    .into_iter()
+    .find_map(|(word, part)| said.to_ascii_lowercase().contains(word).then_some(part))
+    .unwrap_or_default()
 }
 
-/// The error, what caused it, what caused that, and so on.
-fn causes<'a>(
-    error: &'a (dyn StdError + 'static),
-) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
-    std::iter::successors(Some(error), |&error: &&'a (dyn StdError + 'static)| {
+/// Says why a body cannot be decompressed.
+pub(super) fn of_coding(host: &str, coding: &str, error: &io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => {
+            let message =
+                format!("lost the connection to {host}: the compressed response ends too early");
+            Error::of(CUT, message)
+        }
+        _ => {
+            let message = format!(
+                "the response of {host} cannot be decompressed: it is damaged, or not what its Content-Encoding ({coding}) says"
+            );
+            Error::of(NOT_ENCODED, message)
+        }
+    }
+}
+
+/// The first cause of this type.
+fn find<'a, T: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Option<&'a T> {
+    std::iter::successors(Some(error), |&error| {
         // An I/O error names the cause of what it holds as its own, and so hides what it holds.
         match error.downcast_ref::<io::Error>().map(io::Error::get_ref) {
-            Some(Some(held)) => Some(held as &(dyn StdError + 'static)),
+            Some(Some(held)) if !held.is::<rustls::Error>() => {
+                Some(held as &(dyn StdError + 'static))
+            }
             _ => error.source(),
         }
     })
+    .find_map(|error| error.downcast_ref())
 }

@@ -82,9 +82,10 @@ impl Joiner {
         }
     }
 
-    /// Pages have no more than so many records now.
-    pub(crate) fn reduce(&mut self, size: u64) {
+    /// Pages have no more than so many records now; returns how many they are expected to have.
+    pub(crate) fn reduce(&mut self, size: u64) -> u64 {
         self.granted = self.granted.min(size);
+        self.granted
     }
 
     /// The number of records that a page is expected to have.

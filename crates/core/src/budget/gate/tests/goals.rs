@@ -9,7 +9,7 @@ use talentdata_sandbox::limit::{Policy, ResetRounding};
 use super::simulation::{Findings, LIMIT, Others, Plan, Quirk, Scenario, mean, secs};
 
 const SEEDS: u64 = 18;
-/// What each may get less, or more, than its fair share.
+/// The largest deviation from a fair share.
 const UNFAIR: f64 = 0.03;
 
 /// The round trip in milliseconds, and the goals of one and of many from 10 s to 40 s, of one as well from 20 s to 60 s, as
@@ -188,7 +188,7 @@ fn goals_with_gateways_of_their_own_mind() {
     }
 }
 
-/// Where a refusal is all that is ever shown, by whatever status, what others have left is found out by trying.
+/// If the service shows nothing but refusals, the gate finds the free part of the limit by trying.
 #[test]
 fn goals_where_no_counts_are_shown() {
     for quirk in [Quirk::Silent, Quirk::OnlyRetryAfter, Quirk::Unavailable] {
@@ -313,7 +313,7 @@ fn single_calls_under_ten_scans_hardly_wait() {
     }
 }
 
-/// What a member waits behind others is no longer than 5 s and some turns.
+/// A member waits behind others for at most 5 s and some turns.
 #[test]
 fn a_lower_class_takes_what_is_left_and_is_not_starved() {
     use PriorityClass::{Background, Scan, Single};

@@ -81,15 +81,29 @@ fn waits() {
         ("1, 1.5", Some(1.5), false),
         ("0.5, 1", Some(1.0), true),
         ("x, 5,", Some(5.0), true),
-        ("2, 1767323050", Some(2.0), true),
+        ("2, 1767323050", Some(5.0), true),
         ("1e3", None, false),
         ("-1, x", None, false),
         ("+1", None, false),
         ("nan", None, false),
         ("inf", None, false),
         ("", None, false),
-        ("1767323050", None, false),
-        ("1767323050000", None, false),
+        ("1767323050", Some(5.0), true),
+        ("1767323050000", Some(5.0), true),
+        ("1767323040", Some(0.0), true),
+        ("1234567890", None, false),
+        ("5s", Some(5.0), true),
+        ("1500ms", Some(1.5), true),
+        ("1m30s", Some(90.0), true),
+        ("6m0s", Some(360.0), true),
+        ("1h", Some(3600.0), true),
+        ("5 s", Some(5.0), true),
+        ("5x", None, false),
+        ("s", None, false),
+        ("m5", None, false),
+        ("-5s", None, false),
+        ("2026-01-02T03:04:15Z", Some(10.0), true),
+        ("2026-01-02T05:04:15+02:00", Some(10.0), true),
         ("99999999999999999999999999999999999", None, false),
         ("Fri, 02 Jan 2026 03:04:15 GMT", Some(10.0), true),
         ("Fri, 02 Jan 2026 03:04:00 GMT", Some(0.0), true),
@@ -105,11 +119,57 @@ fn waits() {
         assert_eq!((read.reset, read.retry_after), (wait, wait), "{text:?}");
         assert_eq!(read.reset_is_integer, is_integer, "{text:?}");
     }
+    for (name, text, wait) in [
+        ("retry-after-ms", "2500", Some(2500)),
+        ("x-ms-retry-after-ms", "250", Some(250)),
+        ("retry-after-ms", "x", None),
+    ] {
+        let wait = wait.map(Duration::from_millis);
+        assert_eq!(
+            read(NOW, [(name, text.as_bytes())]).retry_after,
+            wait,
+            "{name}"
+        );
+    }
     // A moment is measured by the clock of the server.
     let moment: &[u8] = b"Fri, 02 Jan 2026 05:00:10 GMT";
     let date: &[u8] = b"Fri, 02 Jan 2026 05:00:00 GMT";
     let wait = read(NOW, [("retry-after", moment), ("date", date)]).retry_after;
     assert_eq!(wait, Some(Duration::from_secs(10)));
+}
+
+/// Several limits stand in the same order in each header.
+#[test]
+fn the_reset_is_that_of_the_limit_of_which_nothing_is_left() {
+    let cases: [(&[&str], &[&str], u64, f64); 9] = [
+        (&["0, 950"], &["1, 3200"], 0, 1.0),
+        (&["950, 0"], &["3200, 1"], 0, 1.0),
+        (&["0", "950"], &["1", "3200"], 0, 1.0),
+        (&["0, 0"], &["1, 3200"], 0, 3200.0),
+        (&["5, 0, 0"], &["9000, 2, 7"], 0, 7.0),
+        (&["0;w=1, 950;w=3600"], &["1;w=1, 3200;w=3600"], 0, 1.0),
+        (&["7, 950"], &["1, 3200"], 7, 1.0),
+        // What cannot be paired, as before.
+        (&["0"], &["1, 3200"], 0, 3200.0),
+        (&["0, 950"], &["3200"], 0, 3200.0),
+    ];
+    for (remaining, resets, least, wait) in cases {
+        let remaining = remaining
+            .iter()
+            .map(|text| ("x-ratelimit-remaining", text.as_bytes()));
+        let resets = resets
+            .iter()
+            .map(|text| ("x-ratelimit-reset", text.as_bytes()));
+        let read = read(NOW, remaining.chain(resets));
+        let wait = Duration::from_secs_f64(wait);
+        assert_eq!((read.remaining, read.reset), (Some(least), Some(wait)));
+    }
+    let draft: [(_, &[u8]); 2] = [("ratelimit-remaining", b"0"), ("ratelimit-reset", b"3")];
+    let read = read(NOW, draft);
+    assert_eq!(
+        (read.remaining, read.reset),
+        (Some(0), Some(Duration::from_secs(3)))
+    );
 }
 
 proptest! {

@@ -1,4 +1,4 @@
-//! What must hold whatever befalls the members, the server and the network. The simulation itself breaks off on the hard
+//! Properties that hold regardless of failures of members, server and network. The simulation itself breaks off on the hard
 //! rules: no send of anybody while the service says to wait, never more than the limit in any window of all members' sends,
 //! bounded requests in flight, waits that end in the future, and no time that was named and then taken back.
 
@@ -12,7 +12,7 @@ use super::simulation::{Findings, LIMIT, Others, Plan, Quirk, SERVER, Scenario, 
 
 /// A member with a turn like all others is passed by each of them about once; two more turns for timers that were late.
 const PASSED_BY_EACH: u64 = 3;
-/// Where those before it vanish it does not know at once: it asks again within 250 ms.
+/// A member does not notice at once that those before it vanish: it asks again within 250 ms.
 const PASSED_UNSEEN: u64 = 10;
 
 const QUIRKS: [Quirk; 12] = [
@@ -121,7 +121,7 @@ fn nobody_is_passed_by_more_than_its_turn() {
     }
 }
 
-/// What is read is what was written: a run comes out the same whether or not its state is rewritten all the time.
+/// A state reads back as it was written: a run has the same result if its state is rewritten all the time.
 #[test]
 fn a_state_that_was_written_down_decides_alike() {
     for seed in 0..4 {
@@ -177,7 +177,7 @@ fn sending_resumes_after_an_outage() {
     }
 }
 
-/// What has come to it meanwhile is decided on at once when it goes on.
+/// A member that continues decides at once about everything that arrived in the meantime.
 #[test]
 fn few_requests_are_sent_to_a_server_that_has_stopped() {
     for policy in Policy::ALL {

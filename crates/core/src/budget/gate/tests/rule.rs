@@ -11,7 +11,7 @@ const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// What a service shows that counts to `limit` in each window.
+/// The headers of a service that counts to `limit` in each window.
 fn shown(limit: u32, window: Duration, remaining: u64) -> RateHeaders {
     RateHeaders {
         limit: Some(limit),
@@ -23,7 +23,7 @@ fn shown(limit: u32, window: Duration, remaining: u64) -> RateHeaders {
     }
 }
 
-/// The same with the documented limit.
+/// The headers of a service that counts to the documented limit.
 fn headers(remaining: u64, reset: Option<Duration>) -> RateHeaders {
     RateHeaders {
         reset,
@@ -107,7 +107,7 @@ impl TestClient {
         self.answer(ticket, status, headers);
     }
 
-    /// How long the next request to this endpoint has to wait.
+    /// The time that the next request to this endpoint has to wait.
     fn wait(&mut self, endpoint: Endpoint) -> Duration {
         match self.take(endpoint) {
             Admission::Admitted(_) => Duration::ZERO,

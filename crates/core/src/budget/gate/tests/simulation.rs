@@ -1,4 +1,4 @@
-//! What happens in one run of the simulation, who takes part in it, and what came of it.
+//! One run of the simulation: its members, its events and its result.
 
 mod network;
 mod world;
@@ -26,7 +26,7 @@ pub(crate) enum Others {
     None,
     /// One request every so often, per second.
     Steady(f64),
-    /// The same on average, but at random.
+    /// Random intervals with the same average.
     Poisson(f64),
     /// Up to forty requests within 100 ms, once in two seconds on average.
     Bursty,
@@ -39,7 +39,7 @@ pub(crate) struct Plan {
     pub(crate) calls: Option<f64>,
     pub(crate) class: PriorityClass,
     pub(crate) share: f64,
-    /// When it begins, and when it takes its leave.
+    /// The times at which the member begins and leaves.
     pub(crate) during: (Duration, Duration),
 }
 
@@ -66,7 +66,7 @@ impl Plan {
 pub(crate) struct Scenario {
     pub(crate) seed: u64,
     pub(crate) policy: Policy,
-    /// What the server counts to, and in which window.
+    /// The limit of the server, and its window.
     pub(crate) limit: (u32, Duration),
     pub(crate) rounding: ResetRounding,
     pub(crate) quirk: Quirk,
@@ -77,11 +77,11 @@ pub(crate) struct Scenario {
     /// Mean time the server takes, exponentially distributed.
     pub(crate) processing: Duration,
     pub(crate) others: Others,
-    /// When the others are there.
+    /// The time span in which the other clients are present.
     pub(crate) others_during: (Duration, Duration),
     /// Part of the requests, or of their responses, that vanish.
     pub(crate) loss: f64,
-    /// When nothing gets through.
+    /// The time span in which nothing gets through.
     pub(crate) outage: (Duration, Duration),
     /// Part of the permits that are not used.
     pub(crate) unused: f64,
@@ -137,18 +137,18 @@ impl Scenario {
     }
 }
 
-/// What one member got.
+/// The result of one member.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Part {
-    /// When each of its requests was served.
+    /// The times at which its requests were served.
     pub(crate) served: Vec<Duration>,
-    /// How long each request waited for its turn.
+    /// The time that each request waited for its turn.
     pub(crate) waits: Vec<Duration>,
     /// The most requests of others that were sent during one of these waits.
     pub(crate) most_overtaken: u64,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Findings {
     /// The members, those that came in the place of killed ones last.
@@ -172,14 +172,14 @@ impl Findings {
         rates.sum::<f64>() / f64::from(LIMIT)
     }
 
-    /// What was served to whom, in requests per second.
+    /// The requests per second that each client was served.
     pub(crate) fn rate_of(&self, member: usize, from: u64, to: u64) -> f64 {
         let span = secs(from)..secs(to);
         let served = self.parts[member].served.iter();
         served.filter(|at| span.contains(at)).count() as f64 / (to - from) as f64
     }
 
-    /// What each of the first `members` was served, in parts of their mean.
+    /// The requests that each of the first `members` was served, relative to their mean.
     pub(crate) fn fairness(&self, members: usize, from: u64, to: u64) -> Vec<f64> {
         let rates = (0..members).map(|member| self.rate_of(member, from, to));
         let mean = rates.clone().sum::<f64>() / members as f64;

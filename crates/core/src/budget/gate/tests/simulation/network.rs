@@ -9,7 +9,7 @@ use talentdata_sandbox::limit::{Decision, Limiter};
 
 use super::{LIMIT, Others, Scenario, WINDOW};
 
-/// How a server departs from the plain policy.
+/// A way in which a server departs from the plain policy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Quirk {
     None,
@@ -43,7 +43,7 @@ pub(super) struct Network {
     nodes: Vec<Limiter>,
     /// The requests that count, where the quirk counts by itself.
     counted: Vec<Duration>,
-    /// Where in the second, and when in history, the run begins on the server's clock.
+    /// The time on the server's clock at which the run begins.
     epoch: Duration,
     burst_left: u32,
 }

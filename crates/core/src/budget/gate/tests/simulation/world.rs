@@ -34,7 +34,7 @@ const MAX_IN_FLIGHT: (usize, usize) = (4, 128);
 
 type Event = Box<dyn FnOnce(&mut World)>;
 
-/// How it is with a member; what it wants is in the scenario.
+/// The state of a member. The scenario says what it wants.
 #[derive(Default)]
 struct Member {
     present: bool,
@@ -42,7 +42,7 @@ struct Member {
     queue: VecDeque<Duration>,
     /// Requests of all members until its head began to wait.
     sends_before: u64,
-    /// When it last reported or asked anything.
+    /// The last time at which it reported or asked anything.
     seen: Duration,
     wake: u64,
     /// The earliest time that the gate has named to it since anything has happened.
@@ -68,7 +68,7 @@ pub(crate) struct World {
     in_flight: Vec<(usize, u64)>,
     answered: bool,
     paused_until: Duration,
-    /// When the latest requests were sent, as many as the limit.
+    /// The send times of the latest requests, as many as the limit.
     sent: VecDeque<Duration>,
     findings: Findings,
 }
@@ -207,9 +207,10 @@ impl World {
 
     /// The time that an operation of a member carries: some have waited for others.
     fn clock(&mut self, member: usize) -> Duration {
-        let stale = match self.network.rng.f64() < STALE {
-            true => SLOP.mul_f64(self.network.rng.f64()),
-            false => Duration::ZERO,
+        let stale = if self.network.rng.f64() < STALE {
+            SLOP.mul_f64(self.network.rng.f64())
+        } else {
+            Duration::ZERO
         };
         let now = self.now.saturating_sub(stale);
         self.latest = self.latest.max(now);
@@ -277,9 +278,10 @@ impl World {
                     self.members[member].named = named.max(earliest);
                     self.rewrite();
                     self.insist(again > self.latest, "a wait ends in the future");
-                    let late = match self.network.rng.f64() < END_MARGIN.0 {
-                        true => END_MARGIN.1,
-                        false => SLOP.mul_f64(self.network.rng.f64()),
+                    let late = if self.network.rng.f64() < END_MARGIN.0 {
+                        END_MARGIN.1
+                    } else {
+                        SLOP.mul_f64(self.network.rng.f64())
                     };
                     self.members[member].wake += 1;
                     let number = self.members[member].wake;

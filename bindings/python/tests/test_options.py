@@ -1,0 +1,47 @@
+"""Options: each verb takes those of the table under their names, and documents them."""
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import talentdata
+
+PAGE = Path(__file__).parents[3] / "docs/options.md"
+#: What takes options, as the page calls it, and the verbs that make it.
+VERBS = {
+    "scans": [talentdata.List.list, talentdata.AsyncList.list],
+    "exports": [talentdata.List.export, talentdata.AsyncList.export],
+    "syncs": [talentdata.Client.sync, talentdata.AsyncClient.sync],
+    "schemas": [talentdata.List.schema, talentdata.AsyncList.schema],
+    "mirrors": [talentdata.Mirror.changes, talentdata.Mirror.current, talentdata.Mirror.as_of],
+}
+#: Arguments that are no options: how progress is shown, and what is written.
+OTHERS = {"format", "progress"}
+
+
+def keywords(function):
+    parameters = inspect.signature(function).parameters.values()
+    return {one.name for one in parameters if one.kind is one.KEYWORD_ONLY} - OTHERS
+
+
+@pytest.mark.parametrize("takers", VERBS)
+def test_a_verb_takes_the_options_of_the_table(takers):
+    rows = re.findall(r"^\| `(\w+)` \| (.+?) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    names = {name for name, of in rows if takers in of.split(", ")}
+    assert names
+    for verb in VERBS[takers]:
+        assert keywords(verb) == names
+
+
+def test_a_sandbox_takes_the_options_of_the_command():
+    shown = subprocess.run([sys.executable, "-m", "talentdata", "sandbox", "--help"], capture_output=True, text=True).stdout
+    own, _, _ = shown.partition("Connection:")
+    flags = re.findall(r"^ +--([\w-]+)", own, re.MULTILINE)
+    names = {flag.removesuffix("-ms").replace("-", "_") for flag in flags} - {"until_stdin_closes"}
+    assert keywords(talentdata.Sandbox.__new__) == names
+    for name in names:
+        assert f"{name}: " in talentdata.Sandbox.__doc__

@@ -1,0 +1,75 @@
+//! The options of exports, syncs, schemas and mirrors as flags: one per row of the table.
+
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use std::path::PathBuf;
+use std::sync::Arc;
+use talentdata_columns::arrow::TableSchema;
+use talentdata_core::Error;
+use talentdata_mirror::{JobKind, JobOption, JobOptions, OptionKind};
+
+/// Options that exclude each other.
+const EXCLUSIVE: [(&str, &str); 2] = [("columns", "schema"), ("resume", "restart")];
+
+/// Adds the options of a job to its command. What a mirror does not take is refused with `--from`.
+pub(crate) fn add(command: Command, job: JobKind) -> Command {
+    let reads_mirrors = |option: &JobOption| option.jobs.contains(&JobKind::Mirror);
+    let has = |name: &str| job.options().any(|option| option.name == name);
+    let flags = job.options().map(|option| {
+        let mut flag = flag(option);
+        for (one, other) in EXCLUSIVE {
+            if option.name == one && has(other) {
+                flag = flag.conflicts_with(other);
+            }
+        }
+        if job == JobKind::Export && !reads_mirrors(option) {
+            flag = flag.conflicts_with("from");
+        }
+        flag
+    });
+    command.args(flags)
+}
+
+fn flag(option: &'static JobOption) -> Arg {
+    let flag = Arg::new(option.name).long(option.flag()).help(option.what);
+    let checked = move |text: &str| {
+        let checked = JobOptions::default().set(option, text);
+        let text = checked.map(|()| text.to_owned());
+        text.map_err(|error| error.message().to_owned())
+    };
+    match option.kind {
+        OptionKind::Flag => flag.action(ArgAction::SetTrue),
+        OptionKind::Choice(names) => flag
+            .value_name("NAME")
+            .value_parser(PossibleValuesParser::new(names)),
+        OptionKind::Columns => flag.value_name("FILE").value_parser(value_parser!(PathBuf)),
+        OptionKind::Count(_) => flag.value_name("N").value_parser(checked),
+        OptionKind::CountOrShare => flag.value_name("SHARE|N").value_parser(checked),
+        OptionKind::Age => flag.value_name("AGE").value_parser(checked),
+    }
+}
+
+/// Reads the options of a job.
+///
+/// # Errors
+/// `InvalidArgument` or `Io` for the file of a schema.
+pub(crate) fn read(matches: &ArgMatches, job: JobKind) -> Result<JobOptions, Error> {
+    let mut options = JobOptions::default();
+    for option in job.options() {
+        match option.kind {
+            OptionKind::Flag if matches.get_flag(option.name) => options.set(option, "true")?,
+            OptionKind::Flag => {}
+            OptionKind::Columns => {
+                if let Some(path) = matches.get_one::<PathBuf>(option.name) {
+                    options.table.schema = Some(Arc::new(TableSchema::from_file(path)?));
+                }
+            }
+            _ => {
+                if let Some(text) = matches.get_one::<String>(option.name) {
+                    options.set(option, text)?;
+                }
+            }
+        }
+    }
+    Ok(options)
+}

@@ -1,0 +1,330 @@
+//! Opens connections to the service, step by step: name, address, proxy, TLS. Each step has an error of its own, and all of
+//! them together have `connect_timeout`.
+
+use super::proxy::ProxyAddress;
+use crate::error::failure::{
+    CONNECT_TIMEOUT, NAME_UNAVAILABLE, NAME_UNKNOWN, NOT_REACHED, PROXY_LOST, PROXY_NOT_HTTP,
+    PROXY_REFUSED, TLS_REFUSED,
+};
+use crate::error::{Error, Result, system_text};
+use crate::request::sentence::sentence;
+use crate::tls;
+use http::Uri;
+use hyper_util::client::legacy::connect::dns::Name;
+use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
+use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use std::convert::Infallible;
+use std::error::Error as StdError;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::time::Instant;
+use tokio_rustls::TlsConnector;
+use tower_service::Service;
+
+/// Idle connections are asked after this long whether the other end is still there.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// Limits the bytes of a proxy's answer.
+const LONGEST_ANSWER: usize = 16 * 1024;
+
+/// Opens connections to one service.
+#[derive(Clone)]
+pub(super) struct Connector(pub(super) Arc<Route>);
+
+/// The way to the service.
+pub(super) struct Route {
+    /// The service as errors name it, with the proxy on the way.
+    pub(super) host: String,
+    pub(super) proxy: Option<ProxyAddress>,
+    pub(super) tls: Arc<ClientConfig>,
+    pub(super) limit: Duration,
+}
+
+impl Service<Uri> for Connector {
+    type Response = TokioIo<Stream>;
+    type Error = Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, service: Uri) -> Self::Future {
+        let route = Arc::clone(&self.0);
+        Box::pin(async move { route.open(&service).await.map(TokioIo::new) })
+    }
+}
+
+impl Route {
+    async fn open(&self, service: &Uri) -> Result<Stream> {
+        let until = Instant::now() + self.limit;
+        let mut stream = match &self.proxy {
+            None => self.reach(until, service).await?,
+            Some(proxy) => {
+                let mut stream = self.reach(until, &proxy.uri).await?;
+                if is_https(&proxy.uri) {
+                    stream = self.encrypt(until, stream, &proxy.uri, "the proxy").await?;
+                }
+                let asking = self.ask_proxy(&mut stream, service, proxy);
+                self.in_time(until, "waiting for the proxy", asking)
+                    .await??;
+                stream
+            }
+        };
+        if is_https(service) {
+            let whose = "the service";
+            stream = self.encrypt(until, stream, service, whose).await?;
+        }
+        Ok(stream)
+    }
+
+    /// Ends a step when the time for connecting is over.
+    async fn in_time<T>(
+        &self,
+        until: Instant,
+        step: &str,
+        done: impl Future<Output = T>,
+    ) -> Result<T> {
+        tokio::time::timeout_at(until, done).await.map_err(|_| {
+            let (host, limit) = (&self.host, self.limit.as_secs_f64());
+            let message =
+                format!("timed out connecting to {host}, {step}: connect_timeout is {limit} s");
+            Error::of(CONNECT_TIMEOUT, message)
+        })
+    }
+
+    /// Connects to the first of the addresses of a host that answers.
+    async fn reach(&self, until: Instant, target: &Uri) -> Result<Stream> {
+        let name = target.host().unwrap_or_default();
+        let port = target
+            .port_u16()
+            .unwrap_or(if is_https(target) { 443 } else { 80 });
+        let failed = || format!("cannot connect to {}", self.host);
+        let looking_up = lookup(name, port);
+        let step = format!("looking up the name {name}");
+        let addresses = self.in_time(until, &step, looking_up).await?;
+        let addresses = addresses.map_err(|error| {
+            let reason = error.to_string();
+            let reason = reason.rsplit(": ").next().unwrap_or_default();
+            // The C libraries' words for a name server that does not answer. There is no number behind them.
+            let passes = ["emporary", "ry again"]
+                .iter()
+                .any(|it| reason.contains(it));
+            let (failure, advice) = if passes {
+                (
+                    NAME_UNAVAILABLE,
+                    "; is this machine connected to a network?",
+                )
+            } else {
+                (NAME_UNKNOWN, "; check the spelling")
+            };
+            let what = format!("{}: the name {name} cannot be looked up", failed());
+            Error::of(failure, format!("{what}: {reason}{advice}"))
+        })?;
+        let mut tcp = HttpConnector::new_with_resolver(Known(addresses));
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_keepalive(Some(KEEP_ALIVE));
+        let connecting = tcp.call(target.clone());
+        let connected = self.in_time(until, "waiting for its address to answer", connecting);
+        let socket = connected.await?.map_err(|error| {
+            let system = std::iter::successors(error.source(), |&cause| cause.source())
+                .find_map(|cause| cause.downcast_ref::<io::Error>());
+            let reason = system.map_or_else(String::new, system_text);
+            let advice = match (&self.proxy, system.map(io::Error::kind)) {
+                (Some(proxy), _) => format!("is it the proxy's address? Check {}", proxy.named()),
+                (None, Some(io::ErrorKind::ConnectionRefused)) => {
+                    "nothing accepts connections there; check base_url".into()
+                }
+                (None, _) => "check base_url and the network".into(),
+            };
+            Error::of(NOT_REACHED, format!("{}: {reason}; {advice}", failed()))
+        })?;
+        Ok(Stream(Box::new(socket.into_inner())))
+    }
+
+    /// Asks the proxy to connect to the service.
+    async fn ask_proxy(
+        &self,
+        stream: &mut Stream,
+        service: &Uri,
+        proxy: &ProxyAddress,
+    ) -> Result<()> {
+        let host = service.host().unwrap_or_default();
+        let target = format!("{host}:{}", service.port_u16().unwrap_or(443));
+        let credentials = proxy
+            .credentials
+            .as_ref()
+            .map_or_else(String::new, |basic| {
+                format!("Proxy-Authorization: Basic {}\r\n", basic.expose())
+            });
+        let request = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{credentials}\r\n");
+        let mut answer = Vec::new();
+        let exchange = async {
+            stream.write_all(request.as_bytes()).await?;
+            loop {
+                let ended = stream.read_buf(&mut answer).await? == 0;
+                if ended || answer.len() > LONGEST_ANSWER || head_of(&answer).is_some() {
+                    return io::Result::Ok(());
+                }
+            }
+        };
+        let failed = format!("cannot connect to {}", self.host);
+        let lost = exchange.await.err();
+        if answer.is_empty() {
+            let reason =
+                lost.map_or_else(String::new, |error| format!(": {}", system_text(&error)));
+            let message =
+                format!("{failed}: the proxy ended the connection without an answer{reason}");
+            return Err(Error::of(PROXY_LOST, message));
+        }
+        let head = head_of(&answer).and_then(|length| std::str::from_utf8(&answer[..length]).ok());
+        let line = head.and_then(|head| head.lines().next());
+        let Some((status, reason)) = line.and_then(status_of) else {
+            let message = format!(
+                "{failed}: what answers there is no HTTP proxy; check scheme and port of {}",
+                proxy.named()
+            );
+            return Err(Error::of(PROXY_NOT_HTTP, message));
+        };
+        let advice = match status {
+            200..=299 => return Ok(()),
+            401 | 407 => format!(
+                "put a user and a password that it accepts into {}, as in http://USER:PASSWORD@HOST:PORT",
+                proxy.named()
+            ),
+            403 => "its rules do not allow it; ask whoever runs it, or, if the service can be reached without, exclude it by NO_PROXY or set proxy to none".into(),
+            502..=504 => "it cannot reach the service; check base_url, or ask whoever runs the proxy".into(),
+            _ => format!("check {}, or ask whoever runs the proxy", proxy.named()),
+        };
+        let page = answer.get(head.map_or(0, str::len)..).unwrap_or_default();
+        let said = sentence(page).map_or_else(String::new, |said| format!("; it says: {said}"));
+        let message =
+            format!("{failed}: the proxy refused with status {status}{reason}: {advice}{said}");
+        Err(Error::of(PROXY_REFUSED, message))
+    }
+
+    async fn encrypt(
+        &self,
+        until: Instant,
+        stream: Stream,
+        target: &Uri,
+        whose: &str,
+    ) -> Result<Stream> {
+        let name = target.host().unwrap_or_default().trim_matches(['[', ']']);
+        let name = ServerName::try_from(name.to_owned()).map_err(|_| {
+            let message = format!("{name} is no name that a certificate can have");
+            Error::of(TLS_REFUSED, message)
+        })?;
+        let connector = TlsConnector::from(Arc::clone(&self.tls));
+        let shaking = connector.connect(name, stream);
+        let step = format!("in the TLS handshake with {whose}");
+        let shaken = self.in_time(until, &step, shaking).await?;
+        let encrypted = shaken.map_err(|error| tls::failed(&self.host, whose, &error))?;
+        Ok(Stream(Box::new(encrypted)))
+    }
+}
+
+fn is_https(uri: &Uri) -> bool {
+    uri.scheme_str() == Some("https")
+}
+
+/// The length of the head of a proxy's answer, if it is complete. Some proxies end lines without a carriage return.
+fn head_of(answer: &[u8]) -> Option<usize> {
+    let ends = |end: &[u8]| {
+        answer
+            .windows(end.len())
+            .position(|it| it == end)
+            .map(|at| at + end.len())
+    };
+    ends(b"\r\n\r\n").or_else(|| ends(b"\n\n"))
+}
+
+/// Status and reason of a status line.
+fn status_of(line: &str) -> Option<(u16, String)> {
+    let rest = line.strip_prefix("HTTP/1.")?.get(1..)?.trim_start();
+    let (status, reason) = rest.split_once(' ').unwrap_or((rest, ""));
+    let reason = match reason.trim() {
+        "" => String::new(),
+        reason => format!(" ({reason})"),
+    };
+    Some((status.trim().parse().ok()?, reason))
+}
+
+/// The addresses of a host. The name `localhost` is never looked up, because plain http is spoken to this machine.
+async fn lookup(name: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    if name == "localhost" {
+        return Ok(vec![
+            (Ipv4Addr::LOCALHOST, port).into(),
+            (Ipv6Addr::LOCALHOST, port).into(),
+        ]);
+    }
+    let name = name.trim_matches(['[', ']']);
+    Ok(tokio::net::lookup_host((name, port)).await?.collect())
+}
+
+/// Hands the library addresses that are known, of which it tries several at once.
+#[derive(Clone)]
+struct Known(Vec<SocketAddr>);
+
+impl Service<Name> for Known {
+    type Response = std::vec::IntoIter<SocketAddr>;
+    type Error = Infallible;
+    type Future = std::future::Ready<std::result::Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<std::result::Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Name) -> Self::Future {
+        std::future::ready(Ok(std::mem::take(&mut self.0).into_iter()))
+    }
+}
+
+/// A connection, encrypted or not.
+pub(super) struct Stream(Box<dyn Bytes>);
+
+/// What a connection can do.
+trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bytes for T {}
+
+impl Connection for Stream {
+    fn connected(&self) -> Connected {
+        Connected::new()
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        room: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, room)
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}

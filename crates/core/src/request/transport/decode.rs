@@ -1,0 +1,240 @@
+//! Decompresses bodies piece by piece, as other clients do: names of codings in any case, several codings, several members.
+
+use flate2::write::{DeflateDecoder, GzDecoder, ZlibDecoder};
+use http::HeaderMap;
+use http::header::CONTENT_ENCODING;
+use std::io::{self, Write};
+
+/// The size of the pieces in which a body is decompressed. One yields at most about a thousand times as much.
+pub(super) const PIECE: usize = 4 * 1024;
+
+/// Undoes the codings of one body.
+pub(super) struct Decoder(Vec<Coding>);
+
+/// One coding, and the bytes that are not handed on yet.
+enum Coding {
+    Gzip(Gzip),
+    /// Before the first two bytes, which tell zlib from raw deflate, are known.
+    Deflate(Vec<u8>),
+    Zlib(ZlibDecoder<Vec<u8>>),
+    Raw(DeflateDecoder<Vec<u8>>),
+}
+
+/// Gzip in one or several members.
+#[derive(Default)]
+struct Gzip {
+    /// The member that has begun, if any.
+    member: Option<GzDecoder<Vec<u8>>>,
+    /// Whether what comes is no member any more.
+    is_over: bool,
+}
+
+impl Decoder {
+    /// The decoder of a body with these headers.
+    pub(super) fn new(headers: &HeaderMap) -> Self {
+        let lines = headers.get_all(CONTENT_ENCODING).into_iter();
+        let lines = lines.filter_map(|line| line.to_str().ok());
+        let names = lines.flat_map(|line| line.split(','));
+        let codings = names.filter_map(|name| match &*name.trim().to_ascii_lowercase() {
+            // `x-gzip` is what old servers call it (RFC 9110, section 8.4.1.3).
+            "gzip" | "x-gzip" => Some(Coding::Gzip(Gzip::default())),
+            "deflate" => Some(Coding::Deflate(Vec::new())),
+            // Servers also write `identity`, `none` or `utf-8`. What is compressed otherwise was not asked for, and is no JSON.
+            _ => None,
+        });
+        let mut codings: Vec<Coding> = codings.collect();
+        codings.reverse();
+        Decoder(codings)
+    }
+
+    /// Returns whether the body is as it comes.
+    pub(super) fn is_identity(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The next bytes of the body; a short piece of it at a time.
+    pub(super) fn decode(&mut self, piece: &[u8]) -> io::Result<Vec<u8>> {
+        let mut bytes = piece.to_vec();
+        for coding in &mut self.0 {
+            bytes = coding.decode(&bytes)?;
+        }
+        Ok(bytes)
+    }
+
+    /// Checks that the body was complete.
+    pub(super) fn finish(&mut self) -> io::Result<()> {
+        self.0.iter_mut().try_for_each(Coding::finish)
+    }
+}
+
+impl Coding {
+    fn decode(&mut self, bytes: &[u8]) -> io::Result<Vec<u8>> {
+        if let Coding::Deflate(begun) = self {
+            begun.extend_from_slice(bytes);
+            let [first, second, ..] = begun[..] else {
+                return Ok(Vec::new());
+            };
+            // Old servers send deflate without its frame of zlib, whose first bytes are a multiple of 31 (RFC 1950).
+            let is_zlib = first & 15 == 8 && u16::from_be_bytes([first, second]).is_multiple_of(31);
+            let begun = std::mem::take(begun);
+            *self = if is_zlib {
+                Coding::Zlib(ZlibDecoder::new(Vec::new()))
+            } else {
+                Coding::Raw(DeflateDecoder::new(Vec::new()))
+            };
+            return self.decode(&begun);
+        }
+        match self {
+            Coding::Gzip(gzip) => gzip.decode(bytes),
+            Coding::Zlib(zlib) => {
+                write_some(zlib, bytes)?;
+                Ok(std::mem::take(zlib.get_mut()))
+            }
+            Coding::Raw(raw) => {
+                write_some(raw, bytes)?;
+                Ok(std::mem::take(raw.get_mut()))
+            }
+            Coding::Deflate(_) => Ok(Vec::new()),
+        }
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        match self {
+            Coding::Gzip(Gzip { member: None, .. }) => Ok(()),
+            Coding::Gzip(Gzip {
+                member: Some(member),
+                ..
+            }) => match member.header() {
+                Some(_) => member.try_finish(),
+                None => Err(io::ErrorKind::UnexpectedEof.into()),
+            },
+            Coding::Zlib(zlib) => zlib.try_finish(),
+            Coding::Raw(raw) => raw.try_finish(),
+            Coding::Deflate(begun) if begun.is_empty() => Ok(()),
+            Coding::Deflate(_) => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+}
+
+/// Writes until the decoder takes no more, because its stream is over. What follows is of no coding, and nobody reads it.
+fn write_some(decoder: &mut impl Write, mut bytes: &[u8]) -> io::Result<()> {
+    loop {
+        match decoder.write(bytes)? {
+            0 => return decoder.flush(),
+            written => bytes = &bytes[written..],
+        }
+    }
+}
+
+impl Gzip {
+    fn decode(&mut self, mut bytes: &[u8]) -> io::Result<Vec<u8>> {
+        let mut decoded = Vec::new();
+        while !bytes.is_empty() && !self.is_over {
+            let member = self
+                .member
+                .get_or_insert_with(|| GzDecoder::new(Vec::new()));
+            let written = member.write(bytes)?;
+            bytes = &bytes[written..];
+            if written == 0 || bytes.is_empty() {
+                member.flush()?;
+            }
+            if written == 0 {
+                member.try_finish()?;
+            }
+            decoded.append(member.get_mut());
+            if written == 0 {
+                self.member = None;
+                // Servers join members, and some pad the last one.
+                self.is_over = bytes.first() != Some(&0x1f);
+            }
+        }
+        Ok(decoded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
+    use http::HeaderValue;
+
+    const TEXT: &[u8] = b"{\"roles\":[],\"permissions\":[]}";
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn zlib(text: &[u8]) -> Vec<u8> {
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn deflate(text: &[u8]) -> Vec<u8> {
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    /// The text of a body that comes in pieces of this size.
+    fn decode(codings: &[&'static str], body: &[u8], size: usize) -> io::Result<Vec<u8>> {
+        let mut headers = HeaderMap::new();
+        for coding in codings {
+            headers.append(CONTENT_ENCODING, HeaderValue::from_static(coding));
+        }
+        let (mut decoder, mut text) = (Decoder::new(&headers), Vec::new());
+        for piece in body.chunks(size) {
+            text.extend(decoder.decode(piece)?);
+        }
+        decoder.finish()?;
+        Ok(text)
+    }
+
+    #[test]
+    fn every_coding_is_undone_whatever_the_pieces() {
+        let (first, second) = TEXT.split_at(9);
+        let members = [gzip(first), gzip(second)].concat();
+        for (codings, body) in [
+            (&["gzip"][..], gzip(TEXT)),
+            (&["GZIP"], gzip(TEXT)),
+            (&["x-gzip"], gzip(TEXT)),
+            (&["gzip"], members),
+            (&["gzip"], [gzip(TEXT), vec![0; 8]].concat()),
+            (&["gzip"], [gzip(TEXT), b"junk".to_vec()].concat()),
+            (&["gzip, identity"], gzip(TEXT)),
+            (&["gzip, gzip"], gzip(&gzip(TEXT))),
+            (&["gzip", "gzip"], gzip(&gzip(TEXT))),
+            (&["deflate"], zlib(TEXT)),
+            (&["Deflate"], deflate(TEXT)),
+            (&["deflate, gzip"], gzip(&zlib(TEXT))),
+            (&["identity"], TEXT.to_vec()),
+            (&["none"], TEXT.to_vec()),
+            (&["utf-8"], TEXT.to_vec()),
+            (&[""], TEXT.to_vec()),
+            (&[], TEXT.to_vec()),
+        ] {
+            for size in [1, 7, 4096] {
+                let text = decode(codings, &body, size).unwrap();
+                assert_eq!(text, TEXT, "{codings:?} in pieces of {size}");
+            }
+        }
+        assert_eq!(decode(&["gzip"], b"", 1).unwrap(), b"");
+    }
+
+    #[test]
+    fn half_a_body_and_a_damaged_one_are_errors() {
+        let whole = gzip(TEXT);
+        for length in 1..whole.len() {
+            let error = decode(&["gzip"], &whole[..length], 7).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof, "{length}");
+        }
+        let mut damaged = whole;
+        *damaged.last_mut().unwrap() ^= 1;
+        assert!(decode(&["gzip"], &[damaged, gzip(b"")].concat(), 7).is_err());
+        assert!(decode(&["gzip"], TEXT, 7).is_err());
+        assert!(decode(&["deflate"], &zlib(TEXT)[..9], 7).is_err());
+    }
+}

@@ -1,0 +1,8 @@
+-- Removes the history before a sync, the first one that can still be read.
+
+DELETE FROM sync WHERE list = :list AND number < :kept;
+
+DELETE FROM change WHERE list = :list AND sync <= :kept;
+
+DELETE FROM record
+WHERE list = :list AND last < :kept AND missing IS NULL AND id NOT IN (SELECT record FROM change WHERE list = :list);

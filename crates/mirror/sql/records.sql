@@ -1,0 +1,10 @@
+-- A page of the records that a sync saw, in the order of the list; with `:with_missing`, of those that are missing, too.
+SELECT position, id,
+    iif(is_seen, row_digest(position, key, text), row_digest(position, key, text, last, missing, last_seen)),
+    text
+FROM (
+    SELECT *, first <= :sync AND ifnull(last >= :sync, 1) AS is_seen
+    FROM record INDEXED BY record_order WHERE list = :list)
+WHERE position >= :first AND (position, id) > (:first, :second) AND (is_seen OR :with_missing AND missing IS NOT NULL)
+ORDER BY position, id
+LIMIT 100

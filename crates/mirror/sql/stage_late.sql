@@ -1,0 +1,3 @@
+-- Notes that a record exists which is not delivered.
+INSERT OR IGNORE INTO late
+SELECT id FROM record WHERE list = :list AND key = :key AND (last IS NULL OR missing IS NOT NULL)

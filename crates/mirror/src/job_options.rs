@@ -1,0 +1,139 @@
+//! The options of scans, exports, syncs and mirrors: a value for each, read from text as the table says.
+
+mod table;
+
+use crate::options::{Sync, age};
+use crate::receipt::MaxDeletes;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+pub use table::{JOB_OPTIONS, JobKind, JobOption, OptionKind};
+use talentdata_columns::arrow::{TableOptions, TableSchema};
+use talentdata_columns::export::{Export, Format, KeptWork, Target};
+use talentdata_core::types::ListName;
+use talentdata_core::{Error, Result, ScanOptions};
+
+/// The values of the options, from which a scan, an export, a sync or rows of a mirror are made.
+#[derive(Clone, Debug, Default)]
+pub struct JobOptions {
+    /// How a list is read. Its arguments are set by the caller.
+    pub scan: ScanOptions,
+    /// How records become columns.
+    pub table: TableOptions,
+    /// Whether an export continues an interrupted one.
+    pub resume: bool,
+    /// Whether an export discards what an interrupted one has kept.
+    pub restart: bool,
+    /// As [`Sync::confirm`].
+    pub confirm: bool,
+    /// As [`Sync::max_deletes`].
+    pub max_deletes: MaxDeletes,
+    /// As [`Sync::keep`].
+    pub keep: Option<Duration>,
+}
+
+impl JobOptions {
+    /// Sets an option to the value that a text stands for. The text of a schema is its JSON.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, which names the option and the values that it takes.
+    pub fn set(&mut self, option: &JobOption, text: &str) -> Result<()> {
+        match option.name {
+            "page_size" => self.scan.page_size = Some(count(option, text)?),
+            "limit" => self.scan.limit = Some(count(option, text)?),
+            "columns" => self.table.columns = text.parse()?,
+            "schema" => self.table.schema = Some(Arc::new(TableSchema::from_json(text)?)),
+            "on_new_field" => self.table.on_new = text.parse()?,
+            "unproven" => self.scan.unproven = Some(text.parse()?),
+            "resume" => self.resume = parsed(option, text)?,
+            "restart" => self.restart = parsed(option, text)?,
+            "confirm" => self.confirm = parsed(option, text)?,
+            "max_deletes" => self.max_deletes = text.parse()?,
+            "keep" => self.keep = Some(age(text)?),
+            name => return Err(Error::defect(&format!("the option {name} is not read"))),
+        }
+        Ok(())
+    }
+
+    /// Makes an export of a list.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if both `resume` and `restart` are set.
+    pub fn export(self, resource: ListName, format: Format, target: Target) -> Result<Export> {
+        Ok(Export {
+            resource,
+            format,
+            target,
+            scan: self.scan,
+            table: self.table,
+            kept: KeptWork::of_options(self.resume, self.restart)?,
+        })
+    }
+
+    /// Makes a sync of a list into a mirror.
+    pub fn sync(self, resource: ListName, path: impl Into<PathBuf>) -> Sync {
+        Sync {
+            resource,
+            path: path.into(),
+            scan: self.scan,
+            confirm: self.confirm,
+            on_new: self.table.on_new,
+            max_deletes: self.max_deletes,
+            keep: self.keep,
+        }
+    }
+}
+
+/// Reads a number of records.
+fn count(option: &JobOption, text: &str) -> Result<u64> {
+    let number = parsed(option, text)?;
+    match option.kind {
+        OptionKind::Count(min) if number < min => Err(wrong(option, text)),
+        _ => Ok(number),
+    }
+}
+
+fn parsed<T: FromStr>(option: &JobOption, text: &str) -> Result<T> {
+    text.parse().map_err(|_| wrong(option, text))
+}
+
+fn wrong(option: &JobOption, text: &str) -> Error {
+    Error::invalid(option.wrong_type_message(&format!("{text:?}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use talentdata_columns::arrow::{Columns, OnNew};
+    use talentdata_core::scan::Unproven;
+
+    #[test]
+    fn every_option_of_the_table_is_read() {
+        for option in JOB_OPTIONS {
+            let value = match option.kind {
+                OptionKind::Count(min) => min.to_string(),
+                OptionKind::Flag => "true".to_owned(),
+                OptionKind::Choice(names) => names[0].to_owned(),
+                OptionKind::CountOrShare => "25%".to_owned(),
+                OptionKind::Age => "90d".to_owned(),
+                OptionKind::Columns => continue,
+            };
+            let mut options = JobOptions::default();
+            options.set(option, &value).unwrap();
+            let error = options.set(option, "?").unwrap_err();
+            assert!(error.message().starts_with(option.name), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_choices_of_the_table_are_those_of_the_types() {
+        let choices = |name: &str| match JobOption::find(name).unwrap().kind {
+            OptionKind::Choice(names) => names,
+            kind => panic!("{kind:?}"),
+        };
+        assert_eq!(choices("columns"), Columns::ALL.map(Columns::name));
+        assert_eq!(choices("on_new_field"), OnNew::ALL.map(OnNew::name));
+        assert_eq!(choices("unproven"), Unproven::ALL.map(Unproven::name));
+    }
+}

@@ -1,0 +1,203 @@
+//! The table of options: one row per option of scans, exports, syncs and mirrors. Every surface reads it.
+//!
+//! C, Python and the command line read it at run time, and `cargo xtask generate` includes this file and writes docs/options.md
+//! from it. A new option is a row here, its line in `JobOptions::set`, and the code that uses it.
+//!
+//! The name is the same everywhere: `page_size` is `page_size` for `talentdata_options_set` in C and as an argument in
+//! Python, and `--page-size` on the command line.
+
+use JobKind::{Export, Mirror, Scan, Schema, Sync};
+use OptionKind::{Age, Choice, Columns, Count, CountOrShare, Flag};
+
+/// An option of a scan, an export, a sync or a mirror.
+#[derive(Clone, Copy, Debug)]
+pub struct JobOption {
+    /// The name on every surface.
+    pub name: &'static str,
+    /// The kind of values that it takes.
+    pub kind: OptionKind,
+    /// What takes it.
+    pub jobs: &'static [JobKind],
+    /// What it is, without a full stop at the end.
+    pub what: &'static str,
+}
+
+/// The kind of values that an option takes.
+#[derive(Clone, Copy, Debug)]
+pub enum OptionKind {
+    /// A number of records, at least this one.
+    Count(u64),
+    /// True or false. The default is false.
+    Flag,
+    /// One of these names.
+    Choice(&'static [&'static str]),
+    /// A number of records, or a share of them.
+    CountOrShare,
+    /// A time with its unit.
+    Age,
+    /// The schema of a list: on the command line the file that holds it.
+    Columns,
+}
+
+/// What takes options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobKind {
+    /// A scan of a list.
+    Scan,
+    /// An export of a list to a file.
+    Export,
+    /// A sync of a list into a mirror.
+    Sync,
+    /// The schema of a list.
+    Schema,
+    /// Records or changes in a mirror.
+    Mirror,
+}
+
+/// Every option.
+pub const JOB_OPTIONS: &[JobOption] = &[
+    JobOption {
+        name: "page_size",
+        kind: Count(1),
+        jobs: &[Scan, Export, Sync],
+        what: "Records per page to ask for; the list's maximum by default",
+    },
+    JobOption {
+        name: "limit",
+        kind: Count(0),
+        jobs: &[Scan, Export],
+        what: "The maximum number of records; by default all",
+    },
+    JobOption {
+        name: "columns",
+        kind: Choice(&["typed", "json"]),
+        jobs: &[Scan, Export, Schema, Mirror],
+        what: "Types of nested values and of timestamps: lists, structs and timestamps (typed, the default), or JSON text and \
+               strings (json). CSV has the text of the service in any case",
+    },
+    JobOption {
+        name: "schema",
+        kind: Columns,
+        jobs: &[Scan, Export, Mirror],
+        what: "The columns of one list, as `talentdata schema` prints them, in place of those of the first records or of the \
+               mirror. Receipts list any differences",
+    },
+    JobOption {
+        name: "on_new_field",
+        kind: Choice(&["keep", "freeze", "fail"]),
+        jobs: &[Scan, Export, Sync, Mirror],
+        what: "What to do with fields without a column, and with values that do not fit the type of theirs: keep them and \
+               report them (keep, the default), keep them silently (freeze), or fail. They are kept in the column _extra; \
+               with keep, a sync makes columns for new fields",
+    },
+    JobOption {
+        name: "unproven",
+        kind: Choice(&["fail", "warn", "accept"]),
+        jobs: &[Scan],
+        what: "What happens at the end of a list if it is not proven that every record came: an error (fail), a warning \
+               (warn), or nothing but the receipt (accept). By default Arrow streams fail, and records are accepted",
+    },
+    JobOption {
+        name: "resume",
+        kind: Flag,
+        jobs: &[Export],
+        what: "Continue an interrupted export to this file, or begin if there is none. If its settings differ or it is \
+               damaged, the export begins again and says so. For jobs: pass it in every run",
+    },
+    JobOption {
+        name: "restart",
+        kind: Flag,
+        jobs: &[Export],
+        what: "Discard what an interrupted export to this file has kept, and begin again",
+    },
+    JobOption {
+        name: "confirm",
+        kind: Flag,
+        jobs: &[Sync],
+        what: "Scan a list again at once if records are missing after it changed during the scan",
+    },
+    JobOption {
+        name: "max_deletes",
+        kind: CountOrShare,
+        jobs: &[Sync],
+        what: "The most deletes to believe, of the records that the mirror has of a list, such as 500 or 25%; 100% accepts any \
+               number. By default a fifth, rounded up, and two in any case",
+    },
+    JobOption {
+        name: "keep",
+        kind: Age,
+        jobs: &[Sync],
+        what: "Remove changes and earlier versions that are older than this, such as 90d, 12h or 30m; by default all are kept. \
+               Ages are counted from sync to sync, and the changes of the last one are always kept",
+    },
+];
+
+impl JobKind {
+    /// Everything that takes options, by its name in a sentence.
+    const ALL: [(JobKind, &str); 5] = [
+        (Scan, "scans"),
+        (Export, "exports"),
+        (Sync, "syncs"),
+        (Schema, "schemas"),
+        (Mirror, "mirrors"),
+    ];
+
+    /// Returns its options.
+    pub fn options(self) -> impl Iterator<Item = &'static JobOption> {
+        JOB_OPTIONS
+            .iter()
+            .filter(move |one| one.jobs.contains(&self))
+    }
+
+    /// Returns the names of its options as a sentence lists them.
+    pub fn names(self) -> String {
+        let names: Vec<&str> = self.options().map(|one| one.name).collect();
+        names.join(", ")
+    }
+}
+
+impl JobOption {
+    /// Returns the option of this name.
+    ///
+    /// # Errors
+    /// The text that says which options there are.
+    pub fn find(name: &str) -> Result<&'static JobOption, String> {
+        JOB_OPTIONS
+            .iter()
+            .find(|one| one.name == name)
+            .ok_or_else(|| {
+                let all = JobKind::ALL.map(|(job, jobs)| format!("{jobs} have {}", job.names()));
+                format!("there is no option {name:?}; {}", all.join("; "))
+            })
+    }
+
+    /// Returns the flag on the command line, without dashes.
+    pub fn flag(&self) -> String {
+        self.name.replace('_', "-")
+    }
+
+    /// Returns what takes the option, as a sentence lists it.
+    pub fn takers(&self) -> String {
+        let takers = JobKind::ALL.into_iter();
+        let takers = takers.filter(|(job, _)| self.jobs.contains(job));
+        takers.map(|(_, jobs)| jobs).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns the values that it takes, in the words of an error.
+    pub fn values(&self) -> String {
+        match self.kind {
+            Count(0) => "a number of records".to_owned(),
+            Count(min) => format!("a number of records, at least {min}"),
+            Flag => "true or false".to_owned(),
+            Choice(names) => format!("one of {}", names.join(", ")),
+            CountOrShare => "a number of records or a share of them".to_owned(),
+            Age => "a whole number with d, h, m or s".to_owned(),
+            Columns => "a schema".to_owned(),
+        }
+    }
+
+    /// Refuses what is not of its kind: a type, or a quoted text.
+    pub fn wrong_type_message(&self, got: &str) -> String {
+        format!("{}: must be {} (got {got})", self.name, self.values())
+    }
+}

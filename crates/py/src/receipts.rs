@@ -1,0 +1,49 @@
+//! What the results of scans, syncs and checks of files are asked for, in the words of the core.
+
+use crate::errors::{CallResult, invalid};
+use pyo3::prelude::*;
+use serde::de::DeserializeOwned;
+use std::path::Path;
+use talentdata_columns::verify::Verification;
+use talentdata_core::Error;
+use talentdata_core::scan::Receipt;
+use talentdata_mirror::SyncReceipt;
+
+/// Raises `IncompleteError` unless the scan of this receipt is proven complete, or ended at its limit.
+#[pyfunction]
+pub(crate) fn check_scan(receipt: &str) -> CallResult<()> {
+    let receipt: Receipt = read(receipt)?;
+    let list = receipt.resource.clone();
+    Ok(receipt
+        .require_proven()
+        .map(drop)
+        .map_err(|error| of(&list, error))?)
+}
+
+/// Raises `IncompleteError` if the mirror may lack changes after the sync of this receipt.
+#[pyfunction]
+pub(crate) fn check_sync(receipt: &str) -> CallResult<()> {
+    let receipt: SyncReceipt = read(receipt)?;
+    let list = receipt.scan.resource.clone();
+    Ok(receipt
+        .require_proven()
+        .map(drop)
+        .map_err(|error| of(&list, error))?)
+}
+
+/// Raises `MismatchError` unless the file of this verification is what was written.
+#[pyfunction]
+pub(crate) fn check_file(verification: &str) -> CallResult<()> {
+    let verification: Verification = read(verification)?;
+    Ok(verification.to_result(Path::new("the file"))?)
+}
+
+fn read<T: DeserializeOwned>(json: &str) -> CallResult<T> {
+    serde_json::from_str(json).map_err(|error| invalid(format!("json: not such a result: {error}")))
+}
+
+/// The error of a list.
+fn of(list: &str, error: Error) -> Error {
+    let message = format!("{list}: {}", error.message());
+    error.with_message(message)
+}

@@ -1,0 +1,251 @@
+//! The table of options of a sandbox: one row per option. The command line and Python read it.
+//!
+//! A new option is a row here, its field in [`Options`], and the code that uses it. The name is the argument of Python's
+//! `Sandbox`, and with `-` for `_` the flag of `talentdata sandbox`.
+
+use super::{Ids, LargeLimits, ListOrder, Options, Pages, Tokens, Total};
+use crate::limit::{Policy, ResetRounding};
+use std::collections::BTreeMap;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// An option of a sandbox.
+#[derive(Clone, Copy, Debug)]
+pub struct SandboxOption {
+    /// The name on every surface.
+    pub name: &'static str,
+    /// The kind of values that it takes.
+    pub kind: SandboxValue,
+    /// What it is, without a full stop at the end.
+    pub what: &'static str,
+}
+
+/// The kind of values that an option of a sandbox takes, and where they go.
+#[derive(Clone, Copy, Debug)]
+pub enum SandboxValue {
+    /// True or false. The default is false.
+    Flag(fn(&mut Options) -> &mut bool),
+    /// A whole number.
+    Whole(Read),
+    /// A time in seconds.
+    Seconds(fn(&mut Options) -> &mut Duration),
+    /// A time in seconds, for which the flag of the command line takes milliseconds.
+    ShortTime(fn(&mut Options) -> &mut Duration),
+    /// One of these names. The first is the default.
+    Choice(&'static [&'static str], Read),
+    /// Numbers by their names, in this form.
+    Numbers(&'static str, Read),
+}
+
+/// Reads a text into the options.
+type Read = fn(&mut Options, &str) -> Result<(), String>;
+
+use SandboxValue::{Choice, Flag, Numbers, Seconds, ShortTime, Whole};
+
+/// Every option of a sandbox.
+pub const SANDBOX_OPTIONS: &[SandboxOption] = &[
+    SandboxOption {
+        name: "port",
+        kind: Whole(|options, text| whole(text).map(|port| options.port = port)),
+        what: "The port on 127.0.0.1; by default any free one",
+    },
+    SandboxOption {
+        name: "records",
+        kind: Numbers("LIST=N,...", |options, text| {
+            sizes(text).map(|sizes| options.records.extend(sizes))
+        }),
+        what: "Sizes of lists; others keep their default size",
+    },
+    SandboxOption {
+        name: "seed",
+        kind: Whole(|options, text| whole(text).map(|seed| options.seed = seed)),
+        what: "Selects the sample data: the same seed gives the same records",
+    },
+    SandboxOption {
+        name: "policy",
+        kind: Choice(&Policy::NAMES, |options, text| {
+            text.parse().map(|policy| options.policy = policy)
+        }),
+        what: "How requests are counted against the limit",
+    },
+    SandboxOption {
+        name: "rounding",
+        kind: Choice(&ResetRounding::NAMES, |options, text| {
+            text.parse().map(|rounding| options.rounding = rounding)
+        }),
+        what: "How x-ratelimit-reset is rounded",
+    },
+    SandboxOption {
+        name: "limit",
+        kind: Whole(|options, text| whole(text).map(|limit| options.limit = limit)),
+        what: "Requests admitted per second; 40 by default",
+    },
+    SandboxOption {
+        name: "latency",
+        kind: ShortTime(|options| &mut options.latency),
+        what: "Time added to each round trip",
+    },
+    SandboxOption {
+        name: "token_lifetime",
+        kind: Seconds(|options| &mut options.token_lifetime),
+        what: "Seconds that a token lives; 3600 by default",
+    },
+    SandboxOption {
+        name: "tokens",
+        kind: Choice(&Tokens::NAMES, |options, text| {
+            text.parse().map(|tokens| options.tokens = tokens)
+        }),
+        what: "Which tokens are valid: all until they expire, or only the one issued last",
+    },
+    SandboxOption {
+        name: "max_limit",
+        kind: Whole(|options, text| whole(text).map(|most| options.max_limit = Some(most))),
+        what: "The most records on a page of any list, regardless of the limit asked for; by default each list has its own \
+               maximum",
+    },
+    SandboxOption {
+        name: "later_max_limit",
+        kind: Whole(|options, text| whole(text).map(|most| options.later_max_limit = Some(most))),
+        what: "The most records on a page from the fourth page request of a list on",
+    },
+    SandboxOption {
+        name: "large_limits",
+        kind: Choice(&LargeLimits::NAMES, |options, text| {
+            text.parse().map(|large| options.large_limits = large)
+        }),
+        what: "What becomes of a limit above the most records on a page: it is reduced silently, refused with 400 and a reason \
+               or without one, or answered 504",
+    },
+    SandboxOption {
+        name: "gzip",
+        kind: Flag(|options| &mut options.gzip),
+        what: "Compress responses for clients that accept it",
+    },
+    SandboxOption {
+        name: "drift",
+        kind: Numbers("NAME=N,...", |options, text| {
+            text.parse().map(|drift| options.drift = Some(drift))
+        }),
+        what: "Lists change between page requests: after every so many, by so many records: every=N, times=N, inserts=N, \
+               deletes=N, updates=N, bulk-deletes=N, seed=N",
+    },
+    SandboxOption {
+        name: "order",
+        kind: Choice(&ListOrder::NAMES, |options, text| {
+            text.parse().map(|order| options.order = order)
+        }),
+        what: "What lists are sorted by: something stable, a column with ties, nothing, the time of the last change, or a \
+               column that updates change",
+    },
+    SandboxOption {
+        name: "ids",
+        kind: Choice(&Ids::NAMES, |options, text| {
+            text.parse().map(|ids| options.ids = ids)
+        }),
+        what: "What distinguishes records from each other",
+    },
+    SandboxOption {
+        name: "total",
+        kind: Choice(&Total::NAMES, |options, text| {
+            text.parse().map(|total| options.total = total)
+        }),
+        what: "What the pagination object says of the length of a list; with unknown, hasMore is always true as well; its members \
+               may be texts, total null, both absent, or there is no such object",
+    },
+    SandboxOption {
+        name: "pages",
+        kind: Choice(&Pages::NAMES, |options, text| {
+            text.parse().map(|pages| options.pages = pages)
+        }),
+        what: "Which pages a list has: those at any offset, or at multiples of the limit, with other offsets rounded (the \
+               pagination object may tell) or refused, or pages of one size only",
+    },
+    SandboxOption {
+        name: "ignore_offset",
+        kind: Flag(|options| &mut options.ignore_offset),
+        what: "Answer every page request with the first page, regardless of its offset",
+    },
+    SandboxOption {
+        name: "replicas",
+        kind: Numbers("NAME=N,...", |options, text| {
+            text.parse()
+                .map(|replicas| options.replicas = Some(replicas))
+        }),
+        what: "Replicas answer page requests in turn; the last one lacks the end of each list: count=N, lag-percent=N",
+    },
+    SandboxOption {
+        name: "warnings",
+        kind: Flag(|options| &mut options.warnings),
+        what: "Send an array of warnings next to an empty array of records, where the interface does not name the latter",
+    },
+    SandboxOption {
+        name: "faults",
+        kind: Flag(|options| &mut options.faults),
+        what: "Offer /__faults, which takes fault rules, /__drift, which changes lists, and /__requests, /__stats and \
+               /__changes, which report what happened",
+    },
+];
+
+impl SandboxOption {
+    /// Returns the flag on the command line, without dashes.
+    pub fn flag(&self) -> String {
+        let flag = self.name.replace('_', "-");
+        match self.kind {
+            ShortTime(_) => flag + "-ms",
+            _ => flag,
+        }
+    }
+
+    /// Returns the values that it takes, in the words of an error.
+    pub fn values(&self) -> String {
+        match self.kind {
+            Flag(_) => "true or false".to_owned(),
+            Whole(_) => "a whole number".to_owned(),
+            Seconds(_) | ShortTime(_) => "a time in seconds".to_owned(),
+            Choice(names, _) => format!("one of {}", names.join(", ")),
+            Numbers(form, _) => format!("numbers by name, {form}"),
+        }
+    }
+
+    /// Refuses what is not of its kind: a type, or a quoted text.
+    pub fn wrong_type_message(&self, got: &str) -> String {
+        format!("{}: must be {} (got {got})", self.name, self.values())
+    }
+}
+
+impl Options {
+    /// Sets an option to the value that a text stands for.
+    ///
+    /// # Errors
+    ///
+    /// The text that names the option and says what is wrong.
+    pub fn set(&mut self, option: &SandboxOption, text: &str) -> Result<(), String> {
+        let wrong = || option.wrong_type_message(&format!("{text:?}"));
+        match option.kind {
+            Flag(place) => *place(self) = text.parse().map_err(|_| wrong())?,
+            Seconds(place) | ShortTime(place) => *place(self) = seconds(text).ok_or_else(wrong)?,
+            Whole(read) | Choice(_, read) | Numbers(_, read) => {
+                read(self, text).map_err(|why| format!("{}: {why}", option.name))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn seconds(text: &str) -> Option<Duration> {
+    Duration::try_from_secs_f64(text.parse().ok()?).ok()
+}
+
+fn whole<N: FromStr>(text: &str) -> Result<N, String> {
+    text.parse()
+        .map_err(|_| format!("{text:?} is not a whole number that fits"))
+}
+
+/// Reads sizes of lists, whose names have `-` or `_`.
+fn sizes(text: &str) -> Result<BTreeMap<String, u64>, String> {
+    let size = |pair: &str| {
+        let (name, size) = pair.split_once('=').ok_or("give LIST=N")?;
+        Ok((name.replace('-', "_"), whole(size)?))
+    };
+    text.split(',').map(size).collect()
+}
