@@ -46,7 +46,8 @@ Usage: cargo xtask VERB
   test               everything CI runs: format, lints, drift, tidy, all tests
   test rust          one part of it (parts: format generate tidy deny clippy rust c python)
   test c-sanitized   the C tests with an instrumented library, which takes long to build
-  test sqlites       a mirror, read by SQLite from 3.26 to ours as another user
+  test sqlites       a mirror, read by SQLite from 3.26 to ours, pandas and DuckDB as another user
+  test engines       lists that are not proven in Dask, Ray and Daft, and the changes of a mirror in dlt
   test readers       files that were exported, read by packages of the last three years
   dist python        wheel and source package, into target/dist/python
   docs               the manual as a site with a search, into target/docs

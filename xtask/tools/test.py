@@ -42,10 +42,9 @@ def rust():
         cargo("test", "--locked", *packages, RUST_TEST_THREADS=threads, **servers())
 
 
-def pytest(directory, *options):
+def pytest(directory, *options, requirements=PYTHON_TESTS):
     """Runs tests of the wheel, beside all packages that it can work with; returns the wheel."""
-    programs = environment(target() / "python/tests", PYTHON_TESTS)
-    # Cargo.toml of the crate says what the feature is for.
+    programs = environment(target() / "python" / requirements.parent.name, requirements)
     made = wheel(programs, target() / "python/wheel", "--profile", "dev")
     install(programs, made)
     # Not `python -m pytest`, which would put the sources before the installed package.
@@ -74,7 +73,13 @@ PARTS = {
     "python": python,
 }
 #: Parts that run only by their name, since they take long, install much or need Java.
-EXTRA = {"c-sanitized": test_c.run_sanitized, "readers": test_readers.run, "spark": lambda: pytest("jvm"), "sqlites": test_sqlites.run}
+EXTRA = {
+    "c-sanitized": test_c.run_sanitized,
+    "engines": lambda: pytest("engines", requirements=PYTHON_PROJECT / "engines/requirements.txt"),
+    "readers": test_readers.run,
+    "spark": lambda: pytest("jvm"),
+    "sqlites": test_sqlites.run,
+}
 
 
 def main(only=None):

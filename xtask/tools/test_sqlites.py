@@ -1,4 +1,4 @@
-"""`cargo xtask test sqlites`: SQLite of several ages reads a mirror, as another user, in every step of a sync."""
+"""`cargo xtask test sqlites`: SQLite of several ages, pandas and DuckDB read a mirror, as another user, in every step of a sync."""
 
 import contextlib
 import json
@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from commands import CARGO, ROOT, Failure, output, succeed, target
+from commands import CARGO, ROOT, Failure, environment, output, succeed, target
 
 #: Releases of the crate libsqlite3-sys, and the SQLite that is in each; last, the one that is ours.
 RELEASES = {"0.11.1": "3.26.0", "0.18.0": "3.31.1", "0.22.2": "3.35.4", "0.25.2": "3.39.2", "0.26.0": "3.41.2"}
@@ -24,6 +24,7 @@ libsqlite3-sys = "={}"
 """
 LIBRARY = "libsqlite3-sys"
 COUNT = "SELECT count(*) FROM contacts"
+PACKAGES = ROOT / "tests/sqlites"
 
 
 def sources(packages):
@@ -50,11 +51,16 @@ def reader(release):
 
 
 class Reader:
-    """A connection in a process of its own."""
+    """A connection in a process of its own: that of a program, or of a package within its environment."""
 
     def __init__(self, program, path, user):
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        self.process = subprocess.Popen([program, path], user=user, **pipes)
+        if isinstance(program, Path):
+            self.process = subprocess.Popen([program, path], user=user, **pipes)
+        else:
+            python, package = program
+            command = [python, PACKAGES / "read.py", package, path, *filter(None, [user])]
+            self.process = subprocess.Popen(command, **pipes)
         self.version = self.process.stdout.readline().decode().strip()
 
     def ask(self, question):
@@ -145,6 +151,9 @@ def run():
                 if version and one.version != version:
                     raise Failure(f"{LIBRARY} {release} has SQLite {one.version}, not {version}")
             read(program, folder / "mirror.db", user, syncs)
+        python = environment(target() / "sqlites/packages", PACKAGES / "requirements.txt") / "python"
+        for package in ("pandas", "duckdb"):
+            read((python, package), folder / "mirror.db", user, syncs)
         syncs.process.stdin.close()
         if syncs.process.wait():
             raise Failure("the process that syncs has failed")

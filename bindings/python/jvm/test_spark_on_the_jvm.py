@@ -1,4 +1,7 @@
-"""Lists read by Apache Spark itself, with Java, while they change and a worker dies. `cargo xtask test spark` runs it."""
+"""Lists read by Apache Spark itself, with Java: one that changes while a worker dies, and those that are not proven.
+
+`cargo xtask test spark` runs it.
+"""
 
 import os
 import sys
@@ -7,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
-from support import assert_whole
+from support import LISTS, assert_whole, unproven_sandbox
 
 import talentdata
 import talentdata.spark
@@ -67,14 +70,18 @@ def spark(mark):
     session.stop()
 
 
+def of(sandbox, reader):
+    """A reader of the contacts of a sandbox."""
+    names = ("base_url", "client_id", "client_secret")
+    return reader.options(resource="contacts", **{name: getattr(sandbox, name) for name in names})
+
+
 def test_a_worker_dies_while_the_list_changes(spark, mark, tmp_path):
     kept = tmp_path / "receipts"
     drift = {"every": 3, "inserts": 3, "deletes": 2}
     with talentdata.Sandbox(records={"contacts": RECORDS}, policy="clock-window", drift=drift) as sandbox:
         spark.dataSource.register(Dying)
-        reader = spark.read.format("dying").option("resource", "contacts")
-        reader = reader.option("receipts", str(kept)).option("base_url", sandbox.base_url)
-        reader = reader.option("client_id", sandbox.client_id).option("client_secret", sandbox.client_secret)
+        reader = of(sandbox, spark.read.format("dying")).option("receipts", str(kept))
         delivered = [row.id for row in reader.load().select("id").collect()]
         changes = sandbox.changes("contacts")
         stats = sandbox.stats()
@@ -83,3 +90,15 @@ def test_a_worker_dies_while_the_list_changes(spark, mark, tmp_path):
     assert_whole(delivered, changes, count=RECORDS, deletes=200)
     [receipt] = talentdata.spark.receipts(kept)
     assert receipt.completeness == "proven" and receipt.records == len(delivered)
+
+
+# The faults that cut a list short are those of one scan, and Spark reads the columns with another one first.
+@pytest.mark.parametrize("kind", [kind for kind in LISTS if kind != "cut short"])
+def test_a_list_that_is_not_proven_fails_its_task_unless_that_is_accepted(spark, kind):
+    spark.dataSource.register(talentdata.spark.DataSource)
+    with unproven_sandbox(kind) as sandbox:
+        reader = of(sandbox, spark.read.format("talentdata"))
+        with pytest.raises(Exception, match="it is not proven that they are all"):
+            reader.load().collect()
+        for unproven in ("warn", "accept"):
+            assert reader.option("unproven", unproven).load().count() > 0

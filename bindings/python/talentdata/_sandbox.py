@@ -12,8 +12,14 @@ from ._client import Client
 from ._talentdata import BaseSandbox
 
 
+#: Sandboxes that have handed out a client: `talentdata.Sandbox().client()` has nothing else that keeps its service.
+_in_use: set[Sandbox] = set()
+
+
 class Sandbox(BaseSandbox):
     """The service on a free port of 127.0.0.1, with sample data, without an account.
+
+    Once it has handed out a client, it runs until it is closed or the process ends. `with` closes it.
 
     Args:
         records: Sizes of lists by name, such as `{"contacts": 100_000}`; others keep their default size.
@@ -135,7 +141,13 @@ class Sandbox(BaseSandbox):
         changes: list[dict[str, Any]] = json.loads(self._changes(resource, skip))
         return changes
 
+    def close(self) -> None:
+        """Stops the service. Calls of its clients fail from then on."""
+        _in_use.discard(self)
+        super().close()
+
     def _settings(self, options: dict[str, Any]) -> dict[str, Any]:
+        _in_use.add(self)
         own = {"base_url": self.base_url, "client_id": self.client_id, "client_secret": self.client_secret}
         return {**own, **options}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import subprocess
@@ -39,6 +40,35 @@ def variables(sandbox: talentdata.Sandbox) -> dict[str, str]:
     """The environment of a client of this sandbox."""
     names = ("base_url", "client_id", "client_secret")
     return {f"TALENTDATA_{name.upper()}": getattr(sandbox, name) for name in names}
+
+
+#: Lists that cannot be proven: options of a sandbox.
+LISTS = {
+    "without order": {"order": "random"},
+    "that moves": {"order": "anywhere", "drift": {"updates": 100}},
+    "that repeats its first page": {"ignore_offset": True},
+    "cut short": {"faults": True},
+}
+
+
+@contextlib.contextmanager
+def unproven_sandbox(kind):
+    """A sandbox with contacts of this kind."""
+    with talentdata.Sandbox(records={"contacts": 300}, policy="unlimited", **LISTS[kind]) as sandbox:
+        if kind == "cut short":
+            end = {"total": 300, "limit": 100, "hasMore": False}
+            first = {"contacts": [{"id": "1"}, {"id": "2"}], "pagination": {**end, "offset": 0}}
+            later = {"contacts": [{"id": "2"}], "pagination": {**end, "offset": 1}}
+            match = {"path": "/v1/contacts"}
+            sandbox.set_faults({"match": {**match, "nth": 1}, "reply": {"body": first}}, {"match": match, "reply": {"body": later}})
+        yield sandbox
+
+
+@contextlib.contextmanager
+def served(kind):
+    """The contacts of a client of such a sandbox."""
+    with unproven_sandbox(kind) as sandbox, sandbox.client(paced=False) as client:
+        yield client.contacts
 
 
 #: What begins code for an interpreter of its own that has a sandbox of its own.

@@ -14,9 +14,9 @@ MANUAL = (pathlib.Path(__file__).parents[3] / "docs" / "load.md").read_text()
 COLUMNS = ["_key", "email", "firstName"]
 
 
-def code(title, language):
+def code(title, language, manual=MANUAL):
     """The pieces of code in this language of a section; without a title, those before all sections."""
-    section = MANUAL.split(f"## {title}\n")[1] if title else MANUAL
+    section = manual.split(f"## {title}\n")[1] if title else manual
     pieces = section.split("\n## ")[0].split(f"```{language}\n")[1:]
     return [piece.split("```")[0] for piece in pieces]
 
@@ -25,7 +25,8 @@ def code(title, language):
 def load(tmp_path, monkeypatch):
     """Runs the examples of a section, in the directory of the mirror."""
     monkeypatch.chdir(tmp_path)
-    names = {}
+    # dlt looks for the module of a resource.
+    names = {"__name__": __name__}
     [helper] = code(None, "python")
     exec(helper, names)  # noqa: S102
     names["run"] = lambda title: exec(code(title, "python")[0], names)  # noqa: S102
@@ -68,6 +69,14 @@ def rounds(load):
                 sandbox.change("contacts", update=10, delete=5)
                 client.sync(["contacts"], "mirror.db", keep="0s")
             yield sync(True, keep="0s")
+            talentdata.Mirror("mirror.db").forget("contacts")
+            yield sync(True)
+            # Without records: the changes say so, and the whole list does.
+            sandbox.change("contacts", delete=300)
+            yield sync(False, max_deletes="100%")
+            sandbox.change("contacts", insert=5)
+            yield sync(False)
+            sandbox.change("contacts", delete=5)
             talentdata.Mirror("mirror.db").forget("contacts")
             yield sync(True)
 

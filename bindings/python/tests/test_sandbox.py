@@ -1,10 +1,18 @@
 """The sandbox: its options reach it, and it tells what was asked of it and what has changed."""
 
+import gc
 import urllib.request
 
 import pytest
 
 import talentdata
+
+
+def test_a_sandbox_that_nobody_holds_serves_its_client():
+    client = talentdata.Sandbox(records={"pools": 120}, policy="unlimited").client(paced=False)
+    gc.collect()
+    assert len(client.pools.list().to_arrow()) == 120
+    client.close()
 
 
 def test_options():

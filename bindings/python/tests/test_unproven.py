@@ -1,6 +1,5 @@
 """Lists that were read to their end although nothing proves that every record came: each reader fails or warns."""
 
-import contextlib
 import sys
 import warnings
 
@@ -11,7 +10,7 @@ import pandas
 import polars
 import pyarrow
 import pytest
-from support import python, until
+from support import LISTS, python, served, until
 
 import talentdata
 
@@ -19,29 +18,6 @@ import talentdata
 DOUBTS = r"contacts: \d+ records came, and it is not proven that they are all: .*; "
 ACCEPT = r'keep the list in a mirror with sync\(\), or accept it with unproven="accept"'
 FRAMES_TOO = r"call to_polars\(\), to_arrow\(\) or to_pandas\(\), which keep the rows and warn, "
-
-#: Lists that cannot be proven: options of a sandbox.
-LISTS = {
-    "without order": {"order": "random"},
-    "that moves": {"order": "anywhere", "drift": {"updates": 100}},
-    "that repeats its first page": {"ignore_offset": True},
-    "cut short": {"faults": True},
-}
-
-
-@contextlib.contextmanager
-def served(kind):
-    """The contacts of a client of such a service."""
-    with talentdata.Sandbox(records={"contacts": 300}, policy="unlimited", **LISTS[kind]) as sandbox:
-        if kind == "cut short":
-            end = {"total": 300, "limit": 100, "hasMore": False}
-            first = {"contacts": [{"id": "1"}, {"id": "2"}], "pagination": {**end, "offset": 0}}
-            later = {"contacts": [{"id": "2"}], "pagination": {**end, "offset": 1}}
-            match = {"path": "/v1/contacts"}
-            sandbox.set_faults({"match": {**match, "nth": 1}, "reply": {"body": first}}, {"match": match, "reply": {"body": later}})
-        with sandbox.client(paced=False) as client:
-            yield client.contacts
-
 
 @pytest.fixture
 def contacts():

@@ -1,8 +1,8 @@
 //! Scans, exports and schemas for callers without an async runtime.
 
-use crate::arrow::{BatchReader, Columns, RecordBatch, TableOptions, TableSchema};
+use crate::arrow::{BatchReader, ColumnTypes, RecordBatch, TableOptions, TableSchema};
 use crate::export::{Export, KeptWork};
-use crate::session::{Session, Use, Wording};
+use crate::session::{ReadMode, Session, Wording};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,7 +48,7 @@ pub fn schema(
     client: &Client,
     resource: ListName,
     arguments: impl Into<Arguments>,
-    columns: Columns,
+    columns: ColumnTypes,
 ) -> Result<TableSchema> {
     let arguments = arguments.into();
     client.run(move |client| async move {
@@ -67,7 +67,7 @@ pub struct BlockingScan {
     // Dropped before its engine, which makes its requests.
     session: Arc<Session>,
     engine: Arc<Engine>,
-    usage: Use,
+    mode: ReadMode,
     /// True once an iterator has ended behind an error.
     failed: bool,
 }
@@ -86,7 +86,7 @@ impl BlockingScan {
         let engine = client.engine()?;
         let session = Session::new(resource, options, table, BATCH_ROWS, Wording::PLAIN);
         Ok(BlockingScan {
-            usage: session.records(),
+            mode: session.records(),
             session: Arc::new(session),
             engine,
             failed: false,
@@ -105,15 +105,15 @@ impl BlockingScan {
 
     /// The next of the records that have arrived.
     pub fn next_received(&self) -> Option<RawRecord> {
-        self.session.take(self.usage)
+        self.session.take(self.mode)
     }
 
     /// Waits until there are records to take; false at the end of the list.
     ///
     /// # Errors
-    /// As [`Session::fill`].
-    pub fn fill(&self) -> Result<bool> {
-        self.wait(|client| self.session.fill(client, self.usage))
+    /// As [`Session::wait_for_more`].
+    pub fn wait_for_more(&self) -> Result<bool> {
+        self.wait(|client| self.session.wait_for_more(client, self.mode))
     }
 
     /// The same without waiting; when nothing is there yet, `waker` is woken as soon as something is.
@@ -121,12 +121,12 @@ impl BlockingScan {
     /// A stop wakes nobody: whoever stops a scan that is polled tells the poller.
     ///
     /// # Errors
-    /// As [`fill`](Self::fill).
+    /// As [`wait_for_more`](Self::wait_for_more).
     pub fn poll_fill(&self, waker: &Waker) -> Poll<Result<bool>> {
         let (client, runtime) = self.engine.parts()?;
         let _entered = runtime.enter();
         // A waker stays registered when the future that brought it is gone.
-        let filled = pin!(self.session.fill(client, self.usage));
+        let filled = pin!(self.session.wait_for_more(client, self.mode));
         let filled = filled.poll(&mut Context::from_waker(waker));
         drop(self.log_warning()?);
         filled
@@ -135,13 +135,13 @@ impl BlockingScan {
     /// The next record, waited for; none at the end of the list.
     ///
     /// # Errors
-    /// As [`fill`](Self::fill).
+    /// As [`wait_for_more`](Self::wait_for_more).
     pub fn next_record(&self) -> Result<Option<RawRecord>> {
         loop {
             if let Some(record) = self.next_received() {
                 return Ok(Some(record));
             }
-            if !self.fill()? {
+            if !self.wait_for_more()? {
                 return Ok(None);
             }
         }
@@ -156,16 +156,16 @@ impl BlockingScan {
     pub fn batches(
         &self,
     ) -> Result<BatchReader<impl FnMut() -> Result<Option<RecordBatch>> + Send + use<>>> {
-        let usage = self.session.stream();
-        self.session.claim(usage)?;
-        let schema = self.wait(|client| self.session.schema(client, usage))?;
+        let mode = self.session.stream();
+        self.session.claim(mode)?;
+        let schema = self.wait(|client| self.session.schema(client, mode))?;
         let scan = BlockingScan {
             session: Arc::clone(&self.session),
             engine: Arc::clone(&self.engine),
-            usage,
+            mode,
             failed: false,
         };
-        let next = move || scan.wait(|client| scan.session.next_rows(client, usage));
+        let next = move || scan.wait(|client| scan.session.next_rows(client, mode));
         Ok(BatchReader::new(schema, next))
     }
 

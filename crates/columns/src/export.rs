@@ -23,7 +23,7 @@ mod work;
 pub use crate::format::Format;
 pub use kept::{KeptWork, WaysOut, check_kept};
 
-use crate::arrow::{OnNew, TableOptions};
+use crate::arrow::{NewFieldPolicy, TableOptions};
 use crate::paths::{part_of, place_of_file, would_meet};
 use kept::{KeptDecision, decide};
 use output::Output;
@@ -87,7 +87,7 @@ impl Export {
             let message = "unproven: an export keeps all rows that came, and its receipt says whether completeness is proven; leave it out";
             return Err(Error::invalid(message));
         }
-        let fails = self.table.on_new == OnNew::Fail;
+        let fails = self.table.on_new == NewFieldPolicy::Fail;
         if fails && self.format == Format::Jsonl && self.table.schema.is_none() {
             let message = "on_new_field: JSON Lines has no columns to compare records with; give a schema, or choose another format";
             return Err(Error::invalid(message));

@@ -5,7 +5,7 @@ mod csv;
 #[cfg(test)]
 mod tests;
 
-use crate::arrow::{BatchBuilder, Checker, OnNew, Sample, TableOptions, TableSchema};
+use crate::arrow::{BatchBuilder, Checker, NewFieldPolicy, Sample, TableOptions, TableSchema};
 use crate::digest::HashingWriter;
 use arrow_ipc::writer::FileWriter;
 use blake3::Hasher;
@@ -102,7 +102,7 @@ type Target = BufWriter<HashingWriter<Box<dyn Write + Send>>>;
 pub(crate) struct Encoder {
     format: Format,
     sample: Sample,
-    on_new: OnNew,
+    on_new: NewFieldPolicy,
     /// True if the caller has given the columns, and compares the records itself.
     is_given: bool,
     /// Compares records with columns that no caller has given; none until these are decided.

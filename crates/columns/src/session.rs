@@ -17,7 +17,7 @@ use talentdata_core::{Client, Error, ErrorKind, RawRecord, Result, ScanOptions, 
 
 /// The purpose for which a scan is read. The number distinguishes readers of the same kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
+pub enum ReadMode {
     /// Record by record.
     Records(u64),
     /// As one table, which is kept until it is complete and handed out.
@@ -74,7 +74,7 @@ impl Wording {
     }
 }
 
-/// A list to be read once. Threads and tasks may share it; the first [`Use`] is the only one.
+/// A list to be read once. Threads and tasks may share it; the first [`ReadMode`] is the only one.
 ///
 /// Requests begin with the first wait. In a forked child, a session that was begun by the parent is `Closed`.
 pub struct Session {
@@ -121,27 +121,27 @@ impl Session {
     }
 
     /// Another reader of records.
-    pub fn records(&self) -> Use {
-        Use::Records(self.readers.fetch_add(1, Ordering::Relaxed))
+    pub fn records(&self) -> ReadMode {
+        ReadMode::Records(self.readers.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Another reader of record batches.
-    pub fn stream(&self) -> Use {
-        Use::Stream(self.readers.fetch_add(1, Ordering::Relaxed))
+    pub fn stream(&self) -> ReadMode {
+        ReadMode::Stream(self.readers.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Keeps the session for a use, if it is the first one. The first wait does so, too.
     ///
     /// # Errors
-    /// As [`fill`](Self::fill).
-    pub fn claim(&self, usage: Use) -> Result<()> {
-        self.open_to(usage)?.usage = Some(usage);
+    /// As [`wait_for_more`](Self::wait_for_more).
+    pub fn claim(&self, mode: ReadMode) -> Result<()> {
+        self.open_to(mode)?.mode = Some(mode);
         Ok(())
     }
 
     /// The next of the records that have arrived, for the reader that has claimed the session.
-    pub fn take(&self, usage: Use) -> Option<RawRecord> {
-        self.claimed_by(usage)?.records.pop_front()
+    pub fn take(&self, mode: ReadMode) -> Option<RawRecord> {
+        self.claimed_by(mode)?.records.pop_front()
     }
 
     /// Waits until there is something to take; false at the end of the list. Claims the session.
@@ -149,11 +149,11 @@ impl Session {
     /// # Errors
     /// Those of the scan, which end it; `InvalidArgument` when another use has claimed it, or after an error;
     /// `Cancelled` when it was stopped; `Closed` in a forked child.
-    pub async fn fill(&self, client: &Client, usage: Use) -> Result<bool> {
-        self.claim(usage)?;
+    pub async fn wait_for_more(&self, client: &Client, mode: ReadMode) -> Result<bool> {
+        self.claim(mode)?;
         self.until_stopped(async {
-            let mut source = self.turn(usage).await?;
-            self.receive(&mut source, client, usage).await
+            let mut source = self.turn(mode).await?;
+            self.receive(&mut source, client, mode).await
         })
         .await
     }
@@ -161,14 +161,14 @@ impl Session {
     /// The next record batch, for a stream; none at the end of the list.
     ///
     /// # Errors
-    /// As [`fill`](Self::fill).
-    pub async fn next_rows(&self, client: &Client, usage: Use) -> Result<Option<RecordBatch>> {
+    /// As [`wait_for_more`](Self::wait_for_more).
+    pub async fn next_rows(&self, client: &Client, mode: ReadMode) -> Result<Option<RecordBatch>> {
         loop {
-            let claimed = self.claimed_by(usage);
+            let claimed = self.claimed_by(mode);
             if let Some(rows) = claimed.and_then(|mut buffer| buffer.rows.pop_front()) {
                 return Ok(Some(rows));
             }
-            if !self.fill(client, usage).await? {
+            if !self.wait_for_more(client, mode).await? {
                 return Ok(None);
             }
         }
@@ -177,11 +177,11 @@ impl Session {
     /// The schema of all record batches; waits for the first pages. It claims nothing.
     ///
     /// # Errors
-    /// As [`fill`](Self::fill).
-    pub async fn schema(&self, client: &Client, usage: Use) -> Result<SchemaRef> {
-        self.open_to(usage).map(drop)?;
+    /// As [`wait_for_more`](Self::wait_for_more).
+    pub async fn schema(&self, client: &Client, mode: ReadMode) -> Result<SchemaRef> {
+        self.open_to(mode).map(drop)?;
         self.until_stopped(async {
-            let mut source = self.turn(usage).await?;
+            let mut source = self.turn(mode).await?;
             let scan = self.scan(&mut source, client);
             let scan = scan.ok_or_else(|| self.buffer().refusal(&self.hints))?;
             let schema = scan.schema().await;
@@ -204,12 +204,12 @@ impl Session {
         self.buffer().failure.clone()
     }
 
-    /// The table, once [`fill`](Self::fill) has said that it is complete; it stays until it is given.
+    /// The table, once [`wait_for_more`](Self::wait_for_more) has said that it is complete; it stays until it is given.
     ///
     /// # Errors
     /// `InvalidArgument` where there is no complete table.
     pub fn table(&self) -> Result<(SchemaRef, Vec<RecordBatch>)> {
-        let buffer = self.open_to(Use::Table)?;
+        let buffer = self.open_to(ReadMode::Table)?;
         match (&buffer.schema, buffer.end) {
             (Some(schema), Some(End::Received)) => {
                 Ok((Arc::clone(schema), buffer.rows.iter().cloned().collect()))
@@ -255,8 +255,8 @@ impl Session {
     }
 
     /// Waits for what comes next, and keeps it; false at the end.
-    async fn receive(&self, source: &mut Source, client: &Client, usage: Use) -> Result<bool> {
-        let is_records = matches!(usage, Use::Records(_));
+    async fn receive(&self, source: &mut Source, client: &Client, mode: ReadMode) -> Result<bool> {
+        let is_records = matches!(mode, ReadMode::Records(_));
         if is_records && !self.buffer().records.is_empty() {
             // Somebody else has waited for them.
             return Ok(true);
@@ -279,7 +279,7 @@ impl Session {
         buffer.received = scan.receipt();
         buffer.schema = schema;
         let next = records.and_then(|records| match (records, rows?) {
-            (None, None) => self.conclude(&mut buffer, usage).map(|()| (None, None)),
+            (None, None) => self.conclude(&mut buffer, mode).map(|()| (None, None)),
             next => Ok(next),
         });
         match &next {
@@ -298,12 +298,12 @@ impl Session {
 
     /// Ends a list that has no more. By default, completeness that is not proven fails a stream, which somebody else reads,
     /// is a warning to the caller who gets the table, and of no concern to records beside their receipt.
-    fn conclude(&self, buffer: &mut Buffer, usage: Use) -> Result<()> {
+    fn conclude(&self, buffer: &mut Buffer, mode: ReadMode) -> Result<()> {
         let chosen = self.options.unproven;
-        let (unproven, instead) = match usage {
-            Use::Records(_) => (Unproven::Accept, ""),
-            Use::Table => (Unproven::Warn, ""),
-            Use::Stream(_) => (Unproven::Fail, self.hints.frame_or),
+        let (unproven, instead) = match mode {
+            ReadMode::Records(_) => (Unproven::Accept, ""),
+            ReadMode::Table => (Unproven::Warn, ""),
+            ReadMode::Stream(_) => (Unproven::Fail, self.hints.frame_or),
         };
         // With a choice of the caller, the way to the rows ends in the same.
         let instead = chosen.map_or(instead, |_| "");
@@ -341,27 +341,27 @@ impl Session {
     }
 
     /// Waits until no one else waits for the scan, which may have ended meanwhile.
-    async fn turn(&self, usage: Use) -> Result<tokio::sync::MutexGuard<'_, Source>> {
+    async fn turn(&self, mode: ReadMode) -> Result<tokio::sync::MutexGuard<'_, Source>> {
         let source = self.source.lock().await;
-        self.open_to(usage).map(drop)?;
+        self.open_to(mode).map(drop)?;
         Ok(source)
     }
 
     /// Refuses a use other than the first: what one use has taken would be missing from the other.
-    fn open_to(&self, usage: Use) -> Result<MutexGuard<'_, Buffer>> {
+    fn open_to(&self, mode: ReadMode) -> Result<MutexGuard<'_, Buffer>> {
         self.usable()?;
         let buffer = self.buffer();
         let over = matches!(buffer.end, Some(End::Given | End::Failed));
-        if over || buffer.usage.is_some_and(|first| first != usage) {
+        if over || buffer.mode.is_some_and(|first| first != mode) {
             Err(buffer.refusal(&self.hints))
         } else {
             Ok(buffer)
         }
     }
 
-    fn claimed_by(&self, usage: Use) -> Option<MutexGuard<'_, Buffer>> {
+    fn claimed_by(&self, mode: ReadMode) -> Option<MutexGuard<'_, Buffer>> {
         self.usable().ok()?;
-        Some(self.buffer()).filter(|buffer| buffer.usage == Some(usage))
+        Some(self.buffer()).filter(|buffer| buffer.mode == Some(mode))
     }
 
     /// Refuses a session that was stopped, or that another process reads: its connections and threads are there.
@@ -403,7 +403,7 @@ enum End {
 #[derive(Default)]
 struct Buffer {
     /// The first use; there is no other.
-    usage: Option<Use>,
+    mode: Option<ReadMode>,
     end: Option<End>,
     records: VecDeque<RawRecord>,
     rows: VecDeque<RecordBatch>,
@@ -430,16 +430,16 @@ impl Buffer {
 
     /// Why it cannot be read in another way, or again.
     fn refusal(&self, hints: &Wording) -> Error {
-        let (reason, instead) = match (self.end, self.usage) {
+        let (reason, instead) = match (self.end, self.mode) {
             (Some(End::Failed), _) => ("the scan has failed", ""),
-            (_, Some(Use::Stream(_))) => (
+            (_, Some(ReadMode::Stream(_))) => (
                 "the rows of this scan go to the reader of an earlier Arrow stream",
                 hints.keep_or,
             ),
-            (None | Some(End::Received), Some(Use::Table)) => {
+            (None | Some(End::Received), Some(ReadMode::Table)) => {
                 ("the scan has begun to give columns", hints.resume_or)
             }
-            (None, Some(Use::Records(_))) => (
+            (None, Some(ReadMode::Records(_))) => (
                 "another reader has begun to take the records of this scan",
                 hints.share_or,
             ),

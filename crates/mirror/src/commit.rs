@@ -17,7 +17,7 @@ use rusqlite::{Connection, OptionalExtension, named_params, params};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
-use talentdata_columns::arrow::{Checker, Columns, OnNew, TableSchema};
+use talentdata_columns::arrow::{Checker, ColumnTypes, NewFieldPolicy, TableSchema};
 use talentdata_core::scan::{Basis, Batch, Completeness, Doubt, Receipt, SchemaDifferences, utc};
 use talentdata_core::sink::Sink;
 use talentdata_core::{Config, Error, RawRecord, Result, json};
@@ -279,9 +279,9 @@ impl Staging {
             }
         }
         let records = RawRecord::parse_all(&samples.concat())?;
-        let mut found = TableSchema::infer(self.sync.resource, &records, Columns::Typed);
+        let mut found = TableSchema::infer(self.sync.resource, &records, ColumnTypes::Typed);
         let Some(known) = known else { return Ok(found) };
-        if self.sync.on_new == OnNew::Freeze {
+        if self.sync.on_new == NewFieldPolicy::Freeze {
             return Ok(known.clone());
         }
         let mut grown = known.clone();
@@ -296,7 +296,7 @@ impl Staging {
     fn differences(&self, columns: &TableSchema) -> MirrorResult<SchemaDifferences> {
         let before = self.before.as_ref().map(|before| &before.columns);
         let on_new = match (before, self.sync.on_new) {
-            (None, OnNew::Fail) => OnNew::Keep,
+            (None, NewFieldPolicy::Fail) => NewFieldPolicy::Keep,
             (_, on_new) => on_new,
         };
         let mut checker = Checker::new(Arc::new(before.unwrap_or(columns).clone()), on_new);

@@ -105,7 +105,7 @@ fn wrong(option: &JobOption, text: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use talentdata_columns::arrow::{Columns, OnNew};
+    use talentdata_columns::arrow::{ColumnTypes, NewFieldPolicy};
     use talentdata_core::scan::Unproven;
 
     #[test]
@@ -132,8 +132,11 @@ mod tests {
             OptionKind::Choice(names) => names,
             kind => panic!("{kind:?}"),
         };
-        assert_eq!(choices("columns"), Columns::ALL.map(Columns::name));
-        assert_eq!(choices("on_new_field"), OnNew::ALL.map(OnNew::name));
+        assert_eq!(choices("columns"), ColumnTypes::ALL.map(ColumnTypes::name));
+        assert_eq!(
+            choices("on_new_field"),
+            NewFieldPolicy::ALL.map(NewFieldPolicy::name)
+        );
         assert_eq!(choices("unproven"), Unproven::ALL.map(Unproven::name));
     }
 }

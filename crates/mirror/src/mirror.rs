@@ -16,7 +16,7 @@ use rusqlite::{Connection, named_params};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::vec::IntoIter;
-use talentdata_columns::arrow::{Column, Columns, OnNew, RecordBatches, TableOptions};
+use talentdata_columns::arrow::{Column, ColumnTypes, NewFieldPolicy, RecordBatches, TableOptions};
 use talentdata_columns::export::{Format, Target, write_records};
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, RawRecord, Result};
@@ -225,7 +225,7 @@ impl Rows {
         if has_columns {
             table = self.table(table);
         } else if self.query == Query::Changes
-            && (table.schema.is_some() || table.on_new == OnNew::Fail)
+            && (table.schema.is_some() || table.on_new == NewFieldPolicy::Fail)
         {
             let message = "schema, on_new_field: changes as JSON Lines have no columns; choose another format";
             return Err(Error::invalid(message.to_owned()));
@@ -243,7 +243,7 @@ impl Rows {
 
     /// Turns changes into rows of a table. Returns the options with the given columns, or with those of the mirror.
     fn table(&mut self, mut table: TableOptions) -> TableOptions {
-        let is_json = table.columns == Columns::Json;
+        let is_json = table.columns == ColumnTypes::Json;
         let mirrored = || {
             let known = self.sync.columns.clone();
             if is_json { known.into_json() } else { known }

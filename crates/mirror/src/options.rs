@@ -3,7 +3,7 @@
 use crate::receipt::MaxDeletes;
 use std::path::PathBuf;
 use std::time::Duration;
-use talentdata_columns::arrow::OnNew;
+use talentdata_columns::arrow::NewFieldPolicy;
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, Result, ScanOptions};
 
@@ -20,7 +20,7 @@ pub struct Sync {
     pub confirm: bool,
     /// The treatment of fields for which the mirror does not have columns, and of values that do not fit theirs. The
     /// first sync of a list decides the columns, and never fails for them.
-    pub on_new: OnNew,
+    pub on_new: NewFieldPolicy,
     /// The limit of deletes. If a sync finds more, it deletes nothing.
     pub max_deletes: MaxDeletes,
     /// The age from which on changes and earlier versions are removed; `None` keeps all.
@@ -50,7 +50,7 @@ impl Sync {
             path: path.into(),
             scan: ScanOptions::default(),
             confirm: false,
-            on_new: OnNew::default(),
+            on_new: NewFieldPolicy::default(),
             max_deletes: MaxDeletes::default(),
             keep: None,
         }

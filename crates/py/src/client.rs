@@ -8,7 +8,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use std::sync::{Arc, Mutex, MutexGuard};
-use talentdata_columns::arrow::{Columns, TableSchema};
+use talentdata_columns::arrow::{ColumnTypes, TableSchema};
 use talentdata_core::process::{Owned, lock};
 use talentdata_core::settings::{SETTINGS, Setting, SettingKind};
 use talentdata_core::types::OPERATIONS;
@@ -242,7 +242,7 @@ impl BaseClient {
     }
 
     fn _schema(&self, py: Python<'_>, list: ListArguments, columns: &str) -> CallResult<Py<PyAny>> {
-        let columns: Columns = columns.parse()?;
+        let columns: ColumnTypes = columns.parse()?;
         self.run(py, |client| async move {
             let list = client.resource(list.name).with(list.arguments);
             json(&TableSchema::of_list(&list, columns).await?)

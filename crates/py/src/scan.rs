@@ -13,7 +13,7 @@ use pyo3::types::{PyCapsule, PyDict, PyType};
 use pyo3::{PyTraverseError, PyVisit, intern};
 use std::sync::Arc;
 use talentdata_columns::arrow::{BatchReader, SchemaRef};
-use talentdata_columns::session::{Session, Use, Wording};
+use talentdata_columns::session::{ReadMode, Session, Wording};
 
 /// Rows of a record batch: few enough for a progress bar to move, about once a second.
 const ROWS: usize = 4096;
@@ -59,7 +59,7 @@ impl RawScan {
         Records {
             client: Arc::clone(&self.client),
             session: Arc::clone(&self.session),
-            usage: self.session.records(),
+            mode: self.session.records(),
             model,
             progress,
         }
@@ -67,7 +67,7 @@ impl RawScan {
 
     /// Adds the next batch of rows to the table that the scan keeps; false when it is complete.
     fn collect(&self, py: Python<'_>) -> CallResult<Py<PyAny>> {
-        fill(py, &self.client, &self.session, Use::Table)
+        wait_for_more(py, &self.client, &self.session, ReadMode::Table)
     }
 
     /// The table that was collected.
@@ -88,17 +88,17 @@ impl RawScan {
         watcher: Option<Py<Interrupts>>,
     ) -> CallResult<Bound<'py, PyCapsule>> {
         let (client, session) = (self.client.kept()?, Arc::clone(&self.session));
-        let usage = session.stream();
+        let mode = session.stream();
         let schema = {
             let (client, session) = (client.clone(), Arc::clone(&session));
-            block(py, async move { session.schema(&client, usage).await })?
+            block(py, async move { session.schema(&client, mode).await })?
         };
         // Known from the beginning, because a thread that is not attached to Python must not ask for it.
         let runtime = runtime()?;
         let interrupts = watcher.map(|watcher| watcher.get().clone());
         let next = move || {
             let (client, reader) = (client.clone(), Arc::clone(&session));
-            let rows = async move { reader.next_rows(&client, usage).await };
+            let rows = async move { reader.next_rows(&client, mode).await };
             let interrupted = || interrupts.as_ref().is_some_and(Interrupts::have_come);
             let rows = wait(runtime, rows, interrupted)?;
             session
@@ -145,15 +145,15 @@ impl RawScan {
 }
 
 /// Waits until a use of a scan has more to take; false at the end of the list.
-fn fill(
+fn wait_for_more(
     py: Python<'_>,
     client: &SharedClient,
     session: &Arc<Session>,
-    usage: Use,
+    mode: ReadMode,
 ) -> CallResult<Py<PyAny>> {
     let (core, session) = (client.kept()?, Arc::clone(session));
     Ok(run(py, client.awaited, async move {
-        session.fill(&core, usage).await
+        session.wait_for_more(&core, mode).await
     })?)
 }
 
@@ -165,7 +165,7 @@ pub(crate) struct Records {
     // Dropped before its client.
     session: Arc<Session>,
     client: Arc<SharedClient>,
-    usage: Use,
+    mode: ReadMode,
     /// The class of a record.
     model: Py<PyType>,
     /// Called after each page, and closed at the end.
@@ -179,10 +179,10 @@ impl Records {
     }
 
     // One by one, because what is taken together is lost together when Ctrl-C comes in between. That of an asynchronous
-    // client pauses where it would have to wait, and goes on behind what `fill` has brought.
+    // client pauses where it would have to wait, and goes on behind what `wait_for_more` has brought.
     fn __next__<'py>(&self, py: Python<'py>) -> CallResult<Option<Bound<'py, PyAny>>> {
         loop {
-            if let Some(record) = self.session.take(self.usage) {
+            if let Some(record) = self.session.take(self.mode) {
                 let record = RecordText::from(record);
                 return Ok(Some(self.model.bind(py).call1((record,))?));
             }
@@ -193,8 +193,8 @@ impl Records {
     }
 
     /// Waits until there are records to take; false at the end of the list.
-    fn fill(&self, py: Python<'_>) -> CallResult<Py<PyAny>> {
-        fill(py, &self.client, &self.session, self.usage)
+    fn wait_for_more(&self, py: Python<'_>) -> CallResult<Py<PyAny>> {
+        wait_for_more(py, &self.client, &self.session, self.mode)
     }
 
     /// The warning that completeness is not proven; given once.
@@ -211,7 +211,7 @@ impl Records {
 
 impl Records {
     fn wait(&self, py: Python<'_>) -> CallResult<bool> {
-        let more = self.fill(py)?.is_truthy(py)?;
+        let more = self.wait_for_more(py)?.is_truthy(py)?;
         // A caller such as `list` may run no Python between two pages.
         py.check_signals()?;
         if let Some(progress) = &self.progress {

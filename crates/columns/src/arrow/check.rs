@@ -5,7 +5,7 @@
 
 use super::cell::is_held;
 use super::object::Object;
-use super::schema::{Column, ColumnKind, EXTRA, OnNew, TableOptions, TableSchema};
+use super::schema::{Column, ColumnKind, EXTRA, NewFieldPolicy, TableOptions, TableSchema};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use talentdata_core::{Error, ErrorKind, RawRecord, Result};
 /// Compares records with their columns.
 pub struct Checker {
     schema: Arc<TableSchema>,
-    on_new: OnNew,
+    on_new: NewFieldPolicy,
     /// True if the caller has given the columns; in inferred ones no field can be missing.
     is_given: bool,
     /// True if nested values are text, which every column for them can hold.
@@ -41,7 +41,7 @@ pub(crate) struct Counts {
 
 impl Checker {
     /// Compares with columns that no caller has given.
-    pub fn new(schema: Arc<TableSchema>, on_new: OnNew) -> Self {
+    pub fn new(schema: Arc<TableSchema>, on_new: NewFieldPolicy) -> Self {
         Checker {
             schema,
             on_new,
@@ -74,7 +74,7 @@ impl Checker {
 
     /// True if each record has to be checked before its row is made. Otherwise only those whose rows need `_extra` are.
     fn comes_first(&self) -> bool {
-        self.is_given || self.on_new == OnNew::Fail
+        self.is_given || self.on_new == NewFieldPolicy::Fail
     }
 
     /// Checks a record whose row is not made yet, if that is the time for it.
@@ -123,7 +123,7 @@ impl Checker {
     /// # Errors
     /// `Schema`, naming record and field, for the first difference where that is to fail.
     pub fn check(&mut self, record: &RawRecord) -> Result<()> {
-        if !self.is_given && self.on_new == OnNew::Freeze {
+        if !self.is_given && self.on_new == NewFieldPolicy::Freeze {
             return Ok(());
         }
         self.counts.records += 1;
@@ -200,20 +200,20 @@ impl Checker {
     /// Does what the policy says of a value without a column, or of one that does not fit `kind`.
     fn report(&mut self, record: &RawRecord, kind: Option<&ColumnKind>, value: &str) {
         match (self.on_new, kind) {
-            (OnNew::Freeze, _) => {}
-            (OnNew::Keep, None) => self.count(
+            (NewFieldPolicy::Freeze, _) => {}
+            (NewFieldPolicy::Keep, None) => self.count(
                 |counts| &mut counts.found.new_fields,
                 record,
                 None,
                 Some(value),
             ),
-            (OnNew::Keep, Some(_)) => self.count(
+            (NewFieldPolicy::Keep, Some(_)) => self.count(
                 |counts| &mut counts.found.other_types,
                 record,
                 kind,
                 Some(value),
             ),
-            (OnNew::Fail, _) => {
+            (NewFieldPolicy::Fail, _) => {
                 let pointer = &self.pointer;
                 let found = found(Some(value));
                 let (what, instead) = match kind.map(ColumnKind::name) {

@@ -3,7 +3,7 @@
 
 use super::sample::SampleSize;
 use super::schema::{
-    Column, ColumnKind, Columns, EXTRA, Empty, Source, TableSchema, Timestamp, Unit,
+    Column, ColumnKind, ColumnTypes, EXTRA, EmptyMeans, Source, TableSchema, Timestamp, Unit,
 };
 use super::time::{DateTime, full_date};
 use std::collections::{BTreeMap, HashMap};
@@ -24,7 +24,7 @@ pub(super) const MAX_NESTING: usize = 32;
 /// An object with more different names than this is a map, whose names are data, and stays JSON text.
 const MAX_NAMES: usize = 200;
 
-/// So is one whose names occur in fewer than one of so many objects, on average.
+/// An object is also a map if each of its names occurs in fewer than one of this many objects, on average.
 const RAREST: usize = 10;
 
 /// Nested fields that are looked at, which bounds the memory; many of them may turn out to be parts of maps.
@@ -35,10 +35,10 @@ impl TableSchema {
     pub fn infer<'a>(
         resource: ListName,
         records: impl IntoIterator<Item = &'a RawRecord>,
-        columns: Columns,
+        columns: ColumnTypes,
     ) -> TableSchema {
         let mut look = Look {
-            is_typed: columns == Columns::Typed,
+            is_typed: columns == ColumnTypes::Typed,
             left: MAX_LOOKED_AT,
         };
         let (mut found, mut seen) = (Members::default(), SampleSize::default());
@@ -129,8 +129,9 @@ struct Texts {
     count: usize,
     date_times: usize,
     dates: usize,
-    /// True if microseconds cannot hold one of the date-times, and the same for nanoseconds.
+    /// True if microseconds cannot hold one of the date-times.
     fine: bool,
+    /// True if nanoseconds cannot hold one of the date-times.
     far: bool,
     /// The number of times that each number of digits came with each offset.
     styles: BTreeMap<(u8, String), usize>,
@@ -190,9 +191,9 @@ impl Members {
             name,
             nullable: field.values < objects || field.nulls > 0,
             empty: if field.nulls > objects.saturating_sub(field.values) {
-                Empty::Null
+                EmptyMeans::Null
             } else {
-                Empty::Absent
+                EmptyMeans::Absent
             },
             source: Source::Sampled,
             kind: field.kind(),

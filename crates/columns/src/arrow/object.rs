@@ -1,6 +1,6 @@
 //! Matches the members of a JSON object with columns, in the same way for a record and for an object within one.
 
-use super::schema::{ABSENT, Column, Empty};
+use super::schema::{ABSENT, Column, EmptyMeans};
 use serde_json::Value;
 use talentdata_core::json;
 
@@ -83,10 +83,10 @@ impl<'a> Object<'a> {
         rest.noted.extend(others.map(|(at, _)| at));
         for (at, column) in columns.iter().enumerate() {
             let value = self.value(at).filter(|value| *value != "null");
-            let held = hold(at, value) && (value.is_some() || column.empty == Empty::Null);
+            let held = hold(at, value) && (value.is_some() || column.empty == EmptyMeans::Null);
             match self.found[at] {
                 Some(member) if !held && self.members[member].has_column => rest.noted.push(member),
-                None if column.empty == Empty::Null => rest.absent.push(&column.name),
+                None if column.empty == EmptyMeans::Null => rest.absent.push(&column.name),
                 _ => {}
             }
         }

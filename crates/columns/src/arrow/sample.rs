@@ -1,6 +1,6 @@
 //! The one way from the records of a list to its columns: records wait here until there are enough of them to decide.
 
-use super::schema::{Columns, TableOptions, TableSchema};
+use super::schema::{ColumnTypes, TableOptions, TableSchema};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use talentdata_core::types::ListName;
@@ -10,7 +10,7 @@ use talentdata_core::{List, RawRecord, Result, ScanOptions};
 pub(crate) struct Sample {
     resource: ListName,
     /// The types of columns that are inferred.
-    columns: Columns,
+    columns: ColumnTypes,
     /// Given or decided.
     schema: Option<Arc<TableSchema>>,
     seen: SampleSize,
@@ -99,7 +99,7 @@ impl TableSchema {
     ///
     /// # Errors
     /// Those of a scan.
-    pub async fn of_list<T>(list: &List<T>, columns: Columns) -> Result<Self> {
+    pub async fn of_list<T>(list: &List<T>, columns: ColumnTypes) -> Result<Self> {
         let mut scan = list.raw().scan(ScanOptions {
             limit: Some(Self::SAMPLE as u64),
             ..ScanOptions::default()

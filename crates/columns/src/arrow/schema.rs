@@ -23,7 +23,7 @@ pub struct TableSchema {
     /// The list that it was made for; none where it fits any.
     pub resource: Option<String>,
     /// The choice of types for nested values and timestamps.
-    pub columns: Columns,
+    pub columns: ColumnTypes,
     /// The number of records that were examined.
     pub sampled_records: u64,
     /// The columns in their order.
@@ -45,7 +45,7 @@ pub struct Column {
     pub nullable: bool,
     /// The meaning of an empty cell.
     #[serde(default)]
-    pub empty: Empty,
+    pub empty: EmptyMeans,
     /// The origin of the column.
     #[serde(default)]
     pub source: Source,
@@ -122,7 +122,7 @@ pub enum Unit {
 /// The meaning of an empty cell: what most records of the sample without a value had.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Empty {
+pub enum EmptyMeans {
     /// The record has no such field.
     #[default]
     Absent,
@@ -147,7 +147,7 @@ impl TableSchema {
     /// The version of the JSON form that this library writes and reads.
     pub(super) const VERSION: u32 = 1;
 
-    pub(super) fn new(resource: Option<String>, columns: Columns, fields: Vec<Column>) -> Self {
+    pub(super) fn new(resource: Option<String>, columns: ColumnTypes, fields: Vec<Column>) -> Self {
         TableSchema {
             version: Self::VERSION,
             resource,
@@ -157,17 +157,22 @@ impl TableSchema {
         }
     }
 
-    /// The same columns with the types that [`Columns::Json`] allows.
+    /// The same columns with the types that [`ColumnTypes::Json`] allows.
     #[must_use]
     pub fn into_json(mut self) -> Self {
-        self.columns = Columns::Json;
+        self.columns = ColumnTypes::Json;
         for column in &mut self.fields {
             match column.kind {
                 ColumnKind::List { .. } | ColumnKind::Struct { .. } => {
                     column.kind = ColumnKind::Json
                 }
                 ColumnKind::Timestamp(_) | ColumnKind::Date => column.kind = ColumnKind::Text,
-                _ => {}
+                ColumnKind::Text
+                | ColumnKind::Integer
+                | ColumnKind::Unsigned
+                | ColumnKind::Number
+                | ColumnKind::Boolean
+                | ColumnKind::Json => {}
             }
         }
         self
@@ -205,7 +210,7 @@ impl ColumnKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u32)]
-pub enum Columns {
+pub enum ColumnTypes {
     /// Lists and structs for nested values, timestamps and dates for the texts of RFC 3339.
     #[default]
     Typed = 1,
@@ -219,7 +224,7 @@ pub enum Columns {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u32)]
-pub enum OnNew {
+pub enum NewFieldPolicy {
     /// They stay in the column `_extra`, and the receipt reports them. A sync makes columns of new fields.
     #[default]
     Keep = 1,
@@ -233,22 +238,22 @@ pub enum OnNew {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableOptions {
     /// The types of columns that are inferred.
-    pub columns: Columns,
+    pub columns: ColumnTypes,
     /// The columns; inferred from the first records where none are given.
     pub schema: Option<Arc<TableSchema>>,
     /// The columns where none are given and none need to be inferred, such as those of a mirror. Of these, a field that is
     /// missing is not reported.
     pub known: Option<Arc<TableSchema>>,
     /// The policy for fields without a column, and for values that do not fit their column.
-    pub on_new: OnNew,
+    pub on_new: NewFieldPolicy,
 }
 
-choice!(Columns, "columns", {
+choice!(ColumnTypes, "columns", {
     Typed => "typed",
     Json => "json",
 });
 
-choice!(OnNew, "on_new_field", {
+choice!(NewFieldPolicy, "on_new_field", {
     Keep => "keep",
     Freeze => "freeze",
     Fail => "fail",

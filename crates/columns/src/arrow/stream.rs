@@ -3,7 +3,7 @@
 use super::batch::BatchBuilder;
 use super::check::Checker;
 use super::sample::Sample;
-use super::schema::{OnNew, TableOptions};
+use super::schema::{NewFieldPolicy, TableOptions};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use futures_core::Stream;
@@ -23,7 +23,7 @@ struct Batches {
     rows: usize,
     /// None until the columns are decided.
     builder: Option<BatchBuilder>,
-    on_new: OnNew,
+    on_new: NewFieldPolicy,
     /// Compares the records with their columns; none until these are decided.
     checker: Option<Checker>,
     /// The end of the records; an error stays until it has been returned.

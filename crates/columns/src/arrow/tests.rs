@@ -9,7 +9,7 @@ mod scan;
 mod schema;
 pub(crate) mod tables;
 
-use super::{BatchBuilder, Columns, RecordBatch, TableSchema};
+use super::{BatchBuilder, ColumnTypes, RecordBatch, TableSchema};
 pub(crate) use fails::fails;
 use std::sync::Arc;
 use talentdata_core::RawRecord;
@@ -20,7 +20,7 @@ pub(crate) fn record(json: impl AsRef<str>) -> RawRecord {
 }
 
 pub(crate) fn infer(sample: &[RawRecord]) -> TableSchema {
-    TableSchema::infer(ListName::Contacts, sample, Columns::Typed)
+    TableSchema::infer(ListName::Contacts, sample, ColumnTypes::Typed)
 }
 
 pub(crate) fn batches(

@@ -6,8 +6,9 @@ use super::{Encoder, Format};
 use crate::arrow::tests::rebuild::{Fields, batch_rows, fields, row, spelt, spelt_json};
 use crate::arrow::tests::tables::{Table, table};
 use crate::arrow::tests::{batches, fails, infer, record};
-use crate::arrow::{ColumnKind, Columns, EXTRA, RecordBatch, TableOptions, TableSchema};
+use crate::arrow::{ColumnKind, ColumnTypes, EXTRA, RecordBatch, TableOptions, TableSchema};
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use ::parquet::basic::Encoding;
 use arrow_ipc::reader::FileReader;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -41,7 +42,7 @@ proptest! {
     #[test]
     fn what_is_written_comes_back_exactly(
         Table { records, sample } in table(),
-        kinds in select(&[Columns::Typed, Columns::Json][..]),
+        kinds in select(&[ColumnTypes::Typed, ColumnTypes::Json][..]),
         rows in 1..8_usize,
     ) {
         let columns = TableSchema::infer(ListName::Contacts, &records[..sample], kinds);
@@ -98,7 +99,7 @@ fn text_formats_keep_what_readers_tell_apart() {
     ];
     assert_eq!(text(Format::Csv, &infer(&sample), &sample), lines.concat());
     // A row without any cell is still a row.
-    let pools = TableSchema::infer(ListName::Pools, &[], Columns::Typed);
+    let pools = TableSchema::infer(ListName::Pools, &[], ColumnTypes::Typed);
     let rows = text(Format::Csv, &pools, &[record("{}"), record("{\"a\":1}")]);
     assert_eq!(rows, "_extra\n\"\"\n\"{\"\"a\"\":1}\"\n");
     // Line breaks go only where they are between tokens.
@@ -165,6 +166,55 @@ fn a_row_group_has_8192_records() {
     let groups = file.metadata().row_groups().iter();
     let rows: Vec<i64> = groups.map(|group| group.num_rows()).collect();
     assert_eq!(rows, [8192, 8192, 3616]);
+}
+
+/// Behind a full dictionary come plain pages, which fastparquet of 2026 reads as nulls.
+#[test]
+fn a_dictionary_has_room_for_the_values_of_a_row_group() {
+    let long = |id| record(format!("{{\"id\":\"{id:0200}\"}}"));
+    let records: Vec<_> = (0..8192).map(long).collect();
+    let bytes = written(Format::Parquet, &infer(&records[..1]), &records);
+    let file = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)).unwrap();
+    let pages = file
+        .metadata()
+        .row_group(0)
+        .column(0)
+        .page_encoding_stats_mask();
+    assert!(
+        pages.unwrap().is_only(Encoding::RLE_DICTIONARY),
+        "{pages:?}"
+    );
+}
+
+#[test]
+fn values_within_text_have_no_column_to_differ_from() {
+    let records = [
+        record(r#"{"id":"1","x":{"a":1},"y":1}"#),
+        record(r#"{"id":"2","x":{"a":"b","c":1},"y":"b"}"#),
+    ];
+    for (format, expected) in [
+        (Format::Csv, &["/y"][..]),
+        (Format::Parquet, &["/x/a", "/y"]),
+    ] {
+        let table = TableOptions::default();
+        let mut encoder = Encoder::new(
+            format,
+            ListName::Contacts,
+            &table,
+            "sink".into(),
+            std::io::sink(),
+        );
+        // The columns are decided by the first record.
+        encoder.sample.add(records[..1].to_vec());
+        encoder.write_waiting().unwrap();
+        encoder.write(&records[1..]).unwrap();
+        let found = encoder.differences().unwrap();
+        assert!(found.other_types.keys().eq(expected), "{format}: {found:?}");
+        assert_eq!(
+            found.new_fields.contains_key("/x/c"),
+            format == Format::Parquet
+        );
+    }
 }
 
 #[test]

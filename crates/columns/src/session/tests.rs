@@ -1,6 +1,6 @@
 //! The records that a session hands out, its readers, and the advice to readers that it refuses.
 
-use super::{Buffer, End, Session, Use, Wording};
+use super::{Buffer, End, ReadMode, Session, Wording};
 use crate::arrow::TableOptions;
 use crate::arrow::tests::fails;
 use talentdata_core::scan::{Completeness, Unproven};
@@ -47,7 +47,7 @@ fn the_first_use_keeps_the_scan_and_the_receipt_counts_what_it_was_given() {
     session.claim(first).unwrap();
     for taken in 0..3 {
         is_at(&session, taken, Completeness::Unfinished);
-        for other in [second, Use::Table, session.stream()] {
+        for other in [second, ReadMode::Table, session.stream()] {
             fails(session.claim(other), ErrorKind::InvalidArgument, "");
         }
         assert!(session.take(second).is_none() && session.take(first).is_some());
@@ -59,38 +59,50 @@ fn the_first_use_keeps_the_scan_and_the_receipt_counts_what_it_was_given() {
     closed.take(first).unwrap();
     closed.close();
     assert!(closed.take(first).is_none());
-    for usage in [first, Use::Table, closed.stream()] {
+    for mode in [first, ReadMode::Table, closed.stream()] {
         let words = "the scan was closed";
-        fails(closed.claim(usage), ErrorKind::Cancelled, words);
+        fails(closed.claim(mode), ErrorKind::Cancelled, words);
     }
     is_at(&closed, 1, Completeness::Unfinished);
 }
 
 #[test]
 fn refusals_say_what_to_do_instead() {
-    for (usage, end, advice) in [
-        (Use::Records(0), None, "share() or again()"),
-        (Use::Records(0), Some(End::Received), "keep() or again()"),
-        (Use::Table, None, "resume() or again()"),
-        (Use::Table, Some(End::Received), "resume() or again()"),
-        (Use::Stream(0), None, "keep() or again()"),
-        (Use::Stream(0), Some(End::Received), "keep() or again()"),
-        (Use::Stream(0), Some(End::Failed), "has failed; again()"),
+    for (mode, end, advice) in [
+        (ReadMode::Records(0), None, "share() or again()"),
+        (
+            ReadMode::Records(0),
+            Some(End::Received),
+            "keep() or again()",
+        ),
+        (ReadMode::Table, None, "resume() or again()"),
+        (ReadMode::Table, Some(End::Received), "resume() or again()"),
+        (ReadMode::Stream(0), None, "keep() or again()"),
+        (
+            ReadMode::Stream(0),
+            Some(End::Received),
+            "keep() or again()",
+        ),
+        (
+            ReadMode::Stream(0),
+            Some(End::Failed),
+            "has failed; again()",
+        ),
     ] {
         let session = session(0);
-        session.claim(usage).unwrap();
+        session.claim(mode).unwrap();
         session.buffer().end = end;
-        let error = session.claim(Use::Stream(9)).unwrap_err();
-        assert!(error.message().ends_with(advice), "{usage:?}: {error}");
+        let error = session.claim(ReadMode::Stream(9)).unwrap_err();
+        assert!(error.message().ends_with(advice), "{mode:?}: {error}");
         // The reader that has it goes on, unless there is nothing more to come.
-        assert_eq!(session.claim(usage).is_ok(), end != Some(End::Failed));
+        assert_eq!(session.claim(mode).is_ok(), end != Some(End::Failed));
     }
 }
 
 #[test]
 fn a_table_is_given_once_and_only_when_it_is_complete() {
     let session = session(0);
-    session.claim(Use::Table).unwrap();
+    session.claim(ReadMode::Table).unwrap();
     assert!(session.table().is_err());
     session.buffer().schema = Some(std::sync::Arc::new(arrow_schema::Schema::empty()));
     session.buffer().end = Some(End::Received);
@@ -102,10 +114,10 @@ fn a_table_is_given_once_and_only_when_it_is_complete() {
 #[test]
 fn what_is_not_proven_ends_by_the_option_or_else_by_who_reads() {
     let (fail, warn, accept) = (Unproven::Fail, Unproven::Warn, Unproven::Accept);
-    for (usage, by_default, advice) in [
-        (Use::Records(0), accept, ""),
-        (Use::Table, warn, "; accept()"),
-        (Use::Stream(0), fail, "; frame() or accept()"),
+    for (mode, by_default, advice) in [
+        (ReadMode::Records(0), accept, ""),
+        (ReadMode::Table, warn, "; accept()"),
+        (ReadMode::Stream(0), fail, "; frame() or accept()"),
     ] {
         for (chosen, end, advice) in [
             (None, by_default, advice),
@@ -117,7 +129,7 @@ fn what_is_not_proven_ends_by_the_option_or_else_by_who_reads() {
             session.options.unproven = chosen;
             let mut buffer = Buffer::default();
             buffer.received.completeness = Completeness::NotProven;
-            let outcome = session.conclude(&mut buffer, usage);
+            let outcome = session.conclude(&mut buffer, mode);
             assert_eq!(
                 (outcome.is_err(), buffer.warning.is_some()),
                 (end == fail, end == warn)

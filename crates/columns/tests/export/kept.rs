@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use talentdata_columns::arrow::{Columns, OnNew, TableOptions, TableSchema};
+use talentdata_columns::arrow::{ColumnTypes, NewFieldPolicy, TableOptions, TableSchema};
 use talentdata_columns::blocking;
 use talentdata_columns::export::{Export, Format, KeptWork, Target, WaysOut};
 use talentdata_columns::export::{check_kept, write_records};
@@ -146,7 +146,7 @@ async fn a_restart_discards_the_work_and_the_receipt_says_so() {
 #[tokio::test]
 async fn after_a_change_of_settings_a_resume_begins_again_and_says_what_differed() {
     let (service, moved) = (Service::start(1_500), Service::start(1_500));
-    let schema = TableSchema::of_list(&service.client.contacts(), Columns::Typed).await;
+    let schema = TableSchema::of_list(&service.client.contacts(), ColumnTypes::Typed).await;
     let schema = Arc::new(schema.unwrap());
     type Change = fn(&mut Export, &Arc<TableSchema>);
     let cases: [(&str, Format, Change); 7] = [
@@ -178,7 +178,7 @@ async fn after_a_change_of_settings_a_resume_begins_again_and_says_what_differed
             Format::Csv,
             |export, schema| {
                 export.table.schema = Some(Arc::clone(schema));
-                export.table.on_new = OnNew::Freeze;
+                export.table.on_new = NewFieldPolicy::Freeze;
             },
         ),
         ("base_url was http", Format::Jsonl, |_, _| {}),
@@ -236,9 +236,9 @@ async fn another_format_with_columns_continues_from_the_same_records() {
     let mut other = stopped(&service, Format::Csv, &path).await;
     other.format = Format::Parquet;
     assert!(other.is_resumable(&service.client));
-    other.table.columns = Columns::Json;
+    other.table.columns = ColumnTypes::Json;
     run_pages(&other, &service.client, 1).await.unwrap_err();
-    other.table.columns = Columns::Typed;
+    other.table.columns = ColumnTypes::Typed;
     let receipt = run(&other, &service.client).await.unwrap();
     assert_eq!((receipt.resumed, receipt.restarted), (2, None));
     assert!(fs::read(&path).unwrap() == expected);

@@ -6,7 +6,9 @@ use arrow_array::RecordBatchReader;
 use arrow_array::cast::AsArray;
 use std::collections::BTreeMap;
 use std::future::{poll_fn, ready};
-use talentdata_columns::arrow::{BatchScan, ColumnKind, Columns, TableOptions, TableSchema, Unit};
+use talentdata_columns::arrow::{
+    BatchScan, ColumnKind, ColumnTypes, TableOptions, TableSchema, Unit,
+};
 use talentdata_columns::blocking::BlockingScan;
 use talentdata_core::scan::Completeness;
 use talentdata_core::types::ListName;
@@ -48,7 +50,7 @@ async fn every_list_becomes_batches_of_one_schema_and_contacts_have_columns_of_t
         assert_eq!(receipt.records, rows, "{resource}");
     }
     assert_eq!(extra, [("mergedFrom".to_owned(), 250)].into());
-    let columns = TableSchema::of_list(&client.contacts(), Columns::Typed)
+    let columns = TableSchema::of_list(&client.contacts(), ColumnTypes::Typed)
         .await
         .unwrap();
     let documented = ["id", "firstName", "lastName", "email"].map(|name| (name, ColumnKind::Text));

@@ -5,7 +5,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
-use talentdata_columns::arrow::{Columns, OnNew, TableSchema};
+use talentdata_columns::arrow::{ColumnTypes, NewFieldPolicy, TableSchema};
 use talentdata_columns::export::{Export, Format, KeptWork};
 use talentdata_core::ErrorKind;
 use talentdata_core::scan::SchemaDifferences;
@@ -13,7 +13,7 @@ use talentdata_core::types::ListName;
 
 /// An export with the schema of the list, without its field `tags`.
 async fn pinned(service: &Service, format: Format, path: &Path) -> Export {
-    let schema = TableSchema::of_list(&service.client.contacts(), Columns::Typed).await;
+    let schema = TableSchema::of_list(&service.client.contacts(), ColumnTypes::Typed).await;
     let mut schema = schema.unwrap();
     schema.fields.retain(|field| field.name != "tags");
     let mut export = export(format, path);
@@ -57,7 +57,7 @@ async fn columns_that_were_not_given_meet_later_fields_by_the_same_policy() {
     assert_eq!((resumed.resumed, resumed.records), (1, 9_000));
     for format in [Format::Parquet, Format::Csv, Format::Arrow] {
         (export.format, export.kept) = (format, KeptWork::Restart);
-        export.table.on_new = OnNew::Keep;
+        export.table.on_new = NewFieldPolicy::Keep;
         let differences = run(&export, &service.client).await.unwrap().schema.unwrap();
         let merged = &differences.new_fields["/mergedFrom"];
         assert!(merged.count > 1000 && merged.example.offset >= 1000);
@@ -65,7 +65,7 @@ async fn columns_that_were_not_given_meet_later_fields_by_the_same_policy() {
         if format != Format::Csv {
             assert_eq!(resumed.schema.as_ref(), Some(&differences));
         }
-        export.table.on_new = OnNew::Fail;
+        export.table.on_new = NewFieldPolicy::Fail;
         fs::remove_file(&path).unwrap();
         let error = run(&export, &service.client).await.unwrap_err();
         let told = format!(
@@ -89,7 +89,7 @@ async fn a_new_field_is_no_news_or_an_error_where_that_is_asked_for() {
     for format in Format::ALL {
         let (directory, path) = place();
         let mut export = pinned(&service, format, &path).await;
-        export.table.on_new = OnNew::Fail;
+        export.table.on_new = NewFieldPolicy::Fail;
         let error = run(&export, &service.client).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Schema, "{format}");
         let told = ": /tags: the schema has no such field; add it to the schema, or choose on_new_field keep";
@@ -99,13 +99,13 @@ async fn a_new_field_is_no_news_or_an_error_where_that_is_asked_for() {
         );
         assert!(error.message().contains(told), "{error}");
         let mut other = export.clone();
-        let pools = TableSchema::infer(ListName::Pools, &[], Columns::Typed);
+        let pools = TableSchema::infer(ListName::Pools, &[], ColumnTypes::Typed);
         other.table.schema = Some(Arc::new(pools));
         let refused = run(&other, &service.client).await;
         let told = "made for pools, and the list is contacts";
         fails(refused, ErrorKind::InvalidArgument, told);
         assert!(names(directory.path()).is_empty(), "{format}");
-        export.table.on_new = OnNew::Freeze;
+        export.table.on_new = NewFieldPolicy::Freeze;
         let receipt = run(&export, &service.client).await.unwrap();
         assert!(receipt.schema.unwrap().new_fields.is_empty());
         export.table.schema = None;

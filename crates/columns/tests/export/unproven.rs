@@ -2,9 +2,11 @@
 
 use super::service::{client, settings};
 use super::{export, fails, place};
+use std::sync::{Arc, Mutex};
 use talentdata_columns::arrow::{BatchScan, TableOptions};
 use talentdata_columns::blocking::BlockingScan;
 use talentdata_columns::export::Format;
+use talentdata_core::log::{self, Level};
 use talentdata_core::scan::{Completeness, Receipt, Unproven};
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, Result, ScanOptions, blocking};
@@ -42,6 +44,33 @@ fn start(options: Options) -> Sandbox {
         ..options
     };
     Sandbox::start(options).unwrap()
+}
+
+/// Two records that nothing tells apart, which come with a doubt and with the end.
+fn twins() -> Sandbox {
+    let service = start(Options::default());
+    let pagination = r#"{"total":2,"limit":100,"offset":0,"hasMore":false}"#;
+    let body = format!(
+        r#"{{"contacts":[{{"firstName":"A"}},{{"firstName":"A"}}],"pagination":{pagination}}}"#
+    );
+    let rule = format!(r#"{{"match":{{"path":"/v1/contacts"}},"reply":{{"body":{body}}}}}"#);
+    let rules = format!(r#"{{"rules":[{rule}]}}"#);
+    service.set_faults(&rules).unwrap();
+    service
+}
+
+/// The warnings of this thread.
+#[derive(Clone, Default)]
+struct Warnings(Arc<Mutex<Vec<String>>>);
+
+impl log::Listener for Warnings {
+    fn level(&self) -> Option<Level> {
+        Some(Level::WARN)
+    }
+
+    fn hear(&self, _: Level, message: &str) {
+        self.0.lock().unwrap().push(message.to_owned());
+    }
 }
 
 fn options(unproven: Option<Unproven>) -> ScanOptions {
@@ -137,6 +166,47 @@ async fn a_limit_that_is_reached_asks_for_no_proof() {
     let (rows, failed, receipt) = read(&service, limited).await;
     assert!(rows == 150 && failed.is_none(), "{failed:?}");
     assert!(!receipt.doubts.is_empty() || receipt.completeness == Completeness::Limited);
+    // Also where the limit is the end of the list.
+    let (service, mut ends) = (twins(), Vec::new());
+    for limit in [Some(2), None] {
+        let unproven = Some(Unproven::Fail);
+        let limited = ScanOptions {
+            limit,
+            ..options(unproven)
+        };
+        ends.push(read(&service, limited.clone()).await.1.is_some());
+        let mut scan = connect(&service).contacts().raw().scan(limited);
+        let records = [scan.next().await, scan.next().await];
+        assert!(records.iter().all(|record| matches!(record, Some(Ok(_)))));
+        ends.push(scan.next().await.is_some());
+    }
+    assert_eq!(ends, [false, false, true, true]);
+}
+
+#[tokio::test]
+async fn a_warning_is_logged_once_and_names_the_doubts() {
+    let heard = Warnings::default();
+    log::attach(heard.clone());
+    let service = twins();
+    let told = || std::mem::take(&mut *heard.0.lock().unwrap());
+    let words = "contacts: 2 records came, and it is not proven that they are all: several records without an id are identical";
+    for (unproven, count) in [
+        (Unproven::Warn, 1),
+        (Unproven::Accept, 0),
+        (Unproven::Fail, 0),
+    ] {
+        read(&service, options(Some(unproven))).await;
+        let batches = told();
+        let mut scan = connect(&service)
+            .contacts()
+            .raw()
+            .scan(options(Some(unproven)));
+        while scan.next().await.is_some() {}
+        for told in [batches, told()] {
+            assert_eq!(told.len(), count, "{unproven:?}: {told:?}");
+            assert!(told.iter().all(|text| text.starts_with(words)), "{told:?}");
+        }
+    }
 }
 
 #[tokio::test]

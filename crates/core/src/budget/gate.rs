@@ -46,32 +46,31 @@ pub(crate) use turns::{MemberInfo, PriorityClass};
 
 type Time = Duration;
 
-/// The window of the documented limit (service document, section 8.1): limits are so many requests a second.
+/// The window of the documented limit, which counts requests per second.
 pub(crate) const WINDOW: Duration = Duration::from_secs(1);
-/// The status of a refused request (service document, section 8).
+/// The status of a request that the service has refused because of its rate limit.
 const TOO_MANY_REQUESTS: u16 = 429;
-/// So many requests may be sent without a response to any of them, and so many times those of a usual round trip: enough to
-/// keep pace before the first response, few enough to find out by; and if the service has stopped, few arrive at once when
-/// it goes on.
+/// The number of requests that may be unanswered before the first response, and afterwards its multiple of the requests of
+/// a usual round trip. It is enough to keep pace, and so small that a service that stops gets few at once when it continues.
 const UNHEARD: f64 = 4.0;
 /// Unanswered requests at any time: three seconds at full pace, after which the service is not keeping up.
 const MAX_IN_FLIGHT: usize = 128;
 /// A higher limit is taken on again when no response has named the lower one for this long: endpoints may name several.
 const LIMIT_LASTS: Duration = Duration::from_secs(10);
-/// A request of a member that was last seen this long ago gets no response any more, as far as can be known.
+/// A request gets no response any more if its member was not seen for this long.
 const SILENT: Duration = Duration::from_secs(2);
 /// The time after which a gate that waits for a response is asked again, because another member may have received it.
 const POLL: Duration = Duration::from_millis(10);
-/// Members ask again after this long at the latest, for others may have changed things.
+/// Members ask again after this long at the latest, because others may have changed the state.
 const LOOK: Duration = Duration::from_millis(250);
 /// Members whose turn is not the next ask again a little early, in parts of the time they may expect to wait: they are
 /// notified of the exact time when they are next.
 const EARLY: f64 = 0.8;
-/// A member is forgotten when it was not seen for this long, and what was learned when no member was.
+/// A member expires when it was not seen for this long. The learned model expires when no member was.
 const FORGOTTEN: Duration = Duration::from_secs(60);
-/// No host has been up for as many seconds.
+/// A limit for points in time, in seconds: no host has been up for that long.
 const MAX_UPTIME_S: f64 = 1e9;
-/// Nothing that was learned, rightly or not, makes a request wait longer after the one before.
+/// The longest gap between two requests that the learned model may cause, in seconds, whether or not it is right.
 const LONGEST_GAP: f64 = 1.5;
 
 /// A request that was sent, to be handed back with its outcome.
@@ -430,7 +429,7 @@ impl SharedGate {
     }
 }
 
-/// No time before this many seconds; a number that makes no sense is no time at all, or a very late one.
+/// The first point in time at or after this many seconds. Negative numbers give 0, and infinite ones the last time.
 fn time(seconds: f64) -> Time {
     Duration::from_nanos((seconds * 1e9).ceil() as u64)
 }

@@ -123,7 +123,6 @@ pub const STATUSES: &[(u16, u16, RequestFailure)] = {
     const DOWN: &str = "a service that restarts or is overloaded answers like this";
     const SAME: &str = "a repeat gets the same answer";
     const ALONE: &str = "it concerns this request alone";
-    const GIVEN_UP: &str = "the service gave up waiting for the request";
     const ORIGIN: &str = "a GET request follows it up to five times within the origin of base_url; nothing else does, so that no credential leaves its origin";
     &[
         (300, 399, of(Redirect, Final, "the service redirects", ORIGIN)),
@@ -131,9 +130,9 @@ pub const STATUSES: &[(u16, u16, RequestFailure)] = {
         (403, 403, of(Forbidden, Final, "the token may not do this; its permissions say what it may", SAME)),
         (404, 404, of(NotFound, Final, "the service knows nothing at this address; check base_url", SAME)),
         (407, 407, of(BadRequest, Final, "a proxy before the service requires a user and a password", SAME)),
-        (408, 408, of(Timeout, Attempts, GIVEN_UP, ALONE)),
+        (408, 408, of(Timeout, Attempts, "the service gave up waiting for the request", ALONE)),
         (409, 409, of(Conflict, Final, "the service reports a conflict", SAME)),
-        (425, 425, of(Timeout, Attempts, GIVEN_UP, ALONE)),
+        (425, 425, of(Timeout, Attempts, "the service asks to send the request again later (Too Early)", ALONE)),
         (429, 429, of(RateLimited, Attempts, "the rate limit is reached", "it is sent again after the wait that the service asks for")),
         (400, 499, of(BadRequest, Final, "the service refused the request", SAME)),
         (501, 501, of(Server, Final, "the service cannot do this", SAME)),
@@ -145,7 +144,7 @@ pub const STATUSES: &[(u16, u16, RequestFailure)] = {
     ]
 };
 
-/// The failure that a status means; none for a success. Section 7 of the service document shows 429, the rest is common HTTP.
+/// The failure that a status means, or `None` for a success. The service documents 429; the rest is common HTTP.
 pub(crate) fn of_status(status: u16) -> Option<RequestFailure> {
     let mut rows = STATUSES.iter();
     let row = rows.find(|(first, last, _)| (*first..=*last).contains(&status));

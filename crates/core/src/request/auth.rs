@@ -14,13 +14,13 @@ use shared::SharedToken;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Refused credentials are not tried again for so long; repeating them could lock the account.
+/// The time for which refused credentials are not tried again: repeating them could lock the account.
 const REFUSED_FOR: Duration = Duration::from_secs(10);
-/// For so long a failure is also the outcome of those who were waiting when it happened, and a token that still lasts is
-/// used without another attempt to renew it: each attempt holds up all calls.
+/// The time for which a failed renewal is not repeated, because each attempt holds up all calls. Callers that were waiting
+/// share the failure, and a token that is still valid is used.
 const FAILED_FOR: Duration = Duration::from_secs(1);
 
-/// What is said of a token that was refused as soon as it was issued.
+/// The message about a token that was refused as soon as it was issued.
 const REFUSED: &str = "the service refused the token right after it was issued; ";
 /// Where each client has a token of its own.
 const TRY_HOST: &str = "another process may have renewed it with the same client_id. If the service accepts only the newest token, set token_cache to host (it is process), and the processes of this user on this host share one";
@@ -74,7 +74,7 @@ impl Auth {
         state.note(clock::now(), fetch.await)
     }
 
-    /// A token was refused as soon as it was issued: nobody else is to find it, and this is what a user can do.
+    /// Drops a token that was refused as soon as it was issued, and returns advice for the user.
     pub(crate) fn refused(&self, token: &Token, token_cache: TokenCache) -> String {
         let mut advice = REFUSED.to_owned();
         match (&token.unusual_type, token_cache) {
@@ -123,7 +123,7 @@ impl State {
             // A renewal that has just failed is not tried again.
             return (now < token.issued.renew_at || failure.is_some()).then_some(Ok(token));
         }
-        // Callers that were waiting when a fetch failed share its outcome, and all do where credentials were refused.
+        // Callers that were waiting when a fetch failed share its outcome. Refused credentials are the outcome for all.
         let (at, error) = failure?;
         (error.kind() == ErrorKind::Auth || *at >= asked).then(|| Err(error.clone()))
     }

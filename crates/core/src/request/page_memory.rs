@@ -1,8 +1,8 @@
-//! The memory of a client's pages: how much all of them may take together, and which goes on when it is used up.
+//! The memory of a client's pages: the limit for all of them together, and which page continues when it is used up.
 //!
 //! A page claims memory from before it is asked for until its records are handed on. Pages that were fetched ahead wait
-//! for memory as for a semaphore. The page that its scan cannot go on without does not wait, and neither does one at a
-//! time of the pages that belong to no scan: so each of them goes on in the end.
+//! for memory as for a semaphore. Two kinds of page do not wait, so that every reader makes progress: the page that its
+//! scan cannot continue without, and one page at a time of those that belong to no scan.
 
 use super::stats::ScanCalls;
 use crate::clock;
@@ -11,14 +11,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Mutex as TurnMutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 
-/// What the pages of a client may take together, in bytes. A single page may be as large.
-pub(crate) const PAGES: usize = 64 * 1024 * 1024;
+/// The memory that the pages of a client may take together, in bytes. A single page may be as large.
+pub(crate) const PAGE_MEMORY_BYTES: usize = 64 * 1024 * 1024;
 
 /// The memory of one client's pages.
 #[derive(Clone, Debug)]
 pub(crate) struct PageMemory {
     bytes: Arc<Semaphore>,
-    /// Held by the page without a scan that has got more than there was.
+    /// Held by the one page without a scan that exceeds the limit.
     turn: Arc<TurnMutex<()>>,
 }
 
@@ -30,8 +30,8 @@ impl PageMemory {
         }
     }
 
-    /// A claim for the page at `offset` of the scan that `scan` belongs to; for a single page without one. Waits until
-    /// the page may take what a page of this scan is likely to take.
+    /// Claims memory for the page at `offset` of a scan, or for a single page if `scan` is `None`. Waits until there is
+    /// room for a page of the size that this scan had last.
     pub(crate) async fn claim(&self, scan: Option<Arc<ScanCalls>>, offset: u64) -> MemoryClaim {
         let likely = |scan: &Arc<ScanCalls>| lock(&scan.stats).page_bytes;
         let likely = scan.as_ref().map_or(0, likely);
@@ -47,11 +47,11 @@ impl PageMemory {
     }
 }
 
-/// What one page may take. It is given back when the claim is dropped.
+/// The memory that one page may take. Dropping the claim gives it back.
 #[derive(Debug)]
 pub(crate) struct MemoryClaim {
     memory: PageMemory,
-    /// What the scan stats that the page belongs to.
+    /// The calls of the scan that the page belongs to.
     pub(crate) scan: Option<Arc<ScanCalls>>,
     offset: u64,
     held: Option<OwnedSemaphorePermit>,
@@ -59,7 +59,7 @@ pub(crate) struct MemoryClaim {
 }
 
 impl MemoryClaim {
-    /// Waits until the page may take this much; for how long it has waited.
+    /// Waits until the page may take this much, and returns the time that it has waited.
     pub(crate) async fn grow(&mut self, bytes: usize) -> Duration {
         let held = self.held.as_ref();
         let held = held.map_or(0, OwnedSemaphorePermit::num_permits);

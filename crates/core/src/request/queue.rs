@@ -27,7 +27,8 @@ pub(crate) struct AdmissionQueue {
     /// Scans stand here first, so that only one of their pages is in the queue at any time and a
     /// single call does not wait behind all of them.
     scans: Mutex<()>,
-    /// Held by the calls in the queue that are no pages of scans: the page at its head goes like them.
+    /// A clone is held by each single call in the queue. While there is one, the page at the head of the queue has the
+    /// priority of a single call.
     waiting_calls: Arc<()>,
     /// The outcomes of this client's own requests, and how many failed within the last minute. The gate also knows the
     /// requests of others.
@@ -145,9 +146,9 @@ impl AdmissionQueue {
         }
     }
 
-    /// A request of this client has failed: the failures since its last success, where it is one of them, and how many requests
-    /// have failed within a minute.
-    pub(crate) fn failed(&self, now: Time) -> (Option<Failures>, u32) {
+    /// Records that a request of this client has failed. Returns the failures since its last success, if any, and the number
+    /// of requests that have failed within the last minute.
+    pub(crate) fn record_failure(&self, now: Time) -> (Option<Failures>, u32) {
         let (outage, failed) = &mut *lock(&self.outage);
         failed.count(now);
         (outage.failures(), failed.sum(now))
@@ -158,12 +159,12 @@ impl AdmissionQueue {
 pub(crate) struct Permit {
     queue: Arc<AdmissionQueue>,
     ticket: Ticket,
-    /// What became of the request, of which the budget has not been told. It is when the permit is dropped.
+    /// The outcome that is reported to the budget when the permit is dropped, unless `report` has done so before.
     pub(crate) outcome: Option<RequestOutcome>,
 }
 
 impl Permit {
-    /// Tells the budget what became of the request so far.
+    /// Reports the outcome of the request so far to the budget.
     pub(crate) fn report(&mut self, now: Time, outcome: RequestOutcome) {
         self.outcome = None;
         let ticket = self.ticket;

@@ -1,6 +1,6 @@
 //! Judges a response: which error a status means, and whether a body is the JSON it should be.
 
-use crate::error::failure::of_status;
+use crate::error::failure::{Course, of_status};
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::sentence::sentence;
 use crate::request::transport::Response;
@@ -16,7 +16,7 @@ impl Response {
         let limits = &self.limits;
         let wait = match status {
             429 => limits.retry_after.or(limits.reset),
-            500..=599 => limits.retry_after,
+            _ if failure.course != Course::Final => limits.retry_after,
             _ => None,
         };
         Some(Error::of(failure, failure.what).with_retry_after(wait))

@@ -1,5 +1,6 @@
 //! Decides whether a call is sent again: its attempts, its deadline, and its patience with a service that is down. These are
-//! pure decisions over the time and the failures so far. The gate decides when the next request may go.
+//! pure decisions over the time and the failures so far. `error/failure.rs` says which status or failure may be sent again,
+//! and the gate decides when the next request may go.
 
 use crate::budget::{Admission, Failures, back_off};
 use crate::clock::Time;

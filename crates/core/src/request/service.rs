@@ -2,7 +2,7 @@
 
 use super::auth::{Auth, Token, read_token, refusal};
 use super::call::{Call, JSON};
-use super::page_memory::{PAGES, PageMemory};
+use super::page_memory::{PAGE_MEMORY_BYTES, PageMemory};
 use super::page_size::Smaller;
 use super::queue::{AdmissionQueue, Permit};
 use super::retry::{Deadline, RetryState};
@@ -48,7 +48,7 @@ impl Service {
             transport: Transport::new(&config)?,
             queue,
             auth: Auth::new(&config),
-            memory: PageMemory::new(PAGES),
+            memory: PageMemory::new(PAGE_MEMORY_BYTES),
             config,
         })
     }
@@ -110,7 +110,7 @@ impl Service {
                         (Smaller::No, refusal) => error = refusal.unwrap_or(error),
                     }
                 }
-                let wait = state.failed(now, deadline, error, self.queue.failed(now))?;
+                let wait = state.failed(now, deadline, error, self.queue.record_failure(now))?;
                 let wait_s = wait.as_secs_f64();
                 tracing::debug!(operation, reason, status, wait_s, "retrying");
                 if !wait.is_zero() {

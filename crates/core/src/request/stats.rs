@@ -1,4 +1,4 @@
-//! The cost of the calls of one scan, which whichever task runs them adds to.
+//! The cost of the calls of one scan. Each task that runs one of them adds to it.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::sync::watch;
 pub(crate) struct CallStats {
     pub(crate) requests: u64,
     pub(crate) retries: u64,
-    /// Responses with status 429.
+    /// Page requests that were answered with status 429.
     pub(crate) rate_limited: u64,
     /// The time that the first call in the queue waited for the budget.
     pub(crate) waited: Duration,

@@ -15,7 +15,7 @@ use crate::request::queue::Permit;
 use crate::request::retry::Deadline;
 use crate::settings::Config;
 use bytes::{Bytes, BytesMut};
-use decode::{Decoder, PIECE};
+use decode::Decoder;
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
@@ -178,7 +178,7 @@ impl Transport {
                 }
                 _ => return Ok(body.freeze()),
             };
-            for piece in piece.chunks(PIECE) {
+            for piece in piece.chunks(decoder.piece()) {
                 let piece = match decoder.decode(piece) {
                     Ok(piece) => piece,
                     Err(_) if is_error => return Ok(body.freeze()),

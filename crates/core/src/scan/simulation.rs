@@ -193,7 +193,9 @@ impl Trial<'_> {
                     Err(_) => {}
                 }
             };
-            asked.came();
+            if page.is_ok() && wanted.limit.is_none() {
+                asked.came();
+            }
             let identity = |record: &u64| {
                 let (bytes, by_id) = self.service.identity(*record);
                 key.identify(&bytes.to_le_bytes(), by_id)

@@ -1,8 +1,9 @@
 //! The table of settings: one row per setting. Every surface is made from it.
 //!
-//! Core, the command line and Python read it at run time; `cargo xtask generate` includes this file and writes from it the
-//! setters of Rust, the signatures of Python and docs/settings.md. A new setting is a row here and the code that uses it, as
-//! `config.name`.
+//! Core, the command line, C, C++ and Python read it at run time. `cargo xtask generate` includes this file and writes from it
+//! `settings/config.rs` (the struct `Config` and the setters of Rust), the signatures of Python and docs/settings.md. A new
+//! setting is a row here and the code that uses it, as `config.name`. A `Choice` also needs an enum of that name in
+//! `settings.rs`. `Setting::scope` decides from the kind whether single calls may change it.
 //!
 //! The name is the same everywhere: `connect_timeout` is `TALENTDATA_CONNECT_TIMEOUT` in the environment, `connect_timeout`
 //! in a profile and for `talentdata_config_set` in C, `--connect-timeout` on the command line, an argument of Python's
@@ -19,7 +20,7 @@ pub struct Setting {
     pub name: &'static str,
     /// The kind of values that it takes.
     pub kind: SettingKind,
-    /// What it is, as the end of a sentence that begins with "sets".
+    /// A phrase that says what the setting is, such as "the time limit for a connection".
     pub what: &'static str,
     /// Whole sentences that a user needs as well; may be empty.
     pub note: &'static str,

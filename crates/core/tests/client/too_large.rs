@@ -162,7 +162,7 @@ async fn one_region_of_large_records_is_read_in_parts_and_the_rest_in_whole_page
         assert!(receipt.reduced_page_size < Some(13), "{name}");
         let limits = limits.lock().unwrap();
         assert!(
-            limits.iter().filter(|limit| **limit == 100).count() > 20,
+            limits.iter().filter(|limit| **limit >= 40).count() > 20,
             "{name}: {limits:?}"
         );
         assert!(limits.len() < 300, "{name}: {}", limits.len());

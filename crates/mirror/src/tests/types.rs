@@ -2,7 +2,7 @@
 
 use super::*;
 use std::sync::Arc;
-use talentdata_columns::arrow::{OnNew, RecordBatch, TableOptions, TableSchema};
+use talentdata_columns::arrow::{NewFieldPolicy, RecordBatch, TableOptions, TableSchema};
 use talentdata_core::scan::SchemaDifferences;
 
 /// A field of a record before and after, and what is reported: the pointer, the type of the column, and what was found.
@@ -31,7 +31,7 @@ fn of(field: &str) -> Vec<String> {
     vec![record(0, ""), record(1, field)]
 }
 
-fn trial(before: &str, on_new: OnNew) -> Trial {
+fn trial(before: &str, on_new: NewFieldPolicy) -> Trial {
     let mut trial = Trial::new();
     trial.sync.on_new = on_new;
     let first = trial.sync(&of(before), COUNTED);
@@ -65,7 +65,7 @@ fn read(
     Ok((read, batches.differences()))
 }
 
-fn policy(on_new: OnNew) -> TableOptions {
+fn policy(on_new: NewFieldPolicy) -> TableOptions {
     TableOptions {
         on_new,
         ..TableOptions::default()
@@ -75,7 +75,7 @@ fn policy(on_new: OnNew) -> TableOptions {
 #[test]
 fn a_type_that_changes_is_reported_by_the_sync_and_by_the_changes() {
     for (before, after, expected) in CHANGES {
-        let trial = trial(before, OnNew::Keep);
+        let trial = trial(before, NewFieldPolicy::Keep);
         let receipt = trial.sync(&of(after), COUNTED);
         assert_eq!(told(&receipt.scan.schema.unwrap()), expected, "{after}");
         let stored = trial.mirror().syncs(CONTACTS).unwrap().pop().unwrap();
@@ -86,7 +86,7 @@ fn a_type_that_changes_is_reported_by_the_sync_and_by_the_changes() {
         } else {
             expected
         };
-        let (_, differences) = read(&trial, 1, policy(OnNew::Keep)).unwrap();
+        let (_, differences) = read(&trial, 1, policy(NewFieldPolicy::Keep)).unwrap();
         assert_eq!(told(&differences), left, "{after}");
         // The same record again is no news.
         let receipt = trial.sync(&of(after), COUNTED);
@@ -98,14 +98,15 @@ fn a_type_that_changes_is_reported_by_the_sync_and_by_the_changes() {
 #[test]
 fn frozen_columns_stay_and_nothing_is_reported() {
     for (before, after, _) in CHANGES {
-        let trial = trial(before, OnNew::Freeze);
-        let columns = |trial: &Trial| read(trial, 0, policy(OnNew::Freeze)).unwrap().0[0].schema();
+        let trial = trial(before, NewFieldPolicy::Freeze);
+        let columns =
+            |trial: &Trial| read(trial, 0, policy(NewFieldPolicy::Freeze)).unwrap().0[0].schema();
         let known = columns(&trial);
         let receipt = trial.sync(&of(after), COUNTED);
         assert_eq!(receipt.changes.update, 1);
         assert_eq!(told(&receipt.scan.schema.unwrap()), "", "{after}");
         assert_eq!(columns(&trial), known, "{after}");
-        let (_, differences) = read(&trial, 0, policy(OnNew::Freeze)).unwrap();
+        let (_, differences) = read(&trial, 0, policy(NewFieldPolicy::Freeze)).unwrap();
         assert_eq!(told(&differences), "", "{after}");
     }
 }
@@ -113,7 +114,7 @@ fn frozen_columns_stay_and_nothing_is_reported() {
 #[test]
 fn a_sync_that_is_to_fail_commits_nothing() {
     for (before, after, expected) in CHANGES {
-        let trial = trial(before, OnNew::Fail);
+        let trial = trial(before, NewFieldPolicy::Fail);
         let ended = trial.sync_late(&[], &of(after), COUNTED);
         if expected.is_empty() {
             assert_eq!(ended.unwrap().generation, 2, "{after}");
@@ -131,9 +132,9 @@ fn a_sync_that_is_to_fail_commits_nothing() {
 
 #[test]
 fn changes_that_are_to_fail_end_with_the_record_and_a_schema_is_the_way_out() {
-    let trial = trial(r#","x":1"#, OnNew::Keep);
+    let trial = trial(r#","x":1"#, NewFieldPolicy::Keep);
     trial.sync(&of(r#","x":"a""#), COUNTED);
-    let error = read(&trial, 0, policy(OnNew::Fail)).unwrap_err();
+    let error = read(&trial, 0, policy(NewFieldPolicy::Fail)).unwrap_err();
     let told =
         "record 2 of the list (id c-1): /x: its type is string, and its column has the type int64;";
     assert!(error.message().starts_with(told), "{error}");
@@ -142,7 +143,7 @@ fn changes_that_are_to_fail_end_with_the_record_and_a_schema_is_the_way_out() {
     schema = TableSchema::from_json(&json).unwrap();
     let table = TableOptions {
         schema: Some(Arc::new(schema)),
-        ..policy(OnNew::Fail)
+        ..policy(NewFieldPolicy::Fail)
     };
     let (batches, _) = read(&trial, 0, table).unwrap();
     let names = batches[0].schema();

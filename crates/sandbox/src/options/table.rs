@@ -43,148 +43,54 @@ type Read = fn(&mut Options, &str) -> Result<(), String>;
 use SandboxValue::{Choice, Flag, Numbers, Seconds, ShortTime, Whole};
 
 /// Every option of a sandbox.
+#[rustfmt::skip]
 pub const SANDBOX_OPTIONS: &[SandboxOption] = &[
-    SandboxOption {
-        name: "port",
-        kind: Whole(|options, text| whole(text).map(|port| options.port = port)),
-        what: "The port on 127.0.0.1; by default any free one",
-    },
-    SandboxOption {
-        name: "records",
-        kind: Numbers("LIST=N,...", |options, text| {
-            sizes(text).map(|sizes| options.records.extend(sizes))
-        }),
-        what: "Sizes of lists; others keep their default size",
-    },
-    SandboxOption {
-        name: "seed",
-        kind: Whole(|options, text| whole(text).map(|seed| options.seed = seed)),
-        what: "Selects the sample data: the same seed gives the same records",
-    },
-    SandboxOption {
-        name: "policy",
-        kind: Choice(&Policy::NAMES, |options, text| {
-            text.parse().map(|policy| options.policy = policy)
-        }),
-        what: "How requests are counted against the limit",
-    },
-    SandboxOption {
-        name: "rounding",
-        kind: Choice(&ResetRounding::NAMES, |options, text| {
-            text.parse().map(|rounding| options.rounding = rounding)
-        }),
-        what: "How x-ratelimit-reset is rounded",
-    },
-    SandboxOption {
-        name: "limit",
-        kind: Whole(|options, text| whole(text).map(|limit| options.limit = limit)),
-        what: "Requests admitted per second; 40 by default",
-    },
-    SandboxOption {
-        name: "latency",
-        kind: ShortTime(|options| &mut options.latency),
-        what: "Time added to each round trip",
-    },
-    SandboxOption {
-        name: "token_lifetime",
-        kind: Seconds(|options| &mut options.token_lifetime),
-        what: "Seconds that a token lives; 3600 by default",
-    },
-    SandboxOption {
-        name: "tokens",
-        kind: Choice(&Tokens::NAMES, |options, text| {
-            text.parse().map(|tokens| options.tokens = tokens)
-        }),
-        what: "Which tokens are valid: all until they expire, or only the one issued last",
-    },
-    SandboxOption {
-        name: "max_limit",
-        kind: Whole(|options, text| whole(text).map(|most| options.max_limit = Some(most))),
-        what: "The most records on a page of any list, regardless of the limit asked for; by default each list has its own \
-               maximum",
-    },
-    SandboxOption {
-        name: "later_max_limit",
-        kind: Whole(|options, text| whole(text).map(|most| options.later_max_limit = Some(most))),
-        what: "The most records on a page from the fourth page request of a list on",
-    },
-    SandboxOption {
-        name: "large_limits",
-        kind: Choice(&LargeLimits::NAMES, |options, text| {
-            text.parse().map(|large| options.large_limits = large)
-        }),
-        what: "What becomes of a limit above the most records on a page: it is reduced silently, refused with 400 and a reason \
-               or without one, or answered 504",
-    },
-    SandboxOption {
-        name: "gzip",
-        kind: Flag(|options| &mut options.gzip),
-        what: "Compress responses for clients that accept it",
-    },
-    SandboxOption {
-        name: "drift",
-        kind: Numbers("NAME=N,...", |options, text| {
-            text.parse().map(|drift| options.drift = Some(drift))
-        }),
-        what: "Lists change between page requests: after every so many, by so many records: every=N, times=N, inserts=N, \
-               deletes=N, updates=N, bulk-deletes=N, seed=N",
-    },
-    SandboxOption {
-        name: "order",
-        kind: Choice(&ListOrder::NAMES, |options, text| {
-            text.parse().map(|order| options.order = order)
-        }),
-        what: "What lists are sorted by: something stable, a column with ties, nothing, the time of the last change, or a \
-               column that updates change",
-    },
-    SandboxOption {
-        name: "ids",
-        kind: Choice(&Ids::NAMES, |options, text| {
-            text.parse().map(|ids| options.ids = ids)
-        }),
-        what: "What distinguishes records from each other",
-    },
-    SandboxOption {
-        name: "total",
-        kind: Choice(&Total::NAMES, |options, text| {
-            text.parse().map(|total| options.total = total)
-        }),
-        what: "What the pagination object says of the length of a list; with unknown, hasMore is always true as well; its members \
-               may be texts, total null, both absent, or there is no such object",
-    },
-    SandboxOption {
-        name: "pages",
-        kind: Choice(&Pages::NAMES, |options, text| {
-            text.parse().map(|pages| options.pages = pages)
-        }),
-        what: "Which pages a list has: those at any offset, or at multiples of the limit, with other offsets rounded (the \
-               pagination object may tell) or refused, or pages of one size only",
-    },
-    SandboxOption {
-        name: "ignore_offset",
-        kind: Flag(|options| &mut options.ignore_offset),
-        what: "Answer every page request with the first page, regardless of its offset",
-    },
-    SandboxOption {
-        name: "replicas",
-        kind: Numbers("NAME=N,...", |options, text| {
-            text.parse()
-                .map(|replicas| options.replicas = Some(replicas))
-        }),
-        what: "Replicas answer page requests in turn; the last one lacks the end of each list: count=N, lag-percent=N",
-    },
-    SandboxOption {
-        name: "warnings",
-        kind: Flag(|options| &mut options.warnings),
-        what: "Send an array of warnings next to an empty array of records, where the interface does not name the latter",
-    },
-    SandboxOption {
-        name: "faults",
-        kind: Flag(|options| &mut options.faults),
-        what: "Offer /__faults, which takes fault rules, /__drift, which changes lists, and /__requests, /__stats and \
-               /__changes, which report what happened",
-    },
+    row("port", Whole(|o, text| whole(text).map(|one| o.port = one)), "The port on 127.0.0.1; by default any free one"),
+    row("records", Numbers("LIST=N,...", |o, text| sizes(text).map(|sizes| o.records.extend(sizes))),
+        "Sizes of lists; others keep their default size"),
+    row("seed", Whole(|o, text| whole(text).map(|one| o.seed = one)), "Selects the sample data: the same seed gives the same records"),
+    row("policy", Choice(&Policy::NAMES, |o, text| text.parse().map(|one| o.policy = one)), "How requests are counted against the limit"),
+    row("rounding", Choice(&ResetRounding::NAMES, |o, text| text.parse().map(|one| o.rounding = one)), "How x-ratelimit-reset is rounded"),
+    row("limit", Whole(|o, text| whole(text).map(|one| o.limit = one)), "Requests admitted per second; 40 by default"),
+    row("latency", ShortTime(|o| &mut o.latency), "Time added to each round trip"),
+    row("token_lifetime", Seconds(|o| &mut o.token_lifetime), "Seconds that a token lives; 3600 by default"),
+    row("tokens", Choice(&Tokens::NAMES, |o, text| text.parse().map(|one| o.tokens = one)),
+        "Which tokens are valid: all until they expire, or only the one issued last"),
+    row("max_limit", Whole(|o, text| whole(text).map(|one| o.max_limit = Some(one))),
+        "The most records on a page of any list, regardless of the limit asked for; by default each list has its own maximum"),
+    row("later_max_limit", Whole(|o, text| whole(text).map(|one| o.later_max_limit = Some(one))),
+        "The most records on a page from the fourth page request of a list on"),
+    row("large_limits", Choice(&LargeLimits::NAMES, |o, text| text.parse().map(|one| o.large_limits = one)),
+        "What becomes of a limit above the most records on a page: it is reduced silently, refused with 400 and a reason or \
+         without one, or answered 504"),
+    row("gzip", Flag(|o| &mut o.gzip), "Compress responses for clients that accept it"),
+    row("drift", Numbers("NAME=N,...", |o, text| text.parse().map(|one| o.drift = Some(one))),
+        "Lists change between page requests: after every so many, by so many records: every=N, times=N, inserts=N, deletes=N, \
+         updates=N, bulk-deletes=N, seed=N"),
+    row("order", Choice(&ListOrder::NAMES, |o, text| text.parse().map(|one| o.order = one)),
+        "What lists are sorted by: something stable, a column with ties, nothing, the time of the last change, or a column that \
+         updates change"),
+    row("ids", Choice(&Ids::NAMES, |o, text| text.parse().map(|one| o.ids = one)), "What distinguishes records from each other"),
+    row("total", Choice(&Total::NAMES, |o, text| text.parse().map(|one| o.total = one)),
+        "What the pagination object says of the length of a list; with unknown, hasMore is always true as well; its members \
+         may be texts, total null, both absent, or there is no such object"),
+    row("pages", Choice(&Pages::NAMES, |o, text| text.parse().map(|one| o.pages = one)),
+        "Which pages a list has: those at any offset, or at multiples of the limit, with other offsets rounded (the pagination \
+         object may tell) or refused, or pages of one size only"),
+    row("ignore_offset", Flag(|o| &mut o.ignore_offset),
+        "Answer every page request with the first page, regardless of its offset"),
+    row("replicas", Numbers("NAME=N,...", |o, text| text.parse().map(|one| o.replicas = Some(one))),
+        "Replicas answer page requests in turn; the last one lacks the end of each list: count=N, lag-percent=N"),
+    row("warnings", Flag(|o| &mut o.warnings),
+        "Send an array of warnings next to an empty array of records, where the interface does not name the latter"),
+    row("faults", Flag(|o| &mut o.faults),
+        "Offer /__faults, which takes fault rules, /__drift, which changes lists, and /__requests, /__stats and /__changes, \
+         which report what happened"),
 ];
+
+const fn row(name: &'static str, kind: SandboxValue, what: &'static str) -> SandboxOption {
+    SandboxOption { name, kind, what }
+}
 
 impl SandboxOption {
     /// Returns the flag on the command line, without dashes.

@@ -1,7 +1,9 @@
 //! Differences between records and their columns.
 
 use super::{infer, record};
-use crate::arrow::{Checker, Counts, OnNew, RecordBatch, RecordBatches, TableOptions, TableSchema};
+use crate::arrow::{
+    Checker, Counts, NewFieldPolicy, RecordBatch, RecordBatches, TableOptions, TableSchema,
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -23,7 +25,7 @@ struct Case<'a> {
     expected: SchemaDifferences,
 }
 
-fn checker(on_new: OnNew, sample: &[RawRecord], counts: Counts) -> Checker {
+fn checker(on_new: NewFieldPolicy, sample: &[RawRecord], counts: Counts) -> Checker {
     let options = TableOptions {
         schema: Some(Arc::new(infer(sample))),
         on_new,
@@ -42,7 +44,7 @@ fn differences_are_counted_with_an_example_or_are_an_error() {
             raw.iter().map(|raw| record(raw.get())).collect()
         };
         let (sample, records) = (records(&case.sample), records(&case.records));
-        for on_new in [OnNew::Keep, OnNew::Freeze] {
+        for on_new in [NewFieldPolicy::Keep, NewFieldPolicy::Freeze] {
             let mut counts = Counts::default();
             for record in &records {
                 // A resumed export goes on counting.
@@ -56,7 +58,7 @@ fn differences_are_counted_with_an_example_or_are_an_error() {
             case.expected.new_fields.clear();
             case.expected.other_types.clear();
         }
-        let mut strict = checker(OnNew::Fail, &sample, Counts::default());
+        let mut strict = checker(NewFieldPolicy::Fail, &sample, Counts::default());
         let error = records.iter().find_map(|record| strict.check(record).err());
         let expected = case
             .fails
@@ -98,7 +100,7 @@ fn rows_of_inferred_columns_meet_another_type_by_the_same_policy() {
             read.into_iter().find_map(Result::err),
         )
     };
-    let (rows, differences, error) = run(OnNew::Keep);
+    let (rows, differences, error) = run(NewFieldPolicy::Keep);
     assert!(error.is_none() && rows == most + 1);
     let found = &differences.other_types["/x/*"];
     assert_eq!((found.count, found.column.as_deref()), (1, Some("int64")));
@@ -108,9 +110,9 @@ fn rows_of_inferred_columns_meet_another_type_by_the_same_policy() {
     );
     let words = "/x/* has the type int64, but string in 1 values, first in record 0 (id 1000)";
     assert!(differences.summary().unwrap().ends_with(words));
-    let (rows, differences, error) = run(OnNew::Freeze);
+    let (rows, differences, error) = run(NewFieldPolicy::Freeze);
     assert!(error.is_none() && rows == most + 1 && differences == SchemaDifferences::default());
-    let (rows, _, error) = run(OnNew::Fail);
+    let (rows, _, error) = run(NewFieldPolicy::Fail);
     let told = "record 0 of the list (id 1000): /x/0: its type is string, and its column has the type int64; choose";
     let error = error.unwrap();
     assert!(
@@ -122,7 +124,7 @@ fn rows_of_inferred_columns_meet_another_type_by_the_same_policy() {
 #[test]
 fn names_that_are_data_do_not_fill_the_memory() {
     let members: Vec<String> = (0..3000).map(|n| format!("\"{n}\":1")).collect();
-    let mut checker = checker(OnNew::Keep, &[], Counts::default());
+    let mut checker = checker(NewFieldPolicy::Keep, &[], Counts::default());
     let record = record(format!("{{{}}}", members.join(",")));
     checker.check(&record).unwrap();
     let new = checker.differences().new_fields;

@@ -2,7 +2,7 @@
 
 use super::rebuild::{spelt_json, value};
 use super::{batches, infer, record};
-use crate::arrow::{ColumnKind, Columns, RecordBatch, TableSchema};
+use crate::arrow::{ColumnKind, ColumnTypes, RecordBatch, TableSchema};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use serde::Deserialize;
@@ -19,7 +19,7 @@ struct Case<'a> {
     #[serde(default)]
     records: bool,
     #[serde(default)]
-    columns: Columns,
+    columns: ColumnTypes,
     /// Samples with the type of their column, as a schema file has it; only its name where that is all.
     #[serde(default, borrow)]
     kinds: Vec<(Vec<&'a RawValue>, Value)>,

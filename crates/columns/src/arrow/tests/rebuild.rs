@@ -1,6 +1,6 @@
 //! The way back: a row becomes the fields of the record that it was made of.
 
-use crate::arrow::{Empty, RecordBatch};
+use crate::arrow::{EmptyMeans, RecordBatch};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Date32Type, Float64Type, Int64Type, TimestampMicrosecondType, TimestampNanosecondType,
@@ -18,7 +18,7 @@ use talentdata_core::json::{self, decimal, decoded};
 pub(crate) type Fields = Vec<(String, String)>;
 
 /// A cell: its column's name, what an empty one means, and the value.
-pub(crate) type Cell = (String, Empty, Option<String>);
+pub(crate) type Cell = (String, EmptyMeans, Option<String>);
 
 pub(crate) fn fields(record: &RawRecord) -> Fields {
     sorted(members(record.as_str()))
@@ -84,7 +84,7 @@ pub(crate) fn row(cells: impl IntoIterator<Item = Cell>, extra: Option<&str>) ->
     }
     known.extend(fields.iter().map(|(name, _)| name.clone()));
     for (name, empty, value) in cells {
-        let value = value.or((empty == Empty::Null).then(|| "null".to_owned()));
+        let value = value.or((empty == EmptyMeans::Null).then(|| "null".to_owned()));
         if !known.contains(&name) {
             fields.extend(value.map(|value| (name, value)));
         }
@@ -111,10 +111,10 @@ fn metadata<'a>(field: &'a Field, key: &str) -> Option<&'a str> {
     field.metadata().get(key).map(String::as_str)
 }
 
-fn empty(field: &Field) -> Empty {
+fn empty(field: &Field) -> EmptyMeans {
     match metadata(field, "talentdata:empty") {
-        Some("null") => Empty::Null,
-        _ => Empty::Absent,
+        Some("null") => EmptyMeans::Null,
+        _ => EmptyMeans::Absent,
     }
 }
 
@@ -161,8 +161,8 @@ pub(crate) fn value(field: &Field, array: &ArrayRef, at: usize) -> String {
             let member = |(field, column): (&FieldRef, &ArrayRef)| {
                 let text = match (column.is_null(at), empty(field)) {
                     (false, _) => value(field, column, at),
-                    (true, Empty::Null) => "null".to_owned(),
-                    (true, Empty::Absent) => return None,
+                    (true, EmptyMeans::Null) => "null".to_owned(),
+                    (true, EmptyMeans::Absent) => return None,
                 };
                 Some(format!("{}:{text}", spelt(field.name())))
             };

@@ -2,7 +2,7 @@
 
 use super::tables::{Table, table};
 use super::{fails, infer, record};
-use crate::arrow::{Columns, TableSchema};
+use crate::arrow::{ColumnTypes, TableSchema};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use talentdata_core::types::ListName;
 proptest! {
     #[test]
     fn a_schema_survives_its_file_and_arrow(Table { records, sample } in table(), typed: bool) {
-        let columns = if typed { Columns::Typed } else { Columns::Json };
+        let columns = if typed { ColumnTypes::Typed } else { ColumnTypes::Json };
         let schema = TableSchema::infer(ListName::Contacts, &records[..sample], columns);
         prop_assert_eq!(&TableSchema::from_json(&schema.to_json()).unwrap(), &schema);
         let arrow = schema.to_arrow();

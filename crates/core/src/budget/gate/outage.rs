@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use super::{RateHeaders, RequestOutcome, Ticket, Time, back_off};
 use crate::error::failure::{Course, of_status};
 
-/// So many failures in a row are an outage. A single one happens to healthy services as well.
+/// The number of failures in a row that make an outage. A single failure happens to healthy services as well.
 const OUTAGE: u32 = 2;
 /// The time until the first probe, in seconds; it doubles with each probe that fails, and half of it is drawn.
 const FIRST: f64 = 0.5;
-/// No probe is further away, in seconds.
+/// The longest time between two probes, in seconds.
 const LONGEST: f64 = 8.0;
 
 /// Requests that have failed, with no success between.
@@ -54,12 +54,12 @@ pub(crate) fn is_failure(status: u16, headers: &RateHeaders) -> bool {
 }
 
 impl Outage {
-    /// The failures so far, where there are any.
+    /// The failures so far, or `None` if there are none.
     pub(crate) fn failures(&self) -> Option<Failures> {
         (self.failures.count > 0).then_some(self.failures)
     }
 
-    /// Returns whether there is an outage and a probe on its way, whose outcome all others wait for; but not without end.
+    /// Returns whether all requests wait for the outcome of a probe. A probe that takes too long counts no more.
     pub(crate) fn is_probed(&self, now: Time) -> bool {
         let lasts = |probe: Ticket| probe.sent <= now && (now - probe.sent).as_secs_f64() < LONGEST;
         self.failures.is_outage() && self.probe.is_some_and(lasts)
@@ -86,7 +86,7 @@ impl Outage {
         }
     }
 
-    /// A request was given up. Nothing is known of the service, but it is not asked any more often for that.
+    /// Records that a request was abandoned. That says nothing about the service, and its probes do not become more frequent.
     pub(crate) fn lost(&mut self, now: Time, ticket: Ticket) {
         if self.probe.take_if(|probe| *probe == ticket).is_some() {
             self.back_off(now, ticket);
@@ -101,7 +101,7 @@ impl Outage {
         (self.probe, self.probe_at) = Default::default();
     }
 
-    /// A request has failed, or the body of a response broke off that had seemed a success.
+    /// Records that a request has failed, or that the body of a successful response broke off.
     pub(crate) fn failed(&mut self, now: Time, ticket: Ticket) {
         let mut probed = self.probe.take_if(|probe| *probe == ticket).is_some();
         if let Some((_, failures, steps)) = self.ended.take_if(|(ended, ..)| *ended == ticket)
@@ -115,7 +115,7 @@ impl Outage {
             failures.since = ticket.sent.max(self.last_success).min(now);
         }
         failures.count = failures.count.saturating_add(1);
-        // Those that were under way when the outage began say nothing new.
+        // Failures of requests that were sent before the outage began say nothing new.
         if failures.is_outage() && (probed || self.steps == 0) {
             self.back_off(now, ticket);
         }

@@ -81,7 +81,7 @@ impl Rules {
         let must_wait = base.is_some() || headers.remaining == Some(0);
         let is_vague = headers.retry_after.is_none() && headers.reset_is_integer;
         let mut wait = match named {
-            // It may be almost a second.
+            // A reset of 0 whole seconds may still be almost a second away.
             Some(Duration::ZERO) if is_vague => WINDOW,
             None if base == Some(BACKOFF_503) => Duration::ZERO,
             named => named.unwrap_or(WINDOW),

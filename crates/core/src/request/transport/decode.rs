@@ -3,10 +3,12 @@
 use flate2::write::{DeflateDecoder, GzDecoder, ZlibDecoder};
 use http::HeaderMap;
 use http::header::CONTENT_ENCODING;
+use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// The size of the pieces in which a body is decompressed. One yields at most about a thousand times as much.
-pub(super) const PIECE: usize = 4 * 1024;
+/// The size of the pieces in which a body is decompressed. One yields at most about a thousand times as much, which is beside
+/// the memory that pages share.
+const PIECE: usize = 512;
 
 /// Undoes the codings of one body.
 pub(super) struct Decoder(Vec<Coding>);
@@ -47,16 +49,25 @@ impl Decoder {
         Decoder(codings)
     }
 
+    /// Returns the size of the pieces that are to be decoded.
+    pub(super) fn piece(&self) -> usize {
+        if self.is_identity() {
+            usize::MAX
+        } else {
+            PIECE
+        }
+    }
+
     /// Returns whether the body is as it comes.
     pub(super) fn is_identity(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The next bytes of the body; a short piece of it at a time.
-    pub(super) fn decode(&mut self, piece: &[u8]) -> io::Result<Vec<u8>> {
-        let mut bytes = piece.to_vec();
+    pub(super) fn decode<'a>(&mut self, piece: &'a [u8]) -> io::Result<Cow<'a, [u8]>> {
+        let mut bytes = Cow::Borrowed(piece);
         for coding in &mut self.0 {
-            bytes = coding.decode(&bytes)?;
+            bytes = coding.decode(&bytes)?.into();
         }
         Ok(bytes)
     }
@@ -100,16 +111,9 @@ impl Coding {
 
     fn finish(&mut self) -> io::Result<()> {
         match self {
-            Coding::Gzip(Gzip { member: None, .. }) => Ok(()),
-            Coding::Gzip(Gzip {
-                member: Some(member),
-                ..
-            }) => match member.header() {
-                Some(_) => member.try_finish(),
-                None => Err(io::ErrorKind::UnexpectedEof.into()),
-            },
-            Coding::Zlib(zlib) => zlib.try_finish(),
-            Coding::Raw(raw) => raw.try_finish(),
+            Coding::Gzip(gzip) => gzip.finish(),
+            Coding::Zlib(zlib) => check_end(zlib),
+            Coding::Raw(raw) => check_end(raw),
             Coding::Deflate(begun) if begun.is_empty() => Ok(()),
             Coding::Deflate(_) => Err(io::ErrorKind::UnexpectedEof.into()),
         }
@@ -150,6 +154,22 @@ impl Gzip {
         }
         Ok(decoded)
     }
+
+    fn finish(&mut self) -> io::Result<()> {
+        let Some(member) = &mut self.member else {
+            return Ok(());
+        };
+        check_end(member)?;
+        member.try_finish()
+    }
+}
+
+/// Checks that a stream is complete: it would take no more bytes.
+fn check_end(decoder: &mut impl Write) -> io::Result<()> {
+    match decoder.write(&[0]) {
+        Ok(0) => Ok(()),
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
 }
 
 #[cfg(test)]
@@ -187,7 +207,7 @@ mod tests {
         }
         let (mut decoder, mut text) = (Decoder::new(&headers), Vec::new());
         for piece in body.chunks(size) {
-            text.extend(decoder.decode(piece)?);
+            text.extend_from_slice(&decoder.decode(piece)?);
         }
         decoder.finish()?;
         Ok(text)

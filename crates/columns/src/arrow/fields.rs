@@ -1,7 +1,7 @@
 //! Schemas as Arrow has them: to Arrow, and back from what a caller gives.
 
 use super::schema::{
-    Column, ColumnKind, Columns, EXTRA, Empty, Source, TableSchema, Timestamp, Unit,
+    Column, ColumnKind, ColumnTypes, EXTRA, EmptyMeans, Source, TableSchema, Timestamp, Unit,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use std::collections::HashMap;
@@ -25,7 +25,7 @@ impl TableSchema {
     /// The Arrow schema, with `_extra`.
     pub fn to_arrow(&self) -> SchemaRef {
         let fields = self.fields.iter().map(Column::field);
-        let extra = field(EXTRA, &ColumnKind::Json, Empty::Absent);
+        let extra = field(EXTRA, &ColumnKind::Json, EmptyMeans::Absent);
         Arc::new(Schema::new(fields.chain([extra]).collect::<Vec<_>>()))
     }
 
@@ -37,7 +37,7 @@ impl TableSchema {
         let fields = schema.fields().iter();
         let fields = fields.filter(|field| field.name() != EXTRA);
         let fields: Result<Vec<Column>> = fields.map(|field| column(field, "")).collect();
-        TableSchema::new(None, Columns::Typed, fields?).checked()
+        TableSchema::new(None, ColumnTypes::Typed, fields?).checked()
     }
 }
 
@@ -48,7 +48,7 @@ impl Column {
     }
 }
 
-fn field(name: &str, kind: &ColumnKind, empty: Empty) -> Field {
+fn field(name: &str, kind: &ColumnKind, empty: EmptyMeans) -> Field {
     let mut metadata = HashMap::new();
     let mut add = |key: &str, value: String| metadata.insert(key.to_owned(), value);
     match kind {
@@ -61,7 +61,7 @@ fn field(name: &str, kind: &ColumnKind, empty: Empty) -> Field {
         }
         _ => {}
     }
-    if empty == Empty::Null {
+    if empty == EmptyMeans::Null {
         add(EMPTY, "null".into());
     }
     Field::new(name, data_type(kind), true).with_metadata(metadata)
@@ -82,7 +82,9 @@ fn data_type(kind: &ColumnKind) -> DataType {
             DataType::Timestamp(unit, Some("UTC".into()))
         }
         ColumnKind::Date => DataType::Date32,
-        ColumnKind::List { items } => DataType::List(Arc::new(field(ITEM, items, Empty::Absent))),
+        ColumnKind::List { items } => {
+            DataType::List(Arc::new(field(ITEM, items, EmptyMeans::Absent)))
+        }
         ColumnKind::Struct { fields } => {
             DataType::Struct(fields.iter().map(Column::field).collect())
         }
@@ -101,8 +103,8 @@ fn column(field: &Field, parent: &str) -> Result<Column> {
         kind: kind(field, &path)?,
         nullable: field.is_nullable(),
         empty: match metadata(EMPTY) {
-            Some("null") => Empty::Null,
-            _ => Empty::Absent,
+            Some("null") => EmptyMeans::Null,
+            _ => EmptyMeans::Absent,
         },
         source: Source::Given,
     })

@@ -1,0 +1,5 @@
+"""No package tells its makers that it is used."""
+
+import os
+
+os.environ |= {"DO_NOT_TRACK": "true", "RAY_USAGE_STATS_ENABLED": "0", "RUNTIME__DLTHUB_TELEMETRY": "false"}
