@@ -38,6 +38,8 @@ struct Scenario {
     /// goes to the end.
     stopped_runs: u64,
     stop: Option<Span>,
+    /// Whether scans may end with an error, which counts like a doubt.
+    may_fail: bool,
     must: Must,
 }
 
@@ -77,6 +79,7 @@ struct Trial<'a> {
     page_size: u64,
     ahead: usize,
     reorder: bool,
+    may_fail: bool,
     random: Rng,
     stops: Vec<u64>,
     max_requests: u64,
@@ -88,6 +91,7 @@ struct Outcome {
     delivered: Vec<u64>,
     doubts: Vec<Doubt>,
     counted: bool,
+    has_failed: bool,
     requests: u64,
 }
 
@@ -138,9 +142,16 @@ impl Trial<'_> {
         let mut requests = 0;
         let size = Arc::new(Mutex::new(PageSize::new(self.page_size)));
         loop {
-            let name = &self.name;
-            let failed = |error| panic!("{name}: {error}");
-            while let Some((page, delivery)) = sequence.join().unwrap_or_else(failed) {
+            loop {
+                let (page, delivery) = match sequence.join() {
+                    Ok(Some(joined)) => joined,
+                    Ok(None) => break,
+                    Err(error) => {
+                        assert!(self.may_fail, "{}: {error}", self.name);
+                        outcome.has_failed = true;
+                        return None;
+                    }
+                };
                 for (index, entry) in &delivery.fresh {
                     outcome.delivered.push(page.records[*index]);
                     entries.extend(entry.to_bytes());
@@ -241,6 +252,7 @@ impl Scenario {
             service: Service::new(kind, serving, size, seed ^ 0x5eed),
             page_size,
             ahead,
+            may_fail: self.may_fail,
             reorder: self.reorder.unwrap_or(seed % 2 == 1),
             stops: (0..self.stopped_runs)
                 .map(|_| stop.draw(&mut random))
@@ -269,7 +281,7 @@ impl Scenario {
             tally.cost += outcome.requests as f64 / pages as f64;
             let lost = outcome.lost(&trial.service);
             tally.lossy += u64::from(lost > 0);
-            if !outcome.doubts.is_empty() {
+            if !outcome.doubts.is_empty() || outcome.has_failed {
                 tally.doubted += 1;
             } else if outcome.repeats() + lost > 0 {
                 println!("{what}: wrong");
