@@ -36,7 +36,7 @@ class Basis(OpenEnum):
     """The total never changed during the scan, exactly that many records were delivered, and no page had to be read again."""
 
     JOINED = "joined"
-    """The list changed during the scan; every page joined those before it, and the order held."""
+    """The list changed during the scan, or the service does not say how long it is; every page joined those before it, and the order held."""
 
 
 class Doubt(OpenEnum):

@@ -13,6 +13,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
+pub use talentdata_types::{decimal, whole};
+
 /// Records nested deeper than this are refused: serde_json builds no value from them, and code that walks through a
 /// record may recurse.
 pub const MAX_JSON_DEPTH: usize = 127;
@@ -108,44 +110,6 @@ pub fn text(raw: &str) -> Option<Cow<'_, str>> {
 /// The text of a raw value, its escapes resolved; none when it is no string.
 pub fn decoded(raw: &str) -> Option<Cow<'_, str>> {
     text(raw.strip_prefix('"')?.strip_suffix('"')?)
-}
-
-/// The exact value of a JSON number: whether it is negative, its digits without zeros at either end (none for zero), and its
-/// exponent; none where that is out of all bounds.
-pub fn decimal(text: &str) -> Option<(bool, String, i64)> {
-    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-    let fraction = mantissa
-        .split_once('.')
-        .map_or(0, |(_, digits)| digits.len());
-    let digits = mantissa.replace(['-', '.'], "");
-    let short = digits.trim_end_matches('0');
-    let zeros = digits.len() - short.len();
-    match short.trim_start_matches('0') {
-        "" => Some((false, String::new(), 0)),
-        digits => {
-            let exponent: i64 = exponent.parse().ok()?;
-            let exponent = exponent
-                .checked_add(zeros as i64)?
-                .checked_sub(fraction as i64)?;
-            Some((text.starts_with('-'), digits.to_owned(), exponent))
-        }
-    }
-}
-
-/// The whole number that a raw number is. JSON Schema counts `1.0` and `1e2` as integers, and services whose language has
-/// one type of number (JavaScript, Lua, PHP after a division) write them.
-pub fn whole(number: &str) -> Option<i128> {
-    if let Ok(plain) = number.parse::<i64>() {
-        return (!number.starts_with('+')).then(|| plain.into());
-    }
-    serde_json::from_str::<serde_json::Number>(number).ok()?;
-    let (is_negative, digits, exponent) = decimal(number)?;
-    if digits.is_empty() {
-        return Some(0);
-    }
-    let power = 10_i128.checked_pow(u32::try_from(exponent).ok()?)?;
-    let value = digits.parse::<i128>().ok()?.checked_mul(power)?;
-    Some(if is_negative { -value } else { value })
 }
 
 /// Returns whether `text` is one JSON object, nested no deeper than a record may be.

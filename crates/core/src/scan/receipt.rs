@@ -156,7 +156,8 @@ pub enum Basis {
     /// The total never changed during the scan, exactly that many records were delivered, and no page had to be read
     /// again.
     Counted,
-    /// The list changed during the scan; every page joined those before it, and the order held.
+    /// The list changed during the scan, or the service does not say how long it is; every page joined those before it,
+    /// and the order held.
     Joined,
 }
 
