@@ -5,7 +5,7 @@ use crate::names;
 use crate::render::render_file;
 use crate::spec::api::{Enum, Model, Type};
 use minijinja::context;
-use quote::format_ident;
+use quote::{ToTokens, format_ident};
 use serde_json::{Map, Value, json};
 use std::error::Error;
 use syn::{Attribute, Item, parse_quote};
@@ -113,8 +113,29 @@ fn named_struct(item: &mut syn::ItemStruct, model: &Model) {
         if name != *wire {
             field.attrs.push(parse_quote!(#[serde(rename = #wire)]));
         }
+        if has_integer(&one.kind) {
+            field
+                .attrs
+                .push(parse_quote!(#[serde(deserialize_with = "crate::whole::read")]));
+            let is_default = |attribute: &Attribute| {
+                attribute.path().is_ident("serde")
+                    && attribute.to_token_stream().to_string().contains("default")
+            };
+            if !one.required && !field.attrs.iter().any(is_default) {
+                field.attrs.push(parse_quote!(#[serde(default)]));
+            }
+        }
         document(&mut field.attrs, &one.description);
         field.ident = Some(format_ident!("{name}"));
+    }
+}
+
+/// Whether integers are in values of this type, which may be written as `1.0`.
+fn has_integer(of: &Type) -> bool {
+    match of {
+        Type::Integer | Type::Unsigned => true,
+        Type::Array(held) | Type::Map(held) | Type::Nullable(held) => has_integer(held),
+        _ => false,
     }
 }
 

@@ -211,7 +211,7 @@ static void values(talentdata_client *client) {
   fixture_fails(talentdata_record_count(at(record, "count"), fixture_slot(0)), schema, "/count", "the items of a number");
   fixture_fails(talentdata_record_item(at(record, "empty"), 0, fixture_slot(0)), INVALID, "index: 0", "an item of nothing");
   fixture_fails(talentdata_record_text(record, T("a/b"), fixture_slot(0)), INVALID, "did you mean \"/a/b\"", "a path without its slash");
-  fixture_fails(talentdata_contact_first_name(record, fixture_slot(0)), schema, "record 0 of the page: the field firstName is missing",
+  fixture_fails(talentdata_contact_first_name(record, fixture_slot(0)), schema, "record 0 of the page (offset 0): the field firstName is missing",
                 "a documented field that is missing");
   talentdata_record_free(record);
   talentdata_scan_free(scan);

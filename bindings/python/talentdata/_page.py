@@ -47,5 +47,5 @@ class Page(Sequence[R], Generic[R]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        offset, total = self.pagination.offset, self.pagination.total
+        offset, total = (self.pagination.get(name, "?") for name in ("offset", "total"))
         return f"<Page of {self.key}: {len(self)} records from offset {offset}, {total} in all>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import decimal
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
@@ -58,8 +59,13 @@ class Field(Generic[T]):
             if text is None:
                 raise self._wrong(record, "it is missing")
         first, expected = _KINDS[self._kind]
-        if first and text[0] not in first or self._kind == "integer" and not set(".eE").isdisjoint(text):
+        if first and text[0] not in first:
             raise self._wrong(record, f"it is not {expected}")
+        if self._kind == "integer" and not set(".eE").isdisjoint(text):
+            number = _whole(text)
+            if number is None:
+                raise self._wrong(record, f"it is not {expected}")
+            return number
         if self._of is None:
             value = record[self.name]
             return _time(value) if self._kind == "time" else value
@@ -85,6 +91,13 @@ class Field(Generic[T]):
         return SchemaError(
             f'{type(record).__name__}{named}: {self.name}: {what}; record["{self.name}"] and record.json show what came'
         )
+
+
+def _whole(text: str) -> int | None:
+    """The whole number that a number is, however it is written: JSON Schema counts 1.0 as an integer."""
+    number = decimal.Decimal(text)
+    is_whole = number.adjusted() < 40 and number == number.to_integral_value()
+    return int(number) if is_whole else None
 
 
 def _time(text: str) -> datetime.datetime:

@@ -36,7 +36,7 @@ class Basis(OpenEnum):
     """The total never changed during the scan, exactly that many records were delivered, and no page had to be read again."""
 
     JOINED = "joined"
-    """The list changed during the scan; every page joined those before it, and the order held."""
+    """The list changed during the scan, or the service does not say how long it is; every page joined those before it, and the order held."""
 
 
 class Doubt(OpenEnum):
@@ -82,7 +82,7 @@ class Receipt(ScanReceipt):
     """What a scan has done. Times are in seconds. Counts are of this scan alone; those of a resumed export cover all its runs, except for what a run did after its last checkpoint when it was killed."""
 
     __slots__ = ()
-    _documented = ("resource", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "restarted", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unknown_fields", "unknown_values", "schema", "written",)
+    _documented = ("resource", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "restarted", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "reduced_page_size", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unknown_fields", "unknown_values", "schema", "written",)
 
     resource: Field[str] = Field(
         "resource",
@@ -209,6 +209,12 @@ class Receipt(ScanReceipt):
         required=True,
     )
     """The part of the company's budget that was used, from 0 to 1; more where the scan was told to keep no pace."""
+    reduced_page_size: Field[int | None] = Field(
+        "reduced_page_size",
+        "integer",
+        "The smallest number of records that pages were asked for because larger pages did not come; `None` if they came.",
+    )
+    """The smallest number of records that pages were asked for because larger pages did not come; `None` if they came."""
     duplicates_dropped: Field[int] = Field(
         "duplicates_dropped",
         "integer",
@@ -806,7 +812,7 @@ class RowsReceipt(Record):
     """The receipt of a file that was written from a mirror, with its point in the history of the list."""
 
     __slots__ = ()
-    _documented = ("generation", "bookmark", "resource", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "restarted", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unknown_fields", "unknown_values", "schema", "written",)
+    _documented = ("generation", "bookmark", "resource", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "restarted", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "reduced_page_size", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unknown_fields", "unknown_values", "schema", "written",)
 
     generation: Field[int] = Field(
         "generation",
@@ -947,6 +953,12 @@ class RowsReceipt(Record):
         required=True,
     )
     """The part of the company's budget that was used, from 0 to 1; more where the scan was told to keep no pace."""
+    reduced_page_size: Field[int | None] = Field(
+        "reduced_page_size",
+        "integer",
+        "The smallest number of records that pages were asked for because larger pages did not come; `None` if they came.",
+    )
+    """The smallest number of records that pages were asked for because larger pages did not come; `None` if they came."""
     duplicates_dropped: Field[int] = Field(
         "duplicates_dropped",
         "integer",

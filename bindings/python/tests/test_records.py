@@ -93,3 +93,25 @@ def test_a_missing_or_wrong_field_is_an_error_that_names_it():
         with pytest.raises(talentdata.SchemaError, match=f'Contact "7": {name}: it is'):
             getattr(wrong, attribute)
     assert wrong["firstName"] == 5
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [("1.0", 1), ("1e2", 100), ("-0.0", 0), (f"{2**53 + 1}.0", 2**53 + 1), ("1.5", None), ("1e99", None), ('"1"', None)],
+)
+def test_whole_numbers_are_integers_however_they_are_written(written, read):
+    pagination = talentdata.Pagination(f'{{"total":{written}}}')
+    if read is None:
+        with pytest.raises(talentdata.SchemaError, match="total: it is not a whole number"):
+            pagination.total
+    else:
+        assert pagination.total == read and isinstance(pagination.total, int)
+    assert f":{written}}}" in pagination.json
+
+
+def test_a_page_of_a_service_that_tells_nothing_has_records(client, sandbox):
+    body = '{"contacts":[{"id":"1","firstName":"A","lastName":"B","email":"c"}],"pagination":{"total":"7","hasMore":1}}'
+    sandbox.set_faults({"match": {"path": "/v1/contacts"}, "reply": {"body": body, "headers": {"content-type": "application/json"}}})
+    page = client.contacts.page()
+    assert (len(page), page.pagination.total, page.pagination.has_more) == (1, 7, True)
+    assert "offset" not in page.pagination and repr(page) == "<Page of contacts: 1 records from offset ?, 7 in all>"

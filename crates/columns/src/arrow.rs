@@ -41,7 +41,6 @@ pub(crate) mod tests;
 pub use arrow_array::RecordBatch;
 pub use arrow_schema::SchemaRef;
 pub(crate) use batch::BatchBuilder;
-pub use cell::decimal;
 pub(crate) use cell::text;
 pub use check::Checker;
 pub(crate) use check::Counts;

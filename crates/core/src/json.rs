@@ -1,6 +1,8 @@
 //! JSON as a bulk read needs it: objects and arrays in raw pieces of their text, cut by serde_json, and what is wrong with a
 //! text, without its values.
 
+pub(crate) mod fault;
+
 use crate::error::{Error, ErrorKind, Result};
 use serde::Deserializer;
 use serde::de::{DeserializeOwned, MapAccess, SeqAccess, Visitor};
@@ -10,6 +12,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
+
+pub use talentdata_types::{decimal, whole};
 
 /// Records nested deeper than this are refused: serde_json builds no value from them, and code that walks through a
 /// record may recurse.
@@ -164,12 +168,23 @@ pub(crate) fn json_error(error: &serde_json::Error, place: &str) -> Error {
             let message = format!("{at}{}", without_value(error));
             return Error::schema(message);
         }
+        // Such text is JSON all the same, and comes again as it is.
+        Category::Syntax if error.to_string().contains("hex escape") => {
+            let message = format!("{at}the string has half of a surrogate pair, which is no text");
+            return Error::schema(message);
+        }
         Category::Eof => "the JSON ends too early",
         Category::Syntax | Category::Io => "this is not JSON",
     };
     let (line, column) = (error.line(), error.column());
     let message = format!("{at}{what}, at line {line} column {column}");
-    Error::new(ErrorKind::Decode, message).with_max_attempts(u32::MAX)
+    Error::new(ErrorKind::Decode, message).with_max_attempts(attempts(error))
+}
+
+/// How often a text that is not JSON is asked for. Where it ends too early, it may have been cut on its way; otherwise it
+/// comes the same, unless it was damaged, so that once more is enough.
+pub(crate) fn attempts(error: &serde_json::Error) -> u32 {
+    if error.is_eof() { u32::MAX } else { 2 }
 }
 
 /// `invalid type: integer `5`, expected a string at line 1 column 2` as `found integer, expected a string`.

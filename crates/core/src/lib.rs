@@ -50,7 +50,7 @@ pub use client::Client;
 pub use error::{Error, ErrorKind, Remedy, Result, failure, is_terminal_control};
 pub use json::decoded;
 pub use list::{List, Plan};
-pub use page::Page;
+pub use page::{Page, Paging};
 pub use record::RawRecord;
 pub use scan::{Scan, ScanOptions};
 pub use settings::{Builder, Config};

@@ -4,13 +4,18 @@ use crate::arguments::Arguments;
 use crate::budget::REQUESTS_PER_SECOND;
 use crate::client::Client;
 use crate::error::{Error, Result};
-use crate::page::{Page, check_limit};
+use crate::page::{Page, PageLimit, check_limit, is_refusal};
 use crate::record::RawRecord;
+use crate::request::page_size::{PageRequest, PageSize};
 use crate::scan::{Scan, ScanOptions};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::sync::{Arc, Mutex};
 use talentdata_types::ListName;
+
+/// Limits the length of a list that is looked for.
+const MAX_LENGTH: u64 = 1 << 40;
 
 /// A list of the service whose records are read as `T`.
 pub struct List<T> {
@@ -64,7 +69,8 @@ impl<T> List<T> {
         self.resource
     }
 
-    /// One page: at most `limit` records (the service's default where none) after `offset` records.
+    /// One page: at most `limit` records (the service's default where none) after `offset` records. Where the service
+    /// cannot send so many, fewer are asked for.
     ///
     /// # Errors
     /// `InvalidArgument` for a `limit` of 0 or above the list's maximum (section 8), for an `offset` above 2⁶³ - 1, and for
@@ -79,6 +85,10 @@ impl<T> List<T> {
         }
         let key = self.resource.shape().record_key;
         let (service, arguments) = (&self.client.0, &self.arguments);
+        let limit = limit.map_or(PageLimit::Usual, |limit| {
+            let size = Arc::new(Mutex::new(PageSize::new(limit)));
+            PageLimit::AtMost(PageRequest::new(size, offset))
+        });
         let page = Page::fetch(service, self.resource, arguments, limit, offset, key, None).await?;
         let records: Result<Vec<T>> = page.records.into_iter().map(self.read).collect();
         // Its memory is the caller's from here on.
@@ -86,6 +96,7 @@ impl<T> List<T> {
             records: records?,
             pagination: page.pagination,
             key: page.key,
+            asked: page.asked,
             claim: None,
         })
     }
@@ -120,7 +131,8 @@ pub struct Plan {
 
 impl Client {
     /// What a scan of a list with these values of its parameters, such as filters, will cost. Asks for a full page,
-    /// because only that tells how many records the service grants.
+    /// because only that tells how many records the service grants, and for a few more where the service does not tell
+    /// how long the list is.
     ///
     /// # Errors
     /// As [`List::page`](crate::List::page).
@@ -128,14 +140,18 @@ impl Client {
         let most = resource.shape().max_limit;
         let list = self.resource(resource).with(arguments);
         let page = list.page(most, 0).await?;
+        let records = match page.pagination.known_total() {
+            Some(total) => total,
+            None => list.measure(&page).await?,
+        };
         let members = self.budget().members.max(1);
         let part = self.config().share.min(1.0 / members as f64);
         // The gate keeps one request below the limit.
         let rate = f64::from(REQUESTS_PER_SECOND - 1) * part;
-        let pages = pages(&page);
+        let pages = pages(records, &page);
         Ok(Plan {
             resource: resource.name().to_owned(),
-            records: total(&page),
+            records,
             pages,
             members: members as u64,
             seconds: pages as f64 / rate,
@@ -143,21 +159,44 @@ impl Client {
     }
 }
 
-/// The length of the list as this page says it.
-pub(crate) fn total(page: &Page) -> u64 {
-    u64::try_from(page.pagination.total).unwrap_or(0)
+impl List<RawRecord> {
+    /// Finds the length of a list whose service does not tell it, from its first page on: doubles the offset until
+    /// nothing is there, and then halves the distance (galloping search).
+    async fn measure(&self, first: &Page) -> Result<u64> {
+        let size = first.records.len() as u64;
+        let (mut length, mut behind) = (size, None);
+        let mut is_end = first.pagination.has_more == Some(false);
+        while size > 0 && !is_end && behind.is_none_or(|behind| length < behind) {
+            let offset = match behind {
+                // No list is that long, so its offsets are not honoured.
+                None if length > MAX_LENGTH => break,
+                None => 2 * length,
+                Some(behind) => length + (behind - length) / 2,
+            };
+            match self.page(Some(size), offset).await {
+                Ok(page) if !page.records.is_empty() => {
+                    length = offset + page.records.len() as u64;
+                    is_end = page.pagination.has_more == Some(false);
+                }
+                Ok(_) => behind = Some(offset),
+                Err(error) if is_refusal(&error) => behind = Some(offset),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(length)
+    }
 }
 
 /// Pages of a complete scan of a list that stands still: each but the first brings one record less than
 /// it holds, because it overlaps the one before; then the end is read once more, and so is the beginning.
-fn pages(page: &Page) -> u64 {
+fn pages(records: u64, page: &Page) -> u64 {
     let granted = page.records.len() as u64;
-    if !page.pagination.has_more || granted == 0 {
+    if granted == 0 || granted >= records {
         return 2;
     }
     let pages = match granted {
-        1 => total(page),
-        _ => total(page).saturating_sub(1).div_ceil(granted - 1),
+        1 => records,
+        _ => records.saturating_sub(1).div_ceil(granted - 1),
     };
     pages.saturating_add(2)
 }

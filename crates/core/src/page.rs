@@ -2,15 +2,20 @@
 
 use crate::arguments::Arguments;
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::{self, from_json, json_error};
-use crate::record::{PageText, RawRecord};
+use crate::json::{self, json_error};
+use crate::record::{PageText, RawRecord, place};
 use crate::request::page_memory::MemoryClaim;
+use crate::request::page_size::PageRequest;
 use crate::request::stats::ScanCalls;
 use crate::request::transport::Response;
 use crate::request::{Call, Service};
 use std::borrow::Cow;
 use std::sync::Arc;
-use talentdata_types::{ListName, Pagination};
+use talentdata_types::ListName;
+
+mod paging;
+
+pub use paging::Paging;
 
 /// A response with more items than this in its arrays is refused, and one with more members: a page was asked for, and
 /// each of them takes memory.
@@ -21,12 +26,24 @@ const MAX_ITEMS: usize = 100_000;
 pub struct Page<R = RawRecord> {
     /// The records, in the service's order.
     pub records: Vec<R>,
-    /// The paging metadata (section 2).
-    pub pagination: Pagination,
+    /// The paging metadata, as far as the service tells it.
+    pub pagination: Paging,
     /// The key under which the records stood.
     pub key: String,
+    /// The number of records that it was asked for, where that may be reduced.
+    pub(crate) asked: Option<u64>,
     /// What its text takes of the memory of all pages, until the page is handed on.
     pub(crate) claim: Option<Arc<MemoryClaim>>,
+}
+
+/// The number of records that a page is asked for.
+pub(crate) enum PageLimit {
+    /// As many as the service sends without being told.
+    Usual,
+    /// So many, because pages of another size begin elsewhere.
+    Exactly(u64),
+    /// So many, or fewer where the service cannot send them.
+    AtMost(PageRequest),
 }
 
 impl Page {
@@ -38,7 +55,7 @@ impl Page {
         service: &Service,
         list: ListName,
         arguments: &Arguments,
-        limit: Option<u64>,
+        limit: PageLimit,
         offset: u64,
         key: Option<&str>,
         scan: Option<Arc<ScanCalls>>,
@@ -46,10 +63,18 @@ impl Page {
         let mut call = Call::new(list.shape().operation, arguments.clone())?;
         let query = &mut call.parts.query;
         query.push(("offset", offset.to_string()));
-        query.extend(limit.map(|limit| ("limit", limit.to_string())));
+        match limit {
+            PageLimit::Usual => {}
+            PageLimit::Exactly(limit) => query.push(("limit", limit.to_string())),
+            PageLimit::AtMost(size) => call.size = Some(size),
+        }
         call.claim = Some(service.memory.claim(scan, offset).await);
         let page = service.call(&mut call, |response| Page::read(response, key, offset));
-        let page = page.await.map_err(|error| error.with_offset(offset))?;
+        let mut page = page.await.map_err(|error| error.with_offset(offset))?;
+        if let Some(size) = call.size {
+            size.came();
+            page.asked = Some(size.limit);
+        }
         Ok(page.with_claim(call.claim).await)
     }
 
@@ -86,17 +111,19 @@ impl Page {
 
 fn read(response: &Response, key: Option<&str>, offset: u64) -> Result<Page> {
     let text = response.object_text()?;
-    let envelope = Envelope::read(text)?;
+    let envelope = Envelope::read(text, offset)?;
     envelope.check_success()?;
-    let pagination: Pagination = from_json(envelope.require("pagination")?, "pagination")?;
-    if u64::try_from(pagination.offset).ok() != Some(offset) {
-        let answered = pagination.offset;
+    let pagination = envelope.get("pagination").map(Paging::read);
+    let pagination = pagination.unwrap_or_default();
+    if let Some(answered) = pagination.offset
+        && u64::try_from(answered).ok() != Some(offset)
+    {
         let message = format!("asked for offset {offset}, the service answered offset {answered}");
         return Err(Error::new(ErrorKind::Paging, message));
     }
     let (key, records) = match key {
         Some(key) => (key.to_owned(), envelope.array(key)?),
-        None => envelope.one_array_of_objects(&pagination)?,
+        None => envelope.one_array_of_objects(&pagination, offset)?,
     };
     let bytes = response.body.slice_ref(text.as_bytes());
     let ranges = records
@@ -107,6 +134,7 @@ fn read(response: &Response, key: Option<&str>, offset: u64) -> Result<Page> {
         records: page.records(),
         pagination,
         key,
+        asked: None,
         claim: None,
     })
 }
@@ -129,6 +157,12 @@ pub(crate) fn check_limit(list: ListName, name: &str, limit: Option<u64>) -> Res
     }
 }
 
+/// Returns whether a service may answer like this to an offset or a limit that it does not take.
+pub(crate) fn is_refusal(error: &Error) -> bool {
+    use ErrorKind::{Api, BadRequest, NotFound, Paging};
+    matches!(error.kind(), Api | BadRequest | NotFound | Paging)
+}
+
 /// The members of the response's object, in its order; of a name that occurs twice, the last value.
 struct Envelope<'a>(Vec<(Cow<'a, str>, &'a str)>);
 
@@ -136,12 +170,12 @@ struct Envelope<'a>(Vec<(Cow<'a, str>, &'a str)>);
 type Array<'key, 'a> = (&'key str, Vec<&'a str>);
 
 impl<'a> Envelope<'a> {
-    fn read(text: &'a str) -> Result<Self> {
+    fn read(text: &'a str, offset: u64) -> Result<Self> {
         let mut read = Ok(());
         let members = at_most(MAX_ITEMS, "members", |take| {
             read = json::read_object(text, |name, value| take((name, value)));
         });
-        read.map_err(|error| json_error(&error, ""))?;
+        read.map_err(|error| not_json(text, offset, &error))?;
         Ok(Envelope(json::by_name(&members?)))
     }
 
@@ -185,10 +219,14 @@ impl<'a> Envelope<'a> {
 
     /// The one member that is an array of objects. Where others could be it as well, it is the one with
     /// as many items as the service says it returned (section 2, `limit`).
-    fn one_array_of_objects(&self, pagination: &Pagination) -> Result<(String, Vec<&'a str>)> {
-        let returned = pagination.limit;
+    fn one_array_of_objects(
+        &self,
+        pagination: &Paging,
+        offset: u64,
+    ) -> Result<(String, Vec<&'a str>)> {
+        let (returned, total) = (pagination.limit, pagination.known_total());
         // Beyond the end of the list, an array of objects is something else, such as warnings.
-        let none = returned == 0 || pagination.total <= pagination.offset;
+        let none = returned == Some(0) || total.is_some_and(|total| total <= offset);
         let (mut full, mut empty, mut left) = (Vec::<Array<'_, 'a>>::new(), None, MAX_ITEMS);
         for (name, value) in self.0.iter().filter(|(_, value)| value.starts_with('[')) {
             let items = items(value, left)?;
@@ -203,7 +241,11 @@ impl<'a> Envelope<'a> {
         if let Some(empty) = empty.filter(|_| none || full.is_empty()) {
             return Ok((empty.to_string(), Vec::new()));
         }
-        let fits = |(_, items): &Array<'_, 'a>| i64::try_from(items.len()) == Ok(returned);
+        // Where nothing says how many records there are, the empty array may be theirs as well as a full one.
+        if returned.is_none() && total.is_none() {
+            full.extend(empty.map(|name| (name.as_ref(), Vec::new())));
+        }
+        let fits = |(_, items): &Array<'_, 'a>| i64::try_from(items.len()).ok() == returned;
         if full.iter().filter(|array| fits(array)).count() == 1 {
             full.retain(fits);
         }
@@ -221,6 +263,26 @@ impl<'a> Envelope<'a> {
             }
         }
     }
+}
+
+/// The error for the text of a page that is not JSON, which names the record.
+fn not_json(text: &str, offset: u64, error: &serde_json::Error) -> Error {
+    if !error.is_syntax() {
+        return json_error(error, "");
+    }
+    let fault = json::fault::find(text, error.line(), error.column());
+    let item = fault
+        .item
+        .map(|(index, id)| place(index, offset, id.as_deref()));
+    let message = format!(
+        "{}{} is not JSON: {}, at line {} column {}",
+        fault.path,
+        item.unwrap_or_default(),
+        fault.what,
+        error.line(),
+        error.column()
+    );
+    Error::new(ErrorKind::Decode, message).with_max_attempts(json::attempts(error))
 }
 
 fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {

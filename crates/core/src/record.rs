@@ -15,6 +15,9 @@ use std::sync::Arc;
 /// A record with more fields than this is refused: each of them takes memory wherever the record is read.
 const MAX_FIELDS: usize = 10_000;
 
+/// A longer `id` is left out of errors.
+const MAX_NAMED_ID: usize = 100;
+
 /// One record: a JSON object, exactly as received. Its page stays in memory as long as any of its records.
 #[derive(Clone)]
 pub struct RawRecord {
@@ -54,7 +57,8 @@ impl PageText {
         for (index, range) in ranges.enumerate() {
             let record = whole.get(range.clone()).unwrap_or_default();
             if !record.starts_with('{') {
-                let message = format!("{key}[{index}] is not an object");
+                let place = place(index, offset, None);
+                let message = format!("{key}[{index}]{place} is not an object");
                 return Err(Error::schema(message));
             }
             let (mut id, mut fields) = (None, 0);
@@ -66,7 +70,8 @@ impl PageText {
                 }
             });
             let too_large = |excess| {
-                let message = format!("{key}[{index}] {excess}, the limit for one record");
+                let place = place(index, offset, id);
+                let message = format!("{key}[{index}]{place} {excess}, the limit for one record");
                 Err(Error::new(ErrorKind::TooLarge, message))
             };
             if fields > MAX_FIELDS {
@@ -190,13 +195,19 @@ impl RawRecord {
     /// # Errors
     /// `Schema`, naming the field, when a documented field is missing or of another type.
     pub fn to<T: DeserializeOwned>(&self) -> Result<T> {
-        let place = format!("record {} of the page", self.index);
+        let place = self.name();
         let read = from_json(self.as_str(), &place).or_else(|error| {
             // A name that occurs twice is an error there. Of such the last counts, as everywhere.
             let last_of_each: Value = from_json(self.as_str(), &place).map_err(|_| error)?;
             from_json(&last_of_each.to_string(), &place)
         });
         read.map_err(|error| self.fault(error))
+    }
+
+    /// The record in words, for errors.
+    pub(crate) fn name(&self) -> String {
+        let place = place(self.index, self.page.offset, self.id());
+        format!("record {} of the page{place}", self.index)
     }
 
     /// An error in reading this record, whose own names may be part of it.
@@ -292,6 +303,15 @@ impl RecordId {
     pub(crate) fn from_bytes(bytes: [u8; 16]) -> Self {
         let hash = u128::from_le_bytes(bytes);
         RecordId([(hash >> 64) as u64, hash as u64])
+    }
+}
+
+/// The place of a record in the list, and its `id` where that is short, for errors.
+pub(crate) fn place(index: usize, offset: u64, id: Option<&str>) -> String {
+    let offset = offset.saturating_add(index as u64);
+    match id.filter(|id| id.len() <= MAX_NAMED_ID) {
+        Some(id) => format!(" (offset {offset}, id {id})"),
+        None => format!(" (offset {offset})"),
     }
 }
 

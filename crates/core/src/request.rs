@@ -5,6 +5,7 @@
 
 pub(crate) mod auth;
 pub(crate) mod page_memory;
+pub(crate) mod page_size;
 pub(crate) mod queue;
 pub(crate) mod response;
 pub(crate) mod retry;
@@ -13,6 +14,7 @@ pub(crate) mod stats;
 pub(crate) mod transport;
 
 mod call;
+mod in_flight;
 mod service;
 
 pub(crate) use call::Call;

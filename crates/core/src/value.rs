@@ -116,7 +116,12 @@ impl NestedValue {
     /// # Errors
     /// `Schema`, with the JSON pointer, when it is of another type or out of range.
     pub fn to<T: DeserializeOwned>(&self) -> Result<T> {
-        from_json(self.as_str(), &self.place()).map_err(|error| match error.kind() {
+        let read = from_json(self.as_str(), &self.place()).or_else(|error| {
+            // `1.0` is an integer, too.
+            let whole = json::whole(self.as_str()).ok_or(error)?;
+            from_json(&whole.to_string(), &self.place())
+        });
+        read.map_err(|error| match error.kind() {
             // It was checked when it came, so that only a number can be wrong.
             ErrorKind::Decode => self.fault("the value is not in the range of the type"),
             _ => self.record.fault(error),
@@ -128,7 +133,12 @@ impl NestedValue {
     /// # Errors
     /// `Schema`, with the JSON pointer, when it is not a string.
     pub fn text(&self) -> Result<Cow<'_, str>> {
-        json::decoded(self.as_str()).ok_or_else(|| self.fault("the value is not a string"))
+        json::decoded(self.as_str()).ok_or_else(|| match self.kind() {
+            ValueKind::String => {
+                self.fault("the string has half of a surrogate pair, which is no text")
+            }
+            _ => self.fault("the value is not a string"),
+        })
     }
 
     /// The items of an array, each without a name, or the members of an object with their names. Of a name that
@@ -165,7 +175,7 @@ impl NestedValue {
     }
 
     fn place(&self) -> String {
-        let place = format!("record {} of the page", self.record.index());
+        let place = self.record.name();
         match self.pointer.as_str() {
             "" => place,
             pointer => format!("{place}: {pointer}"),
@@ -278,7 +288,7 @@ mod tests {
                 (error.kind(), error.offset()),
                 (ErrorKind::Schema, Some(40))
             );
-            let wanted = format!("record 0 of the page: {pointer}");
+            let wanted = format!("record 0 of the page (offset 40): {pointer}");
             assert!(error.message().starts_with(&wanted), "{error}");
         }
     }

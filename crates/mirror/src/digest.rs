@@ -5,7 +5,7 @@ use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Result};
 use serde_json::Value;
-use talentdata_columns::arrow::decimal;
+use talentdata_core::json::decimal;
 use talentdata_core::{RawRecord, json};
 
 /// The first 128 bits of a BLAKE3 hash, or such hashes combined by exclusive or.

@@ -24,8 +24,8 @@ mod state;
 mod token;
 
 pub use options::{
-    Change, Drift, Ids, ListOrder, Options, Pages, Replicas, SANDBOX_OPTIONS, SandboxOption,
-    SandboxValue, Tokens, Total,
+    Change, Drift, Ids, LargeLimits, ListOrder, Options, Pages, Replicas, SANDBOX_OPTIONS,
+    SandboxOption, SandboxValue, Tokens, Total,
 };
 pub use server::Sandbox;
 pub use service::Stats;

@@ -1,23 +1,39 @@
 //! The pages of the paginated lists (sections 2, 4 and 8).
 
-use crate::http::{Answer, Received};
+use crate::http::{Answer, Received, failure};
 use crate::inspect::{invalid_parameter, with_body};
-use crate::options::{Options, Pages, Total};
+use crate::options::{LargeLimits, Options, Pages, Total};
 use crate::records::ListRecords;
 use crate::samples::{array, object};
-use serde_json::json;
+use serde_json::{Value, json};
 
 impl ListRecords {
     /// Answers a request for a page. The sandbox's choices: what is no integer, a negative number and a limit of 0 are
-    /// answered 400; a limit above the maximum is reduced to it silently (section 8: not shown). The `limit` that the page
+    /// answered 400; what becomes of a limit above the maximum is an option (section 8: not shown). The `limit` that the page
     /// shows is the number of records in the response (section 2), not the number asked for.
     pub(crate) fn page(&self, options: &Options, request: &Received) -> Result<Answer, Answer> {
         let list = self.list;
         let limit = integer(request, "limit", list.default_limit, 1)?;
-        let limit = limit.min(options.max_limit.unwrap_or(list.max_limit));
+        let most = options.max_limit.unwrap_or(list.max_limit);
+        if limit > most {
+            match options.large_limits {
+                LargeLimits::Reduced => {}
+                LargeLimits::Refused => {
+                    let wrong = format!(": expected at most {most}");
+                    return Err(invalid_parameter("query", "limit", &wrong));
+                }
+                LargeLimits::RefusedBlindly => {
+                    return Err(failure(400, "invalid_request", "the request is not valid"));
+                }
+                LargeLimits::TimedOut => {
+                    return Err(failure(504, "timeout", "no response in time"));
+                }
+            }
+        }
+        let limit = limit.min(most);
         let asked = integer(request, "offset", 0, 0)?;
         let limit = match options.pages {
-            Pages::Fixed => options.max_limit.unwrap_or(list.max_limit),
+            Pages::Fixed => most,
             _ => limit,
         };
         let offset = match options.pages {
@@ -33,7 +49,9 @@ impl ListRecords {
         let mut out = Vec::with_capacity(200 + slice.records.len() * USUAL_RECORD_BYTES);
         let warned = options.warnings && count == 0 && list.record_key.is_none();
         let (total, has_more) = match options.total {
-            Total::Exact => (slice.total, offset.saturating_add(count) < slice.total),
+            Total::Exact | Total::Text | Total::Null | Total::Absent | Total::Nothing => {
+                (slice.total, offset.saturating_add(count) < slice.total)
+            }
             Total::Zero => (0, offset.saturating_add(count) < slice.total),
             Total::Unknown => (0, true),
         };
@@ -45,6 +63,15 @@ impl ListRecords {
         });
         if let Some(members) = pagination.as_object_mut() {
             members.extend(self.pagination.clone());
+            match options.total {
+                Total::Text => {
+                    let texts = members.values_mut().filter(|value| !value.is_string());
+                    texts.for_each(|value| *value = value.to_string().into());
+                }
+                Total::Null => members.extend([("total".to_owned(), Value::Null)]),
+                Total::Absent => members.retain(|name, _| name != "total" && name != "hasMore"),
+                _ => {}
+            }
         }
         object(&mut out, |object| {
             for (name, value) in &self.members {
@@ -60,7 +87,9 @@ impl ListRecords {
                 let warning = json!([{"code": "no_records", "message": message}]);
                 object.json("warnings", &warning);
             }
-            object.json("pagination", &pagination);
+            if options.total != Total::Nothing {
+                object.json("pagination", &pagination);
+            }
         });
         Ok(with_body(&list.success, out))
     }

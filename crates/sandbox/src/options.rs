@@ -39,6 +39,8 @@ pub struct Options {
     pub max_limit: Option<u64>,
     /// The same from the fourth page request of a list on, if it is less.
     pub later_max_limit: Option<u64>,
+    /// What becomes of a limit above the most records of a page.
+    pub large_limits: LargeLimits,
     /// Lists that change between page requests (section 8, pagination, rule 7).
     pub drift: Option<Drift>,
     /// What lists are sorted by.
@@ -79,6 +81,7 @@ impl Default for Options {
             tokens: Tokens::All,
             max_limit: None,
             later_max_limit: None,
+            large_limits: LargeLimits::Reduced,
             drift: None,
             order: ListOrder::Stable,
             ids: Ids::Unique,
@@ -109,6 +112,22 @@ named! {
         Refused = "refused",
         /// Each has as many records as a page can have, whatever limit is asked for; offsets are rounded silently.
         Fixed = "fixed",
+    }
+}
+
+named! {
+    /// What becomes of a limit above the most records of a page.
+    #[derive(Default)]
+    pub enum LargeLimits {
+        /// It is reduced silently.
+        #[default]
+        Reduced = "reduced",
+        /// It is answered 400, with the largest limit.
+        Refused = "refused",
+        /// It is answered 400, without a reason.
+        RefusedBlindly = "refused-blindly",
+        /// It is answered 504, as by a gateway that gives up waiting.
+        TimedOut = "timed-out",
     }
 }
 
@@ -207,6 +226,14 @@ named! {
         Zero = "zero",
         /// A `total` of 0, and `hasMore` is always true, even beyond the end.
         Unknown = "unknown",
+        /// The members are right, but texts: `"total":"250"`.
+        Text = "text",
+        /// `total` is null; `hasMore` is right.
+        Null = "null",
+        /// Neither `total` nor `hasMore` is there.
+        Absent = "absent",
+        /// There is no pagination object.
+        Nothing = "nothing",
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod open;
 mod operation;
+mod whole;
 
 #[rustfmt::skip]
 mod generated {
@@ -17,6 +18,7 @@ pub use generated::models::*;
 pub use generated::operations::*;
 pub use open::{Known, Open};
 pub use operation::{Location, Method, Operation, Parameter, RequestBody, TokenUse};
+pub use whole::{decimal, whole};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use secrecy::{ExposeSecret, SecretString};

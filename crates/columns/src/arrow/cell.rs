@@ -16,7 +16,7 @@ use arrow_array::types::{
 };
 use std::any::Any;
 use std::borrow::Cow;
-use talentdata_core::json::{self, decoded};
+use talentdata_core::json::{self, decimal, decoded, whole};
 
 /// Appends a cell to the column of this kind: the value, the nearest value, or an empty cell. Returns whether the value can
 /// be read back from the column; an absent value can.
@@ -65,8 +65,8 @@ pub(crate) fn text<'a>(kind: &ColumnKind, value: &'a str) -> Option<Cow<'a, str>
         }
         ColumnKind::Date => return decoded(value).filter(|text| full_date(text).is_some()),
         ColumnKind::Boolean => boolean(value).is_some(),
-        ColumnKind::Integer => value.parse::<i64>().is_ok(),
-        ColumnKind::Unsigned => value.parse::<u64>().is_ok(),
+        ColumnKind::Integer => exactly::<i64>(value).is_some(),
+        ColumnKind::Unsigned => exactly::<u64>(value).is_some(),
         ColumnKind::Number => number(value).is_some(),
         ColumnKind::Json | ColumnKind::List { .. } | ColumnKind::Struct { .. } => true,
     };
@@ -87,8 +87,9 @@ fn boolean(value: &str) -> Option<bool> {
     value.parse().ok()
 }
 
-fn exactly<T: std::str::FromStr>(value: &str) -> Option<(T, bool)> {
-    value.parse().ok().map(|number| (number, true))
+/// A whole number, however it is written.
+fn exactly<T: TryFrom<i128>>(value: &str) -> Option<(T, bool)> {
+    T::try_from(whole(value)?).ok().map(|number| (number, true))
 }
 
 fn number(value: &str) -> Option<f64> {
@@ -185,28 +186,6 @@ fn is_same(text: &str, number: f64) -> bool {
             is_fraction && number.is_normal() && value.1.len() <= 17
                 || Some(value) == decimal(&number.to_string())
         })
-}
-
-/// The exact value of a JSON number: whether it is negative, its digits without zeros at either end (none for zero), and its
-/// exponent; none where that is out of all bounds.
-pub fn decimal(text: &str) -> Option<(bool, String, i64)> {
-    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-    let fraction = mantissa
-        .split_once('.')
-        .map_or(0, |(_, digits)| digits.len());
-    let digits = mantissa.replace(['-', '.'], "");
-    let short = digits.trim_end_matches('0');
-    let zeros = digits.len() - short.len();
-    match short.trim_start_matches('0') {
-        "" => Some((false, String::new(), 0)),
-        digits => {
-            let exponent: i64 = exponent.parse().ok()?;
-            let exponent = exponent
-                .checked_add(zeros as i64)?
-                .checked_sub(fraction as i64)?;
-            Some((text.starts_with('-'), digits.to_owned(), exponent))
-        }
-    }
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ impl Service {
             for record in &page.records {
                 lines += &format!("{}\n", record.as_str());
             }
-            if !page.pagination.has_more {
+            if page.pagination.has_more != Some(true) {
                 break;
             }
         }

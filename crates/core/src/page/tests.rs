@@ -133,7 +133,10 @@ fn deep_nesting_is_refused_and_overflows_no_stack() {
         assert!(page(&record(most)).is_ok(), "{open}");
         let error = page(&record(most + 1)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TooLarge);
-        assert!(error.message().contains("rows[0] is nested"), "{error}");
+        assert!(
+            error.message().contains("rows[0] (offset 0) is nested"),
+            "{error}"
+        );
     }
     // What is side by side is not deep, nor is text.
     let flat = format!(

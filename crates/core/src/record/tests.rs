@@ -79,6 +79,67 @@ fn names_and_texts_without_a_meaning_stay_as_they_are_written() {
 }
 
 #[test]
+fn a_record_that_is_not_as_documented_is_named() {
+    let record = |json: &str| {
+        let texts = ["{}", json];
+        RawRecord::parse_page(&texts, 40).unwrap().pop().unwrap()
+    };
+    for (json, said) in [
+        (
+            r#"{"id":"b","firstName":7,"lastName":"","email":""}"#,
+            "record 1 of the page (offset 41, id \"b\").firstName: found integer, expected a string",
+        ),
+        (
+            r#"{"id":"b","firstName":"\ud800","lastName":"","email":""}"#,
+            "record 1 of the page (offset 41, id \"b\").firstName: the string has half of a surrogate pair, which is no text",
+        ),
+        (
+            r#"{"id":"b"}"#,
+            "record 1 of the page (offset 41, id \"b\"): missing field `firstName`",
+        ),
+        (
+            r#"{"firstName":null}"#,
+            "record 1 of the page (offset 41).firstName: found null, expected a string",
+        ),
+    ] {
+        let error = record(json).to::<Contact>().unwrap_err();
+        assert_eq!(
+            (error.kind(), error.message()),
+            (ErrorKind::Schema, said),
+            "{json}"
+        );
+    }
+    let half = record(r#"{"id":7,"note":"\udc00"}"#);
+    let error = half
+        .value()
+        .at("note")
+        .unwrap()
+        .unwrap()
+        .text()
+        .unwrap_err();
+    let said = "record 1 of the page (offset 41, id 7): /note: the string has half of a surrogate pair, which is no text";
+    assert_eq!(error.message(), said);
+}
+
+#[test]
+fn whole_numbers_are_integers_however_they_are_written() {
+    for (written, read) in [
+        ("1.0", Some(1)),
+        ("1e2", Some(100)),
+        ("-0.0", Some(0)),
+        ("9007199254740993.0", Some(9_007_199_254_740_993)),
+        ("1.5", None),
+        ("1e30", None),
+        ("\"1\"", None),
+    ] {
+        let record = RawRecord::parse(&format!("{{\"n\":{written}}}")).unwrap();
+        let value = record.value().at("n").unwrap().unwrap();
+        assert_eq!(value.to::<i64>().ok(), read, "{written}");
+        assert_eq!(value.as_str(), written);
+    }
+}
+
+#[test]
 fn names_of_the_service_in_an_error_are_harmless_and_bounded() {
     type Counts = std::collections::BTreeMap<String, u64>;
     for name in ["\\u001b[2Jevil", "\\u202eevil", &"evil".repeat(100_000)] {

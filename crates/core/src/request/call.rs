@@ -1,6 +1,7 @@
 //! One call: the operation, the parts of its request, and the memory that its response may take.
 
 use super::page_memory::MemoryClaim;
+use super::page_size::PageRequest;
 use super::stats::CallStats;
 use crate::arguments::{Arguments, Parts};
 use crate::error::Result;
@@ -14,6 +15,8 @@ pub(crate) struct Call {
     pub(crate) parts: Parts,
     /// The memory that a page takes. Other responses are small.
     pub(crate) claim: Option<MemoryClaim>,
+    /// The number of records that a page is asked for, where it may be reduced.
+    pub(crate) size: Option<PageRequest>,
     /// Where the service has redirected it to, within its origin.
     pub(super) redirected: Option<Url>,
     /// How often it was redirected.
@@ -30,6 +33,7 @@ impl Call {
             operation,
             parts: arguments.parts(operation)?,
             claim: None,
+            size: None,
             redirected: None,
             redirects: 0,
         })

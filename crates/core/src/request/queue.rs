@@ -1,5 +1,6 @@
 //! Lets calls through the gate one by one, in the order in which they came: the part that waits.
 
+use super::in_flight::InFlight;
 use super::retry::{Deadline, RetryState};
 use crate::budget::{
     Admission, Budget, Endpoint, Failures, LastMinute, Outage, PriorityClass, RequestOutcome,
@@ -15,6 +16,8 @@ use tokio::task::spawn_blocking;
 
 /// A shorter wait is the usual gap between two requests, which is not logged.
 const PAUSE: Duration = Duration::from_millis(250);
+/// Where a request waits for one under way, it looks again after this long at the latest.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// The queue for the budget of a company, shared by all calls of a client.
 pub(crate) struct AdmissionQueue {
@@ -30,6 +33,8 @@ pub(crate) struct AdmissionQueue {
     /// The outcomes of this client's own requests, and how many failed within the last minute. The gate also knows the
     /// requests of others.
     outage: StdMutex<(Outage, LastMinute)>,
+    /// This client's requests under way.
+    in_flight: StdMutex<InFlight>,
     /// Notified whenever the budget may have changed its mind.
     changed: Arc<Notify>,
 }
@@ -43,6 +48,7 @@ impl AdmissionQueue {
             scans: Mutex::new(()),
             waiting_calls: Arc::default(),
             outage: StdMutex::default(),
+            in_flight: StdMutex::default(),
             changed,
         })
     }
@@ -119,12 +125,23 @@ impl AdmissionQueue {
         class: PriorityClass,
         endpoint: Endpoint,
     ) -> std::result::Result<Permit, std::result::Result<Admission, String>> {
+        if lock(&self.in_flight).is_full() {
+            let now = clock::now();
+            return Err(Ok(Admission::Wait {
+                earliest: now,
+                again: now + LOOK,
+                outage: None,
+            }));
+        }
         match self.budget.take(clock::now(), class, endpoint) {
-            Ok(Admission::Admitted(ticket)) => Ok(Permit {
-                queue: self,
-                ticket,
-                outcome: Some(RequestOutcome::Unsent),
-            }),
+            Ok(Admission::Admitted(ticket)) => {
+                lock(&self.in_flight).sent();
+                Ok(Permit {
+                    queue: self,
+                    ticket,
+                    outcome: Some(RequestOutcome::Unsent),
+                })
+            }
             take => Err(take),
         }
     }
@@ -152,6 +169,7 @@ impl Permit {
         self.outcome = None;
         let ticket = self.ticket;
         lock(&self.queue.outage).0.complete(now, ticket, &outcome);
+        lock(&self.queue.in_flight).ended(&outcome);
         self.queue.budget.report(now, ticket, outcome);
         self.queue.changed.notify_one();
     }

@@ -251,6 +251,11 @@ impl<'a> RetryState<'a> {
         Err(error)
     }
 
+    /// Asks for less from here on, so that what has failed so far says little about it.
+    pub(crate) fn begin_anew(&mut self, now: Time) {
+        (self.began, self.failures_before, self.faults) = (now, None, 0);
+    }
+
     /// The error of a call whose time is up.
     pub(crate) fn out_of_time(&mut self) -> Error {
         // Why it has taken so long, if that is known.

@@ -3,6 +3,7 @@
 use super::auth::{Auth, Token, read_token, refusal};
 use super::call::Call;
 use super::page_memory::{PAGE_MEMORY_BYTES, PageMemory};
+use super::page_size::Smaller;
 use super::queue::{AdmissionQueue, Permit};
 use super::retry::{Deadline, RetryState};
 use super::sentence::without_tokens;
@@ -76,12 +77,39 @@ impl Service {
         let attempts = async {
             loop {
                 let attempt = self.attempt(call, &read, &mut state, &mut deadline);
-                let error = match attempt.await {
+                let mut error = match attempt.await {
                     Ok(value) => return Ok(value),
                     Err(error) => error,
                 };
                 let (reason, status) = (error.kind().name(), error.status());
                 let now = clock::now();
+                // What fails on the way to a token is not about the page.
+                let size = call.size.as_mut().filter(|_| error.operation().is_none());
+                if let Some(size) = size {
+                    let smaller = size.failed(&error);
+                    if smaller != Smaller::No {
+                        let limit = size.limit;
+                        tracing::debug!(
+                            operation,
+                            reason,
+                            status,
+                            limit,
+                            "asking for a smaller page"
+                        );
+                        state.begin_anew(now);
+                        // A redirect names the size that was asked for.
+                        call.redirected = None;
+                    }
+                    match (smaller, size.refusal.take()) {
+                        (Smaller::AtOnce, refusal) => {
+                            size.refusal = refusal;
+                            continue;
+                        }
+                        (Smaller::Later, _) => {}
+                        // No smaller page comes either, so the first refusal says most.
+                        (Smaller::No, refusal) => error = refusal.unwrap_or(error),
+                    }
+                }
                 let wait = state.failed(now, deadline, error, self.queue.record_failure(now))?;
                 let wait_s = wait.as_secs_f64();
                 tracing::debug!(operation, reason, status, wait_s, "retrying");
@@ -109,6 +137,9 @@ impl Service {
         state: &mut RetryState<'_>,
         deadline: &mut Deadline,
     ) -> Result<T> {
+        if let Some(size) = &mut call.size {
+            size.adapt();
+        }
         let asked = clock::now();
         let was_refused = std::mem::take(&mut state.is_refused);
         let queues_with_scans = state.is_scan && !was_refused;
@@ -323,6 +354,10 @@ impl Service {
         let mut url = self.config.base_url.at(&call.parts.path);
         for (name, value) in &call.parts.query {
             url.query_pairs_mut().append_pair(name, value);
+        }
+        if let Some(size) = &call.size {
+            let limit = size.limit.to_string();
+            url.query_pairs_mut().append_pair("limit", &limit);
         }
         if !call.parts.encoded.is_empty() {
             let encoded = call.parts.encoded.iter().map(String::as_str);

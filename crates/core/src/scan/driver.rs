@@ -4,21 +4,27 @@ use super::join::{Delivery, Joiner, Wanted};
 use super::options::ScanOptions;
 use super::position::{Batch, ScanState};
 use super::receipt::Receipt;
-use super::sequence::{AHEAD, AHEAD_UNPACED, Sequence, is_refusal};
+use super::sequence::{AHEAD, AHEAD_UNPACED, Sequence};
 use super::slice::Slice;
 use super::unknown_fields;
 use crate::budget::REQUESTS_PER_SECOND;
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
-use crate::page::{Page, check_limit};
+use crate::page::{Page, PageLimit, check_limit, is_refusal};
 use crate::process::lock;
 use crate::record::IdentityKey;
 use crate::request::Service;
+use crate::request::page_size::{PageRequest, PageSize};
 use crate::request::stats::ScanCalls;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use talentdata_types::ListName;
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
+
+/// The size of the pages of a scan, shared by its requests.
+fn page_size(most: u64) -> Arc<Mutex<PageSize>> {
+    Arc::new(Mutex::new(PageSize::new(most)))
+}
 
 /// One scan at work.
 pub(super) struct Driver {
@@ -30,6 +36,8 @@ pub(super) struct Driver {
     /// The requests under way, each with its number. They end with the driver.
     underway: JoinSet<(u64, Result<(Page, Slice)>)>,
     calls: Arc<ScanCalls>,
+    /// The number of records that pages are asked for; `None` if the service decides.
+    page_size: Option<Arc<Mutex<PageSize>>>,
     started: Time,
     /// The number of seconds for which the budget could not be reached before the scan.
     unreachable_before: f64,
@@ -52,7 +60,9 @@ impl Driver {
         } else {
             AHEAD_UNPACED
         };
+        let most = options.page_size.or(resource.shape().max_limit);
         Driver {
+            page_size: most.map(page_size),
             sequence: Sequence::new(joiner, ahead),
             unreachable_before: service.budget().seconds_unreachable,
             service,
@@ -99,6 +109,7 @@ impl Driver {
                 // A small limit is asked for only because so few records are wanted.
                 Err(error) if is_refusal(&error) && self.page_size_is_limit() => {
                     self.options.page_size = None;
+                    self.page_size = self.resource.shape().max_limit.map(page_size);
                 }
                 Err(error) => return Err(error),
             }
@@ -130,11 +141,14 @@ impl Driver {
         let (service, resource) = (Arc::clone(&self.service), self.resource);
         let (key, identity_key) = (self.records_key.clone(), self.identity_key);
         let calls = Arc::clone(&self.calls);
-        let Wanted { offset, limit } = wanted;
-        let most = resource.shape().max_limit;
-        // A service whose pages all have one size may have larger ones than may be asked for.
-        let limit = limit.map(|limit| limit.min(most.unwrap_or(limit)));
-        let limit = limit.or(self.options.page_size).or(most);
+        let offset = wanted.offset;
+        let most = resource.shape().max_limit.unwrap_or(u64::MAX);
+        let limit = match (wanted.limit, &self.page_size) {
+            // A service whose pages all have one size may have larger ones than may be asked for.
+            (Some(limit), _) => PageLimit::Exactly(limit.min(most)),
+            (None, Some(size)) => PageLimit::AtMost(PageRequest::new(Arc::clone(size), offset)),
+            (None, None) => PageLimit::Usual,
+        };
         let arguments = self.options.arguments.clone();
         self.underway.spawn(async move {
             let key = key.as_deref();
@@ -177,10 +191,12 @@ impl Driver {
         let receipt = &mut self.receipt;
         receipt.records += records.len() as u64;
         receipt.pages += 1;
+        receipt.reduced_page_size =
+            (self.page_size.as_ref()).and_then(|size| lock(size).reduced_to);
         receipt.duplicates_dropped = joiner.duplicates;
         receipt.seams_repaired = joiner.repairs;
-        receipt.total_first.get_or_insert(page.pagination.total);
-        receipt.total_last = Some(page.pagination.total);
+        receipt.total_first = receipt.total_first.or(page.pagination.total);
+        receipt.total_last = page.pagination.total.or(receipt.total_last);
         receipt.seconds = clock::now().saturating_sub(self.started).as_secs_f64();
         receipt.requests = stats.requests;
         receipt.retries = stats.retries;

@@ -15,7 +15,7 @@ const MAX_STEPS: usize = 1000;
 pub(crate) struct Evidence {
     /// The total of the first response.
     total: Option<u64>,
-    /// Whether another response had another total.
+    /// Whether another response had another total, or any had none.
     pub(super) total_changed: bool,
     /// The large steps by which the total rose or fell from one response to the next.
     steps: BTreeSet<i64>,
@@ -36,9 +36,12 @@ pub(crate) struct Evidence {
 impl Evidence {
     /// Notes the total of a page as it arrives.
     pub(super) fn note_total(&mut self, page: &Slice) {
-        let total = page.total;
-        self.total_changed |= *self.total.get_or_insert(total) != total;
         self.since += 1;
+        let Some(total) = page.total else {
+            self.total_changed = true;
+            return;
+        };
+        self.total_changed |= *self.total.get_or_insert(total) != total;
         if let Some((before, arrived)) = self.tip {
             if page.sent <= arrived {
                 return;
@@ -59,7 +62,7 @@ impl Evidence {
 
     /// Notes a doubt if a page reaches behind its total.
     pub(super) fn compare_total(&mut self, page: &Slice) {
-        if !page.ids.is_empty() && page.end() > page.total {
+        if !page.ids.is_empty() && page.total.is_some_and(|total| page.end() > total) {
             self.doubt(Doubt::WrongTotal);
         }
     }

@@ -23,6 +23,8 @@ const READS_OF_END: u32 = 2;
 /// Limits the reads of the end of a list that gains records there faster than they can be read. Records that come during
 /// the scan need not be delivered.
 const MAX_READS_OF_END: u32 = 8;
+/// The same for all ends of a list of unknown length: in vain if it has changed meanwhile.
+const MAX_READS_UNTOLD: u32 = 32;
 /// Limits how often an empty page is requested again before it is believed.
 const MAX_BLANKS: u32 = 4;
 /// Limits the pages in a row that bring nothing new and lead no farther.
@@ -115,6 +117,8 @@ pub(crate) struct Joiner {
     widened: u32,
     /// The value of `last_offset` when a page last had to wait for one before it.
     waited_at: Option<u64>,
+    /// Whether the service says nothing of the length of the list.
+    is_untold: bool,
     /// The number of reads of the end since something new came.
     ends: u32,
     /// The number of reads of the end, and then of the beginning.
@@ -200,11 +204,11 @@ impl Joiner {
         matches!(self.phase, Phase::Closing | Phase::Rereading)
     }
 
-    fn overlap(&self) -> u64 {
+    pub(crate) fn overlap(&self) -> u64 {
         match self.cannot_join {
             Some(_) => 0,
-            None if self.reads_apart() => 0,
-            None => 1 + self.extra_overlap,
+            None if self.reads_apart() || self.looks_behind() => 0,
+            None => 1 + self.extra_overlap.min(self.max_extra_overlap()),
         }
     }
 
@@ -213,9 +217,27 @@ impl Joiner {
         (self.granted / 2).saturating_sub(1)
     }
 
+    /// Returns whether the service says nothing of the length of the list, and its end, which was seen, has to be seen
+    /// from behind: on an empty page.
+    pub(crate) fn looks_behind(&self) -> bool {
+        self.is_untold && self.phase == Phase::Reading && self.ends == 1
+    }
+
+    /// Returns whether the next page of a list of unknown length is expected behind its end.
+    pub(crate) fn expects_end(&self) -> bool {
+        self.looks_behind() || self.is_untold && self.cannot_join.is_some()
+    }
+
     /// Judges a page; `again` when it was judged before.
-    pub(crate) fn judge(&mut self, page: &Slice, again: bool) -> Verdict {
+    pub(crate) fn judge(&mut self, page: &mut Slice, again: bool) -> Verdict {
+        self.is_untold = page.is_untold;
         let records = page.ids.len() as u64;
+        if page.is_untold {
+            // A page that is shorter than others may be the last one.
+            let sizes = [page.limit, page.asked].into_iter().flatten();
+            let full = sizes.fold(self.granted, u64::min).max(1);
+            page.has_more = records >= full;
+        }
         if page.has_more && records > 0 {
             self.granted = match page.limit {
                 None => records,
@@ -269,6 +291,14 @@ impl Joiner {
             }
         }
         if known.is_empty() && self.order.len() > 0 && !(self.restarting && page.offset == 0) {
+            if self.looks_behind() && page.offset == self.next_offset() {
+                if page.ids.is_empty() {
+                    return self.progress(page, &known, Delivery::default());
+                }
+                // The page before was not the last one: pages are shorter now, or the list has grown.
+                self.granted = records.max(self.granted / 2).max(2);
+                self.ends = 0;
+            }
             return self.seek(page, again);
         }
         let sound = self.evidence.doubts.is_empty();
@@ -458,12 +488,18 @@ impl Joiner {
         let nothing = delivery.fresh.is_empty();
         if !page.has_more {
             delivery.alone = true;
-            self.ends = if nothing { self.ends + 1 } else { 1 };
-            let short = page.end() < page.total;
+            let is_seen_again = nothing && (!page.is_untold || page.ids.is_empty());
+            self.ends = if is_seen_again { self.ends + 1 } else { 1 };
+            let short = page.is_short();
             // Of a list of one page, the end is read with the beginning.
-            let enough = if page.offset == 0 { 1 } else { READS_OF_END };
+            let is_whole = page.offset == 0 && !page.is_untold;
+            let enough = if is_whole { 1 } else { READS_OF_END };
             self.visits += 1;
-            let grows = !short && self.visits >= MAX_READS_OF_END;
+            let most = match page.total {
+                Some(_) => MAX_READS_OF_END,
+                None => MAX_READS_UNTOLD,
+            };
+            let grows = !short && self.visits >= most;
             if self.ends < enough + u32::from(short) * MAX_BLANKS && !grows {
                 return Verdict::Deliver(delivery);
             }
@@ -471,10 +507,17 @@ impl Joiner {
                 self.evidence.doubt(Doubt::ShortOfTotal);
                 return self.conclude(delivery);
             }
+            if page.is_untold && grows {
+                self.evidence.doubt(Doubt::MovedTooFar);
+                return self.conclude(delivery);
+            }
             self.phase = Phase::Closing;
             return Verdict::Deliver(delivery);
         }
-        (self.ends, self.visits) = (0, 0);
+        self.ends = 0;
+        if page.total.is_some() {
+            self.visits = 0;
+        }
         let last = known
             .last()
             .map_or(0, |(_, number)| self.order.place(*number));
@@ -499,9 +542,12 @@ impl Joiner {
     /// Steps back if nothing on the page is known, because the list has shrunk or grown in front. From the beginning of
     /// the list it steps forward.
     fn seek(&mut self, page: &Slice, again: bool) -> Verdict {
-        self.evidence.repaired = true;
-        self.repairs += 1;
-        self.extra_overlap = (2 * self.extra_overlap + 1).min(self.max_extra_overlap());
+        // Behind the end of a list of unknown length, nothing is to be seen.
+        if !page.is_untold || !page.ids.is_empty() {
+            self.evidence.repaired = true;
+            self.repairs += 1;
+            self.extra_overlap = (2 * self.extra_overlap + 1).min(self.max_extra_overlap());
+        }
         let next = self.next_offset();
         let straight = self.back == 0 && !self.forward;
         if straight && page.offset > next && !(again && self.waited_at == self.last_offset) {
@@ -518,7 +564,7 @@ impl Joiner {
             };
             let from = page
                 .offset
-                .min(page.total)
+                .min(page.total.unwrap_or(u64::MAX))
                 .min(next + 1 + self.extra_overlap);
             return Verdict::Jump(from.saturating_sub(self.back));
         }

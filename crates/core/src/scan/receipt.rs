@@ -53,6 +53,9 @@ pub struct Receipt {
     pub seconds_backed_off: f64,
     /// The part of the company's budget that was used, from 0 to 1; more where the scan was told to keep no pace.
     pub budget_used: f64,
+    /// The smallest number of records that pages were asked for because larger pages did not come; null if they came.
+    #[serde(default)]
+    pub reduced_page_size: Option<u64>,
     /// Records that came again and were dropped, beyond the overlap of one per page.
     pub duplicates_dropped: u64,
     /// Seams where the list had moved and the scan stepped back.
@@ -153,7 +156,8 @@ pub enum Basis {
     /// The total never changed during the scan, exactly that many records were delivered, and no page had to be read
     /// again.
     Counted,
-    /// The list changed during the scan; every page joined those before it, and the order held.
+    /// The list changed during the scan, or the service does not say how long it is; every page joined those before it,
+    /// and the order held.
     Joined,
 }
 
@@ -229,6 +233,8 @@ impl Receipt {
         self.seconds_waited_for_budget += first.seconds_waited_for_budget;
         self.seconds_backed_off += first.seconds_backed_off;
         self.budget_used = budget / self.seconds.max(f64::MIN_POSITIVE);
+        let reduced = [self.reduced_page_size, first.reduced_page_size];
+        self.reduced_page_size = reduced.into_iter().flatten().min();
         self.duplicates_dropped += first.duplicates_dropped;
         self.seams_repaired += first.seams_repaired;
         self.total_first = first.total_first.or(self.total_first);

@@ -3,7 +3,8 @@
 use super::join::{Delivery, Joiner, Verdict, Wanted};
 use super::position::Offsets;
 use super::slice::Slice;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
+use crate::page::is_refusal;
 use std::collections::VecDeque;
 
 /// Limits the pages that are under way or waiting. At 40 requests a second this covers responses that
@@ -29,6 +30,8 @@ pub(crate) struct Sequence<P> {
     next: Option<u64>,
     /// The total that arrived last, which is only a hint.
     total: u64,
+    /// Whether a page was the last one, as far as it said.
+    has_ended: bool,
     requests: u64,
     /// A page that was refused, while another page is tried.
     refusal: Option<Refusal>,
@@ -41,6 +44,8 @@ struct Refusal {
     error: Error,
     /// Which offsets were believed to be honoured then.
     offsets: Offsets,
+    /// Whether it would have been behind the end, as far as is known.
+    is_behind_end: bool,
 }
 
 /// A page that was requested, or will be.
@@ -49,6 +54,8 @@ struct PendingPage<P> {
     wanted: Wanted,
     /// Whether it was read ahead, and not because another page did not join.
     planned: bool,
+    /// The number of records that it was expected to have.
+    expects: u64,
     /// The time of the request.
     sent: u64,
     state: State<P>,
@@ -71,6 +78,7 @@ impl<P> Sequence<P> {
             queue: VecDeque::new(),
             next: None,
             total: 0,
+            has_ended: false,
             requests: 0,
             refusal: None,
             clock: 0,
@@ -116,11 +124,12 @@ impl<P> Sequence<P> {
     pub(crate) fn arrive(&mut self, request: u64, page: Result<(P, Slice)>) {
         self.clock += 1;
         let arrived = self.clock;
-        let mut entries = self.queue.iter_mut();
-        let entry = entries.find(|entry| entry.request == request);
+        let index = self.queue.iter().position(|entry| entry.request == request);
+        let entry = index.and_then(|index| self.queue.get_mut(index));
         // One that was read ahead in vain still has a total.
         let sent = entry.as_ref().map_or(0, |entry| entry.sent);
         let limit = entry.as_ref().and_then(|entry| entry.wanted.limit);
+        let expects = entry.as_ref().map_or(0, |entry| entry.expects);
         let page = page.map(|(page, slice)| {
             let slice = Slice {
                 limit,
@@ -129,11 +138,42 @@ impl<P> Sequence<P> {
                 ..slice
             };
             self.joiner.evidence.note_total(&slice);
-            self.total = slice.total;
+            self.total = match slice.total {
+                Some(total) => total,
+                // Twice as far as it is known to go, until its end was seen.
+                None if slice.has_more && !self.has_ended => self.total.max(2 * slice.end()),
+                None if slice.has_more => self.total.max(slice.end() + 1),
+                None => self.total.min(slice.end()),
+            };
+            self.has_ended |= !slice.has_more;
             (page, slice)
         });
-        if let Some(entry) = entry {
+        if let (Some(index), Ok((_, slice))) = (index, &page)
+            && let Some(size) = slice
+                .asked
+                .filter(|asked| slice.has_more && *asked < expects)
+        {
+            self.fill_gap(index + 1, slice.end(), size);
+        }
+        if let Some(entry) = index.and_then(|index| self.queue.get_mut(index)) {
             entry.state = State::Arrived(page);
+        }
+    }
+
+    /// A page had to be asked for fewer records than were planned, and ends here: plans pages of its size between it and
+    /// the page behind it.
+    fn fill_gap(&mut self, mut index: usize, mut end: u64, size: u64) {
+        let size = self.joiner.reduce(size);
+        let overlap = self.joiner.overlap().min(size - 1);
+        let next = self.queue.get(index).map(|entry| entry.wanted.offset);
+        if next.is_none() {
+            self.next = self.next.map(|next| next.min(end.saturating_sub(overlap)));
+        }
+        while next.is_some_and(|next| end <= next) {
+            let entry = self.entry(end.saturating_sub(overlap), true);
+            end = entry.wanted.offset.saturating_add(size);
+            self.queue.insert(index, entry);
+            index += 1;
         }
     }
 
@@ -143,7 +183,7 @@ impl<P> Sequence<P> {
     /// The error of the page that is needed next.
     pub(crate) fn join(&mut self) -> Result<Option<(P, Delivery)>> {
         while let Some(entry) = self.queue.pop_front() {
-            let (page, slice, again) = match entry.state {
+            let (page, mut slice, again) = match entry.state {
                 State::Arrived(Ok((page, slice))) => (page, self.after_refusal(slice)?, false),
                 State::Arrived(Err(error)) => {
                     self.try_another(entry.wanted.offset, error)?;
@@ -156,7 +196,7 @@ impl<P> Sequence<P> {
                 }
             };
             self.joiner.requests = self.requests;
-            let verdict = self.joiner.judge(&slice, again);
+            let verdict = self.joiner.judge(&mut slice, again);
             if !matches!(verdict, Verdict::Deliver(_)) {
                 self.ahead = (self.ahead / 2).max(1);
             }
@@ -208,11 +248,11 @@ impl<P> Sequence<P> {
         if offset == 0 {
             return Err(self.refusal.take().map_or(error, |refusal| refusal.error));
         }
-        let offsets = self.joiner.known_offsets();
         let refusal = self.refusal.get_or_insert(Refusal {
             offset,
             error,
-            offsets,
+            offsets: self.joiner.known_offsets(),
+            is_behind_end: self.joiner.expects_end(),
         });
         let offset = self.joiner.refused().unwrap_or_else(|| {
             self.joiner.restore_offsets(refusal.offsets);
@@ -231,7 +271,11 @@ impl<P> Sequence<P> {
         let Some(refusal) = self.refusal.take().filter(|_| page.offset == 0) else {
             return Ok(page);
         };
-        if page.end() > page.total || page.total > refusal.offset {
+        let is_over = match page.total {
+            Some(total) => page.end() <= total && total <= refusal.offset,
+            None => refusal.is_behind_end,
+        };
+        if !is_over {
             return Err(refusal.error);
         }
         Ok(Slice {
@@ -253,16 +297,11 @@ impl<P> Sequence<P> {
             request: self.requests,
             wanted: self.joiner.page_at(offset),
             planned,
+            expects: self.joiner.granted(),
             sent: 0,
             state: State::Wanted,
         }
     }
-}
-
-/// Returns whether a service may answer like this to an offset or a limit that it does not take.
-pub(super) fn is_refusal(error: &Error) -> bool {
-    use ErrorKind::{Api, BadRequest, NotFound, Paging};
-    matches!(error.kind(), Api | BadRequest | NotFound | Paging)
 }
 
 #[cfg(test)]
@@ -281,15 +320,8 @@ mod tests {
             let total = if asked.len() < 2 { 15 } else { later };
             asked.push(at_once.iter().map(|one| one.1.offset).collect());
             for (request, Wanted { offset, .. }) in at_once {
-                let slice = Slice {
-                    offset,
-                    limit: None,
-                    ids: (offset..total.min(offset + 10)).map(id).collect(),
-                    has_more: offset + 10 < total,
-                    total,
-                    sent: 0,
-                    arrived: 0,
-                };
+                let ids = (offset..total.min(offset + 10)).map(id).collect();
+                let slice = Slice::new(offset, ids, Some(offset + 10 < total), Some(total));
                 sequence.arrive(request, Ok(((), slice)));
             }
             while let Some((_, delivery)) = sequence.join().unwrap() {

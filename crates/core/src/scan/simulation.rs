@@ -8,12 +8,13 @@ use super::position::{Resume, ScanState};
 use super::receipt::Doubt;
 use super::sequence::Sequence;
 use super::slice::Slice;
-use crate::error::{Error, ErrorKind};
 use crate::record::IdentityKey;
+use crate::request::page_size::{PageRequest, PageSize, Smaller};
 use fastrand::Rng;
 use serde::Deserialize;
-use service::{Kind, Page, Service, Span};
+use service::{Kind, Page, Service, Serving, Span};
 use std::collections::{HashSet, VecDeque};
+use std::sync::{Arc, Mutex};
 
 /// A row of `scenarios.json`: kinds of services, how they are scanned, and what must be true of all these scans.
 #[derive(Default, Deserialize)]
@@ -25,6 +26,8 @@ struct Scenario {
     _docs: String,
     /// One for each seed in turn.
     services: Vec<Kind>,
+    /// What they say of a list and the pages that they can send: each of these for all of them in turn.
+    serving: Vec<Serving>,
     /// Records of the list, records of a page, and pages read ahead at most.
     shapes: Vec<(Span, Span, usize)>,
     /// Scans of each shape; `TALENTDATA_ROUNDS` asks for more, unless one is enough.
@@ -35,6 +38,8 @@ struct Scenario {
     /// goes to the end.
     stopped_runs: u64,
     stop: Option<Span>,
+    /// Whether scans may end with an error, which counts like a doubt.
+    may_fail: bool,
     must: Must,
 }
 
@@ -74,6 +79,7 @@ struct Trial<'a> {
     page_size: u64,
     ahead: usize,
     reorder: bool,
+    may_fail: bool,
     random: Rng,
     stops: Vec<u64>,
     max_requests: u64,
@@ -85,6 +91,7 @@ struct Outcome {
     delivered: Vec<u64>,
     doubts: Vec<Doubt>,
     counted: bool,
+    has_failed: bool,
     requests: u64,
 }
 
@@ -133,8 +140,18 @@ impl Trial<'_> {
         let mut sequence: Sequence<Page> = Sequence::new(joiner, self.ahead);
         let mut underway = VecDeque::new();
         let mut requests = 0;
+        let size = Arc::new(Mutex::new(PageSize::new(self.page_size)));
         loop {
-            while let Some((page, delivery)) = sequence.join().unwrap() {
+            loop {
+                let (page, delivery) = match sequence.join() {
+                    Ok(Some(joined)) => joined,
+                    Ok(None) => break,
+                    Err(error) => {
+                        assert!(self.may_fail, "{}: {error}", self.name);
+                        outcome.has_failed = true;
+                        return None;
+                    }
+                };
                 for (index, entry) in &delivery.fresh {
                     outcome.delivered.push(page.records[*index]);
                     entries.extend(entry.to_bytes());
@@ -159,8 +176,9 @@ impl Trial<'_> {
                     return Some(Resume::new(state, entries).unwrap());
                 }
             }
-            while let Some(request) = sequence.want() {
-                underway.push_back(request);
+            while let Some((request, wanted)) = sequence.want() {
+                let page = PageRequest::new(Arc::clone(&size), wanted.offset);
+                underway.push_back((request, wanted, page));
             }
             assert!(!underway.is_empty(), "the scan waits for nothing");
             let next = if self.reorder {
@@ -168,29 +186,40 @@ impl Trial<'_> {
             } else {
                 0
             };
-            let (request, wanted) = underway.remove(next).unwrap();
-            let limit = wanted.limit.unwrap_or(self.page_size);
-            let page = self.service.page(wanted.offset, limit);
+            let (request, wanted, mut asked) = underway.remove(next).unwrap();
+            let page = loop {
+                asked.adapt();
+                let limit = wanted.limit.unwrap_or(asked.limit);
+                requests += 1;
+                outcome.requests += 1;
+                match self.service.page(wanted.offset, limit) {
+                    Ok(page) => break Ok(page),
+                    Err(error) if wanted.limit.is_some() => break Err(error),
+                    Err(error) if asked.failed(&error) == Smaller::No => {
+                        // What may pass is tried again.
+                        if error.status() != Some(504) || limit == 1 {
+                            break Err(asked.refusal.take().unwrap_or(error));
+                        }
+                    }
+                    Err(_) => {}
+                }
+            };
+            if page.is_ok() && wanted.limit.is_none() {
+                asked.came();
+            }
             let identity = |record: &u64| {
                 let (bytes, by_id) = self.service.identity(*record);
                 key.identify(&bytes.to_le_bytes(), by_id)
             };
             let page = page.map(|page| {
+                let ids = page.records.iter().map(identity).collect();
                 let slice = Slice {
-                    offset: wanted.offset,
-                    limit: None,
-                    ids: page.records.iter().map(identity).collect(),
-                    has_more: page.has_more,
-                    total: page.total,
-                    sent: 0,
-                    arrived: 0,
+                    asked: wanted.limit.is_none().then_some(asked.limit),
+                    ..Slice::new(wanted.offset, ids, page.has_more, page.total)
                 };
                 (page, slice)
             });
-            let refused = || Error::new(ErrorKind::BadRequest, "no such page");
-            sequence.arrive(request, page.ok_or_else(refused));
-            requests += 1;
-            outcome.requests += 1;
+            sequence.arrive(request, page);
             let is_enough = outcome.requests < self.max_requests;
             assert!(is_enough, "{}: too many requests", self.name);
         }
@@ -215,12 +244,15 @@ impl Scenario {
         let size = size.draw(&mut random);
         let page_size = page_size.draw(&mut random);
         let kind = &self.services[seed as usize % self.services.len()];
+        let servings = seed as usize / self.services.len() % self.serving.len().max(1);
+        let serving = self.serving.get(servings).copied().unwrap_or_default();
         let stop = self.stop.unwrap_or(Span::Between(2, size / 99));
         Trial {
             name: format!("{}: pages of {page_size}, seed {seed}", self.kind),
-            service: Service::new(kind, size, seed ^ 0x5eed),
+            service: Service::new(kind, serving, size, seed ^ 0x5eed),
             page_size,
             ahead,
+            may_fail: self.may_fail,
             reorder: self.reorder.unwrap_or(seed % 2 == 1),
             stops: (0..self.stopped_runs)
                 .map(|_| stop.draw(&mut random))
@@ -249,7 +281,7 @@ impl Scenario {
             tally.cost += outcome.requests as f64 / pages as f64;
             let lost = outcome.lost(&trial.service);
             tally.lossy += u64::from(lost > 0);
-            if !outcome.doubts.is_empty() {
+            if !outcome.doubts.is_empty() || outcome.has_failed {
                 tally.doubted += 1;
             } else if outcome.repeats() + lost > 0 {
                 println!("{what}: wrong");
@@ -304,6 +336,8 @@ struct Scenarios {
     long: Vec<Scenario>,
     worst: Vec<Scenario>,
     whole_pages: Vec<Scenario>,
+    untold: Vec<Scenario>,
+    too_large: Vec<Scenario>,
 }
 
 fn scenarios() -> Scenarios {
@@ -323,6 +357,16 @@ fn long_lists_and_resumed_scans_lose_nothing_that_they_do_not_doubt() {
 #[test]
 fn services_that_read_whole_pages_only_are_read_whole() {
     scenarios().whole_pages.iter().for_each(Scenario::judge);
+}
+
+#[test]
+fn lists_of_unknown_length_are_proven_unless_their_order_changes() {
+    scenarios().untold.iter().for_each(Scenario::judge);
+}
+
+#[test]
+fn pages_that_are_too_large_are_asked_for_in_parts() {
+    scenarios().too_large.iter().for_each(Scenario::judge);
 }
 
 #[test]

@@ -65,6 +65,7 @@ impl Row {
                 }
                 "ids" => options.ids = value.parse().unwrap(),
                 "ignore-offset" => options.ignore_offset = true,
+                "large-limits" => options.large_limits = value.parse().unwrap(),
                 "later-max-limit" => options.later_max_limit = Some(value.parse().unwrap()),
                 "pages" => options.pages = value.parse().unwrap(),
                 "max-limit" => options.max_limit = Some(value.parse().unwrap()),
@@ -240,7 +241,7 @@ async fn original(row: &Row, records: u64, seed: u64) -> Counts {
         for record in &page.records {
             *original.entry(identity(record.as_str())).or_default() += 1;
         }
-        if !page.pagination.has_more {
+        if page.pagination.has_more != Some(true) {
             return original;
         }
     }

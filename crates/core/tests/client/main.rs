@@ -14,6 +14,7 @@ mod redirects;
 mod secrets;
 #[allow(dead_code, reason = "shared with the tests of other crates")]
 mod stub;
+mod too_large;
 mod whole_pages;
 mod wire;
 

@@ -3,7 +3,7 @@
 //! A new option is a row here, its field in [`Options`], and the code that uses it. The name is the argument of Python's
 //! `Sandbox`, and with `-` for `_` the flag of `talentdata sandbox`.
 
-use super::{Ids, ListOrder, Options, Pages, Tokens, Total};
+use super::{Ids, LargeLimits, ListOrder, Options, Pages, Tokens, Total};
 use crate::limit::{Policy, ResetRounding};
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -60,6 +60,9 @@ pub const SANDBOX_OPTIONS: &[SandboxOption] = &[
         "The most records on a page of any list, regardless of the limit asked for; by default each list has its own maximum"),
     row("later_max_limit", Whole(|o, text| whole(text).map(|one| o.later_max_limit = Some(one))),
         "The most records on a page from the fourth page request of a list on"),
+    row("large_limits", Choice(&LargeLimits::NAMES, |o, text| text.parse().map(|one| o.large_limits = one)),
+        "What becomes of a limit above the most records on a page: it is reduced silently, refused with 400 and a reason or \
+         without one, or answered 504"),
     row("gzip", Flag(|o| &mut o.gzip), "Compress responses for clients that accept it"),
     row("drift", Numbers("NAME=N,...", |o, text| text.parse().map(|one| o.drift = Some(one))),
         "Lists change between page requests: after every so many, by so many records: every=N, times=N, inserts=N, deletes=N, \
@@ -69,7 +72,8 @@ pub const SANDBOX_OPTIONS: &[SandboxOption] = &[
          updates change"),
     row("ids", Choice(&Ids::NAMES, |o, text| text.parse().map(|one| o.ids = one)), "What distinguishes records from each other"),
     row("total", Choice(&Total::NAMES, |o, text| text.parse().map(|one| o.total = one)),
-        "What the pagination object says of the length of a list; with unknown, hasMore is always true as well"),
+        "What the pagination object says of the length of a list; with unknown, hasMore is always true as well; its members \
+         may be texts, total null, both absent, or there is no such object"),
     row("pages", Choice(&Pages::NAMES, |o, text| text.parse().map(|one| o.pages = one)),
         "Which pages a list has: those at any offset, or at multiples of the limit, with other offsets rounded (the pagination \
          object may tell) or refused, or pages of one size only"),

@@ -139,6 +139,21 @@ fn pagination_can_tell_nothing_or_lie() {
         let page = page(&service, 100, offset);
         assert_eq!(page["pagination"], expected, "{total} {offset}");
     }
+    for (total, expected) in [
+        (
+            Total::Text,
+            json!({"total": "300", "limit": "100", "offset": "200", "hasMore": "false"}),
+        ),
+        (
+            Total::Null,
+            json!({"total": null, "limit": 100, "offset": 200, "hasMore": false}),
+        ),
+        (Total::Absent, json!({"limit": 100, "offset": 200})),
+        (Total::Nothing, Value::Null),
+    ] {
+        let service = with(300, |options| options.total = total);
+        assert_eq!(page(&service, 100, 200)["pagination"], expected, "{total}");
+    }
     let first = ids(&page(&with(300, |_| {}), 100, 0));
     for (pages, limit, told) in [
         (Pages::Rounded, 100, 99),

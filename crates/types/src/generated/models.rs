@@ -251,10 +251,13 @@ pub struct PaginatedList {
 #[non_exhaustive]
 pub struct Pagination {
     /// Total records available across all pages.
+    #[serde(deserialize_with = "crate::whole::read")]
     pub total: i64,
     /// Number of records returned in this response.
+    #[serde(deserialize_with = "crate::whole::read")]
     pub limit: i64,
     /// Number of records skipped for this response.
+    #[serde(deserialize_with = "crate::whole::read")]
     pub offset: i64,
     /// True when more records exist beyond this page.
     #[serde(rename = "hasMore")]

@@ -1,6 +1,6 @@
 //! The way back: a row becomes the fields of the record that it was made of.
 
-use crate::arrow::{EmptyMeans, RecordBatch, decimal};
+use crate::arrow::{EmptyMeans, RecordBatch};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Date32Type, Float64Type, Int64Type, TimestampMicrosecondType, TimestampNanosecondType,
@@ -11,7 +11,7 @@ use arrow_schema::{DataType, Field, FieldRef, TimeUnit};
 use chrono::{FixedOffset, NaiveDateTime};
 use serde_json::value::RawValue;
 use talentdata_core::RawRecord;
-use talentdata_core::json::{self, decoded};
+use talentdata_core::json::{self, decimal, decoded};
 
 /// Names and values, sorted by name; those of the same name in their order. A value is told by its JSON
 /// text, to the last white space, a string within it by its own text, and a number by its value.

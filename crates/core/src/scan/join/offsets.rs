@@ -27,7 +27,7 @@ pub(super) struct OffsetTest {
     /// Whether `OfLimit` has been seen to be so.
     is_confirmed: bool,
     /// The first record of the list and its total, as the page at offset 0 had them.
-    beginning: Option<(RecordId, u64)>,
+    beginning: Option<(RecordId, Option<u64>)>,
     /// Where the frontier stood on that page.
     frontier_at: Option<u64>,
     /// A page lacked the frontier, and the one at offset 0 is read again to see whether it has moved.
@@ -80,6 +80,17 @@ impl Joiner {
                 limit: Some(size),
             },
         }
+    }
+
+    /// Pages have no more than so many records now; returns how many they are expected to have.
+    pub(crate) fn reduce(&mut self, size: u64) -> u64 {
+        self.granted = self.granted.min(size);
+        self.granted
+    }
+
+    /// The number of records that a page is expected to have.
+    pub(crate) fn granted(&self) -> u64 {
+        self.granted
     }
 
     /// Where the page behind this one begins.
@@ -158,11 +169,14 @@ impl Joiner {
         let is_beginning = page.ids.contains(&first)
             || (page.has_more && !known.is_empty() && !self.brings_new(page, &known));
         // Unless the list has changed so much that the beginning may be there now.
-        if is_beginning && page.total.abs_diff(total) <= page.offset / 4 {
+        let change = page.total.zip(total);
+        let change = change.map(|(now, before)| now.abs_diff(before));
+        if is_beginning && change.is_some_and(|change| change <= page.offset / 4) {
             return Some(Verdict::Jump(self.distrust_offsets()));
         }
         let test = &mut self.offset_test;
-        if page.total == total && test.frontier_at.is_some() && test.suspicions < MAX_SUSPICIONS {
+        let may_be_misplaced = change.map_or(is_beginning, |change| change == 0);
+        if may_be_misplaced && test.frontier_at.is_some() && test.suspicions < MAX_SUSPICIONS {
             (test.is_suspected, test.suspicions) = (true, test.suspicions + 1);
             return Some(Verdict::Jump(0));
         }
@@ -207,7 +221,7 @@ impl Joiner {
         if page.offset != expected {
             return Verdict::Jump(expected);
         }
-        let is_short = !page.has_more && page.end() < page.total;
+        let is_short = !page.has_more && page.is_short();
         if (is_short || page.is_blank()) && self.blanks < MAX_BLANKS {
             self.blanks += 1;
             return Verdict::Retry(page.offset);

@@ -1,5 +1,6 @@
 //! A simulated service: a list, what changes in it before each request, and how its answers differ from it.
 
+use crate::error::{Error, ErrorKind};
 use fastrand::Rng;
 use serde::Deserialize;
 use std::collections::HashSet;
@@ -168,6 +169,82 @@ struct Lack {
     requests: Span,
 }
 
+/// What a service says of a list, and the pages that it can send.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Serving {
+    hides: Hidden,
+    /// Pages of more records than that are too large.
+    most: Option<u64>,
+    /// Only those of them that reach into these offsets, or are asked for by one of these requests.
+    region: Option<Span>,
+    requests: Option<Span>,
+    said: TooLarge,
+    /// It silently sends one record at a time from this request on.
+    one_from: Option<u64>,
+}
+
+/// What is said of a page that is too large.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum TooLarge {
+    /// A refusal that may be about anything.
+    #[default]
+    Refused,
+    /// One that is about the limit, or names it.
+    Limit,
+    Named,
+    /// The gateway gives up waiting.
+    Gateway,
+}
+
+impl Serving {
+    fn check(&self, request: u64, offset: u64, limit: u64) -> Result<(), Error> {
+        let Some(most) = self.most.filter(|most| limit > *most) else {
+            return Ok(());
+        };
+        let reaches = |region: Span| (offset..offset + limit).any(|one| region.contains(one));
+        let is_now = self
+            .requests
+            .is_none_or(|requests| requests.contains(request));
+        if !is_now || !self.region.is_none_or(reaches) {
+            return Ok(());
+        }
+        Err(match self.said {
+            TooLarge::Refused => refusal("no"),
+            TooLarge::Limit => refusal("limit is wrong"),
+            TooLarge::Named => refusal(&format!("limit must be at most {most}")),
+            TooLarge::Gateway => Error::new(ErrorKind::Server, "").with_response(504, None, None),
+        })
+    }
+}
+
+fn refusal(body: &str) -> Error {
+    let error = Error::new(ErrorKind::BadRequest, "no such page");
+    error.with_response(400, None, Some(body.to_owned()))
+}
+
+/// The part of the pagination that pages lack.
+#[derive(Clone, Copy, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "snake_case")]
+enum Hidden {
+    #[default]
+    Nothing,
+    Total,
+    HasMore,
+    Both,
+}
+
+impl Hidden {
+    fn total(self) -> bool {
+        matches!(self, Self::Total | Self::Both)
+    }
+
+    fn has_more(self) -> bool {
+        matches!(self, Self::HasMore | Self::Both)
+    }
+}
+
 /// What tells records from others.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -188,12 +265,13 @@ enum Identities {
 /// A page as a service sends it: records by number.
 pub(super) struct Page {
     pub(super) records: Vec<u64>,
-    pub(super) total: u64,
-    pub(super) has_more: bool,
+    pub(super) total: Option<u64>,
+    pub(super) has_more: Option<bool>,
 }
 
 pub(super) struct Service<'a> {
     kind: &'a Kind,
+    serving: Serving,
     pub(super) records: Vec<u64>,
     random: Rng,
     requests: u64,
@@ -206,9 +284,10 @@ pub(super) struct Service<'a> {
 }
 
 impl<'a> Service<'a> {
-    pub(super) fn new(kind: &'a Kind, size: u64, seed: u64) -> Self {
+    pub(super) fn new(kind: &'a Kind, serving: Serving, size: u64, seed: u64) -> Self {
         Service {
             kind,
+            serving,
             records: (0..size).collect(),
             random: Rng::with_seed(seed),
             requests: 0,
@@ -291,15 +370,24 @@ impl<'a> Service<'a> {
         index.min(last)
     }
 
-    /// The page, unless it is refused.
-    pub(super) fn page(&mut self, offset: u64, limit: u64) -> Option<Page> {
+    /// The page.
+    ///
+    /// # Errors
+    /// The refusal, where it is refused.
+    pub(super) fn page(&mut self, offset: u64, limit: u64) -> Result<Page, Error> {
         let kind = self.kind;
         kind.changes.iter().for_each(|one| self.change(one));
         self.requests += 1;
+        self.serving.check(self.requests, offset, limit)?;
+        let limit = match self.serving.one_from {
+            Some(from) if self.requests >= from => 1,
+            _ => limit,
+        };
         let whole = kind.whole.as_ref();
-        let (offset, limit) = whole.map_or(Some((offset, limit)), |one| one.page(offset, limit))?;
+        let place = whole.map_or(Some((offset, limit)), |one| one.page(offset, limit));
+        let (offset, limit) = place.ok_or_else(|| refusal("no"))?;
         if kind.refuses_beyond && offset > 0 && offset >= self.records.len() as u64 {
-            return None;
+            return Err(refusal("no"));
         }
         let (offset, limit) = (offset as usize, limit as usize);
         self.cursor = offset.saturating_add(limit);
@@ -308,13 +396,13 @@ impl<'a> Service<'a> {
         let to = self.cursor.min(shown.len());
         let mut page = Page {
             records: shown[from..to].to_vec(),
-            total: shown.len() as u64,
-            has_more: to < shown.len(),
+            total: Some(shown.len() as u64),
+            has_more: Some(to < shown.len()),
         };
         match self.kind.answers {
             Answers::EmptyAtTimes if self.random.u8(..10) == 0 => {
                 page.records.clear();
-                page.has_more = false;
+                page.has_more = Some(false);
             }
             Answers::OffsetIgnored => page.records = (0..limit as u64).collect(),
             Answers::Claim {
@@ -322,13 +410,16 @@ impl<'a> Service<'a> {
                 has_more,
                 is_empty,
             } => {
-                page.total = total;
-                page.has_more = has_more.unwrap_or(page.has_more);
+                page.total = Some(total);
+                page.has_more = has_more.or(page.has_more);
                 page.records.retain(|_| !is_empty);
             }
             _ => {}
         }
-        Some(page)
+        let hides = self.serving.hides;
+        page.total = page.total.filter(|_| !hides.total());
+        page.has_more = page.has_more.filter(|_| !hides.has_more());
+        Ok(page)
     }
 
     /// The list as this answer shows it.

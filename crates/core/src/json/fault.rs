@@ -1,0 +1,212 @@
+//! Where a text stops being JSON, and what stands there: in names and numbers, without any value.
+
+use super::{member, text};
+use std::fmt::Write;
+
+/// Words that other languages write for values that JSON does not have. Any other word may be somebody's data.
+const FOREIGN: [&str; 14] = [
+    "NaN",
+    "-NaN",
+    "nan",
+    "-nan",
+    "Infinity",
+    "-Infinity",
+    "inf",
+    "-inf",
+    "Inf",
+    "-Inf",
+    "None",
+    "True",
+    "False",
+    "undefined",
+];
+/// Limits the levels that are named.
+const MAX_LEVELS: usize = 16;
+/// A place at which a text is not JSON.
+pub(crate) struct Fault {
+    /// The names and numbers that lead to it: `contacts[17].score`.
+    pub(crate) path: String,
+    /// The number of the item that it is in, of an array in the outermost object, and the item's `id`, where that stands
+    /// before the fault.
+    pub(crate) item: Option<(usize, Option<String>)>,
+    /// The words for what stands there.
+    pub(crate) what: String,
+}
+
+/// An object or an array that the fault is in.
+struct Level<'a> {
+    /// Where it begins.
+    start: usize,
+    is_array: bool,
+    /// Whether a string is the name of a member now.
+    expects_name: bool,
+    name: &'a str,
+    /// The number of items before.
+    index: usize,
+}
+
+/// Finds what is at this line and column, both counted from 1, where a reader of JSON has given up.
+pub(crate) fn find(whole: &str, line: usize, column: usize) -> Fault {
+    let lines = whole.split_inclusive('\n').take(line.saturating_sub(1));
+    let before: usize = lines.map(str::len).sum();
+    let at = (before + column.saturating_sub(1)).min(whole.len());
+    let (mut levels, mut value) = (Vec::<Level<'_>>::new(), 0);
+    let (mut string, mut is_escaped) = (None, false);
+    for (index, byte) in whole.bytes().enumerate().take(at) {
+        let level = levels.last_mut();
+        match (string, byte) {
+            (Some(_), _) if is_escaped => is_escaped = false,
+            (Some(_), b'\\') => is_escaped = true,
+            (Some(start), b'"') => {
+                string = None;
+                if let Some(level) = level.filter(|level| level.expects_name) {
+                    level.name = whole.get(start..index).unwrap_or_default();
+                }
+            }
+            (Some(_), _) => {}
+            (None, b'"') => string = Some(index + 1),
+            (None, b'{' | b'[') => {
+                value = index + 1;
+                levels.push(Level {
+                    start: index,
+                    is_array: byte == b'[',
+                    expects_name: byte == b'{',
+                    name: "",
+                    index: 0,
+                });
+            }
+            (None, b'}' | b']') => drop(levels.pop()),
+            (None, b':' | b',') => {
+                value = index + 1;
+                if let Some(level) = level {
+                    level.index += usize::from(byte == b',');
+                    level.expects_name = byte == b',' && !level.is_array;
+                }
+            }
+            _ => {}
+        }
+    }
+    let item = match &levels[..] {
+        [whole_object, array, record, ..] if !whole_object.is_array && array.is_array => {
+            let id = whole
+                .get(record.start..)
+                .and_then(|record| member(record, "id"));
+            Some((array.index, id.map(str::to_owned)))
+        }
+        [whole_object, array] if !whole_object.is_array && array.is_array => {
+            Some((array.index, None))
+        }
+        _ => None,
+    };
+    let mut path = String::new();
+    for level in levels.iter().take(MAX_LEVELS) {
+        let dot = if path.is_empty() { "" } else { "." };
+        let name = text(level.name).unwrap_or(level.name.into());
+        let _ = match level.is_array {
+            true => write!(path, "[{}]", level.index),
+            false if name.is_empty() => Ok(()),
+            false => write!(path, "{dot}{name}"),
+        };
+    }
+    // The reader counts some characters before and some after it has looked at them.
+    let mut here = whole[at..].chars();
+    let control = here.clone().take(2).find(|one| one.is_control());
+    let what = match (control.filter(|_| string.is_some()).or(here.next()), string) {
+        (None, _) => "the text ends".to_owned(),
+        (Some(one), Some(_)) if one.is_control() => {
+            format!(
+                "the control character U+{:04X} stands within a string",
+                u32::from(one)
+            )
+        }
+        (Some(_), Some(_)) => "a string has an escape that JSON does not have".to_owned(),
+        (Some(one), None) => match word(&whole[value.min(at)..]) {
+            word if FOREIGN.contains(&word) => format!("{word} stands there"),
+            _ if one.is_ascii_punctuation() => format!("'{one}' stands there"),
+            _ => "something that JSON does not have stands there".to_owned(),
+        },
+    };
+    Fault { path, item, what }
+}
+
+/// The word that a text begins with.
+fn word(text: &str) -> &str {
+    let text = text.trim_start();
+    let is_end = |one: char| !one.is_ascii_alphanumeric() && one != '-';
+    &text[..text.find(is_end).unwrap_or(text.len())]
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::json::read_object;
+
+    #[test]
+    fn what_is_no_json_is_named_by_list_index_field_and_id() {
+        for (record, path, id, what) in [
+            (
+                r#"{"id":"b","score":NaN}"#,
+                ".score",
+                r#""b""#,
+                "NaN stands there",
+            ),
+            (
+                r#"{"id":7,"score": -Infinity}"#,
+                ".score",
+                "7",
+                "-Infinity stands there",
+            ),
+            (
+                r#"{"id":"b","on":True}"#,
+                ".on",
+                r#""b""#,
+                "True stands there",
+            ),
+            (
+                r#"{"id":"b","x":{"y":[1,None]}}"#,
+                ".x.y[1]",
+                r#""b""#,
+                "None stands there",
+            ),
+            (
+                "{\"id\":\"b\",\"note\":\"a\tb\"}",
+                ".note",
+                r#""b""#,
+                "the control character U+0009 stands within a string",
+            ),
+            (
+                r#"{"id":"b","note":"\x"}"#,
+                ".note",
+                r#""b""#,
+                "a string has an escape that JSON does not have",
+            ),
+            (
+                r#"{"id":"b","name":'CANARY'}"#,
+                ".name",
+                r#""b""#,
+                "'\\'' stands there",
+            ),
+            (r#"{"id":"b","a":1,}"#, ".a", r#""b""#, "'}' stands there"),
+            (
+                r#"{"id":"b","name":CANARY}"#,
+                ".name",
+                r#""b""#,
+                "something that JSON does not have stands there",
+            ),
+            (
+                r#"{"score":NaN,"id":"b"}"#,
+                ".score",
+                "",
+                "NaN stands there",
+            ),
+            ("NaN", "", "", "NaN stands there"),
+        ] {
+            let whole = format!("{{\"ok\":true,\n\"rows\":[{{\"id\":\"a\"}},\r\n{record}]}}");
+            let error = read_object(&whole, |_, _| ()).unwrap_err();
+            let fault = super::find(&whole, error.line(), error.column());
+            assert_eq!(fault.path, format!("rows[1]{path}"), "{record}");
+            let id = (!id.is_empty()).then(|| id.to_owned());
+            assert_eq!(fault.item, Some((1, id)), "{record}");
+            assert_eq!(fault.what, what.replace("\\'", "'"), "{record}");
+        }
+    }
+}
