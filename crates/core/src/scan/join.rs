@@ -119,6 +119,7 @@ pub(crate) struct Joiner {
     waited_at: Option<u64>,
     /// Whether the service says nothing of the length of the list.
     is_untold: bool,
+    untold_end: UntoldEnd,
     /// The number of reads of the end since something new came.
     ends: u32,
     /// The number of reads of the end, and then of the beginning.
@@ -141,6 +142,30 @@ pub(crate) struct Joiner {
     pub(crate) duplicates: u64,
     /// The number of seams that had to be repaired.
     pub(crate) repairs: u64,
+}
+
+/// The end of a list of unknown length: a page that is shorter than others, and nothing behind its last record.
+///
+/// If short pages are no sign of the end, the list may have shrunk in front between the two requests, and records that
+/// were behind the last one are before the empty page. Then the last record has moved towards the beginning.
+#[derive(Default)]
+struct UntoldEnd {
+    /// Whether a short page was followed by records.
+    is_doubtful: bool,
+    /// The offset of the last record when nothing was behind it.
+    last_offset: Option<u64>,
+    /// The number of times in a row that this was seen without the record moving towards the beginning.
+    times: u32,
+}
+
+impl UntoldEnd {
+    /// Notes that nothing is behind the last record, at this offset, and returns whether that was seen often enough.
+    fn is_enough(&mut self, last_offset: Option<u64>) -> bool {
+        let has_moved = last_offset < self.last_offset;
+        self.times = if has_moved { 1 } else { self.times + 1 };
+        self.last_offset = last_offset;
+        self.times > if self.is_doubtful { MAX_BLANKS } else { 1 }
+    }
 }
 
 impl Joiner {
@@ -279,12 +304,15 @@ impl Joiner {
             // Only a page from the beginning may begin a scan.
             return Verdict::Jump(0);
         }
-        if page.is_blank() {
+        let is_blank = page.is_blank();
+        // Without a total, nothing else says that the list is empty.
+        let is_nothing = page.total.is_none() && page.ids.is_empty() && page.offset == 0;
+        if is_blank || is_nothing {
             self.blanks += 1;
             if self.blanks <= MAX_BLANKS {
                 return Verdict::Retry(page.offset);
             }
-            if page.has_more || self.last_offset.is_none() {
+            if is_blank && (page.has_more || self.last_offset.is_none()) {
                 let more = [Doubt::ShortOfTotal, Doubt::EmptyPage];
                 self.evidence.doubt(more[usize::from(page.has_more)]);
                 return self.conclude(Delivery::default());
@@ -296,6 +324,10 @@ impl Joiner {
                     return self.progress(page, &known, Delivery::default());
                 }
                 // The page before was not the last one: pages are shorter now, or the list has grown.
+                self.untold_end = UntoldEnd {
+                    is_doubtful: true,
+                    ..UntoldEnd::default()
+                };
                 self.granted = records.max(self.granted / 2).max(2);
                 self.ends = 0;
             }
@@ -500,6 +532,10 @@ impl Joiner {
                 None => MAX_READS_UNTOLD,
             };
             let grows = !short && self.visits >= most;
+            if page.is_untold && page.ids.is_empty() && !self.untold_end.is_enough(self.last_offset)
+            {
+                self.ends = 0;
+            }
             if self.ends < enough + u32::from(short) * MAX_BLANKS && !grows {
                 return Verdict::Deliver(delivery);
             }
