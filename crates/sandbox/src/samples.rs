@@ -11,7 +11,7 @@
 //! | `{"$some": [N, T]}`, `{"$late": T}` | a member of one record in N, or of the last tenth of the records |
 //! | `{"$array": [LEAST, COUNT, T]}` | an array of LEAST up to less than LEAST + COUNT elements |
 //! | `{"$first": {...}}` | some of the first members of an object |
-//! | `{"$time": DAYS}`, `{"$date": DAYS}` | a time, or its day: at most this many days after the previous one, or any for 0 |
+//! | `{"$time": DAYS}`, `{"$date": DAYS}` | a time, or its day: up to DAYS after the last one, or any for 0 |
 //! | `{"$id": LIST}`, `{"$record": LIST}` | the `id` of a record, or an object of its `id` and its name |
 //! | `{"$records": [LIST, LEAST, COUNT, {...}]}` | different such objects, with more members |
 //! | `{"$earlier": KIND}` | the `id` or the object of an earlier record of the same list; null in the first one |
