@@ -2,8 +2,8 @@
 //!
 //! The rule, for fields, lists, values of enums and operations alike:
 //!
-//! 1. The words of the name in the API, in the case of the place: `firstName` is `first_name` as a field, `FirstName` as
-//!    a variant, `FIRST_NAME` as a constant.
+//! 1. The words of the name in the API, in the case of the place: `firstName` is `first_name` as a field, `FirstName`
+//!    as a variant, `FIRST_NAME` as a constant.
 //! 2. A name that begins with a digit gets an `n` in front: `2fa` is `n2fa`.
 //! 3. A name that the language or the place reserves (keywords, methods of a client, members of a record) gets a `_` at
 //!    the end: `type_` in Rust, `class_` in C++, `import_` in Python. A variant gets `Value` at the end, because a `_`

@@ -1,8 +1,9 @@
-//! What clients log, as records of Python's `logging`: queued where it arises, delivered where Python runs anyway.
+//! The log of clients, as records of Python's `logging`. Messages are queued where they arise, and delivered on threads
+//! that run Python anyway.
 //!
-//! Most messages arise on threads that have no interpreter lock, and some while this process shuts down or has
-//! forked. So they are only queued there. A thread that waits for a verb delivers what is queued meanwhile and at
-//! its end; an event loop is told when something has come. No lock is held while Python runs.
+//! Most messages arise on threads without the interpreter lock, and some while this process shuts down or has forked.
+//! So they are only queued there. A thread that waits for a call delivers the queue while it waits and at the end. An
+//! event loop is notified when messages have come. No lock is held while Python runs.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -16,10 +17,10 @@ use talentdata_core::log::{Level, Listener, install};
 use talentdata_core::process::lock;
 use tokio::sync::Notify;
 
-/// The logger that gets the messages.
+/// The name of the logger that receives the messages.
 const NAME: &str = "talentdata";
 
-/// So many messages are kept for an application that does not come back; the oldest go first.
+/// Limits the messages that are kept for an application that does not return. The oldest are dropped first.
 const MOST: usize = 10_000;
 
 /// Our levels by their numbers in Python, the most detailed one first.
@@ -30,10 +31,10 @@ const LEVELS: [(u8, Level); 4] = [
     (40, Level::ERROR),
 ];
 
-/// The number of the most detailed level that the logger wants; 0 before it was asked.
+/// The number of the most detailed level that the logger wants; 0 before the logger was asked.
 static WANTED: AtomicU8 = AtomicU8::new(0);
 
-/// The logger, and what makes a record.
+/// The logger, and the function that makes a record.
 static LOGGER: PyOnceLock<(Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
 
 struct Message {
@@ -42,8 +43,8 @@ struct Message {
     at: f64,
 }
 
-/// Messages of one process. A fork copies the memory, but not the thread that may have locked it, so that a child
-/// has a queue of its own.
+/// The messages of one process. A fork copies the memory, but not the thread that may have locked it, so a child has a
+/// queue of its own.
 struct Queue {
     process: u32,
     messages: Mutex<VecDeque<Message>>,
@@ -63,7 +64,7 @@ impl Queue {
         }
     }
 
-    /// The queue of the process that asks.
+    /// Returns the queue of the current process.
     fn here(&self) -> &Queue {
         if self.process == std::process::id() {
             self
@@ -72,13 +73,13 @@ impl Queue {
         }
     }
 
-    /// Not to be held while Python runs.
+    /// Locks the messages. The lock must not be held while Python runs.
     fn lock(&self) -> MutexGuard<'_, VecDeque<Message>> {
         lock(&self.messages)
     }
 }
 
-/// What all clients of this process log.
+/// Receives the log of all clients of this process.
 struct Relay;
 
 impl Listener for Relay {
