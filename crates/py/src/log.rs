@@ -108,12 +108,12 @@ impl Listener for Relay {
     }
 }
 
-/// Asks the logger what it wants from now on. To be called before a verb begins.
+/// Asks the logger for its level. Must be called before a call of a client begins.
 pub(crate) fn listen(py: Python<'_>) -> PyResult<()> {
     let (logger, _) = logger(py)?;
     let mut wanted = 0;
     for (number, _) in LEVELS {
-        // The logger remembers the response, so that this costs next to nothing.
+        // The logger caches the answer, so this is cheap.
         let enabled = logger.call_method1(intern!(py, "isEnabledFor"), (number,))?;
         if enabled.is_truthy()? {
             wanted = number;
@@ -123,7 +123,7 @@ pub(crate) fn listen(py: Python<'_>) -> PyResult<()> {
     WANTED.store(wanted, Ordering::Relaxed);
     static INSTALLED: Once = Once::new();
     if wanted != 0 {
-        // Where the command line has run in this process and logs by itself, it goes on doing so.
+        // If the command line has run in this process and installed its own log, that one stays.
         INSTALLED.call_once(|| {
             let _ = install(Relay);
         });
@@ -131,10 +131,10 @@ pub(crate) fn listen(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// Hands what is queued to the logger. What a handler raises is raised here.
+/// Passes the queued messages to the logger. Raises what a handler raises.
 pub(crate) fn deliver(py: Python<'_>) -> PyResult<()> {
     let queue = QUEUE.here();
-    // What comes meanwhile is for the next time, lest this has no end.
+    // Messages that arrive during the delivery wait for the next one. Otherwise this loop might not end.
     let mut left = queue.lock().len();
     while left > 0
         && let Some(message) = pop(queue)
@@ -161,12 +161,12 @@ fn pop(queue: &Queue) -> Option<Message> {
     queue.lock().pop_front()
 }
 
-/// Whether something waits to be delivered.
+/// Returns whether messages wait for their delivery.
 pub(crate) fn is_waiting() -> bool {
     !QUEUE.here().lock().is_empty()
 }
 
-/// Completes when a message has come, for one of those who wait.
+/// Completes when a message has arrived. Each message wakes one waiting task.
 pub(crate) async fn arrived() {
     QUEUE.here().arrived.notified().await;
 }
@@ -175,7 +175,8 @@ fn logger(py: Python<'_>) -> PyResult<(&Bound<'_, PyAny>, &Bound<'_, PyAny>)> {
     let made = LOGGER.get_or_try_init(py, || {
         let logging = py.import("logging")?;
         let logger = logging.call_method1("getLogger", (NAME,))?;
-        // Without any handler Python would print warnings of a library that nobody has asked for.
+        // Without any handler, Python would print the warnings of a library whose log the application has not
+        // configured.
         let quiet = logging.call_method0("NullHandler")?;
         logger.call_method1("addHandler", (quiet,))?;
         let make_record = logging.getattr("makeLogRecord")?;
