@@ -378,8 +378,8 @@ impl SharedGate {
         self.used.saturating_add(FORGOTTEN) < now && self.paused_until() <= now
     }
 
-    /// Returns whether a state that was read can be one of a gate that keeps to this limit. One that was damaged or forged would go
-    /// too fast, wait for ever, or not work at all.
+    /// Returns whether a state that was read can be one of a gate that keeps to this limit. A damaged or forged state
+    /// could make the gate send too fast, wait indefinitely, or fail.
     pub(crate) fn is_valid(&self, limit: u32) -> bool {
         let used = self.used.as_secs_f64();
         let is_past = |entry: &SentRequest| entry.sent() <= used;
@@ -390,8 +390,9 @@ impl SharedGate {
             && self.pace.is_valid(limit.max(1).into(), used)
     }
 
-    /// Corrects the pauses of a state that was read: nothing lasts longer than a window unless the service has said so to
-    /// this process itself, and all wait as long as this process has to. Nothing forged holds anybody up for longer.
+    /// Corrects the pauses of a state that was read. A pause lasts at most one window, unless the service has told it
+    /// to this process itself, and in that case all members wait as long as this process must. So a forged pause delays
+    /// nobody for longer.
     pub(crate) fn clamp_pauses(&mut self, now: Duration, pauses: &Pauses) {
         let believed = pauses.believed.max(now.saturating_add(WINDOW));
         self.rules.clamp_pauses(pauses.until, believed);
@@ -407,9 +408,9 @@ impl SharedGate {
         self.turns.present(now)
     }
 
-    /// How it currently finds the time of the next request. `universal` is even pacing, so that no window of any kind can
-    /// overflow, and right under every policy; `refill` uses the whole limit, because the budget refills faster than it is
-    /// spent, as a bucket does; `aligned` is for fixed windows whose edges are known.
+    /// Returns the current way to find the time of the next request. `universal` is even pacing, which cannot overflow
+    /// a window of any kind and is right under every policy. `refill` uses the whole limit, because the budget refills
+    /// faster than it is spent, as a bucket does. `aligned` is for fixed windows whose edges are known.
     pub(crate) fn mode(&self) -> &'static str {
         match self.pace.windows.alignment {
             _ if self.pace.refills => "refill",

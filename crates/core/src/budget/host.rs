@@ -1,8 +1,8 @@
-//! The budget that all processes of a user on this host share: one gate, whose state is kept in a file, which is locked,
-//! read, changed and written anew for each operation, in some microseconds.
+//! The budget that all processes of a user on this host share: one gate, whose state is in a file. Each operation
+//! locks, reads, changes and writes the file, which takes some microseconds.
 //!
-//! Blocking threads of the runtime do this, so that it holds up no other task. Where the file cannot be used, the client goes
-//! on with what it knows, and with no more than its part of the budget.
+//! Blocking threads of the runtime do this, so that no other task is delayed. If the file cannot be used, the client
+//! continues with the state that it knows, and uses no more than its part of the budget.
 
 #[cfg(test)]
 mod tests;
@@ -206,7 +206,8 @@ impl HostMember {
         Ok(content.and_then(|content| self.decode(&content)))
     }
 
-    /// Goes on with what was known last, and leaves the others theirs.
+    /// Returns the gate of this client alone, which continues with the last known state, and the part of the budget of
+    /// this client. It leaves the parts of the other members to them.
     fn alone(&mut self, now: Time) -> &mut (SharedGate, f64) {
         let alone = self.alone.take().unwrap_or_else(|| {
             // The state that others see, or else the state that this process saw last.

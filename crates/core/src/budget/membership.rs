@@ -15,8 +15,8 @@ const DIGITS: usize = 32;
 const MAX_PROGRAM: usize = 40;
 const MAX_HOST: usize = 64;
 
-/// Returns the name that all clients of a company have in common, within one run of a host where that is given. Neither
-/// the address of the service nor the client ID can be read from it.
+/// Returns the name that all clients of a company share, within one boot of a host if `run_of_host` is given. Neither
+/// the address of the service nor the client ID can be derived from it.
 pub(crate) fn company_key(company: &[String; 2], run_of_host: Option<&str>) -> String {
     let mut hash = blake3::Hasher::new();
     absorb(&mut hash, run_of_host);

@@ -44,8 +44,8 @@ pub(crate) struct RateHeaders {
 }
 
 impl RateHeaders {
-    /// Reads the headers of a response received at `wall_now`, which stands in for an absent `Date` header where a
-    /// wait is given as a moment.
+    /// Reads the headers of a response that was received at `wall_now`. This time replaces an absent `Date` header if
+    /// the headers have a time instead of a duration.
     pub(crate) fn read(headers: &HeaderMap, wall_now: SystemTime) -> Self {
         let now = items(headers, ["date"]).find_map(moment);
         let now = now.unwrap_or_else(|| since_epoch(wall_now));

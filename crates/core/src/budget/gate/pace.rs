@@ -1,7 +1,7 @@
-//! What the gate has learned about the server's way of counting, and the time of the next request that follows from it:
-//! an even pace until something better is known, the whole limit if the budget refills continuously, alignment with
-//! windows that follow a clock. It also estimates how much other clients take from the same budget, and leaves it to
-//! them. Times are in seconds, and a window is one second.
+//! The gate's knowledge of the way in which the server counts, and the time of the next request that follows from it.
+//! The pace is even until more is known. If the budget refills continuously, the whole limit is used. If windows follow
+//! a clock, requests are aligned with them. The gate also estimates how much other clients take from the same budget,
+//! and leaves it to them. Times are in seconds, and a window is one second.
 //!
 //! The even pace is right under any policy, with no more requests at once than there are slots. A slot is free again when
 //! its request and the next one cannot be counted in the same window any more. With one slot less than the limit this alone
@@ -42,8 +42,9 @@ const OWN_PART: f64 = 0.82;
 /// A number of slots that has failed is not tried again for this long.
 const HOLD: f64 = 60.0;
 
-/// A window policy shows the sum of what is left and what we took to be about the limit for the last quarter of each
-/// window; so many times the limit for this long proves that the budget refills.
+/// The evidence that the budget refills. Under a window policy, the requests that are left and those that we sent add
+/// up to about the limit during the last quarter of each window. If the sum is `ABOVE` times the limit for `PROOF`
+/// seconds, the budget refills.
 const ABOVE: f64 = 1.25;
 const PROOF: f64 = 0.95;
 /// Under this part of the limit a bucket may run dry before the next response.
@@ -142,7 +143,8 @@ impl Pace {
         let missing = need - (left - ledger.sent_between(sent, f64::INFINITY) - 1.0);
         let latest = sent + ledger.mean + 1.0;
         if let Some(begun) = self.windows.begun(sent) {
-            // Nothing comes back before the end, and until then the others go on taking theirs.
+            // The budget gets nothing back before the end of the window, and until then the others continue to take
+            // their part.
             return latest.min(begun.end + 1.0) - (-missing).max(0.0) / self.others;
         }
         if missing <= 0.0 {

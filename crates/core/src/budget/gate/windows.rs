@@ -1,9 +1,10 @@
 //! Fixed windows: recognised by their edges, where the remaining count jumps up as no other way of counting allows; and
 //! aligned with, where they follow a clock. Times are in seconds, which are windows as well.
 //!
-//! Within windows whose edges are known neither latency nor jitter costs anything, as long as all requests fit between the
-//! edges. Windows that open with a request are left to the even pace, which is within two points of the best on them; they
-//! betray themselves by counting a first request in the window before, which each window of a trial makes more likely.
+//! If the edges of windows are known, neither latency nor jitter costs requests, provided that all requests fit between
+//! the edges. Windows that open with a request are left to the even pace, which comes within two points of the optimum
+//! for them. Such windows reveal themselves when they count a first request in the window before, which becomes more
+//! likely with each window of a trial.
 
 use std::ops::Range;
 
@@ -109,13 +110,14 @@ const TRIAL: u32 = 3;
 /// There is one more, up to two, for each such part of a window that round trips vary by, from the least to the mean: a
 /// first request that is slower by chance betrays nothing.
 const JITTER_PER_TRIAL: f64 = 0.02;
-/// So many times what round trips vary by, from the least to the mean, are left free at the end of a window.
+/// The time that is left free at the end of a window, as a multiple of the difference between the least and the mean
+/// round trip.
 const END_MARGIN: f64 = 1.5;
 /// Requests are no closer than this part of an even pace, however little time is left.
 const MIN_GAP_PART: f64 = 0.3;
-/// A count this low cannot be among the first of a window,
+/// A remaining count this low or lower cannot be that of one of the first requests of a window.
 const LOW: f64 = 3.0;
-/// which are so many requests of ours.
+/// The number of our requests that are the first ones of a window.
 const FIRST: usize = 4;
 /// Weight of one window in the estimate of what others take.
 const WEIGHT: f64 = 0.25;

@@ -215,8 +215,8 @@ fn a_forged_state_neither_panics_nor_waits_for_ever() {
     assert!(used > 100 && refused > 100);
 }
 
-/// A pause that somebody wrote into the file, however plausible, is believed for a window; one that this process was told of
-/// by the service lasts, whatever the file says.
+/// A pause in the file that the service has not told this process is believed for one window at most, even if it is
+/// plausible. A pause that the service has told this process lasts, even if the file says otherwise.
 #[test]
 fn a_pause_lasts_as_long_as_the_service_has_said_and_else_a_window() {
     let now = Duration::from_secs(1000);
@@ -240,7 +240,7 @@ fn a_pause_lasts_as_long_as_the_service_has_said_and_else_a_window() {
     told.note(now, 429, &limited, gate.paused_until());
     gate.clamp_pauses(now, &told);
     assert_eq!(gate.paused_until(), now + hour);
-    // Somebody who was told nothing asks once more after a window, and is told as well.
+    // A process without a pause of its own asks once more after a window. The service then tells it the pause as well.
     gate.clamp_pauses(now, &Pauses::default());
     assert_eq!(gate.paused_until(), now + Duration::from_secs(1));
     gate.clamp_pauses(now, &told);

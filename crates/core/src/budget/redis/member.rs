@@ -74,12 +74,12 @@ pub(super) struct RedisMember {
     last_minute: LastMinute,
     class: PriorityClass,
     waiting_since: Option<Time>,
-    /// The others have to know at once what is to be reported.
+    /// True if the next report must reach the other members at once.
     is_urgent: bool,
     /// The send time of the pending question.
     question: Option<Time>,
     asked_class: PriorityClass,
-    /// Not before then it asks again.
+    /// The earliest time of the next question.
     again: Time,
     granted: Time,
     round_trip: Duration,

@@ -119,9 +119,9 @@ pub(super) struct Place {
     /// The server's URL without user and password.
     pub(super) shown: String,
     scrubber: Scrubber,
-    /// Sent by its digest; a server that does not have it is given the text.
+    /// The script, which is called by its digest. A server that does not have it receives the text.
     script: redis::Script,
-    /// Neither the address of the service nor the client ID can be read from it.
+    /// The key of the budget, from which neither the address of the service nor the client ID can be derived.
     key: String,
 }
 
@@ -214,7 +214,7 @@ impl Connection {
         Ok(reply)
     }
 
-    /// Asks, and returns the reply, or the reason why there is none.
+    /// Sends a question, and returns the reply or the reason for its absence.
     pub(super) async fn ask_once(&mut self, place: &Place, ask: &Ask) -> Result<Reply, String> {
         let text = serde_json::to_string(ask).map_err(|error| error.to_string())?;
         let mut call = place.script.key(&place.key);

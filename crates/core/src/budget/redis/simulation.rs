@@ -1,5 +1,6 @@
-//! Members that share a budget by the script on a real server, on the clock of the test: what they must achieve, and what must
-//! hold whatever happens. With `--nocapture` every figure is printed next to its goal.
+//! Members that share a budget by the script on a real server, on the clock of the test: the goals that they must
+//! reach, and invariants that must hold even if something fails. With `--nocapture`, every figure is printed next to
+//! its goal.
 
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
@@ -317,7 +318,7 @@ impl World {
         }
         let ask = serde_json::to_string(&member.ask(self.now)).unwrap();
         if index < self.scenario.count("cut_off") && (20..40).contains(&self.now.as_secs()) {
-            // A question that is not replied to is given up after a second.
+            // A question without a reply is abandoned after a second.
             return self.push(SECOND, Some(index), move |world| {
                 world.actors[index].member.unanswered(world.now, "cut off");
                 world.pump(index);
@@ -338,7 +339,7 @@ impl World {
         });
     }
 
-    /// Sends as long as the member may.
+    /// Sends requests while the member may.
     fn pump(&mut self, index: usize) {
         while !self.actors[index].killed {
             let now = self.now;
@@ -472,7 +473,7 @@ fn judge(row: &Row, scenario: &Scenario, policy: Policy, mut run: Run, goal: f64
         ("members", run.members as f64),
         // A neighbour that does not share is made way for, and what it leaves is taken.
         ("share_without_neighbour", run.share(90, 120)),
-        // Few requests are sent while the service is down, and all go on when it is not.
+        // Few requests are sent while the service is down, and all members continue when it is up again.
         ("sent_in_outage", run.sent_in_outage as f64),
         ("share_after_outage", run.share(40, 60)),
         // Of 300 requests in 20 s, almost all are used.
@@ -501,7 +502,7 @@ fn goals_beside_others_and_in_an_outage() {
     reach("others_and_outages");
 }
 
-/// Whatever somebody writes to the key is replaced, and holds nobody up for longer than a window.
+/// Foreign values of the key are replaced, and none of them delays a member for longer than a window.
 #[test]
 fn a_value_that_was_damaged_or_forged_is_replaced() {
     let one = Scenario::with(&[("scans".to_owned(), 1.0)].into());
@@ -546,7 +547,7 @@ fn a_value_that_was_damaged_or_forged_is_replaced() {
             } else {
                 reply.again
             };
-            // An outage is probed within 8 s; a member with its turn behind others waits as long as their turns take.
+            // An outage is probed within 8 s. A member whose turn comes after others waits for their turns.
             assert!(at <= now + 8.1, "{text}: {reply:?}");
             assert!(reply.pause <= now + 1.0, "{text}: {reply:?}");
         }

@@ -35,7 +35,8 @@ fn read(file: &SharedFile) -> Option<Vec<u8>> {
     file.look().unwrap()
 }
 
-/// Whatever lies at the path is left as it is, no value is taken from it, and the next one replaces it.
+/// If something at the path is not our file, it stays unchanged, no value is read from it, and the next value replaces
+/// it at the path.
 #[test]
 fn what_is_not_our_file_is_replaced() {
     fn in_place(path: &Path, of: impl Fn(&Path)) {

@@ -35,7 +35,7 @@ pub(crate) enum Others {
 /// One member.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
-    /// So many calls a second, at random; otherwise as many pages as it can get.
+    /// The number of calls a second, at random times. Without it, the member fetches as many pages as it can.
     pub(crate) calls: Option<f64>,
     pub(crate) class: PriorityClass,
     pub(crate) share: f64,
@@ -98,7 +98,7 @@ pub(crate) struct Scenario {
 }
 
 impl Scenario {
-    /// So many scans, for 40 s.
+    /// A scenario of this number of scans, for 40 s.
     pub(crate) fn new(policy: Policy, round_trip_ms: u64, scans: usize) -> Self {
         Self {
             seed: 0,

@@ -17,7 +17,7 @@ use talentdata_sandbox::limit::Decision;
 use super::network::Network;
 use super::{Findings, LIMIT, Others, Part, Plan, SERVER, Scenario, WINDOW};
 
-/// A request is given up after this long.
+/// The time after which a request is abandoned.
 const TIMEOUT: Duration = Duration::from_secs(3);
 /// Timers fire up to this much late,
 const SLOP: Duration = Duration::from_millis(1);
@@ -241,7 +241,7 @@ impl World {
         }
     }
 
-    /// Sends as long as the gate lets.
+    /// Sends requests while the gate admits them.
     fn pump(&mut self, member: usize) {
         while !self.members[member].queue.is_empty() {
             let now = self.clock(member);
