@@ -130,7 +130,7 @@ pub(crate) struct Joiner {
     stuck: u32,
     /// The number of pages without anything new that were no farther along the list.
     idle: u64,
-    /// The number of requested pages, including those that were read ahead in vain.
+    /// The number of requested pages, including those that were read ahead and not used.
     pub(super) requests: u64,
     /// The offset of the page farthest along the list since the last new record.
     farthest: u64,
@@ -162,7 +162,7 @@ impl Joiner {
         }
     }
 
-    /// Returns the offset of the next page, behind all that is joined.
+    /// Returns the offset of the next page, after all joined pages.
     pub(crate) fn next_offset(&self) -> u64 {
         match (self.phase, self.last_offset) {
             (Phase::Reading, Some(edge)) => (edge + 1).saturating_sub(self.overlap()),
@@ -218,13 +218,13 @@ impl Joiner {
         (self.granted / 2).saturating_sub(1)
     }
 
-    /// Returns whether the next page must begin behind the end of the list. This is so if the service does not report
+    /// Returns whether the next page must begin after the end of the list. This is so if the service does not report
     /// the length of the list and the end was read once: only an empty page confirms it.
     pub(crate) fn looks_behind(&self) -> bool {
         self.is_untold && self.phase == Phase::Reading && self.ends == 1
     }
 
-    /// Returns whether the next page of a list of unknown length is expected behind its end.
+    /// Returns whether the next page of a list of unknown length is expected after its end.
     pub(crate) fn expects_end(&self) -> bool {
         self.looks_behind() || self.is_untold && self.cannot_join.is_some()
     }
@@ -311,7 +311,7 @@ impl Joiner {
                 self.evidence.repaired = true;
                 return Verdict::Retry(self.next_offset());
             }
-            // If the page shows few known records, all of them may have moved there while the records behind them were
+            // If the page shows few known records, all of them may have moved there while the records after them were
             // deleted. A page that begins earlier shows more known records.
             let few = (self.granted / 2).min(FEW) as usize;
             if known.len() < few && self.widened < MAX_WIDENED {
@@ -414,7 +414,7 @@ impl Joiner {
             .is_some_and(|frontier| page.ids.contains(&frontier))
     }
 
-    /// Delivers the records behind the last known one, and places them directly behind it in the order.
+    /// Delivers the records after the last known one, and places them directly after it in the order.
     fn take(&mut self, page: &Slice, known: &[(usize, u32)]) -> Delivery {
         // If records have changed their order, the last known one is the one farthest along the list.
         let last = known
@@ -545,7 +545,7 @@ impl Joiner {
     /// Steps back if nothing on the page is known, because the list has become shorter, or longer in front of the scan.
     /// At the beginning of the list it steps forward instead.
     fn seek(&mut self, page: &Slice, again: bool) -> Verdict {
-        // An empty page behind the end of a list of unknown length is expected, so it is no repair.
+        // An empty page after the end of a list of unknown length is expected, so it is no repair.
         if !page.is_untold || !page.ids.is_empty() {
             self.evidence.repaired = true;
             self.repairs += 1;

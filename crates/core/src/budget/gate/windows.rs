@@ -128,7 +128,7 @@ const END_SPARE: f64 = 0.6;
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Alignment {
     trial: u32,
-    /// The safety margin behind an edge.
+    /// The safety margin after an edge.
     late: f64,
     /// Each window of the trial is entered so much sooner than the one before, using up what the edge is late for
     /// caution. A window that opens with our request could follow only if that were slower by as much, each time.

@@ -313,7 +313,7 @@ fn single_calls_under_ten_scans_hardly_wait() {
     }
 }
 
-/// A member waits behind others for at most 5 s and some turns.
+/// A member waits for others for at most 5 s and some turns.
 #[test]
 fn a_lower_class_takes_what_is_left_and_is_not_starved() {
     use PriorityClass::{Background, Scan, Single};
