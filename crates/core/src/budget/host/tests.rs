@@ -65,7 +65,7 @@ fn a_state_that_is_lost_is_made_again_from_what_a_member_knows() {
     }
 }
 
-/// Somebody has sent, and nobody knows how much.
+/// If the file is damaged, others may have sent an unknown number of requests, so a client first lets a window pass.
 #[test]
 fn who_finds_only_damage_lets_a_window_pass() {
     let (_directory, SharedFile { path, .. }) = place();
@@ -247,7 +247,7 @@ fn a_pause_lasts_as_long_as_the_service_has_said_and_else_a_window() {
     assert_eq!(gate.paused_until(), now + hour, "who was told obeys");
 }
 
-/// A probe and requests in flight of which nobody knows hold nobody up for long.
+/// An unknown probe and unknown requests in flight do not delay members for long.
 #[test]
 fn a_forged_outage_and_requests_of_nobody_are_forgotten() {
     let mut now = Duration::from_secs(1000);
@@ -300,7 +300,8 @@ fn the_state_has_the_shape_of_its_version() {
     assert_eq!(bytes, wanted, "the encoding is that of all versions");
 }
 
-/// The fields in the order of their first appearance, each with what it begins with; of numbers, whether they are whole.
+/// The fields in the order of their first appearance, each with the first character of its value. For a number, it
+/// tells whether the number is an integer.
 const SHAPE: &str = r#"
 limit:i paced:t ledger:{ entries:[ ticket:{ id:i sent:{ secs:i nanos:i endpoint:" member:i
 in_flight:f counted_by:f own:i remaining:f samples:i least:f mean:f heard:f rules:{ common:{ until:{

@@ -471,7 +471,7 @@ fn judge(row: &Row, scenario: &Scenario, policy: Policy, mut run: Run, goal: f64
         ("settled_share", run.share(10, 60)),
         // Members that the server has forgotten, since its clock was set, join again.
         ("members", run.members as f64),
-        // A neighbour that does not share is made way for, and what it leaves is taken.
+        // Members make way for a neighbour that does not share the budget, and use the part that it leaves.
         ("share_without_neighbour", run.share(90, 120)),
         // Few requests are sent while the service is down, and all members continue when it is up again.
         ("sent_in_outage", run.sent_in_outage as f64),

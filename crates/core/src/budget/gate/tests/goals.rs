@@ -79,9 +79,9 @@ fn goals_cold() {
     }
 }
 
-/// The table that mechanisms are weighed by: five policies, one process and four, near and far, alone and beside others that
-/// spend ten requests a second. Alone, nobody near is refused; beside others, fewer than one request in a thousand. Nobody may
-/// be left with less than this.
+/// The goals for five policies, one and four processes, near and far services, alone and next to other clients that
+/// spend ten requests a second. Alone, no request to a near service is refused. Next to others, fewer than one request
+/// in a thousand is refused. No share may be less than these figures.
 #[test]
 fn goals_of_the_first_minute() {
     let steady = Others::Steady(10.0);

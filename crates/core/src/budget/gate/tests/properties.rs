@@ -1,6 +1,6 @@
-//! Properties that hold regardless of failures of members, server and network. The simulation itself breaks off on the hard
-//! rules: no send of anybody while the service says to wait, never more than the limit in any window of all members' sends,
-//! bounded requests in flight, waits that end in the future, and no time that was named and then taken back.
+//! Properties that hold regardless of failures of members, server and network. The simulation itself panics if a hard
+//! rule is broken: no member sends while the service says to wait, the sends of all members in any window never exceed
+//! the limit, requests in flight are limited, waits end in the future, and a named time is never withdrawn.
 
 use std::time::Duration;
 
