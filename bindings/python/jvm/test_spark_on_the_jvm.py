@@ -97,7 +97,7 @@ def test_a_worker_dies_while_the_list_changes(spark, mark, tmp_path):
 
 # The faults that cut a list short apply to one scan only, and Spark first reads the columns with another scan.
 @pytest.mark.parametrize("kind", [kind for kind in LISTS if kind != "cut short"])
-def test_a_list_that_is_not_proven_fails_its_task_unless_that_is_accepted(spark, kind):
+def test_an_unproven_list_fails_its_task_unless_that_is_accepted(spark, kind):
     spark.dataSource.register(talentdata.spark.DataSource)
     with unproven_sandbox(kind) as sandbox:
         reader = of(sandbox, spark.read.format("talentdata"))
