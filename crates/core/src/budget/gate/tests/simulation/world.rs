@@ -19,9 +19,9 @@ use super::{Findings, LIMIT, Others, Part, Plan, SERVER, Scenario, WINDOW};
 
 /// The time after which a request is abandoned.
 const TIMEOUT: Duration = Duration::from_secs(3);
-/// Timers fire up to this much late,
+/// The usual limit for the delay of timers.
 const SLOP: Duration = Duration::from_millis(1);
-/// and some of them by this much.
+/// The part of timers that are later, and their delay.
 const END_MARGIN: (f64, Duration) = (0.01, Duration::from_millis(10));
 /// Part of the operations whose time is up to a millisecond older than that of the one before.
 const STALE: f64 = 0.1;
