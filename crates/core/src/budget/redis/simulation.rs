@@ -25,7 +25,7 @@ local now = tonumber(clock[1]) + tonumber(clock[2]) / 1e6
 const KEY: &str = "budget";
 const SECOND: Duration = Duration::from_secs(1);
 const MS: Duration = Duration::from_millis(1);
-/// One way to the service.
+/// The latency of one way to the service.
 const TO_SERVICE: Duration = Duration::from_millis(10);
 
 const POLICIES: [Policy; 5] = [
@@ -39,13 +39,15 @@ const POLICIES: [Policy; 5] = [
 /// Numbers by their names.
 type Numbers = BTreeMap<String, f64>;
 
-/// `scenarios.json`: what happens in a run unless a row says otherwise, and the rows, by the tests that judge them.
+/// The content of `scenarios.json`: the usual numbers of a run, from which rows may differ, and the rows by the tests
+/// that use them.
 ///
-/// Times are seconds, but for `one_way` to the server of the budget, which is milliseconds. `callers` make single calls, one every
-/// four seconds each. A member that is stalled stands still for two seconds, and knows nothing of it. The first members are cut off
-/// from the server from 20 s to 40 s; where there is an outage, the service fails from 10 s to 30 s. A neighbour that shares no budget
-/// sends a request every so often until half of the time. The last two are the greatest part of the requests that may be refused, and
-/// how far from their mean a scan may be served, in parts of it.
+/// Times are in seconds, except for `one_way`, the latency to the server of the budget, which is in milliseconds.
+/// `callers` make single calls, each of them one every four seconds. A stalled member does nothing for two seconds, and
+/// does not notice. The first members are disconnected from the server from 20 s to 40 s. In an outage, the service
+/// fails from 10 s to 30 s. A neighbour that does not share the budget sends requests at regular intervals during the
+/// first half of the time. The last two numbers limit the part of the requests that may be refused, and the relative
+/// deviation of a scan from the mean.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Scenarios {
@@ -53,7 +55,7 @@ struct Scenarios {
     rows: HashMap<String, Vec<Row>>,
 }
 
-/// A scenario and what must come of it.
+/// A scenario and the required results.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
@@ -61,7 +63,7 @@ struct Row {
     scenario: Numbers,
     /// The least use of the budget under each policy, in percent of the limit; null if there is no goal.
     goals: [Option<f64>; 5],
-    /// The least and the most that other figures may be, by their names in [`judge`].
+    /// The minimum and the maximum of other figures, by their names in [`judge`].
     #[serde(default)]
     within: BTreeMap<String, [f64; 2]>,
 }
@@ -75,7 +77,7 @@ fn scenarios() -> Scenarios {
 struct Scenario(Numbers);
 
 impl Scenario {
-    /// The usual one, but for this.
+    /// Returns the usual scenario with these changes.
     fn with(numbers: &Numbers) -> Self {
         let mut all = scenarios().usual;
         let size = all.len();
@@ -111,20 +113,20 @@ struct Run {
 }
 
 impl Run {
-    /// The number of requests of a member that were served between these seconds.
+    /// Returns the number of served requests of a member between these seconds.
     fn count(&self, member: usize, from: u64, to: u64) -> f64 {
         let at = self.served.get(&member).into_iter().flatten();
         at.filter(|at| (from..to).contains(&at.as_secs())).count() as f64
     }
 
-    /// The requests that were served, in percent of the usual limit.
+    /// Returns the served requests, in percent of the usual limit.
     fn share(&self, from: u64, to: u64) -> f64 {
         let members = self.served.keys();
         let served: f64 = members.map(|member| self.count(*member, from, to)).sum();
         served * 100.0 / (to - from) as f64 / 40.0
     }
 
-    /// The largest relative deviation of the first members from their mean, after ten seconds.
+    /// Returns the largest relative deviation of the first members from their mean, after ten seconds.
     fn unfairness(&self, members: usize) -> f64 {
         let served = (0..members).map(|member| self.count(member, 10, u64::MAX));
         let mean = served.clone().sum::<f64>() / members as f64;
@@ -136,15 +138,15 @@ impl Run {
 struct Actor {
     member: RedisMember,
     class: PriorityClass,
-    /// Since when it wants to send.
+    /// The time since which it wants to send.
     wants: Option<Duration>,
     wake: u64,
     killed: bool,
-    /// Everything that happens to it in the meantime happens then.
+    /// The time until which it is stalled. All its events in the meantime happen then.
     stalled_until: Duration,
 }
 
-/// Something that happens, and the member that it happens to.
+/// An event, and the member that it affects.
 type Event = (Option<usize>, Box<dyn FnOnce(&mut World)>);
 
 struct World {
@@ -157,13 +159,13 @@ struct World {
     epoch: f64,
     actors: Vec<Actor>,
     now: Duration,
-    /// By the time when they happen, and their number.
+    /// The events by their time and number.
     events: BTreeMap<(Duration, usize), Event>,
     count: usize,
     run: Run,
 }
 
-/// The script on the clock of the test.
+/// Returns the script, on the clock of the test.
 fn script() -> redis::Script {
     let source = SOURCE.replace(CLOCK, "local now = tonumber(ARGV[2])\n");
     assert_ne!(source, SOURCE, "the script reads its clock otherwise");
