@@ -1,5 +1,5 @@
-/* Compiled with the headers of an older service document, and run with the library of the present one, which has gained a list
-   before the others, a field and an operation. */
+/* A program that is compiled with the headers of an older service document and runs with the current library. The
+   current document has another first list, another field and another operation. */
 #include <stdio.h>
 #include <talentdata.h>
 

@@ -1,4 +1,4 @@
-"""Mirrors in Python: syncs by both clients, tables of what changed and of the list as it was, and databases that follow."""
+"""Mirrors in Python: syncs by both clients, tables of changes and of earlier states, and direct SQL queries."""
 
 import contextlib
 import datetime
@@ -22,7 +22,7 @@ def ids(table):
     return sorted(pyarrow.table(table)["id"].to_pylist())
 
 
-def test_syncs_changes_and_lists_as_they_were(sandbox, client, tmp_path):
+def test_syncs_changes_and_earlier_states(sandbox, client, tmp_path):
     path, then = tmp_path / "mirror.db", []
     for number in (1, 2):
         receipts = client.sync(["contacts", "pools"], path)
@@ -58,7 +58,7 @@ def test_syncs_changes_and_lists_as_they_were(sandbox, client, tmp_path):
 
 
 def read_as_nobody(path, query):
-    """What the SQLite of this Python reads as a user who owns nothing."""
+    """Runs a query with Python's SQLite as a user who owns no files, and returns its rows or the error."""
     ours, theirs = os.pipe()
     if not (child := os.fork()):
         try:
@@ -78,7 +78,7 @@ def read_as_nobody(path, query):
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="NOT RUN: only root can read as another user")
-def test_who_can_write_neither_file_nor_folder_reads_between_syncs(sandbox, client):
+def test_a_user_without_write_access_reads_between_syncs(sandbox, client):
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         path, query = pathlib.Path(folder, "mirror.db"), "SELECT count(*), count(id), count(_record) FROM contacts"
@@ -118,7 +118,7 @@ def test_a_type_that_changes_is_reported_or_refused(sandbox, client, tmp_path, c
         assert (table["score"].to_pylist(), table["_extra"].null_count) == (["secret"], 1)
 
 
-def test_rows_are_those_of_the_moment_they_were_asked_for(sandbox, client, tmp_path):
+def test_rows_are_those_at_the_time_of_the_call(sandbox, client, tmp_path):
     client.sync(["pools"], tmp_path / "mirror.db")
     rows = talentdata.Mirror(tmp_path / "mirror.db").current("pools")
     bookmark = rows.bookmark
@@ -126,11 +126,11 @@ def test_rows_are_those_of_the_moment_they_were_asked_for(sandbox, client, tmp_p
     client.sync(["pools"], tmp_path / "mirror.db")
     assert rows.to_arrow().num_rows == 3
     assert rows.to_arrow().num_rows == 8
-    # What is loaded twice does no harm.
+    # The bookmark stays that of the first reading, because loading changes twice does no harm.
     assert rows.bookmark == bookmark and bookmark.endswith(":1")
 
 
-async def test_a_sync_has_its_options_and_a_mirror_its_refusals(sandbox, client, async_client, tmp_path):
+async def test_options_of_a_sync_and_errors_of_a_mirror(sandbox, client, async_client, tmp_path):
     path = tmp_path / "mirror.db"
     with pytest.raises(talentdata.IoError, match="is not a mirror"):
         talentdata.Mirror(path)

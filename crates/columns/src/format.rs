@@ -33,7 +33,7 @@ const PARQUET_ROWS: usize = 1024;
 /// Rows of a Parquet row group, whose encoded columns memory has to hold. Larger groups would compress a little better.
 const GROUP_ROWS: usize = 8192;
 
-/// A row group of so many bytes ends, however few its rows are.
+/// The number of bytes at which a row group ends, even if it has few rows.
 const GROUP_BYTES: usize = 128 * 1024 * 1024;
 
 /// The size of a Parquet page, in bytes before compression.

@@ -84,7 +84,7 @@ pub(crate) fn sync_directory(directory: &Path) -> Result<()> {
     }
 }
 
-/// So many bytes of what a file begins with.
+/// Returns the first bytes of a file, at most `most`.
 pub(crate) fn begin_of(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(most).read_to_end(&mut bytes)?;

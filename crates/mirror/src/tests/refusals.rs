@@ -1,4 +1,4 @@
-//! What is no mirror stays as it is, and what cannot be written is said with the way out.
+//! Paths that are not mirrors stay unchanged, and errors of mirrors that cannot be written name the solution.
 
 use super::*;
 use std::fs;

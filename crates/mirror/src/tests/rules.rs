@@ -1,4 +1,4 @@
-//! When a change is what: inserts, updates, deletes, missing records and those that come back.
+//! The rules for changes: inserts, updates, deletes, missing records and those that reappear.
 
 use super::*;
 use crate::Removed;
@@ -337,6 +337,6 @@ fn a_list_that_is_forgotten_leaves_no_trace() {
     let words = "does not have contacts";
     fails(forgotten, ErrorKind::InvalidArgument, words);
     assert!(crate::forget(&trial.path, ListName::Pools).is_err());
-    // No number is given twice.
+    // No sync number is used twice.
     assert_eq!(trial.sync(&contacts(0..2), COUNTED).generation, 2);
 }

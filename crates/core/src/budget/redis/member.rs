@@ -1,5 +1,5 @@
-//! A member of a budget on a server, as a pure function of the time: which moments it has, when it asks for more, and how it
-//! goes on while the server cannot be reached.
+//! A member of a budget on a server, as a pure function of the time: its send slots, the time at which it asks for
+//! more, and its pace while the server cannot be reached.
 
 use super::server::{Ask, MAX_MOMENTS, Observations, Reply};
 use crate::budget::gate::{
@@ -22,24 +22,24 @@ const LATEST: Duration = Duration::from_millis(400);
 const PUNCTUAL: f64 = 0.9;
 /// Unanswered requests at any time: three seconds at full pace, after which the service is not keeping up.
 const MAX_IN_FLIGHT: usize = 128;
-/// A scan that has waited for so long asks as the class before its own does, so that nobody waits for ever.
+/// A scan that has waited for this long asks with the next higher class, so that nobody waits forever.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A single call does not wait this long for a moment that was meant for a scan.
+/// A single call does not wait this long for a send slot that was meant for a scan.
 const SOON: Duration = Duration::from_millis(100);
-/// Moments are asked for again this much before they are needed, and a round trip.
+/// Send slots are requested again this much, plus a round trip, before they are needed.
 const TIMERS: Duration = Duration::from_millis(2);
 /// Factor by which the longest round trip shrinks with each reply.
 const SHRINKS: f64 = 0.95;
 /// The longest round trip grows at most to twice its value and this, because a single late reply says nothing.
 const GROWS: Duration = Duration::from_millis(20);
-/// After a question that was not replied to, the next one comes after this long.
+/// The time until the next question after one without a reply.
 const RETRY: Duration = Duration::from_millis(100);
-/// Others still know of a member for so long.
+/// The time for which others still know of a member.
 const KNOWN: Duration = Duration::from_secs(10);
-/// While the service is down, those who wait look so often whether it still is.
+/// The interval at which waiting requests check whether the service is still down.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Why the server cannot be reached, and the fixed intervals at which requests are sent meanwhile.
+/// The reason why the server cannot be reached, and the fixed intervals at which requests are sent until it can.
 #[derive(Debug)]
 struct Unreachable {
     reason: String,
@@ -65,21 +65,21 @@ pub(super) struct RedisMember {
     /// The outage as the server knows it, or as this member knows it while the server cannot be reached.
     failures: Failures,
     outage: Outage,
-    /// The moments to send at, and their numbers.
+    /// The send slots by their times, with their numbers.
     moments: BTreeMap<Time, u64>,
     late: Duration,
     last_sent: Time,
-    /// The requests in flight, and the numbers of their moments.
+    /// The requests in flight, and the numbers of their send slots.
     in_flight: HashMap<Ticket, Option<u64>>,
     last_minute: LastMinute,
     class: PriorityClass,
     waiting_since: Option<Time>,
-    /// The others have to know at once what is to be reported.
+    /// True if the next report must reach the other members at once.
     is_urgent: bool,
     /// The send time of the pending question.
     question: Option<Time>,
     asked_class: PriorityClass,
-    /// Not before then it asks again.
+    /// The earliest time of the next question.
     again: Time,
     granted: Time,
     round_trip: Duration,
@@ -145,7 +145,7 @@ impl RedisMember {
             (None, Some(unreachable)) if !self.shares => {
                 return Err(unreachable.reason.clone());
             }
-            // When the server has replied, or there is room.
+            // Wait until the server has replied, or there is room.
             _ => return wait(now, asks.unwrap_or(Time::MAX), None),
         };
         let at = at.max(self.own_share_from());
@@ -223,7 +223,7 @@ impl RedisMember {
         self.is_urgent = true;
     }
 
-    /// Takes in what a response shows: of several, the least that was left.
+    /// Records the count that a response shows. Of several counts, the least one applies.
     fn note(&mut self, number: Option<u64>, headers: &RateHeaders) {
         // Some gateways write "no limit" as 0.
         let (Some(limit @ 1..), Some(remaining), Some(number)) =
@@ -244,7 +244,7 @@ impl RedisMember {
         }
     }
 
-    /// The time to ask the server, or `None` before something happens.
+    /// Returns the time of the next question to the server; `None` until an event makes one necessary.
     pub(super) fn ask_at(&self, now: Time) -> Option<Time> {
         if self.question.is_some() || !self.is_urgent && self.waiting_since.is_none() {
             return None;
@@ -258,7 +258,7 @@ impl RedisMember {
             }
             (_, class) => {
                 let more = self.moments.last_key_value().map_or(now, |(last, _)| {
-                    // So that the question arrives when the last moment has come, or in time for the one after it.
+                    // The question should arrive at the time of the last send slot, or in time for the one after it.
                     let turn = Duration::from_secs_f64(f64::from(self.members) / self.rate);
                     let in_time = (self.round_trip + TIMERS).saturating_sub(turn);
                     last.saturating_sub(in_time.max(self.round_trip / 2))
@@ -272,7 +272,7 @@ impl RedisMember {
         Some(due.max(now))
     }
 
-    /// The next question, which is sent now.
+    /// Returns the next question, which is sent now.
     pub(super) fn ask(&mut self, now: Time) -> Ask {
         let waits = self.waiting_since.is_some();
         let waited = now.saturating_sub(self.waiting_since.unwrap_or(now));
@@ -296,7 +296,7 @@ impl RedisMember {
         let mut seen = std::mem::take(&mut self.seen);
         seen.ok = seen.ok.map(|at| now.as_secs_f64() - at);
         seen.pause = (self.is_urgent && !pause.is_zero()).then_some(pause.as_secs_f64());
-        // A scan goes on, as far as is known.
+        // A scan continues, as far as is known.
         let waits = waits || self.class != PriorityClass::Single;
         self.is_urgent = false;
         self.question = Some(now);
@@ -320,7 +320,7 @@ impl RedisMember {
         }
     }
 
-    /// Takes leave.
+    /// Returns the last question of the member, which leaves the budget.
     pub(super) fn leaving(&mut self, now: Time) -> Ask {
         Ask {
             moments: 0,
@@ -329,7 +329,7 @@ impl RedisMember {
         }
     }
 
-    /// The server has replied.
+    /// Records a reply of the server.
     pub(super) fn received(&mut self, now: Time, reply: &Reply) {
         let Some(sent) = self.question.take() else {
             return;
@@ -360,7 +360,7 @@ impl RedisMember {
         }
     }
 
-    /// No reply has come, and none will, for this reason.
+    /// Records that no reply will come, and the reason.
     pub(super) fn unanswered(&mut self, now: Time, reason: &str) {
         self.question = None;
         let own = self.share * LIMIT;
@@ -376,7 +376,7 @@ impl RedisMember {
     }
 }
 
-/// A time that comes from elsewhere, within reason.
+/// Limits a time from outside to a plausible range.
 fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds.clamp(0.0, 1e6)).unwrap_or_default()
 }
