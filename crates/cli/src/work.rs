@@ -4,11 +4,9 @@ use crate::common::Common;
 use crate::lists::dashed;
 use crate::output::{Ending, print_error, reader_gone, stderr_line, warn};
 use crate::progress::ProgressLine;
-use crate::receipts;
+use crate::receipts::{self, Done, Entry};
 use crate::signals::Signals;
 use futures_util::{StreamExt, stream};
-use serde::Serialize;
-use std::io::IsTerminal;
 use std::path::Path;
 use talentdata_columns::export::{Export, KeptWork, Target, WaysOut};
 use talentdata_core::scan::{Basis, Receipt};
@@ -26,14 +24,6 @@ pub(crate) const WAYS_OUT: WaysOut = WaysOut {
 pub(crate) enum Work {
     Export(Export),
     Sync(Sync),
-}
-
-/// What is left of it at the end.
-#[derive(Clone, Serialize)]
-#[serde(untagged)]
-pub(crate) enum Done {
-    Export(Box<Receipt>),
-    Sync(Box<SyncReceipt>),
 }
 
 impl Work {
@@ -113,6 +103,7 @@ impl Work {
                 ))
             }
             Done::Sync(receipt) => receipt.shortfall.clone(),
+            Done::Rows(_) => None,
         }
     }
 
@@ -147,18 +138,8 @@ impl Work {
                 )),
                 receipt.bookmark
             ),
+            Done::Rows(receipt) => format!("{list}: bookmark {}", receipt.bookmark),
         }
-    }
-}
-
-impl Done {
-    /// The differences between the records and their columns.
-    fn differences(&self) -> Option<String> {
-        let receipt = match self {
-            Done::Export(receipt) => receipt,
-            Done::Sync(receipt) => &receipt.scan,
-        };
-        receipt.schema.as_ref()?.summary()
     }
 }
 
@@ -182,11 +163,28 @@ impl Run<'_> {
         let signals = Signals::take()?;
         let begin = all.iter().map(Work::begin).collect();
         let progress = ProgressLine::start(begin, self.to_stdout, verbose);
-        let receipts = |outcomes: &[Result<Done, Error>]| -> Vec<Done> {
+        let receipts = |outcomes: &[Result<Done, Error>]| -> Vec<Entry> {
             let receipts = all.iter().enumerate();
-            let receipts = receipts.map(|(index, work)| match outcomes.get(index) {
-                Some(Ok(done)) => done.clone(),
-                _ => work.unfinished(progress.last(index)),
+            let receipts = receipts.map(|(index, work)| {
+                let (done, error) = match outcomes.get(index) {
+                    Some(Ok(done)) => {
+                        let why = work.shortfall(done);
+                        (
+                            done.clone(),
+                            why.map(|why| Error::new(ErrorKind::Incomplete, why)),
+                        )
+                    }
+                    outcome => {
+                        let error = outcome.and_then(|outcome| outcome.as_ref().err());
+                        (work.unfinished(progress.last(index)), error.cloned())
+                    }
+                };
+                let mut error = error.map(|error| error.report());
+                if let (Some(error), Some(code)) = (&mut error, signals.caught()) {
+                    let is_stopped = error.kind == ErrorKind::Cancelled.name();
+                    error.exit_code = if is_stopped { code } else { error.exit_code };
+                }
+                Entry { done, error }
             });
             receipts.collect()
         };
@@ -223,7 +221,7 @@ impl Run<'_> {
             let Ok(done) = outcome else { continue };
             let shortfall = work.shortfall(done);
             kind = kind.or(shortfall.is_some().then_some(ErrorKind::Incomplete));
-            if shortfall.is_none() && std::io::stderr().is_terminal() {
+            if shortfall.is_none() {
                 stderr_line(&work.summary(done));
             }
             for text in shortfall.into_iter().chain(done.differences()) {
@@ -271,7 +269,11 @@ fn print_failures(all: &[Work], outcomes: &[Result<Done, Error>], resumable: boo
         let may_pass = error.is_retryable()
             || matches!(
                 error.kind(),
-                ErrorKind::Cancelled | ErrorKind::Io | ErrorKind::Internal
+                ErrorKind::Cancelled
+                    | ErrorKind::Io
+                    | ErrorKind::Path
+                    | ErrorKind::StorageFull
+                    | ErrorKind::Internal
             );
         let hint = shows_hint.then(|| {
             let first = if may_pass {

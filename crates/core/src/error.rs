@@ -11,7 +11,10 @@ use scrub::LEFT_OUT;
 pub(crate) use scrub::Scrubber;
 pub use scrub::is_terminal_control;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::fmt;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -23,6 +26,21 @@ const LONGEST_SENTENCE: usize = 256;
 
 /// The result of everything that can fail here.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// An error as the file of a receipt has it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ErrorReport {
+    /// The kind, by the name that every language uses.
+    pub kind: &'static str,
+    /// The exit code of a command that ends with this error.
+    pub exit_code: u8,
+    /// What went wrong, and what helps.
+    pub reason: String,
+    /// True if the same call may succeed later without a change.
+    pub retryable: bool,
+    /// The seconds that the service asked to wait; null if it did not ask.
+    pub retry_after: Option<f64>,
+}
 
 /// What went wrong, and where.
 ///
@@ -86,6 +104,11 @@ impl Error {
         Error::new(ErrorKind::InvalidArgument, why)
     }
 
+    /// An error for a file or a port that the system refuses, with the kind that follows from its reason.
+    pub fn of_io(error: &io::Error, message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::of_io(error), message)
+    }
+
     /// A response does not match the documented schema; `why` names the field.
     pub(crate) fn schema(why: impl Into<String>) -> Self {
         Error::new(ErrorKind::Schema, why)
@@ -141,7 +164,7 @@ impl Error {
         self.0.status
     }
 
-    /// How long the service asked to wait (section 8).
+    /// How long the service asked to wait.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
@@ -174,6 +197,17 @@ impl Error {
     /// Returns whether the same call may succeed later without a change: its kind says so, and this failure may pass.
     pub fn is_retryable(&self) -> bool {
         self.0.kind.is_retryable() && self.0.max_attempts > 1
+    }
+
+    /// Returns the error as the file of a receipt has it.
+    pub fn report(&self) -> ErrorReport {
+        ErrorReport {
+            kind: self.kind().name(),
+            exit_code: self.kind().exit_code(),
+            reason: self.to_string(),
+            retryable: self.is_retryable(),
+            retry_after: self.retry_after().map(|wait| wait.as_secs_f64()),
+        }
     }
 
     /// Returns whether several failures like this one in a row are an outage.
@@ -240,8 +274,11 @@ impl Error {
         self
     }
 
+    /// Adds the offset of the page. A wrong setting is not the fault of a page.
     pub(crate) fn with_offset(mut self, offset: u64) -> Self {
-        self.0.offset.get_or_insert(offset);
+        if self.0.kind != ErrorKind::Config {
+            self.0.offset.get_or_insert(offset);
+        }
         self
     }
 
@@ -297,7 +334,7 @@ pub(crate) fn rounded_up(time: Duration) -> f64 {
 }
 
 /// The system's own words about a failure, without its number.
-pub(crate) fn system_text(error: &std::io::Error) -> String {
+pub(crate) fn system_text(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error")
         .next()

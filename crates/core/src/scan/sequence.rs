@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// Limits the pages that are under way or waiting. At 40 requests a second this covers responses that
 /// take more than a second, and bounds the memory of a scan.
-pub(super) const AHEAD: usize = 48;
+pub(crate) const AHEAD: usize = 48;
 /// Limits the pages that are under way or waiting without a rate limit. All of them are then in the service's hands
 /// and in memory at once, and more of them make nothing faster.
 pub(super) const AHEAD_UNPACED: usize = 16;
