@@ -21,6 +21,8 @@ class Error(Exception):
     """The HTTP status, when the service answered."""
     attempts: int = 0
     """How many times the request was sent; 0 when it never was."""
+    retryable: bool = False
+    """Whether the same call may succeed later without a change."""
     retry_after: float | None = None
     """How long the service asked to wait, in seconds."""
     request_id: str | None = None

@@ -76,13 +76,13 @@ pub(crate) fn selected(names: &[Selection], mirror: Option<&Path>) -> Result<Vec
 }
 
 /// Where lists are written: one to a file, several into a directory.
-pub(crate) struct Place<'a> {
+pub(crate) struct OutputPlace<'a> {
     path: &'a Path,
     pub(crate) is_one: bool,
     pub(crate) format: Format,
 }
 
-impl<'a> Place<'a> {
+impl<'a> OutputPlace<'a> {
     /// Creates the place of lists with these names from `--out` and `--format`.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ impl<'a> Place<'a> {
             None if is_one => Format::of_path(path)?,
             None => Format::Jsonl,
         };
-        Ok(Place {
+        Ok(OutputPlace {
             path,
             is_one,
             format,

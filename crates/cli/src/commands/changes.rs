@@ -1,7 +1,7 @@
 //! `changes`: what syncs into a mirror have found.
 
 use crate::common::Common;
-use crate::lists::{Place, Selection, dashed, one_of, selected, selection};
+use crate::lists::{OutputPlace, Selection, dashed, one_of, selected, selection};
 use crate::options;
 use crate::output::Ending;
 use crate::receipts;
@@ -84,7 +84,7 @@ impl ChangesArgs {
 }
 
 pub(crate) fn run(args: &ChangesArgs, common: &Common) -> Result<(), Ending> {
-    let place = Place::new(&args.out, &args.names, args.format)?;
+    let place = OutputPlace::new(&args.out, &args.names, args.format)?;
     let table = options::read(&common.matches, JobKind::Mirror)?.table;
     let lists = selected(&args.names, Some(&args.from))?;
     let named = args.since.iter().filter_map(|since| since.list);

@@ -2,7 +2,7 @@
 
 use crate::common::Common;
 use crate::connect::{of_lists, with_client};
-use crate::lists::{Lists, Place, one_of};
+use crate::lists::{Lists, OutputPlace, one_of};
 use crate::options;
 use crate::output::Ending;
 use crate::receipts;
@@ -48,7 +48,7 @@ pub(crate) struct ExportArgs {
 }
 
 pub(crate) async fn run(args: &ExportArgs, common: &Common) -> Result<(), Ending> {
-    let place = Place::new(&args.out, &args.lists.names, args.format)?;
+    let place = OutputPlace::new(&args.out, &args.lists.names, args.format)?;
     let exports = args.exports(common, &place)?;
     let receipt = args.lists.receipt.as_deref();
     if let Some(from) = &args.from {
@@ -83,7 +83,7 @@ pub(crate) async fn run(args: &ExportArgs, common: &Common) -> Result<(), Ending
 
 impl ExportArgs {
     /// An export for each list.
-    fn exports(&self, common: &Common, place: &Place<'_>) -> Result<Vec<Export>, Error> {
+    fn exports(&self, common: &Common, place: &OutputPlace<'_>) -> Result<Vec<Export>, Error> {
         if common.matches.contains_id("schema") && !place.is_one {
             let message = "--schema: a schema is of one list; export the lists one by one";
             return Err(Error::invalid(message));
@@ -99,7 +99,7 @@ impl ExportArgs {
     }
 
     /// Creates the directory for several lists, and checks the path of the receipt, before hours are spent.
-    fn prepare(&self, exports: &[Export], place: &Place<'_>) -> Result<(), Error> {
+    fn prepare(&self, exports: &[Export], place: &OutputPlace<'_>) -> Result<(), Error> {
         place.prepare()?;
         let uses = |path: &Path| {
             let mut from = self.from.iter();

@@ -122,6 +122,11 @@ impl ErrorKind {
     /// Returns the kind of a failure that the system reports for a file or a port.
     pub fn of_io(error: &io::Error) -> Self {
         use io::ErrorKind as System;
+        // Rust has no stable name for it.
+        #[cfg(unix)]
+        if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
+            return Self::Path;
+        }
         match error.kind() {
             System::StorageFull | System::QuotaExceeded | System::FileTooLarge => Self::StorageFull,
             System::AddrInUse => Self::Busy,
