@@ -27,6 +27,30 @@ const LONGEST_SENTENCE: usize = 256;
 /// The result of everything that can fail here.
 pub type Result<T> = std::result::Result<T, Error>;
 
+impl ErrorKind {
+    /// Returns the kind of a failure that the system reports for a file or a port.
+    pub fn of_io(error: &io::Error) -> Self {
+        use io::ErrorKind as System;
+        // Rust has no stable name for it.
+        #[cfg(unix)]
+        if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
+            return Self::Path;
+        }
+        match error.kind() {
+            System::StorageFull | System::QuotaExceeded | System::FileTooLarge => Self::StorageFull,
+            System::AddrInUse => Self::Busy,
+            System::NotFound
+            | System::PermissionDenied
+            | System::IsADirectory
+            | System::NotADirectory
+            | System::ReadOnlyFilesystem
+            | System::InvalidFilename
+            | System::InvalidInput => Self::Path,
+            _ => Self::Io,
+        }
+    }
+}
+
 /// An error as the file of a receipt has it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ErrorReport {

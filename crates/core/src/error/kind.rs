@@ -1,7 +1,6 @@
 //! The kinds of error, declared once for every language: number, name, exit code, retry.
 
 use ErrorKind::*;
-use std::io;
 
 /// What sort of failure an error is.
 ///
@@ -116,28 +115,6 @@ impl ErrorKind {
             Self::Config | Self::InvalidArgument => 2,
             Self::Cancelled => 130,
             other => 10 + other.number() as u8,
-        }
-    }
-
-    /// Returns the kind of a failure that the system reports for a file or a port.
-    pub fn of_io(error: &io::Error) -> Self {
-        use io::ErrorKind as System;
-        // Rust has no stable name for it.
-        #[cfg(unix)]
-        if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
-            return Self::Path;
-        }
-        match error.kind() {
-            System::StorageFull | System::QuotaExceeded | System::FileTooLarge => Self::StorageFull,
-            System::AddrInUse => Self::Busy,
-            System::NotFound
-            | System::PermissionDenied
-            | System::IsADirectory
-            | System::NotADirectory
-            | System::ReadOnlyFilesystem
-            | System::InvalidFilename
-            | System::InvalidInput => Self::Path,
-            _ => Self::Io,
         }
     }
 

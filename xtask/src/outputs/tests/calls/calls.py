@@ -156,7 +156,7 @@ def command_line():
     assert command(f"page projects --format short {region}")["pagination"]["total"] == 600
     for code, arguments in [
         (0, "plan projects --region us"),
-        (37, "export contacts --out contacts.trial --page-size 26"),
+        (40, "export contacts --out contacts.trial --page-size 26"),
         (2, "page contacts --trial-timeout soon"),
         (2, "get-contact"),
         (2, "get-contact --id "),
