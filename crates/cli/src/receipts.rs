@@ -4,12 +4,14 @@
 //! A file says `unfinished` from the start of a run to its end, so that an older receipt does not
 //! speak for a run that failed.
 
+use crate::lists::dashed;
 use crate::output;
 use serde::Serialize;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
-use talentdata_core::scan::Receipt;
+use talentdata_core::scan::{Basis, Receipt};
+use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, ErrorReport};
 use talentdata_mirror::{RowsReceipt, SyncReceipt};
 
@@ -46,6 +48,58 @@ pub(crate) enum Done {
 }
 
 impl Done {
+    /// Returns why the work on a list may be incomplete, whose records are at this place.
+    pub(crate) fn shortfall(&self, place: &str) -> Option<String> {
+        match self {
+            Done::Export(receipt) => {
+                let error = receipt.as_ref().clone().require_proven().err()?;
+                Some(format!(
+                    "{}; {} was written nevertheless, with {} records",
+                    error.message(),
+                    place,
+                    receipt.records
+                ))
+            }
+            Done::Sync(receipt) => receipt.shortfall.clone(),
+            Done::Rows(_) => None,
+        }
+    }
+
+    /// Returns what was done with a list, for people.
+    pub(crate) fn summary(&self, list: ListName, place: &str) -> String {
+        let list = dashed(list);
+        match self {
+            Done::Export(receipt) => format!(
+                "{list}: {} records in {:.1} s, {:.0} % of the budget, completeness {}: {}",
+                receipt.records,
+                receipt.seconds,
+                100.0 * receipt.budget_used,
+                match receipt.basis {
+                    Some(Basis::Counted) => "proven (counted)",
+                    Some(Basis::Joined) => "proven (joined)",
+                    None => "not checked",
+                },
+                place
+            ),
+            Done::Sync(receipt) => format!(
+                "{list}: sync {}: {} records, {} inserted, {} updated, {} deleted, {} missing, in {:.1} s{}, bookmark {}",
+                receipt.generation,
+                receipt.scan.records,
+                receipt.changes.insert,
+                receipt.changes.update,
+                receipt.changes.delete,
+                receipt.missing,
+                receipt.scan.seconds,
+                receipt.removed.map_or_else(String::new, |removed| format!(
+                    ", removed as too old: {} syncs, {} changes, {} versions",
+                    removed.syncs, removed.changes, removed.versions
+                )),
+                receipt.bookmark
+            ),
+            Done::Rows(receipt) => format!("{list}: bookmark {}", receipt.bookmark),
+        }
+    }
+
     /// Returns how the records differed from their columns, in words.
     pub(crate) fn differences(&self) -> Option<String> {
         let receipt = match self {

@@ -31,12 +31,11 @@ impl Reading {
             ErrorKind::Io if self.target == Target::Stdout && reader_gone() => Ending::ReaderGone,
             _ => error.into(),
         })?;
-        let line = format!("{}: bookmark {}", dashed(self.list), receipt.bookmark);
         let done = Done::Rows(Box::new(receipt));
         if let Some(text) = done.differences() {
             warn(self.list, &text);
         }
-        stderr_line(&line);
+        stderr_line(&done.summary(self.list, ""));
         Ok(done)
     }
 }

@@ -9,7 +9,7 @@ use crate::signals::Signals;
 use futures_util::{StreamExt, stream};
 use std::path::Path;
 use talentdata_columns::export::{Export, KeptWork, Target, WaysOut};
-use talentdata_core::scan::{Basis, Receipt};
+use talentdata_core::scan::Receipt;
 use talentdata_core::types::ListName;
 use talentdata_core::{Client, Error, ErrorKind};
 use talentdata_mirror::{Sync, SyncReceipt};
@@ -89,58 +89,6 @@ impl Work {
             _ => "standard output".into(),
         }
     }
-
-    /// Why what it has done may be incomplete.
-    fn shortfall(&self, done: &Done) -> Option<String> {
-        match done {
-            Done::Export(receipt) => {
-                let error = receipt.as_ref().clone().require_proven().err()?;
-                Some(format!(
-                    "{}; {} was written nevertheless, with {} records",
-                    error.message(),
-                    self.place(),
-                    receipt.records
-                ))
-            }
-            Done::Sync(receipt) => receipt.shortfall.clone(),
-            Done::Rows(_) => None,
-        }
-    }
-
-    /// What it has done, for people.
-    fn summary(&self, done: &Done) -> String {
-        let list = dashed(self.list());
-        match done {
-            Done::Export(receipt) => format!(
-                "{list}: {} records in {:.1} s, {:.0} % of the budget, completeness {}: {}",
-                receipt.records,
-                receipt.seconds,
-                100.0 * receipt.budget_used,
-                match receipt.basis {
-                    Some(Basis::Counted) => "proven (counted)",
-                    Some(Basis::Joined) => "proven (joined)",
-                    None => "not checked",
-                },
-                self.place()
-            ),
-            Done::Sync(receipt) => format!(
-                "{list}: sync {}: {} records, {} inserted, {} updated, {} deleted, {} missing, in {:.1} s{}, bookmark {}",
-                receipt.generation,
-                receipt.scan.records,
-                receipt.changes.insert,
-                receipt.changes.update,
-                receipt.changes.delete,
-                receipt.missing,
-                receipt.scan.seconds,
-                receipt.removed.map_or_else(String::new, |removed| format!(
-                    ", removed as too old: {} syncs, {} changes, {} versions",
-                    removed.syncs, removed.changes, removed.versions
-                )),
-                receipt.bookmark
-            ),
-            Done::Rows(receipt) => format!("{list}: bookmark {}", receipt.bookmark),
-        }
-    }
 }
 
 /// How they are run.
@@ -168,7 +116,7 @@ impl Run<'_> {
             let receipts = receipts.map(|(index, work)| {
                 let (done, error) = match outcomes.get(index) {
                     Some(Ok(done)) => {
-                        let why = work.shortfall(done);
+                        let why = done.shortfall(&work.place());
                         (
                             done.clone(),
                             why.map(|why| Error::new(ErrorKind::Incomplete, why)),
@@ -219,10 +167,10 @@ impl Run<'_> {
         let mut kind = None;
         for (work, outcome) in all.iter().zip(&outcomes) {
             let Ok(done) = outcome else { continue };
-            let shortfall = work.shortfall(done);
+            let shortfall = done.shortfall(&work.place());
             kind = kind.or(shortfall.is_some().then_some(ErrorKind::Incomplete));
             if shortfall.is_none() {
-                stderr_line(&work.summary(done));
+                stderr_line(&done.summary(work.list(), &work.place()));
             }
             for text in shortfall.into_iter().chain(done.differences()) {
                 warn(work.list(), &text);

@@ -60,7 +60,7 @@ pub extern "C" fn talentdata_client_new(
     })
 }
 
-/// Calls an operation of the service that is not a list, by its name in the service document. The functions of
+/// Calls an operation of the service that is not a list, by its name in the OpenAPI file. The functions of
 /// talentdata/service.h do the same with the parameters of each operation. Everything is checked before it is sent. A call
 /// that is not idempotent is repeated only where the service surely did not carry it out.
 ///

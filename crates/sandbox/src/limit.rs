@@ -1,6 +1,6 @@
 //! The rate limit as a gateway would apply it: a pure function of time, under every counting rule in common use.
 //!
-//! The service document (section 8) gives the limit, its three headers and the rule for clients, but not the way
+//! The description of the service gives the limit, its three headers and the rule for clients, but not the way
 //! requests are counted. The sandbox therefore knows all the usual ways, and a client has to live with any of them.
 
 pub use crate::options::{Policy, ResetRounding};
@@ -125,7 +125,7 @@ impl Limiter {
         decision(fits, self.limit - self.count, to_reset)
     }
 
-    /// Names and values of the three headers that go with `decision` (service document, section 8).
+    /// Names and values of the three headers that go with `decision`.
     #[must_use]
     pub fn headers(&self, decision: &Decision) -> [(&'static str, String); 3] {
         let window = self.window.div_ceil(SECOND);

@@ -25,13 +25,13 @@ pub struct Options {
     pub policy: Policy,
     /// How `x-ratelimit-reset` is rounded (the document does not show it).
     pub rounding: ResetRounding,
-    /// Requests admitted per window over all clients: by default what the document says (section 8: 40).
+    /// Requests admitted per window over all clients: by default 40, as documented.
     pub limit: u32,
-    /// Length of the window: by default what the document says (section 8: one second).
+    /// Length of the window: by default one second, as documented.
     pub window: Duration,
     /// Added to every round trip, one half before the request is counted and one half after.
     pub latency: Duration,
-    /// How long a token lives, and what `expires_in` says (section 2).
+    /// How long a token lives, and what `expires_in` says.
     pub token_lifetime: Duration,
     /// Which tokens are valid (the document does not show it).
     pub tokens: Tokens,
@@ -41,7 +41,7 @@ pub struct Options {
     pub later_max_limit: Option<u64>,
     /// What becomes of a limit above the most records of a page.
     pub large_limits: LargeLimits,
-    /// Lists that change between page requests (section 8, pagination, rule 7).
+    /// Lists that change between page requests.
     pub drift: Option<Drift>,
     /// What lists are sorted by.
     pub order: ListOrder,
@@ -49,7 +49,7 @@ pub struct Options {
     pub ids: Ids,
     /// What the pagination object says of the length of a list.
     pub total: Total,
-    /// Which pages a list has (section 8, pagination, rule 4, counts in pages).
+    /// Which pages a list has.
     pub pages: Pages,
     /// Whether every page is the first one, whatever `offset` asks for and the pagination object says.
     pub ignore_offset: bool,
@@ -164,7 +164,7 @@ named! {
 }
 
 named! {
-    /// Which tokens are valid (section 5: not shown).
+    /// Which tokens are valid; the document does not show it.
     #[derive(Default)]
     pub enum Tokens {
         /// All of them, until they expire.

@@ -132,7 +132,7 @@ talentdata_error *talentdata_options_set(talentdata_options *options,
  * sent.
  *
  * @param options the options to change
- * @param parameter the name of the parameter in the service document
+ * @param parameter the name of the parameter in the OpenAPI file
  * @param value the value as text, such as 10 or true
  * Ownership: the texts are copied.
  * Threads: one at a time per options.
@@ -169,7 +169,7 @@ talentdata_error *talentdata_client_new(const talentdata_config *config,
                                         talentdata_client **client_out);
 
 /**
- * Calls an operation of the service that is not a list, by its name in the service document. The functions of
+ * Calls an operation of the service that is not a list, by its name in the OpenAPI file. The functions of
  * talentdata/service.h do the same with the parameters of each operation. Everything is checked before it is sent. A call
  * that is not idempotent is repeated only where the service surely did not carry it out.
  *
