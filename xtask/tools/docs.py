@@ -1,4 +1,7 @@
-"""`cargo xtask docs`: builds the manual as a website with a search in target/docs, with mkdocs-material."""
+"""`cargo xtask docs`: the manual as a site with a search, made by mkdocs-material into target/docs, as docs/mkdocs.yml says.
+
+A browser has no search in pages that it opens as files, so the command that serves them is printed.
+"""
 
 import re
 import shutil
@@ -21,7 +24,7 @@ def main():
     build = [programs / "mkdocs", "build", "--clean", "--config-file", ROOT / "docs/mkdocs.yml"]
     variables = {**within(programs), "PAGES": str(pages), "NO_MKDOCS_2_WARNING": "1"}
     succeed(*build, "--site-dir", site, env=variables)
-    print(site / "index.html")
+    print(f"To read it: python3 -m http.server --directory {site} --bind 127.0.0.1 8000, and open http://127.0.0.1:8000")
 
 
 def linked(files):

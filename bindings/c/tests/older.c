@@ -1,5 +1,5 @@
-/* A program that is compiled with the headers of an older service document and runs with the current library. The
-   current document has another first list, another field and another operation. */
+/* Compiled with the headers of an older OpenAPI file, and run with the library of the present one, which has gained a list
+   before the others, a field and an operation. */
 #include <stdio.h>
 #include <talentdata.h>
 

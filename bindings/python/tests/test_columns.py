@@ -116,7 +116,7 @@ def test_a_schema_of_pyarrow_or_of_a_file_is_pinned(client, tmp_path):
     path.write_text(client.contacts.schema().json, encoding="utf-8")
     whole = client.contacts.list().to_arrow().schema
     assert client.contacts.list(schema=path, limit=1).to_arrow().schema.equals(whole, check_metadata=True)
-    with pytest.raises(talentdata.IoError, match="nosuch"):
+    with pytest.raises(talentdata.PathError, match="nosuch"):
         client.pools.list(schema=tmp_path / "nosuch")
 
 

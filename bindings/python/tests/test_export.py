@@ -61,8 +61,8 @@ async def test_a_task_that_is_cancelled_is_resumed(sandbox, async_client, tmp_pa
         try:
             receipt = await async_client.contacts.export(path, schema=schema, resume=True)
             break
-        except talentdata.IoError as error:
-            assert "another export" in str(error)
+        except talentdata.BusyError as error:
+            assert error.retryable and "another export" in str(error)
     assert receipt.records == 450
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
@@ -117,3 +117,18 @@ def test_several_lists_in_one_export_have_their_own_schemas(client, tmp_path):
     assert [one.schema.other_types for one in receipts] == [{}, {}]
     for receipt in receipts:
         assert talentdata.verify(tmp_path / "lists" / f"{receipt.resource}.parquet", receipt)
+
+
+def test_an_error_says_by_itself_whether_a_repeat_may_help(client, sandbox):
+    for status, retryable in ((503, True), (501, False)):
+        sandbox.set_faults({"match": {"path": "/v1/contacts"}, "reply": {"status": status}})
+        with pytest.raises(talentdata.ServerError) as caught:
+            client.contacts.page()
+        assert caught.value.retryable is retryable
+
+
+def test_files_of_lists_have_their_names_however_the_lists_are_spelled(client, tmp_path):
+    client.export(["ja/skills", "JA-TASKS"], tmp_path / "lists")
+    assert sorted(file.name for file in (tmp_path / "lists").iterdir()) == ["ja_skills.jsonl", "ja_tasks.jsonl"]
+    with pytest.raises(talentdata.InvalidArgumentError, match="did you mean contacts"):
+        client.export(["contact"], tmp_path / "lists")

@@ -132,7 +132,7 @@ def test_rows_are_those_at_the_time_of_the_call(sandbox, client, tmp_path):
 
 async def test_options_of_a_sync_and_errors_of_a_mirror(sandbox, client, async_client, tmp_path):
     path = tmp_path / "mirror.db"
-    with pytest.raises(talentdata.IoError, match="is not a mirror"):
+    with pytest.raises(talentdata.PathError, match="is not a mirror"):
         talentdata.Mirror(path)
     [receipt] = await async_client.sync(["ja_tasks"], path, progress=False)
     assert receipt.changes["insert"] == 230
@@ -146,16 +146,32 @@ async def test_options_of_a_sync_and_errors_of_a_mirror(sandbox, client, async_c
     assert (receipt.removed.syncs, receipt.removed.changes, receipt.removed.versions) == (1, 345, 0)
     mirror = talentdata.Mirror(path)
     for wrong, says in (
-        (lambda: mirror.changes("ja_tasks", since=0), "not all changes"),
+        (lambda: mirror.changes("ja_tasks", since=0), "Mismatch: not all changes"),
         (lambda: mirror.changes("ja_tasks", since=9), "no sync 9 of ja_tasks yet"),
-        (lambda: mirror.changes("ja_tasks", since="000000-000000-000000000000:2"), "of another mirror"),
+        (lambda: mirror.changes("ja_tasks", since="000000-000000-000000000000:2"), "Mismatch: of another mirror"),
         (lambda: mirror.changes("contacts"), "does not have contacts"),
         (lambda: mirror.as_of("ja_tasks", "yesterday"), "neither a bookmark"),
         (lambda: mirror.as_of("ja_tasks", datetime.datetime(2026, 1, 1)), "time zone"),
         (lambda: mirror.current("people"), "people"),
     ):
-        with pytest.raises(talentdata.InvalidArgumentError, match=says):
+        kind, _, says = says.rpartition(": ")
+        with pytest.raises(getattr(talentdata, f"{kind or 'InvalidArgument'}Error"), match=says):
             wrong()
     assert mirror.verify() == [] and mirror.current("ja_tasks").to_arrow().num_rows == 115
     mirror.forget("ja_tasks")
     assert mirror.resources == []
+
+
+def test_a_mirror_moves_to_another_address_of_the_same_service(sandbox, client, tmp_path):
+    path = tmp_path / "mirror.db"
+    [first] = client.sync(["pools"], path)
+    address = sandbox.base_url.replace("127.0.0.1", "localhost")
+    with talentdata.Client(
+        base_url=address, client_id=sandbox.client_id, client_secret=sandbox.client_secret
+    ) as other:
+        with pytest.raises(talentdata.MismatchError, match="base_url: .*set same_service"):
+            other.sync(["pools"], path)
+        [second] = other.sync(["pools"], path, same_service=True)
+    assert (first.generation, second.generation) == (1, 2)
+    with pytest.raises(talentdata.MismatchError, match="localhost"):
+        client.sync(["pools"], path)

@@ -14,7 +14,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use serde::{Deserialize, Serialize};
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 use talentdata_core::scan::SchemaDifferences;
@@ -160,7 +160,7 @@ impl Encoder {
     pub(crate) fn finish(mut self) -> Result<Hasher> {
         self.write_waiting()?;
         let mut target = match self.writer {
-            None => return Err(refused("there is none")),
+            None => return Err(refused(io::Error::other("there is none"))),
             Some(Writer::Jsonl(output, _)) => output,
             Some(Writer::Csv(writer)) => writer.output,
             Some(Writer::Parquet(mut builder, mut writer)) => {
@@ -303,7 +303,12 @@ pub(crate) fn line<'a>(record: &'a RawRecord, buffer: &'a mut Vec<u8>) -> &'a [u
     buffer
 }
 
-fn refused(error: impl std::fmt::Display) -> Error {
+fn refused(error: impl std::error::Error + 'static) -> Error {
     let message = format!("the output could not be written: {error}");
-    Error::new(ErrorKind::Io, message)
+    // Libraries wrap the error of the system.
+    let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| {
+        error.source()
+    });
+    let system = causes.filter_map(|error| error.downcast_ref()).next();
+    Error::new(system.map_or(ErrorKind::Io, ErrorKind::of_io), message)
 }

@@ -53,7 +53,7 @@ impl Verification {
 /// A file that differs is not an error: see [`Verification::to_result`].
 ///
 /// # Errors
-/// `Io` when the file cannot be read; `InvalidArgument` for a receipt of a scan or of an export that is not complete.
+/// `Path` or `Io` when the file cannot be read; `InvalidArgument` for a receipt of a scan or of an export that is not complete.
 pub fn verify(file: &Path, receipt: &Receipt) -> Result<Verification> {
     let Some(written) = &receipt.written else {
         let message = "receipt: it does not say what was written: it is the receipt of a scan, or of an export \
@@ -62,7 +62,11 @@ pub fn verify(file: &Path, receipt: &Receipt) -> Result<Verification> {
     };
     // A directory can be opened, and a pipe would be waited for.
     if !file.metadata().at("read", file)?.is_file() {
-        return Err(io::Error::other("it is not a regular file")).at("read", file);
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is not a regular file",
+        ))
+        .at("read", file);
     }
     let mut hasher = Hasher::new();
     let opened = File::open(file).at("read", file)?;
@@ -79,7 +83,7 @@ pub fn verify(file: &Path, receipt: &Receipt) -> Result<Verification> {
 /// Reads a file that `talentdata export --receipt` has written; see [`parse_receipt`].
 ///
 /// # Errors
-/// `Io` when it cannot be read; else as [`parse_receipt`].
+/// `Path` or `Io` when it cannot be read; else as [`parse_receipt`].
 pub fn read_receipt(path: &Path, file: &Path) -> Result<Receipt> {
     let text = begin_of(path, MAX_BYTES).at("read", path)?;
     parse_receipt(text, file).map_err(|error| {

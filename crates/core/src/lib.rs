@@ -47,7 +47,7 @@ mod generated {
 pub use arguments::Arguments;
 pub use budget::{BudgetState, BudgetStats, MemberStats};
 pub use client::Client;
-pub use error::{Error, ErrorKind, Remedy, Result, failure, is_terminal_control};
+pub use error::{Error, ErrorKind, ErrorReport, Remedy, Result, failure, is_terminal_control};
 pub use json::decoded;
 pub use list::{List, Plan};
 pub use page::{Page, Paging};

@@ -6,8 +6,9 @@ use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::page::{Page, PageLimit, check_limit, is_refusal};
 use crate::record::RawRecord;
+use crate::request::page_memory::PAGE_MEMORY_BYTES;
 use crate::request::page_size::{PageRequest, PageSize};
-use crate::scan::{Scan, ScanOptions};
+use crate::scan::{AHEAD, DELIVERED_ID_BYTES, Scan, ScanOptions};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -73,9 +74,9 @@ impl<T> List<T> {
     /// If the service cannot send this many records, the page has fewer.
     ///
     /// # Errors
-    /// `InvalidArgument` for a `limit` of 0 or above the list's maximum (section 8), for an `offset` above 2⁶³ - 1, and
-    /// for parameters that cannot be sent; `Schema`, naming record and field, for a record that is not as documented;
-    /// otherwise the errors of the call.
+    /// `InvalidArgument` for a `limit` of 0 or above the list's maximum, for an `offset` above 2⁶³ - 1, and for
+    /// parameters that cannot be sent; those of the call; `Schema`, naming record and field, for a record that is not as
+    /// documented.
     pub async fn page(&self, limit: Option<u64>, offset: u64) -> Result<Page<T>> {
         check_limit(self.resource, "limit", limit)?;
         // The offset in the response is read as a signed number.
@@ -125,9 +126,22 @@ pub struct Plan {
     pub pages: u64,
     /// How many clients share the budget now, this one included.
     pub members: u64,
-    /// How long they take at this client's part of the budget (section 8), while as many clients share it.
+    /// How long they take at this client's part of the budget, while as many clients share it.
     pub seconds: f64,
+    /// The size of the records as JSON Lines, in bytes, by the mean of the first page.
+    pub bytes: u64,
+    /// The room on the disk that an export needs while it runs, in bytes: for the records, their identities, and a file
+    /// that is no smaller than the records. A mirror takes about as much.
+    pub disk_bytes: u64,
+    /// The memory that a scan and its export take, in bytes: for the program, pages that are read ahead, and the identity
+    /// of each record.
+    pub memory_bytes: u64,
 }
+
+/// The memory of a program that exports, without pages and identities.
+const PROGRAM_MEMORY: u64 = 24 << 20;
+/// The memory that the identity of a record takes; measured were 46 bytes.
+const IDENTITY_MEMORY: u64 = 50;
 
 impl Client {
     /// Returns the cost of a scan of a list with these values of its parameters, for example filters. Requests a full
@@ -149,12 +163,30 @@ impl Client {
         // The gate stays one request below the limit.
         let rate = f64::from(REQUESTS_PER_SECOND - 1) * part;
         let pages = pages(records, &page);
+        let granted = page.records.len() as u64;
+        let sizes = page
+            .records
+            .iter()
+            .map(|record| record.as_bytes().len() as u64 + 1);
+        let page_bytes: u64 = sizes.sum();
+        let mean = page_bytes as f64 / granted.max(1) as f64;
+        // Numbers that are too large become the largest one.
+        let bytes = (mean * records as f64) as u64;
+        let ahead = page_bytes
+            .saturating_mul(AHEAD as u64)
+            .min(PAGE_MEMORY_BYTES as u64);
+        let memory = records.saturating_mul(IDENTITY_MEMORY);
         Ok(Plan {
             resource: resource.name().to_owned(),
             records,
             pages,
             members: members as u64,
             seconds: pages as f64 / rate,
+            bytes,
+            disk_bytes: bytes
+                .saturating_mul(2)
+                .saturating_add(records.saturating_mul(DELIVERED_ID_BYTES as u64)),
+            memory_bytes: memory.saturating_add(PROGRAM_MEMORY + 2 * ahead),
         })
     }
 }

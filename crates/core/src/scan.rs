@@ -18,9 +18,11 @@ mod unproven;
 pub use crate::clock::utc;
 pub use differences::{Difference, Example, SchemaDifferences};
 pub use options::ScanOptions;
+pub(crate) use position::DELIVERED_ID_BYTES;
 pub use position::{Batch, Resume, ScanState};
 pub use receipt::{Basis, BudgetUse, Completeness, Doubt, Receipt, Written};
 #[doc(hidden)]
+pub(crate) use sequence::AHEAD;
 pub use unknown_fields::counted_name;
 pub use unproven::Unproven;
 

@@ -23,6 +23,9 @@ pub struct Sync {
     pub on_new: NewFieldPolicy,
     /// The limit of deletes. If a sync finds more, it deletes nothing.
     pub max_deletes: MaxDeletes,
+    /// True to accept another address of the service than that of the mirror, which has this one from then on. The client
+    /// ID has to be the same.
+    pub same_service: bool,
     /// The age from which on changes and earlier versions are removed; `None` keeps all.
     pub keep: Option<Duration>,
 }
@@ -52,6 +55,7 @@ impl Sync {
             confirm: false,
             on_new: NewFieldPolicy::default(),
             max_deletes: MaxDeletes::default(),
+            same_service: false,
             keep: None,
         }
     }

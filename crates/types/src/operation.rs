@@ -2,7 +2,7 @@
 
 use crate::FieldKind;
 
-/// One method of one path (section 4).
+/// One method of one path.
 #[derive(Debug)]
 pub struct Operation {
     /// The spec's `operationId`.
@@ -157,7 +157,7 @@ pub struct RequestBody {
     pub fields: &'static [Parameter],
 }
 
-/// Whether an operation carries the bearer token (section 5).
+/// Whether an operation carries the bearer token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenUse {
     /// It needs none and is sent without.

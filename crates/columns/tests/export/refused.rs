@@ -105,7 +105,7 @@ impl Place {
         for kept in EVERY_CHOICE {
             export.kept = kept;
             let client = &service.client;
-            self.refuses(client, &export, ErrorKind::Io, &words).await;
+            self.refuses(client, &export, ErrorKind::Path, &words).await;
         }
     }
 
@@ -235,7 +235,7 @@ async fn the_second_of_two_exports_to_one_file_is_refused() {
         for kept in EVERY_CHOICE {
             second.kept = kept;
             let words = format!("another export is writing to {}", place.path.display());
-            fails(run(&second, &service.client).await, ErrorKind::Io, &words);
+            fails(run(&second, &service.client).await, ErrorKind::Busy, &words);
         }
     };
     let (outcome, ()) = tokio::join!(running, refused);
@@ -266,7 +266,12 @@ async fn impossible_places_are_refused_by_name() {
         let path = place.directory.path().join(path);
         let export = export(Format::Jsonl, &path);
         let (client, words) = (&service.client, format!("{}|{why}", path.display()));
-        place.refuses(client, &export, ErrorKind::Io, &words).await;
+        let kind = if path.ends_with("full") {
+            ErrorKind::StorageFull
+        } else {
+            ErrorKind::Path
+        };
+        place.refuses(client, &export, kind, &words).await;
     }
     let nowhere = export(Format::Jsonl, Path::new(""));
     let refused = run(&nowhere, &service.client).await;

@@ -98,7 +98,7 @@ async fn receipts_that_are_none_or_contradict_themselves_are_refused() {
     fails(verify(&path, &scanned), ErrorKind::InvalidArgument, "");
     let nowhere = directory.path().join("nowhere");
     for path in [nowhere.as_path(), directory.path()] {
-        fails(verify(path, &receipt), ErrorKind::Io, "");
+        fails(verify(path, &receipt), ErrorKind::Path, "");
     }
     let file = directory.path().join("receipt.json");
     let [one, scan] = [&receipt, &scanned].map(|one| serde_json::to_string(one).unwrap());

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// Limits the pages that are under way or waiting. At 40 requests a second this covers responses that take more than a
 /// second, and bounds the memory of a scan.
-pub(super) const AHEAD: usize = 48;
+pub(crate) const AHEAD: usize = 48;
 /// Limits the pages that are under way or waiting if there is no rate limit. All of them are then at the service and in
 /// memory at once, and more of them would not be faster.
 pub(super) const AHEAD_UNPACED: usize = 16;
