@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use talentdata_core::types::{ListName, Parameter};
 use talentdata_core::{Arguments, Error};
-use talentdata_mirror::JobOptions;
+use talentdata_mirror::internal::JobOptions;
 
 /// Lists that are read to their end.
 #[derive(Debug, Args)]

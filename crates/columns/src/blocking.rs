@@ -10,7 +10,8 @@ use std::task::{Context, Poll, Waker};
 use talentdata_core::blocking::{Client, Engine, Job};
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::ListName;
-use talentdata_core::{Arguments, Client as AsyncClient, RawRecord, Result, ScanOptions, Stop};
+use talentdata_core::types::Stop;
+use talentdata_core::{Arguments, Client as AsyncClient, RawRecord, Result, ScanOptions};
 use tokio::task::JoinHandle;
 
 /// An export that is ready to be run; nothing is sent or written yet. Stopped, it keeps what can be resumed. A job that

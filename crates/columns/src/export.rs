@@ -15,24 +15,24 @@
 //! written to directly, like standard output, and without a checkpoint.
 
 mod checkpoint;
-mod kept;
+pub(crate) mod kept;
 mod output;
 mod unfinished;
 mod work;
 
 pub use crate::format::Format;
-pub use kept::{KeptWork, WaysOut, check_kept};
+pub use kept::KeptWork;
 
 use crate::arrow::{NewFieldPolicy, TableOptions};
 use crate::paths::{part_of, place_of_file, would_meet};
-use kept::{KeptDecision, decide};
+use kept::{KeptDecision, WaysOut, decide};
 use output::Output;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use talentdata_core::internal::sink::Sink;
 use talentdata_core::scan::{Batch, Receipt, Resume, SchemaDifferences, Written};
-use talentdata_core::sink::Sink;
 use talentdata_core::types::ListName;
 use talentdata_core::{Client, Error, RawRecord, Result, ScanOptions};
 use work::WorkDirectory;
@@ -155,7 +155,8 @@ impl Export {
                 ..self.scan.clone()
             })
         };
-        talentdata_core::sink::run(open, blocks.then_some(PATIENCE), scan, stop, progress).await
+        talentdata_core::internal::sink::run(open, blocks.then_some(PATIENCE), scan, stop, progress)
+            .await
     }
 }
 

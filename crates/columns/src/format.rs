@@ -17,9 +17,10 @@ use serde::{Deserialize, Serialize};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
+use talentdata_core::internal::choice;
 use talentdata_core::scan::SchemaDifferences;
 use talentdata_core::types::ListName;
-use talentdata_core::{Error, ErrorKind, RawRecord, Result, choice};
+use talentdata_core::{Error, ErrorKind, RawRecord, Result};
 
 /// Bytes that are brought to the output at once.
 const BUFFER: usize = 64 * 1024;

@@ -19,9 +19,20 @@
 pub mod arrow;
 pub mod blocking;
 pub mod export;
-pub mod session;
 pub mod verify;
 
 mod digest;
 mod format;
 mod paths;
+mod session;
+
+/// Parts that only the other crates of this workspace use. They may change in any release.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::arrow::check::Checker;
+    pub use crate::export::kept::{WaysOut, check_kept};
+
+    pub mod session {
+        pub use crate::session::*;
+    }
+}

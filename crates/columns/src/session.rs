@@ -10,10 +10,11 @@ use crate::arrow::{BatchScan, RecordBatch, SchemaRef, TableOptions};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use talentdata_core::process::{Owned, lock};
+use talentdata_core::internal::process::{Owned, lock};
 use talentdata_core::scan::{Receipt, Unproven};
 use talentdata_core::types::ListName;
-use talentdata_core::{Client, Error, ErrorKind, RawRecord, Result, ScanOptions, Stop};
+use talentdata_core::types::Stop;
+use talentdata_core::{Client, Error, ErrorKind, RawRecord, Result, ScanOptions};
 
 /// The purpose for which a scan is read. The number distinguishes readers of the same kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 /// A moment, by a clock that never goes back and that no setting of the wall clock changes. All processes of a host share it,
 /// except on systems other than Unix.
-pub type Time = Duration;
+pub(crate) type Time = Duration;
 
 /// A time limit is counted in so many parts.
 const PARTS: u32 = 20;

@@ -1,6 +1,6 @@
 //! The one error of the client: a kind, a sentence, and what is known about the call that failed.
 
-pub mod failure;
+pub(crate) mod failure;
 mod kind;
 mod scrub;
 
@@ -92,11 +92,13 @@ impl Error {
     }
 
     /// A panic; `what` has panicked, such as `a call`.
+    #[doc(hidden)]
     pub fn panicked(what: &str) -> Self {
         Error::defect(&format!("{what} has panicked"))
     }
 
     /// A defect of this library; `what` says which, such as `a call has panicked`.
+    #[doc(hidden)]
     pub fn defect(what: &str) -> Self {
         let message = format!("internal error; please report it ({what})");
         Error::new(ErrorKind::Internal, message)
@@ -106,6 +108,7 @@ impl Error {
     ///
     /// # Errors
     /// Those of `call`.
+    #[doc(hidden)]
     pub fn catch<T>(what: &str, call: impl FnOnce() -> Result<T>) -> Result<T> {
         // What a panic leaves half done is dropped, or behind a lock that says so.
         catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
@@ -199,6 +202,7 @@ impl Error {
     }
 
     /// Changes the message of the error.
+    #[doc(hidden)]
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.0.message = message.into();
         self

@@ -12,16 +12,13 @@ mod sequence;
 #[cfg(test)]
 mod simulation;
 mod slice;
-mod unknown_fields;
+pub(crate) mod unknown_fields;
 mod unproven;
 
-pub use crate::clock::utc;
 pub use differences::{Difference, Example, SchemaDifferences};
 pub use options::ScanOptions;
 pub use position::{Batch, Resume, ScanState};
 pub use receipt::{Basis, BudgetUse, Completeness, Doubt, Receipt, Written};
-#[doc(hidden)]
-pub use unknown_fields::counted_name;
 pub use unproven::Unproven;
 
 use crate::error::{Error, Result};

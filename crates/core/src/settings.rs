@@ -3,18 +3,17 @@
 mod base_url;
 #[rustfmt::skip]
 mod config;
-mod profile;
+pub(crate) mod profile;
 mod servers;
-mod table;
+pub(crate) mod table;
 #[cfg(all(test, unix))]
 mod tests;
 mod values;
 
 pub use base_url::BaseUrl;
 pub use config::Config;
-pub use profile::{read_secret_file, read_text};
 pub(crate) use servers::{Proxy, proxy_url, wrong_proxy};
-pub use table::{Bounds, PROFILE, SETTINGS, Scope, Setting, SettingKind};
+pub(crate) use table::{PROFILE, SETTINGS, Setting};
 pub(crate) use values::SettingValues;
 
 pub use crate::budget::{OnUnreachable, REQUESTS_PER_SECOND};

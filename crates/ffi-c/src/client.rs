@@ -14,7 +14,7 @@ use talentdata_columns::blocking::{self, BlockingScan};
 use talentdata_core::blocking::Client as Blocking;
 use talentdata_core::types::{ListName, OPERATIONS, Operation};
 use talentdata_core::{Client, Result};
-use talentdata_mirror::JobKind;
+use talentdata_mirror::internal::JobKind;
 
 /// Passed as a limit, lets the service decide how many records a page has.
 pub const TALENTDATA_LIMIT_OF_SERVICE: u64 = u64::MAX;

@@ -5,7 +5,7 @@ use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::task::Wake;
-use talentdata_core::process::lock;
+use talentdata_core::internal::process::lock;
 
 /// A pipe that holds one byte while it is rung, and none while it is not: writing never blocks, and
 /// neither does reading.

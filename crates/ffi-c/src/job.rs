@@ -15,10 +15,11 @@ use std::ptr::NonNull;
 use talentdata_columns::blocking;
 use talentdata_columns::export::{Format, Target};
 use talentdata_columns::verify::{parse_receipt, read_receipt, verify};
-use talentdata_core::Stop;
 use talentdata_core::blocking::Job;
 use talentdata_core::scan::Receipt;
-use talentdata_mirror::{JobKind, SyncReceipt};
+use talentdata_core::types::Stop;
+use talentdata_mirror::SyncReceipt;
+use talentdata_mirror::internal::JobKind;
 
 /// A number that C passes for a format; the header says `talentdata_format`.
 pub type FormatNumber = u32;

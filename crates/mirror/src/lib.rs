@@ -28,10 +28,15 @@ mod upgrade;
 mod verify;
 mod views;
 
+/// Parts that only the other crates of this workspace use. They may change in any release.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::job_options::{JOB_OPTIONS, JobKind, JobOption, JobOptions, OptionKind};
+}
+
 pub use bookmark::Bookmark;
-pub use job_options::{JOB_OPTIONS, JobKind, JobOption, JobOptions, OptionKind};
 pub use mirror::{Mirror, Rows, forget};
-pub use options::{Sync, age};
+pub use options::Sync;
 pub use position::SyncPoint;
 pub use receipt::{ChangeCounts, MaxDeletes, Removed, RowsReceipt, SyncReceipt, Withheld};
 pub use verify::MirrorVerification;

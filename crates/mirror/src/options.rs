@@ -31,7 +31,7 @@ pub struct Sync {
 ///
 /// # Errors
 /// `InvalidArgument`.
-pub fn age(text: &str) -> Result<Duration> {
+pub(crate) fn age(text: &str) -> Result<Duration> {
     let units = [('d', 86_400), ('h', 3600), ('m', 60), ('s', 1)];
     let found = units.iter().find_map(|(unit, seconds)| {
         let number: u64 = text.strip_suffix(*unit)?.parse().ok()?;

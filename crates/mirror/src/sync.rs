@@ -5,8 +5,8 @@ use crate::file::{Claim, at};
 use crate::options::Sync;
 use crate::receipt::SyncReceipt;
 use talentdata_core::blocking::{Client as BlockingClient, Job};
+use talentdata_core::internal::sink::run;
 use talentdata_core::scan::Receipt;
-use talentdata_core::sink::run;
 use talentdata_core::{Client, Result};
 
 impl Sync {

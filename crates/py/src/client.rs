@@ -9,10 +9,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use std::sync::{Arc, Mutex, MutexGuard};
 use talentdata_columns::arrow::{ColumnTypes, TableSchema};
-use talentdata_core::process::{Owned, lock};
-use talentdata_core::settings::{SETTINGS, Setting, SettingKind};
+use talentdata_core::internal::process::{Owned, lock};
+use talentdata_core::internal::settings::{SETTINGS, Setting, SettingKind};
 use talentdata_core::types::OPERATIONS;
-use talentdata_core::{Builder, Client, Config, Error, ErrorKind, Result, Stop};
+use talentdata_core::types::Stop;
+use talentdata_core::{Builder, Client, Config, Error, ErrorKind, Result};
 
 /// What `Client` and `AsyncClient` are made of.
 #[pyclass(frozen, subclass, module = "talentdata._talentdata")]

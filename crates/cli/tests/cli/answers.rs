@@ -220,7 +220,7 @@ fn the_published_schema_is_that_of_the_results() {
     let mut generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
     generator.subschema_for::<talentdata_core::scan::Receipt>();
     generator.subschema_for::<talentdata_core::Plan>();
-    generator.subschema_for::<talentdata_core::BudgetState>();
+    generator.subschema_for::<talentdata_core::types::BudgetState>();
     generator.subschema_for::<talentdata_columns::verify::Verification>();
     generator.subschema_for::<talentdata_mirror::SyncReceipt>();
     generator.subschema_for::<talentdata_mirror::RowsReceipt>();

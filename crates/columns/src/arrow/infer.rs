@@ -8,7 +8,7 @@ use super::schema::{
 use super::time::{DateTime, full_date};
 use std::collections::{BTreeMap, HashMap};
 use talentdata_core::RawRecord;
-use talentdata_core::json;
+use talentdata_core::internal::json;
 use talentdata_core::types::{FieldKind, ListName};
 
 /// Fields beyond so many stay in `_extra`: records whose field names are data would make a table of

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use talentdata_core::choice;
+use talentdata_core::internal::choice;
 
 /// The name of the last column, which holds what has no other place.
 pub const EXTRA: &str = "_extra";

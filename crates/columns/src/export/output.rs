@@ -11,9 +11,9 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use talentdata_core::internal::sink::Sink;
+use talentdata_core::internal::streams::Patient;
 use talentdata_core::scan::{Batch, Receipt, Resume, SchemaDifferences, Written};
-use talentdata_core::sink::Sink;
-use talentdata_core::streams::Patient;
 use talentdata_core::{Config, Error, ErrorKind, Result};
 
 /// The output of a running export.

@@ -40,7 +40,7 @@ async fn every_list_becomes_batches_of_one_schema_and_contacts_have_columns_of_t
             let of_contacts = last.iter().filter(|_| resource == ListName::Contacts);
             for (name, _) in of_contacts
                 .flatten()
-                .flat_map(talentdata_core::json::members)
+                .flat_map(talentdata_core::internal::json::members)
             {
                 *extra.entry(name.to_owned()).or_default() += 1;
             }

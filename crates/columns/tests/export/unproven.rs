@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use talentdata_columns::arrow::{BatchScan, TableOptions};
 use talentdata_columns::blocking::BlockingScan;
 use talentdata_columns::export::Format;
-use talentdata_core::log::{self, Level};
+use talentdata_core::internal::log::{self, Level};
 use talentdata_core::scan::{Completeness, Receipt, Unproven};
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, Result, ScanOptions, blocking};

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
-use talentdata_core::BudgetState;
+use talentdata_core::types::BudgetState;
 use talentdata_core::{Builder, Client, ScanOptions};
 use talentdata_sandbox::limit::Policy;
 use talentdata_sandbox::{Options, Sandbox};
