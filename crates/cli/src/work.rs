@@ -69,10 +69,11 @@ impl Work {
     fn unfinished(&self, scan: Receipt) -> Done {
         match self {
             Work::Export(_) => Done::Export(scan.into()),
-            Work::Sync(_) => Done::Sync(Box::new(SyncReceipt {
-                scan,
-                ..SyncReceipt::default()
-            })),
+            Work::Sync(_) => {
+                let mut receipt = SyncReceipt::default();
+                receipt.scan = scan;
+                Done::Sync(Box::new(receipt))
+            }
         }
     }
 

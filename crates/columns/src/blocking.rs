@@ -1,44 +1,16 @@
-//! Scans, exports and schemas for callers without an async runtime.
+//! Scans and schemas for callers without an async runtime.
 
 use crate::arrow::{BatchReader, ColumnTypes, RecordBatch, TableOptions, TableSchema};
-use crate::export::{Export, KeptWork};
 use crate::session::{ReadMode, Session, Wording};
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
-use talentdata_core::blocking::{Client, Engine, Job};
+use talentdata_core::blocking::{Client, Engine};
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::ListName;
 use talentdata_core::types::Stop;
 use talentdata_core::{Arguments, Client as AsyncClient, RawRecord, Result, ScanOptions};
 use tokio::task::JoinHandle;
-
-/// An export that is ready to be run; nothing is sent or written yet. Stopped, it keeps what can be resumed. A job that
-/// is run again after an error resumes the records that it has kept.
-///
-/// # Errors
-/// `InvalidArgument` as [`Export::check`]; `Closed` when the client was closed.
-pub fn export(client: &Client, export: Export) -> Result<Job<Receipt>> {
-    export.check()?;
-    let begin = export.scan.receipt(export.resource);
-    let has_written = Arc::new(AtomicBool::new(false));
-    Job::new(client, "export", &begin, move |client, stop, progress| {
-        let (mut export, has_written) = (export.clone(), Arc::clone(&has_written));
-        if has_written.load(Ordering::Relaxed) {
-            export.kept = KeptWork::Resume;
-        }
-        async move {
-            let note = |receipt: &Receipt| {
-                has_written.store(true, Ordering::Relaxed);
-                progress.note(receipt);
-            };
-            let finished = export.run(&client, stop.stopped(), note).await?;
-            progress.note(&finished);
-            Ok(finished)
-        }
-    })
-}
 
 /// The columns that an export of a list would have, with these values of the list's parameters; see
 /// [`TableSchema::of_list`].
@@ -61,16 +33,15 @@ pub fn schema(
 /// Number of rows of a batch: large enough for columnar work, small enough to stay in a cache.
 pub const BATCH_ROWS: usize = 8192;
 
-/// Every record of a list, in order; an `Iterator` of `Result<RawRecord>` that ends behind an error.
+/// A list that is read once, as records or as record batches, by a thread that waits.
 ///
 /// It lives on when its client is closed. In a forked child, a scan of the parent is `Closed`.
+#[derive(Debug)]
 pub struct BlockingScan {
     // Dropped before its engine, which makes its requests.
     session: Arc<Session>,
     engine: Arc<Engine>,
     mode: ReadMode,
-    /// True once an iterator has ended behind an error.
-    failed: bool,
 }
 
 impl BlockingScan {
@@ -90,7 +61,6 @@ impl BlockingScan {
             mode: session.records(),
             session: Arc::new(session),
             engine,
-            failed: false,
         })
     }
 
@@ -164,7 +134,6 @@ impl BlockingScan {
             session: Arc::clone(&self.session),
             engine: Arc::clone(&self.engine),
             mode,
-            failed: false,
         };
         let next = move || scan.wait(|client| scan.session.next_rows(client, mode));
         Ok(BatchReader::new(schema, next))
@@ -193,15 +162,5 @@ impl BlockingScan {
         let (_, runtime) = self.engine.parts()?;
         let warning = self.session.take_warning();
         Ok(warning.map(|warning| runtime.spawn(async move { tracing::warn!("{warning}") })))
-    }
-}
-
-impl Iterator for BlockingScan {
-    type Item = Result<RawRecord>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let next = (!self.failed).then(|| self.next_record().transpose())?;
-        self.failed = matches!(next, Some(Err(_)));
-        next
     }
 }

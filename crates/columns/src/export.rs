@@ -31,6 +31,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use talentdata_core::blocking::{Client as BlockingClient, Job};
 use talentdata_core::internal::sink::Sink;
 use talentdata_core::scan::{Batch, Receipt, Resume, SchemaDifferences, Written};
 use talentdata_core::types::ListName;
@@ -61,6 +62,7 @@ impl Target {
 
 /// An export to be run.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Export {
     /// The list.
     pub resource: ListName,
@@ -77,6 +79,36 @@ pub struct Export {
 }
 
 impl Export {
+    /// Creates an export of a list, with the defaults for everything else.
+    pub fn new(resource: ListName, format: Format, target: Target) -> Self {
+        Export {
+            resource,
+            format,
+            target,
+            scan: ScanOptions::default(),
+            table: TableOptions::default(),
+            kept: KeptWork::default(),
+        }
+    }
+
+    /// Sets [`scan`](Self::scan).
+    pub fn with_scan(mut self, scan: ScanOptions) -> Self {
+        self.scan = scan;
+        self
+    }
+
+    /// Sets [`table`](Self::table).
+    pub fn with_table(mut self, table: TableOptions) -> Self {
+        self.table = table;
+        self
+    }
+
+    /// Sets [`kept`](Self::kept).
+    pub fn with_kept(mut self, kept: KeptWork) -> Self {
+        self.kept = kept;
+        self
+    }
+
     /// Checks whether these settings go together, before anything is sent or written.
     ///
     /// # Errors
@@ -105,10 +137,7 @@ impl Export {
     /// Returns whether an interrupted export has left work that this one would continue with [`KeptWork::Resume`], if the
     /// work is not damaged.
     pub fn is_resumable(&self, client: &Client) -> bool {
-        let export = Export {
-            kept: KeptWork::Resume,
-            ..self.clone()
-        };
+        let export = self.clone().with_kept(KeptWork::Resume);
         let Ok(Some(path)) = self.target.place() else {
             return false;
         };
@@ -116,6 +145,32 @@ impl Export {
         let decision = WorkDirectory::peek(&path)
             .map(|found| decide(&export, config, found, &part_of(&path), &WaysOut::PLAIN));
         matches!(decision, Ok(KeptDecision::Continue(_)))
+    }
+
+    /// Creates a job for callers without an async runtime; nothing is sent or written yet. A job that is stopped keeps
+    /// what can be resumed, and one that is run again after an error resumes the records that it has kept.
+    ///
+    /// # Errors
+    /// See [`check`](Self::check); also `Closed` if the client was closed.
+    pub fn job(self, client: &BlockingClient) -> Result<Job<Receipt>> {
+        self.check()?;
+        let begin = self.scan.receipt(self.resource);
+        let has_written = Arc::new(AtomicBool::new(false));
+        Job::new(client, "export", &begin, move |client, stop, progress| {
+            let (mut export, has_written) = (self.clone(), Arc::clone(&has_written));
+            if has_written.load(Ordering::Relaxed) {
+                export.kept = KeptWork::Resume;
+            }
+            async move {
+                let note = |receipt: &Receipt| {
+                    has_written.store(true, Ordering::Relaxed);
+                    progress.note(receipt);
+                };
+                let finished = export.run(&client, stop.stopped(), note).await?;
+                progress.note(&finished);
+                Ok(finished)
+            }
+        })
     }
 
     /// Reads the list and writes it, until the end or until `stop` completes.
@@ -149,11 +204,9 @@ impl Export {
         let scan = |resume: Option<Resume>| {
             let earlier = resume.as_ref().map_or(0, Resume::records);
             let limit = self.scan.limit.map(|limit| limit.saturating_sub(earlier));
-            client.resource(self.resource).scan(ScanOptions {
-                resume,
-                limit,
-                ..self.scan.clone()
-            })
+            let mut options = self.scan.clone();
+            (options.resume, options.limit) = (resume, limit);
+            client.resource(self.resource).scan(options)
         };
         talentdata_core::internal::sink::run(open, blocks.then_some(PATIENCE), scan, stop, progress)
             .await
@@ -173,14 +226,7 @@ pub fn write_records(
     table: TableOptions,
     records: impl Iterator<Item = Result<RawRecord>>,
 ) -> Result<(Written, Option<SchemaDifferences>)> {
-    let export = Export {
-        resource,
-        format,
-        target: target.clone(),
-        scan: ScanOptions::default(),
-        table,
-        kept: KeptWork::Refuse,
-    };
+    let export = Export::new(resource, format, target.clone()).with_table(table);
     export.check()?;
     let mut output = Output::open(&export, None, Arc::default())?;
     let write = || {

@@ -95,6 +95,17 @@ pub struct Session {
     readers: AtomicU64,
 }
 
+/// Without the records that have arrived.
+impl std::fmt::Debug for Session {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Session")
+            .field("resource", &self.resource)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Session {
     /// A session in which nothing was sent yet; its record batches have so many `rows`.
     pub fn new(

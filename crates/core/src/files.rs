@@ -7,6 +7,7 @@ use std::path::Path;
 /// A file that gives up its lock when it is dropped.
 ///
 /// Closing a file is not enough while a process that is being forked off has a copy of it.
+#[derive(Debug)]
 pub struct LockFile(File);
 
 impl LockFile {

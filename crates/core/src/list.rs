@@ -25,6 +25,27 @@ pub struct List<T> {
     read: fn(RawRecord) -> Result<T>,
 }
 
+impl<T> Clone for List<T> {
+    fn clone(&self) -> Self {
+        List {
+            client: self.client.clone(),
+            resource: self.resource,
+            arguments: self.arguments.clone(),
+            read: self.read,
+        }
+    }
+}
+
+impl<T> std::fmt::Debug for List<T> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("List")
+            .field("resource", &self.resource)
+            .field("arguments", &self.arguments)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<T: DeserializeOwned> List<T> {
     #[allow(dead_code, reason = "a spec may have no lists")]
     pub(crate) fn typed(client: &Client, resource: ListName) -> Self {
@@ -100,6 +121,33 @@ impl<T> List<T> {
             claim: None,
         })
     }
+
+    /// Returns the cost of a complete scan. Asks for a full page, because only its length shows how many records the
+    /// service grants, and for a few more where the service does not tell how long the list is.
+    ///
+    /// # Errors
+    /// See [`page`](Self::page).
+    pub async fn plan(&self) -> Result<Plan> {
+        let most = self.resource.shape().max_limit;
+        let list = self.raw();
+        let page = list.page(most, 0).await?;
+        let records = match page.pagination.known_total() {
+            Some(total) => total,
+            None => list.measure(&page).await?,
+        };
+        let members = self.client.budget().members.max(1);
+        let part = self.client.config().share.min(1.0 / members as f64);
+        // The gate keeps one request below the limit.
+        let rate = f64::from(REQUESTS_PER_SECOND - 1) * part;
+        let pages = pages(records, &page);
+        Ok(Plan {
+            resource: self.resource.name().to_owned(),
+            records,
+            pages,
+            members: members as u64,
+            seconds: pages as f64 / rate,
+        })
+    }
 }
 
 impl Client {
@@ -116,6 +164,7 @@ impl Client {
 
 /// The cost of a complete scan, if the list stays as it is.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Plan {
     /// The list.
     pub resource: String,
@@ -127,36 +176,6 @@ pub struct Plan {
     pub members: u64,
     /// How long they take at this client's part of the budget (section 8), while as many clients share it.
     pub seconds: f64,
-}
-
-impl Client {
-    /// What a scan of a list with these values of its parameters, such as filters, will cost. Asks for a full page,
-    /// because only that tells how many records the service grants, and for a few more where the service does not tell
-    /// how long the list is.
-    ///
-    /// # Errors
-    /// As [`List::page`](crate::List::page).
-    pub async fn plan(&self, resource: ListName, arguments: impl Into<Arguments>) -> Result<Plan> {
-        let most = resource.shape().max_limit;
-        let list = self.resource(resource).with(arguments);
-        let page = list.page(most, 0).await?;
-        let records = match page.pagination.known_total() {
-            Some(total) => total,
-            None => list.measure(&page).await?,
-        };
-        let members = self.budget().members.max(1);
-        let part = self.config().share.min(1.0 / members as f64);
-        // The gate keeps one request below the limit.
-        let rate = f64::from(REQUESTS_PER_SECOND - 1) * part;
-        let pages = pages(records, &page);
-        Ok(Plan {
-            resource: resource.name().to_owned(),
-            records,
-            pages,
-            members: members as u64,
-            seconds: pages as f64 / rate,
-        })
-    }
 }
 
 impl List<RawRecord> {

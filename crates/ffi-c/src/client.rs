@@ -181,7 +181,7 @@ pub extern "C" fn talentdata_client_plan(
     get((client, "client"), (plan_out, "plan_out"), |client| {
         let list = list_name(&list)?;
         let arguments = OptionsHandle::arguments(options, list.shape().operation, "a plan")?;
-        let plan = async move |client: Client| client.plan(list, arguments).await;
+        let plan = async move |client: Client| client.resource(list).with(arguments).plan().await;
         RecordHandle::of(&client.inner.run(plan)?)
     })
 }

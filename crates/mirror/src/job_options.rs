@@ -61,14 +61,12 @@ impl JobOptions {
     /// # Errors
     /// `InvalidArgument` if both `resume` and `restart` are set.
     pub fn export(self, resource: ListName, format: Format, target: Target) -> Result<Export> {
-        Ok(Export {
-            resource,
-            format,
-            target,
-            scan: self.scan,
-            table: self.table,
-            kept: KeptWork::of_options(self.resume, self.restart)?,
-        })
+        let kept = KeptWork::of_options(self.resume, self.restart)?;
+        let export = Export::new(resource, format, target);
+        Ok(export
+            .with_scan(self.scan)
+            .with_table(self.table)
+            .with_kept(kept))
     }
 
     /// Makes a sync of a list into a mirror.

@@ -177,6 +177,18 @@ pub struct Rows {
     page: Option<IntoIter<RawRecord>>,
 }
 
+/// Without the rows that were read.
+impl std::fmt::Debug for Rows {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Rows")
+            .field("path", &self.path)
+            .field("resource", &self.resource)
+            .field("generation", &self.sync.receipt.generation)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Rows {
     /// The receipt of the sync as of which the records are, or up to which the changes go.
     pub fn sync(&self) -> &SyncReceipt {

@@ -9,6 +9,7 @@ use talentdata_core::{Error, Result, ScanOptions};
 
 /// A sync to be run.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Sync {
     /// The list.
     pub resource: ListName,
@@ -54,6 +55,36 @@ impl Sync {
             max_deletes: MaxDeletes::default(),
             keep: None,
         }
+    }
+
+    /// Sets [`scan`](Self::scan).
+    pub fn with_scan(mut self, scan: ScanOptions) -> Self {
+        self.scan = scan;
+        self
+    }
+
+    /// Sets [`confirm`](Self::confirm).
+    pub fn with_confirm(mut self, confirm: bool) -> Self {
+        self.confirm = confirm;
+        self
+    }
+
+    /// Sets [`on_new`](Self::on_new).
+    pub fn with_on_new(mut self, on_new: NewFieldPolicy) -> Self {
+        self.on_new = on_new;
+        self
+    }
+
+    /// Sets [`max_deletes`](Self::max_deletes).
+    pub fn with_max_deletes(mut self, max_deletes: MaxDeletes) -> Self {
+        self.max_deletes = max_deletes;
+        self
+    }
+
+    /// Sets [`keep`](Self::keep).
+    pub fn with_keep(mut self, age: Duration) -> Self {
+        self.keep = Some(age);
+        self
     }
 
     /// Checks the options, before anything is sent or written.

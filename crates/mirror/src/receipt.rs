@@ -86,6 +86,7 @@ pub struct Removed {
 
 /// The receipt of a sync.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct SyncReceipt {
     /// The number of the sync, counted from 1 for each list.
     pub generation: u64,
@@ -160,6 +161,7 @@ impl SyncReceipt {
 
 /// The receipt of a file that was written from a mirror, with its point in the history of the list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct RowsReceipt {
     /// The number of the sync as of which the records are, or up to which the changes go.
     pub generation: u64,

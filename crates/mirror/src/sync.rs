@@ -17,10 +17,7 @@ impl Sync {
     /// See [`check`](Self::check); also `Closed` if the client was closed.
     pub fn job(self, client: &BlockingClient) -> Result<Job<SyncReceipt>> {
         self.check()?;
-        let begin = Receipt {
-            resource: self.resource.name().to_owned(),
-            ..Receipt::default()
-        };
+        let begin = self.scan.receipt(self.resource);
         Job::new(client, "sync", &begin, move |client, stop, progress| {
             let sync = self.clone();
             async move {

@@ -238,7 +238,8 @@ impl BaseClient {
 
     fn _plan(&self, py: Python<'_>, list: ListArguments) -> CallResult<Py<PyAny>> {
         self.run(py, |client| async move {
-            json(&client.plan(list.name, list.arguments).await?)
+            let list = client.resource(list.name).with(list.arguments);
+            json(&list.plan().await?)
         })
     }
 

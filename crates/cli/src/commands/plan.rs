@@ -27,7 +27,7 @@ pub(crate) async fn run(args: &PlanArgs, common: &Common) -> Result<(), Ending> 
     let (mut records, mut pages, mut seconds, mut members) = (0_u64, 0_u64, 0.0, 1);
     with_client(common, async |client| {
         for (resource, arguments) in lists {
-            let plan = client.plan(resource, arguments).await?;
+            let plan = client.resource(resource).with(arguments).plan().await?;
             text += &row(&dashed(resource), plan.records, plan.pages, plan.seconds);
             // A service may claim anything.
             records = records.saturating_add(plan.records);

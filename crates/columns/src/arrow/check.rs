@@ -15,6 +15,7 @@ use talentdata_core::scan::{Difference, Example, SchemaDifferences};
 use talentdata_core::{Error, ErrorKind, RawRecord, Result};
 
 /// Compares records with their columns.
+#[derive(Debug)]
 pub struct Checker {
     schema: Arc<TableSchema>,
     on_new: NewFieldPolicy,

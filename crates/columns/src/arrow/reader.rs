@@ -11,6 +11,16 @@ pub struct BatchReader<F> {
     failed: Option<Error>,
 }
 
+impl<F> std::fmt::Debug for BatchReader<F> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("BatchReader")
+            .field("schema", &self.schema)
+            .field("failed", &self.failed)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<F: FnMut() -> Result<Option<RecordBatch>>> BatchReader<F> {
     /// A reader of the batches that `next` returns.
     pub fn new(schema: SchemaRef, next: F) -> Self {

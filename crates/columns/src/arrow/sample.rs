@@ -100,14 +100,9 @@ impl TableSchema {
     /// # Errors
     /// Those of a scan.
     pub async fn of_list<T>(list: &List<T>, columns: ColumnTypes) -> Result<Self> {
-        let mut scan = list.raw().scan(ScanOptions {
-            limit: Some(Self::SAMPLE as u64),
-            ..ScanOptions::default()
-        });
-        let options = TableOptions {
-            columns,
-            ..TableOptions::default()
-        };
+        let options = ScanOptions::default().with_limit(Self::SAMPLE as u64);
+        let mut scan = list.raw().scan(options);
+        let options = TableOptions::default().with_columns(columns);
         let mut sample = Sample::new(list.resource(), &options);
         while sample.schema().is_none()
             && let Some(batch) = scan.next_batch().await

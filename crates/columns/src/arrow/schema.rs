@@ -236,6 +236,7 @@ pub enum NewFieldPolicy {
 
 /// The options for turning records into columns.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct TableOptions {
     /// The types of columns that are inferred.
     pub columns: ColumnTypes,
@@ -246,6 +247,26 @@ pub struct TableOptions {
     pub known: Option<Arc<TableSchema>>,
     /// The policy for fields without a column, and for values that do not fit their column.
     pub on_new: NewFieldPolicy,
+}
+
+impl TableOptions {
+    /// Sets [`columns`](Self::columns).
+    pub fn with_columns(mut self, columns: ColumnTypes) -> Self {
+        self.columns = columns;
+        self
+    }
+
+    /// Sets [`schema`](Self::schema).
+    pub fn with_schema(mut self, schema: impl Into<Arc<TableSchema>>) -> Self {
+        self.schema = Some(schema.into());
+        self
+    }
+
+    /// Sets [`on_new`](Self::on_new).
+    pub fn with_on_new(mut self, on_new: NewFieldPolicy) -> Self {
+        self.on_new = on_new;
+        self
+    }
 }
 
 choice!(ColumnTypes, "columns", {

@@ -18,7 +18,7 @@ use talentdata_core::{RawRecord, Result};
 /// Turns records into batches of one schema.
 ///
 /// What was received before an error comes before it, in a batch that may be small.
-struct Batches {
+pub(super) struct Batches {
     sample: Sample,
     rows: usize,
     /// None until the columns are decided.
@@ -31,7 +31,7 @@ struct Batches {
 }
 
 impl Batches {
-    fn new(resource: ListName, table: &TableOptions, rows: usize) -> Self {
+    pub(super) fn new(resource: ListName, table: &TableOptions, rows: usize) -> Self {
         Batches {
             sample: Sample::new(resource, table),
             rows,
@@ -43,7 +43,7 @@ impl Batches {
     }
 
     /// Takes what was read: records, an error behind which there are no more, or the end.
-    fn add<T: IntoIterator<Item = RawRecord>>(&mut self, read: Option<Result<T>>) {
+    pub(super) fn add<T: IntoIterator<Item = RawRecord>>(&mut self, read: Option<Result<T>>) {
         match read {
             Some(Ok(records)) => self.sample.add(records),
             Some(Err(error)) => self.end = Some(Err(error)),
@@ -52,7 +52,7 @@ impl Batches {
     }
 
     /// The builder; none where it takes more records to decide the columns.
-    fn builder(&mut self) -> Result<Option<&mut BatchBuilder>> {
+    pub(super) fn builder(&mut self) -> Result<Option<&mut BatchBuilder>> {
         if self.builder.is_none() {
             let schema = match &mut self.end {
                 None => self.sample.schema(),
@@ -73,7 +73,7 @@ impl Batches {
     }
 
     /// The next batch; pending where it takes more records.
-    fn next(&mut self) -> Poll<Option<Result<RecordBatch>>> {
+    pub(super) fn next(&mut self) -> Poll<Option<Result<RecordBatch>>> {
         if let Err(error) = self.builder() {
             return Poll::Ready(Some(Err(error)));
         }
@@ -205,6 +205,16 @@ impl BatchScan {
     }
 }
 
+/// Without the records that have arrived.
+impl std::fmt::Debug for BatchScan {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("BatchScan")
+            .field("scan", &self.scan)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Stream for BatchScan {
     type Item = Result<RecordBatch>;
 
@@ -271,6 +281,16 @@ impl RecordBatches {
     pub fn differences(&self) -> SchemaDifferences {
         let checker = self.batches.checker.as_ref();
         checker.map(Checker::differences).unwrap_or_default()
+    }
+}
+
+/// Without the records.
+impl std::fmt::Debug for RecordBatches {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("RecordBatches")
+            .field("schema", &self.schema)
+            .finish_non_exhaustive()
     }
 }
 

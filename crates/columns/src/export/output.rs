@@ -200,10 +200,8 @@ impl Sink for Output {
 
     fn finish(&mut self, receipt: Receipt) -> Result<Receipt> {
         let written = self.end()?;
-        let receipt = Receipt {
-            written: Some(written),
-            ..self.with_earlier(receipt)
-        };
+        let mut receipt = self.with_earlier(receipt);
+        receipt.written = Some(written);
         if let Some(differences) = &receipt.schema {
             differences.log(self.export.resource.name());
         }

@@ -8,6 +8,7 @@ use talentdata_types::ListName;
 
 /// The options of a scan.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct ScanOptions {
     /// The number of records per page to ask for; the list's maximum by default.
     pub page_size: Option<u64>,
@@ -23,6 +24,36 @@ pub struct ScanOptions {
 }
 
 impl ScanOptions {
+    /// Sets [`page_size`](Self::page_size).
+    pub fn with_page_size(mut self, records: u64) -> Self {
+        self.page_size = Some(records);
+        self
+    }
+
+    /// Sets [`resume`](Self::resume).
+    pub fn with_resume(mut self, place: Resume) -> Self {
+        self.resume = Some(place);
+        self
+    }
+
+    /// Sets [`limit`](Self::limit).
+    pub fn with_limit(mut self, records: u64) -> Self {
+        self.limit = Some(records);
+        self
+    }
+
+    /// Sets [`arguments`](Self::arguments).
+    pub fn with_arguments(mut self, arguments: impl Into<Arguments>) -> Self {
+        self.arguments = arguments.into();
+        self
+    }
+
+    /// Sets [`unproven`](Self::unproven).
+    pub fn with_unproven(mut self, unproven: Unproven) -> Self {
+        self.unproven = Some(unproven);
+        self
+    }
+
     /// Returns the receipt of a scan that has done nothing yet.
     pub fn receipt(&self, resource: ListName) -> Receipt {
         Receipt {

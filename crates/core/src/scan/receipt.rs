@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 /// Counts are of this scan alone; those of a resumed export cover all its runs, except for what a run
 /// did after its last checkpoint when it was killed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Receipt {
     /// The list.
     pub resource: String,

@@ -188,10 +188,8 @@ pub(crate) async fn act_as_member() {
     };
     let until = until.parse().unwrap();
     let client = Client::builder().build().unwrap();
-    let mut scan = client.contacts().scan(ScanOptions {
-        page_size: Some(PAGE),
-        ..ScanOptions::default()
-    });
+    let options = ScanOptions::default().with_page_size(PAGE);
+    let mut scan = client.contacts().scan(options);
     let mut served = Vec::new();
     while served.is_empty() || milliseconds() < until {
         for _ in 0..NEW {
