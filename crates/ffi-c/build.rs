@@ -1,6 +1,6 @@
 //! Gives the shared library its name and keeps it loaded, by arguments to the linker.
 
-/// Of the exported functions; they do not change with the spec, nor with every version.
+/// The version number of the exported functions. They change neither with the spec nor with every release.
 const ABI: &str = include_str!("abi");
 
 fn main() {
@@ -11,6 +11,6 @@ fn main() {
     }
     let number = ABI.trim();
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libtalentdata.so.{number}");
-    // Threads of a client may still run when somebody closes the library.
+    // Threads of a client may still run when the program closes the library.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
 }

@@ -1,6 +1,6 @@
-//! What follows from the signatures of the C library: its header, and the numbers that programs are compiled with.
+//! The headers of the C library, which follow from its signatures, and the numbers that programs are compiled with.
 //!
-//! The exported functions do not depend on the spec, and neither does anything here but the names of lists.
+//! The exported functions do not depend on the spec. In this file, only the names of lists do.
 
 use crate::generation::Spec;
 use crate::ledger::{self, LEDGER};
@@ -9,7 +9,8 @@ use cbindgen::{Builder, Config};
 use minijinja::context;
 use std::collections::BTreeSet;
 
-/// The headers of the exported functions, what each of them includes, and the sources that it is made from.
+/// The headers of the exported functions: the name, the headers that it includes, and the sources from which it is
+/// made.
 #[rustfmt::skip]
 const HEADERS: [(&str, &[&str], &[&str]); 7] = [
     ("error", &["base"], &["core/src/error/kind.rs", "ffi-c/src/error.rs"]),
@@ -21,7 +22,7 @@ const HEADERS: [(&str, &[&str], &[&str]); 7] = [
     ("mirror", &["error"], &["ffi-c/src/mirror.rs"]),
 ];
 
-/// What cbindgen makes of the sources of a header, as crates/ffi-c/cbindgen.toml says.
+/// Returns a header that cbindgen makes from its sources, as crates/ffi-c/cbindgen.toml says.
 pub(crate) fn header(spec: &Spec, path: &str) -> Result<String, String> {
     let own = |name: &str| path.ends_with(&format!("/{name}.h"));
     let header = HEADERS.iter().find(|(name, ..)| own(name));
@@ -43,7 +44,7 @@ pub(crate) fn header(spec: &Spec, path: &str) -> Result<String, String> {
     String::from_utf8(text).map_err(|error| error.to_string())
 }
 
-/// The version of the header, whole and in its parts.
+/// The version of the header, as a string and as numbers.
 const VERSION: &str = concat!(
     "\n/** The version of this header; talentdata_library_version returns that of the library. */",
     concat!(
@@ -66,7 +67,7 @@ const VERSION: &str = concat!(
     "\n",
 );
 
-/// `bindings/c/symbols.txt`: the numbers that the headers declare, and the lists.
+/// Returns `bindings/c/symbols.txt`: the numbers that the headers declare, and the lists.
 pub(crate) fn symbols(spec: &Spec, path: &str) -> Result<String, String> {
     let headers = HEADERS
         .iter()

@@ -9,33 +9,33 @@ use minijinja::Value as Data;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Where the spec of the service is.
+/// The path of the service's spec.
 pub(crate) const FILE: &str = "spec/openapi.json";
 
-/// A spec that can be generated.
+/// A spec from which files can be generated.
 pub(crate) struct Spec {
-    /// The workspace that is generated into.
+    /// The workspace whose files are generated.
     pub(crate) root: PathBuf,
     /// The document as it is written.
     pub(crate) document: Document,
-    /// What the spec says.
+    /// The typed model of the spec.
     pub(crate) api: Api,
-    /// The same for templates.
+    /// The data for templates.
     pub(crate) data: Data,
-    /// Every name in what is generated.
+    /// Every name in the generated files.
     pub(crate) names: Registry,
-    /// What is kept of the spec before, where this one is from elsewhere.
+    /// The parts of the previous spec that are kept, if this one is from elsewhere.
     pub(crate) kept: Vec<String>,
 }
 
 impl Spec {
-    /// The spec of the workspace.
+    /// Reads the spec of the workspace.
     pub(crate) fn load(root: &Path) -> Result<Spec, String> {
         let text = text(&root.join(FILE), FILE)?;
         Spec::parse(root, &text, FILE)
     }
 
-    /// The spec in a file anywhere, for the same workspace: what it does not say is kept of the spec there.
+    /// Reads the spec in any file, for the same workspace. Parts that it lacks are kept from the spec of the workspace.
     pub(crate) fn load_file(root: &Path, file: &Path) -> Result<Spec, String> {
         let label = file.strip_prefix(root).unwrap_or(file).display();
         let label = label.to_string();
@@ -78,8 +78,8 @@ fn text(file: &Path, label: &str) -> Result<String, String> {
     })
 }
 
-/// The interface of a document, the data for the templates, and the names in it. `before` are the lists of earlier versions;
-/// without them, nothing is demanded of the document.
+/// Returns the interface of a document, the data for the templates, and the names in it. `before` are the lists of
+/// earlier versions. Without them, nothing is required of the document.
 pub(crate) fn examined(document: &Document, before: Option<&[String]>) -> (Api, Data, Registry) {
     loop {
         let api = spec::interface(document);

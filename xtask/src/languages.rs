@@ -1,19 +1,19 @@
-//! What a type of the spec is in each language.
+//! The types of the spec in each language.
 
 use crate::names;
 use crate::spec::api::{Api, Type};
 
-/// A text, a number or a truth value in each language.
+/// A string, a number or a boolean in each language.
 pub(crate) struct Scalar {
     of: Type,
     rust: &'static str,
-    /// In the table of operations.
+    /// The kind in the table of operations.
     table: &'static str,
     pub(crate) python: &'static str,
-    /// How records are read.
+    /// The kind in the native class that reads records.
     read: &'static str,
     cpp: &'static str,
-    /// None where C takes a value apart like any JSON.
+    /// `None` if C takes the value apart like any JSON.
     c: Option<&'static str>,
 }
 
@@ -31,7 +31,7 @@ fn scalar(of: &Type) -> Option<&'static Scalar> {
     SCALARS.iter().find(|one| one.of == *of)
 }
 
-/// A type of Rust; `path` leads to the crate of the types.
+/// Returns a type of Rust. `path` leads to the crate of the types.
 pub(crate) fn rust(of: &Type, path: &str) -> String {
     match of {
         Type::Secret => format!("{path}Secret"),
@@ -49,7 +49,7 @@ pub(crate) fn rust(of: &Type, path: &str) -> String {
     }
 }
 
-/// The type of an argument of Rust.
+/// Returns the type of an argument in Rust.
 pub(crate) fn borrowed(of: &Type) -> String {
     match of {
         Type::Text => "&str".to_owned(),
@@ -59,7 +59,7 @@ pub(crate) fn borrowed(of: &Type) -> String {
     }
 }
 
-/// The type of a field in the table of operations.
+/// Returns the type of a field in the table of operations.
 pub(crate) fn table(of: &Type) -> &'static str {
     match of {
         Type::Enum(_) => "Text",
@@ -67,7 +67,7 @@ pub(crate) fn table(of: &Type) -> &'static str {
     }
 }
 
-/// A value that Python sends.
+/// Returns the annotation of a value that Python sends.
 pub(crate) fn annotation(of: &Type) -> String {
     match of {
         Type::Enum(_) => "str".to_owned(),
@@ -78,8 +78,8 @@ pub(crate) fn annotation(of: &Type) -> String {
     }
 }
 
-/// How Python reads a field: the kind for the native class, the annotation, and the class that wraps it; models that have none
-/// are objects.
+/// Returns the way in which Python reads a field: the kind for the native class, the annotation, and the class that
+/// wraps it. Models without a class are objects.
 pub(crate) fn read_by_python(
     of: &Type,
     has_class: impl Fn(&str) -> bool,
@@ -105,7 +105,7 @@ pub(crate) fn read_by_python(
     }
 }
 
-/// How C reads a field, and the type of its value, or of each of its elements.
+/// Returns the way in which C reads a field, and the type of its value, or of each of its elements.
 pub(crate) fn read_by_c(of: &Type, api: &Api) -> (&'static str, String) {
     let own = |of: &Type| {
         let model = api.exposed(of)?;
@@ -121,13 +121,14 @@ pub(crate) fn read_by_c(of: &Type, api: &Api) -> (&'static str, String) {
         Type::Model(_) if let Some(kind) = own(of) => ("value", kind),
         other => match scalar(other).and_then(|one| one.c.zip(Some(one.read))) {
             Some((kind, read)) => plain(read, kind),
-            // Taken apart like any JSON.
+            // C takes it apart like any JSON.
             None => plain("value", "const talentdata_record *"),
         },
     }
 }
 
-/// What C++ makes of a value. Without a type of its own it is a record, and so are integers that an int64_t cannot hold.
+/// Returns the type of a value in C++. A value without a type of its own is a record, and so is an integer that an
+/// int64_t cannot hold.
 pub(crate) fn read_by_cpp(of: &Type, api: &Api) -> String {
     let held = |of: &Type| match of {
         // Only the enums of fields have a type.
@@ -148,13 +149,13 @@ pub(crate) fn read_by_cpp(of: &Type, api: &Api) -> String {
     }
 }
 
-/// The type of C++ that a number or a truth value has; all else is text there.
+/// Returns the C++ type of a number or a boolean; `None` for all other types, which are strings there.
 pub(crate) fn cpp_number(of: &Type) -> Option<&'static str> {
     let number = scalar(of).filter(|one| one.read != "text");
     number.map(|one| one.cpp)
 }
 
-/// A value that C++ sends.
+/// Returns the type of a value that C++ sends.
 pub(crate) fn cpp_sent(api: &Api, of: &Type) -> String {
     match of {
         Type::Model(name) => format!("talentdata::{}", cpp_body(api, name)),
@@ -166,7 +167,7 @@ pub(crate) fn cpp_sent(api: &Api, of: &Type) -> String {
     }
 }
 
-/// The struct of a request body in C++; the class of a response has the plain name.
+/// Returns the struct of a request body in C++. The class of a response has the plain name.
 pub(crate) fn cpp_body(api: &Api, model: &str) -> String {
     let class = names::snake(model);
     if api.model(model).is_some_and(|one| one.in_responses) {

@@ -1,19 +1,19 @@
-//! The numbers and lists that the C library ever had, as they are committed: programs are compiled with them.
+//! The committed numbers and lists that the C library ever had. Programs are compiled with them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The numbers of enum values, and the lists that the library ever had.
+/// The file with the numbers of enum values, and the lists, that the library ever had.
 pub(crate) const LEDGER: &str = "bindings/c/symbols.txt";
 
-/// The names of all lists that the library ever had.
+/// Returns the names of all lists that the library ever had.
 pub(crate) fn lists(root: &Path) -> Result<Vec<String>, String> {
     let lines = numbers(root)?.into_iter();
     let names = lines.filter(|(_, kind)| kind == "list");
     Ok(names.map(|(name, _)| name).collect())
 }
 
-/// The lines `name = number` and `name = list` that are committed.
+/// Returns the committed lines `name = number` and `name = list`.
 pub(crate) fn numbers(root: &Path) -> Result<BTreeMap<String, String>, String> {
     let text = std::fs::read_to_string(root.join(LEDGER)).map_err(|error| {
         format!("{LEDGER}, which has the numbers and lists so far: {error}; get it back from git")

@@ -1,9 +1,9 @@
-//! The project's own commands: `cargo xtask` lists them. What concerns the spec is Rust; the tools that only run others are
-//! Python, in xtask/tools.
+//! The project's own commands: `cargo xtask` lists them. Commands for the spec are in Rust. Tools that only run other
+//! programs are in Python, in xtask/tools.
 
 mod c;
-/// The kinds of error, from the file that declares them; a dependency on all of the core would turn
-/// the order of building round.
+/// The kinds of error, from the file that declares them. A dependency on the whole core would reverse the order of
+/// building.
 #[path = "../../crates/core/src/error/kind.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the core uses the rest of it")]
 mod error_kind;
@@ -57,7 +57,7 @@ Usage: cargo xtask VERB
   bench --quick      measure less, and write nothing; bench shared --quick does that for one section
 ";
 
-/// What every verb returns: nothing, or the sentence to print.
+/// The result of every verb: nothing, or the sentence to print.
 type Outcome = Result<(), String>;
 
 fn main() -> ExitCode {
@@ -83,7 +83,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Becomes a tool in Python, which finds this program in `XTASK`.
+/// Replaces this process with a tool in Python, which finds this program in `XTASK`.
 fn tool(program: &str, arguments: &[&str]) -> Result<ExitCode, String> {
     let failed = |error: std::io::Error| format!("cannot run {program} with python3: {error}");
     let mut command = Command::new("python3");
@@ -94,13 +94,13 @@ fn tool(program: &str, arguments: &[&str]) -> Result<ExitCode, String> {
     command.env("XTASK", std::env::current_exe().map_err(failed)?);
     let runtime = workspace::root().join("target/runtime");
     std::fs::create_dir_all(&runtime).map_err(failed)?;
-    // The budgets that clients share here are not those of the user.
+    // Budgets that clients share here are separate from those of the user.
     command.env("XDG_RUNTIME_DIR", runtime);
     Err(failed(undisturbed(&mut command).exec()))
 }
 
-/// A command that sees nothing of what the cargo that runs us says of xtask; build scripts that look
-/// at it (ring's does) would run again, and all that depends on them would be built again.
+/// Removes from a command the variables with which cargo describes xtask. Build scripts that look at them (ring's does)
+/// would run again, and all their dependents would be built again.
 fn undisturbed(command: &mut Command) -> &mut Command {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();

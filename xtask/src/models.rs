@@ -1,4 +1,4 @@
-//! Generated models: typify makes them of plain JSON Schema, and one pass gives them the names of the registry.
+//! Generated models: typify makes them from plain JSON Schema, and one pass gives them the names of the registry.
 
 use crate::generation::Spec;
 use crate::names;
@@ -11,7 +11,7 @@ use std::error::Error;
 use syn::{Attribute, Item, parse_quote};
 use typify::{TypeSpace, TypeSpaceImpl, TypeSpaceSettings};
 
-/// `crates/types`: a struct per model, an open enum per enum, and the schemas of both.
+/// Returns the models of `crates/types`: a struct per model, an open enum per enum, and the schemas of both.
 pub(crate) fn models(spec: &Spec, path: &str) -> Result<String, String> {
     let (models, enums) = (&spec.api.models, &spec.api.enums);
     let mut file = typified(models, enums).map_err(|error| format!("typify: {error}"))?;
@@ -30,7 +30,7 @@ pub(crate) fn models(spec: &Spec, path: &str) -> Result<String, String> {
     render_file(path, context! { types, ..spec.data.clone() })
 }
 
-/// What typify makes of the models and enums.
+/// Returns the models and enums as typify makes them.
 fn typified(models: &[Model], enums: &[Enum]) -> Result<syn::File, Box<dyn Error>> {
     let mut definitions = Map::new();
     let mut settings = TypeSpaceSettings::default();
@@ -46,7 +46,7 @@ fn typified(models: &[Model], enums: &[Enum]) -> Result<syn::File, Box<dyn Error
         let open_impls = [TypeSpaceImpl::Display, TypeSpaceImpl::FromStr];
         settings.with_replacement(&known.name, open, open_impls.into_iter());
         definitions.insert(known.name.clone(), json!({"type": "string"}));
-        // Its own names of variants would differ: they are given afterwards.
+        // Its own names of variants would differ, so they are replaced later.
         let values: Vec<String> = (0..known.values.len()).map(numbered).collect();
         definitions.insert(name, json!({"type": "string", "enum": values}));
     }
@@ -59,7 +59,7 @@ fn typified(models: &[Model], enums: &[Enum]) -> Result<syn::File, Box<dyn Error
     Ok(syn::parse2(space.to_stream())?)
 }
 
-/// The schema of a model; in responses it keeps the fields that the document does not show.
+/// Returns the schema of a model. In responses it keeps the fields that are not documented.
 fn object(model: &Model) -> Value {
     let mut properties = Map::new();
     let mut required = Vec::new();
@@ -75,7 +75,7 @@ fn object(model: &Model) -> Value {
     schema
 }
 
-/// The plain schema of a type.
+/// Returns the plain schema of a type.
 fn schema(of: &Type) -> Value {
     let reference = |name: &str| json!({"$ref": format!("#/definitions/{name}")});
     match of {
@@ -100,8 +100,8 @@ fn named_struct(item: &mut syn::ItemStruct, model: &Model) {
     if model.in_responses {
         item.attrs.push(parse_quote!(#[non_exhaustive]));
     }
-    // typify keeps the order of the names, and has that of the undocumented fields last.
-    // A model of whose fields none can be named is a map, without names within.
+    // typify keeps the order of the names, and puts the undocumented fields last.
+    // If none of a model's fields can be named, it is a map, without names in it.
     let fields = item.fields.iter_mut().filter(|field| field.ident.is_some());
     for (index, field) in fields.enumerate() {
         let Some(one) = model.fields.get(index) else {
@@ -130,7 +130,7 @@ fn named_struct(item: &mut syn::ItemStruct, model: &Model) {
     }
 }
 
-/// Whether integers are in values of this type, which may be written as `1.0`.
+/// Returns whether values of this type contain integers, which may be written as `1.0`.
 fn has_integer(of: &Type) -> bool {
     match of {
         Type::Integer | Type::Unsigned => true,
@@ -139,7 +139,7 @@ fn has_integer(of: &Type) -> bool {
     }
 }
 
-/// Gives the variants of the known values of an enum their documentation.
+/// Documents the variants of the known values of an enum.
 fn named_enum(item: &mut syn::ItemEnum, known: &Enum) {
     let name = &known.name;
     document(
@@ -156,12 +156,12 @@ fn named_enum(item: &mut syn::ItemEnum, known: &Enum) {
     }
 }
 
-/// The name of a field or a variant until it is given its own.
+/// Returns the temporary name of a field or a variant.
 fn numbered(index: usize) -> String {
     format!("a{index:06}")
 }
 
-/// The enum of the known values.
+/// Returns the name of the enum of the known values.
 pub(crate) fn known_name(known: &Enum) -> String {
     format!("Known{}", known.name)
 }

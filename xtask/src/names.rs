@@ -1,16 +1,16 @@
-//! The name of each thing of the spec in each language; no other place makes one.
+//! The name of each item of the spec in each language. No other place makes one.
 //!
 //! The rule, for fields, lists, values of enums and operations alike:
 //!
-//! 1. The words of the name on the wire, in the case of the place: `firstName` is `first_name` as a
-//!    field, `FirstName` as a variant, `FIRST_NAME` as a constant.
-//! 2. What begins with a digit gets an `n` in front: `2fa` is `n2fa`.
-//! 3. What the language or the place keeps for itself (keywords, methods of a client, members of a
-//!    record) gets a `_` behind: `type_` in Rust, `class_` in C++, `import_` in Python. A variant gets
-//!    `Value` behind, since a `_` would be lost in the constants of C: `OtherValue`.
+//! 1. The words of the name in the API, in the case of the place: `firstName` is `first_name` as a field, `FirstName`
+//!    as a variant, `FIRST_NAME` as a constant.
+//! 2. A name that begins with a digit gets an `n` in front: `2fa` is `n2fa`.
+//! 3. A name that the language or the place reserves (keywords, methods of a client, members of a record) gets a `_` at
+//!    the end: `type_` in Rust, `class_` in C++, `import_` in Python. A variant gets `Value` at the end, because a `_`
+//!    would be lost in the constants of C: `OtherValue`.
 //!
-//! What then is not one name of its own gets a number ([`registry`]). A schema whose name our own code has
-//! gets `Model` behind: `Record` is `RecordModel`.
+//! If two names are still equal, one of them gets a number ([`registry`]). A schema whose name our own code uses gets
+//! `Model` at the end: `Record` is `RecordModel`.
 
 pub(crate) mod registry;
 mod reserved;
@@ -20,12 +20,12 @@ use crate::text::is_hidden;
 use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 pub(crate) use reserved::*;
 
-/// Rules 1 and 2 as a field: also the part of a C function that tells the field.
+/// Returns a name by rules 1 and 2, as a field. It is also the part of a C function that names the field.
 pub(crate) fn snake(text: &str) -> String {
     numbered(text.to_snake_case(), "n")
 }
 
-/// Rules 1 and 2 as a type; the second time brings single letters that follow each other to what typify makes of them.
+/// Returns a name by rules 1 and 2, as a type. The second conversion treats consecutive single letters as typify does.
 pub(crate) fn camel(text: &str) -> String {
     let once = text.to_upper_camel_case();
     numbered(once.to_upper_camel_case(), "N")
@@ -42,7 +42,7 @@ fn numbered(name: String, letter: &str) -> String {
 /// The map of undocumented fields in a Rust model.
 pub(crate) const EXTRA_FIELD: &str = "extra";
 
-/// The name of a thing in a place, by all three rules.
+/// Returns the name of an item in a place, by all three rules.
 pub(crate) fn name(words: &str, kept: &Reserved) -> String {
     let mut name = snake(words);
     while kept.contains(&name) {
@@ -51,8 +51,8 @@ pub(crate) fn name(words: &str, kept: &Reserved) -> String {
     name
 }
 
-/// The type of a schema: its words, and `Model` behind what our own code keeps for itself, or begins the names of functions
-/// with.
+/// Returns the type of a schema: its words, and `Model` after a name that our own code reserves, or with which it
+/// begins names of functions.
 pub(crate) fn model(schema: &str) -> String {
     let name = match camel(schema) {
         name if name.is_empty() || !name.is_ascii() => "Schema".to_owned(),
@@ -66,12 +66,12 @@ pub(crate) fn model(schema: &str) -> String {
     if kept { name + "Model" } else { name }
 }
 
-/// The list of a path, on the command line and wherever lists are told by name.
+/// Returns the name of the list at a path, for the command line and all other places that use it.
 pub(crate) fn list(path: &str) -> String {
     snake(&path.trim_start_matches("/v1/").replace(['/', '-'], "_"))
 }
 
-/// A variant: the words as a type, and `Value` behind what is kept.
+/// Returns a variant: the words as a type, and `Value` after a reserved name.
 pub(crate) fn variant(words: &str, kept: &Reserved) -> String {
     let name = camel(words);
     if kept.contains(&name) {
@@ -81,17 +81,17 @@ pub(crate) fn variant(words: &str, kept: &Reserved) -> String {
     }
 }
 
-/// A constant, from the name of a variant as cbindgen does it, so that both agree.
+/// Returns a constant, made from the name of a variant in the same way as cbindgen does it.
 pub(crate) fn constant(variant: &str) -> String {
     variant.to_shouty_snake_case()
 }
 
-/// The C function that calls an operation.
+/// Returns the C function that calls an operation.
 pub(crate) fn c_call(name: &str) -> String {
     format!("talentdata_client_{}", self::name(name, &C_CLIENT))
 }
 
-/// The flag of a parameter, or of a field of a body, on the command line.
+/// Returns the flag of a parameter, or of a field of a body, on the command line.
 pub(crate) fn flag(wire: &str) -> String {
     let mut flag = name(wire, &FLAG);
     while SETTINGS.iter().any(|setting| setting.name == flag) {
@@ -100,12 +100,12 @@ pub(crate) fn flag(wire: &str) -> String {
     flag.replace('_', "-")
 }
 
-/// The type of a model or an enum in C, which the names of its functions begin with.
+/// Returns the type of a model or an enum in C. The names of its functions begin with it.
 pub(crate) fn c_type(of: &str) -> String {
     format!("talentdata_{}", snake(of))
 }
 
-/// The member of a C++ class or struct for a field, or for what the suffix says of it.
+/// Returns the member of a C++ class or struct for a field; `suffix` distinguishes several members for one field.
 pub(crate) fn cpp_member(class: &str, words: &str, suffix: &str) -> String {
     let mut name = name(&format!("{}{suffix}", snake(words)), &CPP_MEMBER);
     if name == class {
@@ -114,18 +114,18 @@ pub(crate) fn cpp_member(class: &str, words: &str, suffix: &str) -> String {
     name
 }
 
-/// The tag of a list in C++.
+/// Returns the tag of a list in C++.
 pub(crate) fn cpp_list(list: &str) -> String {
     name(list, &CPP_TYPE)
 }
 
-/// Whether a text has letters to be named by, and none that ends the texts it is written in.
+/// Returns whether a text has letters for a name, and no characters that would end a generated string or comment.
 pub(crate) fn is_a_name(written: &str) -> bool {
     let name = snake(written);
     !name.is_empty() && name.is_ascii() && !ends_texts(written)
 }
 
-/// Whether generated texts cannot hold it.
+/// Returns whether generated strings and comments cannot contain it.
 fn ends_texts(written: &str) -> bool {
     let ends = written.contains(['"', '\\', '`', '\n', '\r', '\t']) || written.contains("*/");
     ends || written.contains(is_hidden)

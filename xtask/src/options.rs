@@ -1,4 +1,4 @@
-//! The table of options of scans, exports, syncs and mirrors, as the template of their page sees it.
+//! The table of options of scans, exports, syncs and mirrors, as data for the template of their page.
 
 #[path = "../../crates/mirror/src/job_options/table.rs"]
 #[allow(
@@ -11,7 +11,7 @@ mod table;
 use minijinja::{Value, context};
 use table::JOB_OPTIONS;
 
-/// The options.
+/// Returns the data of the options.
 pub(crate) fn view() -> Value {
     let options = JOB_OPTIONS.iter().map(|one| {
         context! { name => one.name, what => one.what, takers => one.takers(), values => one.values() }

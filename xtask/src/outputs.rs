@@ -1,11 +1,11 @@
-//! The one table of generated files, and the two things done with it: write and check.
+//! The table of generated files, and its two uses: writing and checking them.
 
 use crate::generation::{FILE, Spec};
 use crate::render::{render, template};
 use crate::{Outcome, c, models, options, python};
 use std::path::Path;
 
-/// What makes the text of a file, given its path.
+/// A function that makes the text of a file, given its path.
 type Make = fn(&Spec, &str) -> Result<String, String>;
 
 /// Every generated file of the repository.
@@ -39,7 +39,7 @@ const OUTPUTS: [(&str, Make); 26] = [
     ("docs/settings.md", |spec, path| render(path, "settings.md", spec.data.clone())),
 ];
 
-/// Does what the words behind `generate` say.
+/// Runs `generate` with these arguments.
 pub(crate) fn generate(root: &Path, words: &[&str]) -> Outcome {
     let mut words = words.to_vec();
     let mut flag = |name: &str| {
@@ -70,7 +70,7 @@ pub(crate) fn generate(root: &Path, words: &[&str]) -> Outcome {
     }
 }
 
-/// Writes every file whose text differs, and says what is not generated.
+/// Writes every file whose text differs, and prints what is not generated.
 pub(crate) fn write(spec: &Spec) -> Outcome {
     for (path, text) in differing(spec)? {
         save(&spec.root, path, &text)?;
@@ -79,13 +79,13 @@ pub(crate) fn write(spec: &Spec) -> Outcome {
     Ok(())
 }
 
-/// Takes a file from elsewhere as the spec of the workspace, and generates from it.
+/// Adopts a file from elsewhere as the spec of the workspace, and generates from it.
 fn adopt(spec: &Spec) -> Outcome {
     save(&spec.root, FILE, &format!("{:#}\n", spec.document.value))?;
     write(spec)
 }
 
-/// What is kept of the spec before, and what is not generated.
+/// Returns what is kept from the previous spec, and what is not generated.
 fn summary(spec: &Spec) -> String {
     let kept = spec.kept.iter().map(|one| format!("  {one}\n"));
     let kept = kept.collect::<String>();
@@ -102,7 +102,7 @@ fn save(root: &Path, path: &str, text: &str) -> Outcome {
     Ok(())
 }
 
-/// Says what a spec would yield; writes nothing.
+/// Prints which files a spec would change, and writes nothing.
 fn said(spec: &Spec) -> Outcome {
     for (path, _) in differing(spec)? {
         println!("would write {path}");
@@ -116,7 +116,7 @@ fn said(spec: &Spec) -> Outcome {
     Ok(())
 }
 
-/// Fails, naming the files, when any differs from what the spec yields.
+/// Fails with the names of the files if any file differs from what the spec yields.
 pub(crate) fn check(spec: &Spec) -> Outcome {
     let stale = differing(spec)?.into_iter().map(|(path, _)| path);
     let stale: Vec<&str> = stale.collect();

@@ -1,15 +1,15 @@
-//! Generated text: a template per file, which looks like the file that it makes.
+//! Generated text: one template per file, which looks like the resulting file.
 
 use crate::generation::Spec;
 use crate::{names, text};
 use minijinja::{Environment, Value, path_loader};
 
-/// A file by the template of its name.
+/// Renders a file with the template of its name.
 pub(crate) fn template(spec: &Spec, path: &str) -> Result<String, String> {
     render_file(path, spec.data.clone())
 }
 
-/// The same with other data; Rust is formatted.
+/// Renders a file with the template of its name and this data. Rust is formatted.
 pub(crate) fn render_file(path: &str, data: Value) -> Result<String, String> {
     let name = path.rsplit('/').next().unwrap_or_default();
     let text = render(path, &format!("{name}.j2"), data)?;
@@ -25,7 +25,7 @@ pub(crate) fn render_file(path: &str, data: Value) -> Result<String, String> {
     Ok(format!("{title}\n\n{}", prettyplease::unparse(&file)))
 }
 
-/// Fills a template; `path` is that of the file it makes.
+/// Renders a template. `path` is the path of the resulting file.
 pub(crate) fn render(path: &str, template: &str, data: Value) -> Result<String, String> {
     let mut environment = Environment::new();
     environment.set_trim_blocks(true);
@@ -48,7 +48,7 @@ pub(crate) fn render(path: &str, template: &str, data: Value) -> Result<String, 
     text.map_err(|error| format!("{path}: {error:#}"))
 }
 
-/// The lines of a text, at most `width` characters each where words allow it.
+/// Returns the lines of a text, with at most `width` characters each if words allow it.
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {

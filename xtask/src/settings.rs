@@ -1,4 +1,4 @@
-//! The table of settings, as the templates see it.
+//! The table of settings, as data for the templates.
 
 #[path = "../../crates/core/src/settings/table.rs"]
 #[allow(
@@ -14,7 +14,7 @@ use minijinja::{Value, context};
 pub(crate) use table::SETTINGS;
 use table::{PROFILE, Scope, Setting, SettingKind};
 
-/// A setting.
+/// Returns the data of a setting.
 pub(crate) fn view(one: &Setting) -> Value {
     let name = one.name;
     let shown = format!("{:?}", one.kind);
@@ -22,7 +22,7 @@ pub(crate) fn view(one: &Setting) -> Value {
         SettingKind::Choice(names) => names,
         _ => &[],
     };
-    // What it is, its default, and what else a user needs to know.
+    // The description of the setting, its default, and what else a user needs to know.
     let default = one.default();
     let default = default.map_or_else(String::new, |value| format!("; {value} by default"));
     let description = format!("{}{default}. {}", one.what, one.note);

@@ -1,4 +1,5 @@
-//! Reads a spec: refuses what cannot be generated, notes what is not, and yields the typed model.
+//! Reads a spec: refuses parts that cannot be generated, notes parts that are not generated, and returns the typed
+//! model.
 
 pub(crate) mod api;
 mod cursor;
@@ -23,12 +24,12 @@ use api::Api;
 use cursor::SERVER;
 use types::Types;
 
-/// The typed model of a document.
+/// Returns the typed model of a document.
 pub(crate) fn interface(document: &Document) -> Api {
     let mut types = Types::new(document);
     operations::read(&mut types);
     let (mut api, mut in_responses) = (types.api, types.in_responses);
-    // Pages are read by it, also where the spec has no lists.
+    // The client reads pages with it, even if the spec has no lists.
     in_responses.insert("Pagination".to_owned());
     shape::part(&mut api, &in_responses);
     shape::mark(&mut api, in_responses);

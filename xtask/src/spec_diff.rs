@@ -1,6 +1,8 @@
-//! `cargo xtask spec-diff`: what a new spec changes for the users of each language, and the version it asks for.
+//! `cargo xtask spec-diff`: the changes of a new spec for the users of each language, and the version that they
+//! require.
 //!
-//! Two specs are compared by what their files declare, surface by surface, and by what of them is not generated.
+//! Two specs are compared by the declarations in their files, surface by surface, and by the parts that are not
+//! generated.
 
 use crate::generation::{FILE, Spec};
 use crate::names::registry::{Subject, Subjects, Surface};
@@ -11,13 +13,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// How the program ends where something breaks.
+/// The exit code for breaking changes.
 const BREAKING: u8 = 3;
 
-/// Where releases are written down: `## 1.2.3, DATE`.
+/// The file that lists releases: `## 1.2.3, DATE`.
 const CHANGELOG: &str = "CHANGELOG.md";
 
-/// Prints every change between two specs; each is a file or a git revision.
+/// Prints every change between two specs, each of which is a file or a git revision.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<ExitCode, String> {
     let (options, names): (Vec<&str>, Vec<&str>) =
         arguments.iter().partition(|one| **one == "--json");
@@ -30,7 +32,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<ExitCode, String> {
     let level = changes.iter().map(Change::level).max();
     let changelog = std::fs::read_to_string(root.join(CHANGELOG))
         .map_err(|error| format!("{CHANGELOG}: {error}"))?;
-    // Before the first release nobody has a version to count from.
+    // Before the first release there is no version to count from.
     let version = last_release(&changelog).map_or_else(
         || env!("CARGO_PKG_VERSION").to_owned(),
         |released| next_version(released, level),
@@ -46,7 +48,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<ExitCode, String> {
     })
 }
 
-/// The spec in a file, or that of a git revision.
+/// Reads the spec in a file, or that of a git revision.
 fn load(root: &Path, name: &str) -> Result<Spec, String> {
     let file = Path::new(name);
     if file.is_file() {
@@ -66,7 +68,7 @@ fn load(root: &Path, name: &str) -> Result<Spec, String> {
     Spec::parse(root, &String::from_utf8_lossy(&output.stdout), &label)
 }
 
-/// The version that was released last, if any was.
+/// Returns the version of the last release, if there was one.
 fn last_release(changelog: &str) -> Option<&str> {
     let headings = changelog.lines();
     let headings = headings.filter_map(|line| line.strip_prefix("## ")?.split_once(", "));
@@ -74,7 +76,7 @@ fn last_release(changelog: &str) -> Option<&str> {
     released.next().map(|(version, _)| version)
 }
 
-/// The smallest version that may follow; before 1.0 the second number says what breaks.
+/// Returns the smallest version that may follow. Before 1.0, a breaking change raises the second number.
 fn next_version(now: &str, level: Option<Level>) -> String {
     let numbers = now.split('.').map(|text| text.parse().unwrap_or(0));
     let mut numbers: Vec<u64> = numbers.collect();
@@ -115,10 +117,10 @@ fn document(changes: &[Change], version: &str) -> Value {
     json!({"changes": changes.collect::<Vec<_>>(), "next_version": version})
 }
 
-/// What a change does to the code of a user.
+/// The effect of a change on the code of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
-    /// It concerns prose, or nothing that is generated.
+    /// It concerns prose, or parts that are not generated.
     Documentation,
     Additive,
     Breaking,
@@ -130,10 +132,10 @@ impl Level {
     }
 }
 
-/// A change as people read it.
+/// A change as it is shown to people.
 struct Change {
     text: String,
-    /// The surfaces that it concerns; none where nothing of it is generated.
+    /// The surfaces that it concerns; none if nothing of it is generated.
     levels: BTreeMap<Surface, Level>,
 }
 
@@ -145,14 +147,14 @@ impl Change {
         Change { text, levels }
     }
 
-    /// The gravest that it does to any surface.
+    /// Returns the gravest effect on any surface.
     fn level(&self) -> Level {
         let gravest = self.levels.values().max();
         gravest.copied().unwrap_or(Level::Documentation)
     }
 }
 
-/// Every change, the gravest first.
+/// Returns every change, the gravest first.
 fn changes(old: &Spec, new: &Spec) -> Vec<Change> {
     let (before, after) = (&old.names.subjects, &new.names.subjects);
     let keys: IndexSet<&String> = before.keys().chain(after.keys()).collect();
@@ -165,13 +167,13 @@ fn changes(old: &Spec, new: &Spec) -> Vec<Change> {
     changes
 }
 
-/// What becomes of a thing; of the parts of another that is new or gone, nothing more is said.
+/// Returns the change of an item. Parts of an item that is new or gone are not reported.
 fn change(key: &str, before: &Subjects, after: &Subjects) -> Option<Change> {
     let nothing = Subject::default();
     let (old, new) = (before.get(key), after.get(key));
     let (was, now) = (old.unwrap_or(&nothing), new.unwrap_or(&nothing));
     let demand = |signature: &str| signature.parse::<u64>().ok();
-    // Both are numbers.
+    // Compares two facts that are numbers.
     let is_less = |now: &str, was: &str| demand(now).is_some_and(|now| demand(was) > Some(now));
     let mut levels: BTreeMap<Surface, Level> = BTreeMap::new();
     for name in was.declared.keys().chain(now.declared.keys()) {
@@ -208,7 +210,7 @@ fn change(key: &str, before: &Subjects, after: &Subjects) -> Option<Change> {
     Some(Change::new(text, levels))
 }
 
-/// What the reader of either document did not read and differs; of what stands in a part that is new or gone, nothing.
+/// Returns the differences in parts that are not generated. Parts below an item that is new or gone are not reported.
 fn unread(old: &Document, new: &Document) -> Vec<Change> {
     let (before, after) = (&old.value, &new.value);
     let mut places = BTreeSet::new();

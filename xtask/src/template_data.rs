@@ -1,6 +1,6 @@
-//! What the templates are filled with: the interface, with every name in the case of each language; settings and errors.
+//! The data for the templates: the interface, with every name in the case of each language; settings and errors.
 //!
-//! Whatever is named here is registered at once, with what users of the name rest on.
+//! Every name made here is registered at once, with the facts on which its users rely.
 
 mod models;
 mod operations;
@@ -17,12 +17,12 @@ use std::collections::BTreeSet;
 
 struct View<'a> {
     api: &'a Api,
-    /// The names in C of all models and enums, and of what each has of its own.
+    /// The C names of all models and enums, and of the functions that each has of its own.
     types: BTreeSet<String>,
     names: RefCell<Registry>,
 }
 
-/// The data for every template, and the names in it.
+/// Returns the data for every template, and the names in it.
 pub(crate) fn template_data(api: &Api) -> (Value, Registry) {
     let models = api.models.iter().map(|model| &model.name);
     let types = models.chain(api.enums.iter().map(|known| &known.name));
@@ -63,7 +63,7 @@ pub(crate) fn template_data(api: &Api) -> (Value, Registry) {
     (data, view.names.into_inner())
 }
 
-/// A row of the table of failures.
+/// Returns a row of the table of failures.
 fn failure(failure: &RequestFailure, statuses: &str) -> Value {
     context! {
         what => failure.what, kind => failure.kind.name(), course => failure.course.summary(),
@@ -72,7 +72,7 @@ fn failure(failure: &RequestFailure, statuses: &str) -> Value {
 }
 
 impl View<'_> {
-    /// A thing of the spec: what it is, what the spec calls it, where it stands, and how it gets a name of its own.
+    /// Returns an item of the spec: its key, its name in the spec, its place, and the way to give it a name of its own.
     fn item(&self, key: &str, written: &str, at: &str, fix: &str) -> NamedItem<'_> {
         let [key, written, at, own, fix] = [key, written, at, at, fix].map(str::to_owned);
         NamedItem {
@@ -85,7 +85,7 @@ impl View<'_> {
         }
     }
 
-    /// What is said of a part of a thing that has no name of its own.
+    /// Describes a part of an item that has no name of its own.
     fn part(&self, key: &str, shown: &str, whole: &str) -> NamedItem<'_> {
         let own = self.item(key, "", "", "");
         own.describe(shown, "", Some(whole));

@@ -1,15 +1,16 @@
-//! Prose of a spec as it goes into comments and documentation.
+//! Prose of a spec in the form for comments and documentation.
 
-/// Whether a character turns the direction of text or is not seen: Rust refuses some of them.
+/// Returns whether a character changes the direction of text or is invisible. Rust refuses some of them.
 pub(crate) fn is_hidden(letter: char) -> bool {
     matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
         || (letter.is_control() && !letter.is_whitespace())
 }
 
-/// Prose on one line, without hidden characters and without references to sections such as ` (sections 4 and 9)`, which are of
-/// a document that its readers do not have.
+/// Returns prose on one line, without hidden characters and without references to sections such as ` (sections 4 and
+/// 9)`, because readers do not have that document.
 ///
-/// What begins or ends a comment of C is parted, and so is the trigraph that stands for `\`, behind which a comment of C++ goes on.
+/// Characters that begin or end a C comment are separated, and so is the trigraph for `\`, which would continue a C++
+/// comment.
 pub(crate) fn clean(text: &str) -> String {
     let text: String = text.chars().filter(|letter| !is_hidden(*letter)).collect();
     let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -38,17 +39,17 @@ fn without_sections(line: &str) -> String {
     out
 }
 
-/// Prose on one line; `None` if it says nothing.
+/// Returns prose on one line; `None` if it is empty.
 pub(crate) fn one_line(text: Option<&str>) -> Option<String> {
     text.map(clean).filter(|text| !text.is_empty())
 }
 
-/// A description, or the sentence that there is none.
+/// Returns a description, or the sentence that there is none.
 pub(crate) fn or_not_described(text: Option<String>) -> String {
     text.unwrap_or_else(|| "Not described.".to_owned())
 }
 
-/// The words with a capital first letter.
+/// Returns the words with a capital first letter.
 pub(crate) fn sentence(words: &str) -> String {
     let mut letters = words.chars();
     let first = letters.next().into_iter().flat_map(char::to_uppercase);

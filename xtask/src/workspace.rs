@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// The directory that holds the workspace.
+/// Returns the directory of the workspace.
 pub(crate) fn root() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     own.parent().unwrap_or(own).to_owned()

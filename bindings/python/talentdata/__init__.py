@@ -26,7 +26,7 @@ from ._sandbox import Sandbox
 from ._talentdata import Record, __version__
 from ._warning import IncompleteWarning
 
-# What asks for a mapping, such as pandas, takes a record.
+# Code that asks for a mapping, such as pandas, accepts a record.
 _Mapping.register(Record)
 
 __all__ = [
@@ -52,7 +52,7 @@ __all__ += _errors.__all__
 __all__ += _models.__all__
 __all__ += _results.__all__
 
-# People meet these classes here, in messages and in pickles.
+# Messages and pickles name these classes by this module, where applications import them from.
 for _name in __all__:
     if getattr(globals()[_name], "__module__", "").startswith(f"{__name__}._"):
         globals()[_name].__module__ = __name__

@@ -1,4 +1,4 @@
-"""The command line, by `talentdata` or `python -m talentdata`: the same program as the one built from Rust."""
+"""The command line: `talentdata` or `python -m talentdata`. It is the same program as the one built from Rust."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._talentdata import run_command_line
 
 def main() -> int:
     """Runs `talentdata` with the arguments of this process; returns the exit code."""
-    # The program stops in order on Ctrl-C by itself; Python would add a traceback.
+    # The program handles Ctrl-C itself. Python's handler would add a traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return run_command_line(["talentdata", *sys.argv[1:]])
 

@@ -29,7 +29,7 @@ F = TypeVar("F")
 class AsyncList(Generic[R]):
     """A list of the service, such as `client.contacts`.
 
-    Its records are of the class of the spec, `Record` where the spec has none.
+    Its records have the class that the spec defines, or `Record` if it defines none.
     """
 
     __slots__ = ("_client", "_list", "_model")
@@ -50,7 +50,7 @@ class AsyncList(Generic[R]):
         unproven: Literal["fail", "warn", "accept"] | None = None,
         progress: bool | None = None,
     ) -> AsyncScan[R]:
-        """All records, to iterate over or to turn into a data frame. Nothing is sent before that.
+        """All records, to iterate over or to turn into a data frame. No request is sent before that.
 
         Args:
             limit: The maximum number of records; by default all.
@@ -60,14 +60,14 @@ class AsyncList(Generic[R]):
             schema: The columns, so that they are the same in every run: a file that `talentdata schema` has
                 printed, what `schema()` returned, or a `pyarrow.Schema`. By default they are decided from the
                 first 1,000 records. `receipt.schema` lists any differences from either.
-            on_new_field: What to do with fields without a column, and with values that do not fit the type of theirs:
-                `"keep"` keeps them in `_extra` and reports them in the receipt, `"freeze"` only keeps them in `_extra`,
-                and `"fail"` raises a `SchemaError` at the first one. Records that are iterated over have no columns.
-            unproven: What happens at the end of the list if it is not proven that every record came: `"fail"` raises
-                an `IncompleteError`, `"warn"` issues an `IncompleteWarning`, and `"accept"` leaves it to the receipt.
-                By default, `to_arrow`, `to_polars` and `to_pandas` warn; an Arrow stream, which other libraries
-                read, fails; and iterating leaves it to the receipt. With a `limit` that is reached there is nothing
-                to prove.
+            on_new_field: The treatment of fields without a column, and of values that do not fit the type of their
+                column. `"keep"` keeps them in `_extra` and reports them in the receipt, `"freeze"` only keeps them in
+                `_extra`, and `"fail"` raises a `SchemaError` at the first one. Records that are iterated over have no
+                columns.
+            unproven: The reaction at the end of the list if it is not proven that every record came. `"fail"` raises
+                an `IncompleteError`, `"warn"` issues an `IncompleteWarning`, and `"accept"` only notes it in the
+                receipt. By default, `to_arrow`, `to_polars` and `to_pandas` use `"warn"`, an Arrow stream for other
+                libraries uses `"fail"`, and iteration uses `"accept"`. A scan that reaches its `limit` needs no proof.
             progress: Whether to show a progress bar, by tqdm; by default on a terminal and in a notebook, if tqdm is
                 installed.
         """
@@ -92,19 +92,19 @@ class AsyncList(Generic[R]):
     ) -> Receipt:
         """Writes the whole list to a file, which appears under its name when it is complete.
 
-        Needs no other package, and memory for a part of the records only. After Ctrl-C, a cancelled task, an error or a
-        crash, the same call with `resume=True` continues. The message of the exception, or of its cause (`__cause__`),
-        says how many records are kept.
+        Needs no other package, and holds only a part of the records in memory. After Ctrl-C, a cancelled task, an error
+        or a crash, the same call with `resume=True` continues. The message of the exception, or of its cause
+        (`__cause__`), says how many records are kept.
 
         Args:
-            path: The file. Until it is complete, the records are in a directory beside it whose name begins with its own;
-                only their owner can read them.
+            path: The file. Until it is complete, the records are in a directory beside it, whose name begins with the
+                file's. Only their owner can read them.
             format: `"jsonl"` (a record per line, as the service sent it), `"csv"`, `"parquet"` or `"arrow"` (the IPC
                 file format). By default that of the file name extension; `"jsonl"` without one.
             resume: Continue an interrupted export of this list to this file, or begin if there is none. If its options
-                differ or it is damaged, the export begins again, and `receipt.restarted` says why.
-            restart: Discard what an interrupted export to this file has kept, and begin again. If an interrupted export
-                has kept records, either `resume` or `restart` is needed.
+                differ or it is damaged, the export begins again, and `receipt.restarted` has the reason.
+            restart: Discard the records that an interrupted export to this file has kept, and begin again. If an
+                interrupted export has kept records, either `resume` or `restart` is needed.
             limit: See `list`, like the following arguments. Columns are those of CSV, Parquet and Arrow files.
             page_size: See `list`.
             columns: See `list`.
@@ -115,8 +115,8 @@ class AsyncList(Generic[R]):
         Raises:
             talentdata.IoError: The file cannot be written, another export is writing to it, or a file that is not
                 ours has the name of the directory beside it.
-            talentdata.InvalidArgumentError: An argument is wrong, or an interrupted export has kept records that neither
-                `resume` nor `restart` decides about. Nothing was sent.
+            talentdata.InvalidArgumentError: An argument is wrong, or an interrupted export has kept records that
+                neither `resume` nor `restart` decides about. No request was sent.
             talentdata.Error: A page could not be fetched.
         """
         options: dict[str, Any] = {"resume": resume, "restart": restart, "limit": limit, "page_size": page_size}
@@ -128,11 +128,11 @@ class AsyncList(Generic[R]):
         """One page, as the service sends it.
 
         Args:
-            limit: Records to ask for, 1 to the list's maximum; the service's default where none is given.
+            limit: Records to ask for, from 1 to the list's maximum. By default the service decides.
             offset: Records to skip.
 
         Raises:
-            talentdata.InvalidArgumentError: The limit is out of range; nothing was sent.
+            talentdata.InvalidArgumentError: The limit is out of range. No request was sent.
         """
         records, pagination, key = await self._client._page(self._list, limit, offset)
         return Page([self._model(record) for record in records], Pagination(pagination), key)
@@ -142,10 +142,10 @@ class AsyncList(Generic[R]):
         return Plan(await self._client._plan(self._list))
 
     async def schema(self, *, columns: Literal["typed", "json"] = "typed") -> Record:
-        """The columns that a table of the list has: names, types, nullability, and how they were found.
+        """The columns of a table of the list: their names, types, nullability, and the source of each.
 
-        They are decided from the first 1,000 records. `json` of the result is what `talentdata schema` prints: write it
-        to a file, and give that to `list(schema=...)` in every later run.
+        They are decided from the first 1,000 records. `json` of the result is the output of `talentdata schema`: write
+        it to a file, and pass the file to `list(schema=...)` in every later run.
         """
         return Record(await self._client._schema(self._list, columns))
 
@@ -156,15 +156,15 @@ class AsyncList(Generic[R]):
 class AsyncScan(Generic[R]):
     """All records of a list, to be read once: as records or as columns. `client.contacts.list()` makes one.
 
-    Pages are fetched ahead, in parallel, at the rate that the service allows. Leaving the block of `async with`, or `close`,
-    stops the requests.
+    Pages are fetched ahead, in parallel, at the rate that the service allows. Leaving the block of `async with`, or
+    `close`, stops the requests.
 
-    After `break` or an interruption, continue with the same iterator; no records are lost: `records = aiter(scan)`. What
-    shares an iterator, such as tasks or threads, gets each record once. A second iterator is refused, because the records
-    that the first one has taken would be missing.
+    After `break` or an interruption, continue with the same iterator, as in `records = aiter(scan)`: no records are
+    lost. Tasks or threads that share an iterator receive each record once between them. A second iterator is refused,
+    because it would lack the records that the first one has taken.
 
     Raises:
-        talentdata.Error: A page could not be fetched; its `offset` says which. The scan has ended then.
+        talentdata.Error: A page could not be fetched; its `offset` tells which. The scan has ended.
         talentdata.InvalidArgumentError: The scan was read before, or is being read in another way.
         talentdata.CancelledError: The scan was closed.
     """
@@ -183,15 +183,15 @@ class AsyncScan(Generic[R]):
     async def to_arrow(self) -> pyarrow.Table:
         """All rows as a table of pyarrow; needs the package pyarrow.
 
-        A column per field, by its name on the wire: the documented ones first, then those of the first
-        1,000 records. Nested values are lists and structs, date-times and dates have types of their own.
-        Values that fit no column are in `_extra`, as JSON, so that nothing is lost.
+        There is a column per field, by its name on the wire: first the documented fields, then other fields of the
+        first 1,000 records. Nested values are lists and structs. Date-times and dates have their own types. Values that
+        fit no column are in `_extra`, as JSON, so that no value is lost.
 
-        After an interruption, this method, `to_polars` and `to_pandas` continue where the scan stopped: the frame has all
-        rows.
+        After an interruption, this method, `to_polars` and `to_pandas` continue where the scan stopped: the frame has
+        all rows.
 
         Raises:
-            ImportError: pyarrow is not installed; nothing was sent.
+            ImportError: pyarrow is not installed. No request was sent.
         """
         return await self._collect(_frames.to_arrow())
 
@@ -204,8 +204,8 @@ class AsyncScan(Generic[R]):
     ) -> pandas.DataFrame:
         """All rows as a data frame of pandas; needs the packages pandas and pyarrow.
 
-        See `to_arrow`. Whole numbers and booleans have the types that allow empty cells
-        (`Int64`, `boolean`), so that they stay exact. Lists are arrays of numpy and structs are dicts.
+        See `to_arrow`. Whole numbers and booleans have the types that allow empty cells (`Int64`, `boolean`), so that
+        they stay exact. Lists are arrays of numpy, and structs are dicts.
 
         Args:
             dtype_backend: `"pyarrow"` keeps all columns as Arrow has them, with the accessors `.list` and
@@ -220,18 +220,18 @@ class AsyncScan(Generic[R]):
             on_progress()
         frame = convert(self._scan.table())
         warn(self._scan.take_warning())
-        # Not before: if the conversion is interrupted, the caller can call again.
+        # The scan gives up its table only now: if the conversion is interrupted, the caller can call again.
         self._scan.table_taken()
         return frame
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The rows as they come, by the Arrow PyCapsule protocol: for pyarrow, polars, DuckDB and others.
 
-        One reader gets them, once. For a query that runs again, as DuckDB does for each result that it shows, and to
-        continue after an interruption, use `to_arrow`.
+        They can be read once, by one reader. Use `to_arrow` to continue after an interruption, and for a query that
+        runs again: DuckDB runs it for each result that it shows.
 
-        If it is not proven that every record came, the stream ends with an error behind the last row. The argument
-        `unproven` of `list` makes it a warning, or silent.
+        If it is not proven that every record came, the stream ends with an error after the last row. The argument
+        `unproven` of `list` turns the error into a warning, or suppresses it.
         """
         if self._scan.is_awaited():
             raise InvalidArgumentError("a scan of an asynchronous client has no Arrow stream; await its to_arrow()")
@@ -242,11 +242,11 @@ class AsyncScan(Generic[R]):
 
     @property
     def receipt(self) -> Receipt:
-        """What has been done so far; final once the scan has ended. `records` counts those that you were given."""
+        """The receipt so far, final once the scan has ended. `records` counts the records that you received."""
         return Receipt(self._scan.receipt())
 
     async def close(self) -> None:
-        """Stops all requests of the scan; what waits for it gets a `CancelledError`."""
+        """Stops all requests of the scan. Calls that wait for it raise a `CancelledError`."""
         self._scan.close()
 
     async def __aenter__(self) -> AsyncScan[R]:

@@ -49,11 +49,11 @@ class Client(Operations):
 
         Args:
             resources: The lists, such as `["contacts", "vacancies"]`.
-            directory: The directory; it is made where there is none.
+            directory: The directory. It is created if it does not exist.
             format: The format of all files.
             resume: Whether to continue each file where it was interrupted.
-            restart: Whether to discard what interrupted exports have kept, and to begin again. If any of the files has
-                kept records, either `resume` or `restart` is needed; else nothing is sent for any list.
+            restart: Whether to discard the records that interrupted exports have kept, and to begin again. If any of
+                the files has kept records, either `resume` or `restart` is needed; otherwise no request is sent.
             page_size: Records per request; by default each list's maximum.
             columns: The types of columns.
             schema: The columns of each list, by its name.
@@ -96,35 +96,36 @@ class Client(Operations):
         Args:
             resources: The lists, such as `["contacts", "vacancies"]`; one with parameters, such as filters, as
                 `client.contacts(...)` gives it.
-            path: The file of the mirror, an SQLite database; it is made where there is none.
+            path: The file of the mirror, an SQLite database. It is created if it does not exist.
             confirm: Scan a list again at once if records are missing after it changed during the scan.
-            on_new_field: What to do with fields that the mirror has no columns for, and with values that do not fit the type
-                of theirs: `"keep"` makes columns of new fields, keeps values that do not fit in `_extra`, and reports both
-                in `scan.schema` of the receipt; `"freeze"` makes no columns and reports nothing; `"fail"` raises a
-                `SchemaError`, and commits nothing. The first sync of a list decides the columns, and only reports.
+            on_new_field: The treatment of fields for which the mirror has no column, and of values that do not fit the
+                type of their column. `"keep"` adds columns for new fields, keeps values that do not fit in `_extra`,
+                and reports both in `scan.schema` of the receipt. `"freeze"` adds no columns and reports nothing.
+                `"fail"` raises a `SchemaError` and commits nothing. The first sync of a list decides the columns, and
+                only reports.
             max_deletes: The maximum number of deletes to believe: a number of records, or a share of those that the
                 mirror has, such as `"25%"` or `0.25`; `"100%"` accepts any number. By default a fifth, rounded up, and
                 two in any case. If there are more, none is made, and the receipt has them as `withheld`.
-            keep: Changes and earlier versions that are older are removed, such as `"90d"`; by default all are kept. Ages
-                are counted from sync to sync, and the changes of the last one are always kept.
+            keep: The age, such as `"90d"`, beyond which changes and earlier versions are removed. By default all are
+                kept. Ages are counted from sync to sync, and the changes of the last sync are always kept.
             page_size: Records per request; by default each list's maximum.
             progress: Whether to show progress bars.
 
         Raises:
-            talentdata.IoError: The mirror cannot be written, another sync is writing to it, or the file is something
-                else.
+            talentdata.IoError: The mirror cannot be written, another sync is writing to it, or the file is not a
+                mirror.
             talentdata.InvalidArgumentError: An argument is wrong, or the mirror is of another service or client.
             talentdata.Error: A page could not be fetched.
         """
         most = f"{max_deletes * 100}%" if isinstance(max_deletes, float) else max_deletes
         options: dict[str, Any] = {"confirm": confirm, "on_new_field": on_new_field}
         options |= {"max_deletes": most, "keep": keep, "page_size": page_size}
-        # All of them are checked before the first is run.
+        # All jobs are checked before the first one runs.
         jobs = [(list[0], RawJob(self, True, list, path, options)) for list in self._names(resources)]
         return [SyncReceipt(run_blocking(job, name, progress)) for name, job in jobs]
 
     def budget_state(self) -> BudgetState:
-        """Who shares the request budget of this client now, and how it is spent. Sends nothing to the service.
+        """Returns the members that share the request budget of this client, and their use of it. Sends no request.
 
         Raises:
             talentdata.ConfigError: The budget is not shared.
@@ -135,7 +136,8 @@ class Client(Operations):
     def close(self) -> None:
         """Ends the calls that other threads or tasks are waiting for, and all later ones, with `ClosedError`.
 
-        Scans, exports and syncs that have begun go on; `Scan.close` ends a scan. The connections are closed with the last of them.
+        Scans, exports and syncs that have begun continue; `Scan.close` ends a scan. The connections are closed
+        when the last of them has ended.
         """
         self._close()
 
@@ -149,7 +151,7 @@ class Client(Operations):
 
     @staticmethod
     def _names(resources: Iterable[str | List[Any]]) -> list[tuple[str, str | None]]:
-        """The names of lists, and their parameters."""
+        """Returns the names of lists, and their parameters as JSON."""
         if isinstance(resources, str):
             raise InvalidArgumentError(f"resources: give a list of names, such as [{resources!r}]")
         names: list[tuple[str, str | None]] = []

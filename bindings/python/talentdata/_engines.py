@@ -1,4 +1,4 @@
-"""What engines that read lists have in common: the columns of a list, and its rows as they come."""
+"""The common parts of all engines that read lists: the columns of a list, and its rows as they come."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def arrow_schema(resource: List[Any], columns: Literal["typed", "json"]) -> pyar
 
 
 def checked(unproven: str) -> Unproven:
-    """The option `unproven`, before anything is sent."""
+    """Checks the option `unproven`, before any request is sent."""
     check_option("unproven", unproven)
     return cast(Unproven, unproven)
 
 
 def open_scan(resource: List[Any], unproven: Unproven, **options: Any) -> Scan[Any]:
-    """A scan for `batches`, which issues the warning on its own: the thread of an engine that runs it may have no other way."""
+    """Begins a scan for `batches`, which issues the warning itself: a stream may be unable to on an engine's thread."""
     return resource.list(progress=False, unproven="accept" if unproven == "warn" else unproven, **options)
 
 

@@ -6,23 +6,23 @@ from typing import Any
 
 
 class Error(Exception):
-    """What went wrong, and what is known about the call that failed.
+    """An error of the package, with the facts about the call that failed.
 
-    There is a class per kind of error, such as `talentdata.RateLimitedError`; all have these attributes,
-    `None` where nothing is known. Neither text nor attributes ever hold a secret or a token.
-    They can be pickled, so that they cross process boundaries.
+    There is a class per kind of error, such as `talentdata.RateLimitedError`. All have these attributes; an unknown one
+    is `None`. Neither text nor attributes ever hold a secret or a token. Errors can be pickled, so that they cross
+    process boundaries.
     """
 
     kind: str = "Error"
-    """The kind, by the name that every language uses."""
+    """The kind, by the name that is the same in every language."""
     operation: str | None = None
-    """The operation that failed, by the name of the spec."""
+    """The operation that failed, by its name in the spec."""
     status: int | None = None
-    """The HTTP status, when the service answered."""
+    """The HTTP status, if the service responded."""
     attempts: int = 0
-    """How many times the request was sent; 0 when it never was."""
+    """The number of times that the request was sent; 0 if it was never sent."""
     retry_after: float | None = None
-    """How long the service asked to wait, in seconds."""
+    """The time that the service asked to wait, in seconds."""
     request_id: str | None = None
     """The service's own name for the request."""
     offset: int | None = None

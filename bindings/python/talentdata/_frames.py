@@ -1,5 +1,7 @@
-"""Data frames from the columns of a scan. Made before the scan begins, so that a missing package is reported before an hour is
-spent."""
+"""Conversions of the columns of a scan to data frames.
+
+A conversion is chosen before the scan begins, so that a missing package is reported at once and not after an hour.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ArrowStream(Protocol):
-    """Rows that offer themselves by the Arrow PyCapsule protocol: a table, or rows of a mirror."""
+    """Rows that implement the Arrow PyCapsule protocol: a table, or rows of a mirror."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
@@ -34,7 +36,10 @@ def to_polars() -> Callable[[ArrowStream], polars.DataFrame]:
 
 
 def to_pandas(dtype_backend: str | None) -> Callable[[ArrowStream], pandas.DataFrame]:
-    """Returns a function that turns rows into a data frame of pandas; integers and booleans stay exact next to empty cells."""
+    """Returns a function that turns rows into a data frame of pandas.
+
+    Integers and booleans stay exact in columns that have empty cells.
+    """
     pandas, pyarrow = need("pandas", "to_pandas()"), need("pyarrow", "to_pandas()")
     exact: dict[Any, Any] = {
         pyarrow.int64(): pandas.Int64Dtype(),

@@ -1,4 +1,4 @@
-"""JSON on its way to and from the native module."""
+"""Conversion of values to and from JSON, for the native module."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from ._talentdata import Record
 
 
 def loads(text: str) -> Any:
-    """The value of a JSON text; integers are exact, however long they are."""
+    """Returns the value of a JSON text. Integers of any length are exact."""
     try:
         return json.loads(text)
     except ValueError:
-        # Python refuses to read so many digits at once; its decimals do not.
+        # Python limits the digits of an integer that it reads from text. Decimals have no such limit.
         from decimal import Decimal
 
         return json.loads(text, parse_int=lambda digits: int(Decimal(digits)))
 
 
 def parameters_text(values: Mapping[str, Any]) -> str:
-    """The parameters that were given."""
+    """Returns the given parameters, those that are not None, as JSON."""
     return _text({name: value for name, value in values.items() if value is not None})
 
 
 def body_text(required: Any, optional: Mapping[str, Any] | None = None) -> str | None:
-    """A request body: a value, or the fields of an object, of which the optional ones may be None.
+    """Returns a request body as JSON: a value, or an object whose optional fields may be None.
 
-    None where an optional body was not given.
+    Returns None if an optional body was not given.
     """
     if optional is None:
         return None if required is None else _text(required)
@@ -39,12 +39,12 @@ def body_text(required: Any, optional: Mapping[str, Any] | None = None) -> str |
 
 
 def value_of(text: str | None) -> Any:
-    """A response that no class describes."""
+    """Returns the value of a response that has no class."""
     return None if text is None else loads(text)
 
 
 def _text(value: Any) -> str:
-    # NaN and the infinities are no JSON.
+    # JSON has neither NaN nor infinities.
     return json.dumps(value, allow_nan=False, ensure_ascii=False, default=_plain)
 
 

@@ -1,4 +1,4 @@
-"""Mirrors: a list as of the last sync, as it was, and what each sync has changed. Checks of exported files."""
+"""Mirrors: a list as of the last sync or an earlier one, and the changes of each sync. Checks of exported files."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _Frame = TypeVar("_Frame")
 
 
 class Rows:
-    """Rows of a mirror, for everything that reads the Arrow PyCapsule protocol: pyarrow, polars, DuckDB.
+    """Rows of a mirror, for all readers of the Arrow PyCapsule protocol: pyarrow, polars, DuckDB.
 
-    They can be read any number of times, by several readers at once. The first reading gives the rows as they were when they
-    were asked for; each further one reads the mirror anew.
+    They can be read any number of times, by several readers at once. The first reading returns the rows as they were
+    when this object was made. Each further one reads the mirror again.
     """
 
     __slots__ = ("_rows",)
@@ -36,10 +36,10 @@ class Rows:
 
     @property
     def bookmark(self) -> str:
-        """The bookmark of the last sync when the rows were asked for, also where there are no rows, or of the sync of `as_of`.
+        """The bookmark of the last sync when this object was made, or that of the sync of `as_of`.
 
-        Note it in the transaction that loads the rows, and give it to `Mirror.changes` the next time. The metadata of the
-        Arrow schema has it too, as `talentdata.bookmark`.
+        It exists even if there are no rows. Store it in the transaction that loads the rows, and pass it to
+        `Mirror.changes` the next time. The metadata of the Arrow schema has it too, as `talentdata.bookmark`.
         """
         return self._rows.bookmark
 
@@ -68,9 +68,9 @@ class Rows:
 
 
 class Mirror:
-    """A mirror: one SQLite file, which holds lists as of their last sync, and what each sync has changed.
+    """A mirror: one SQLite file, which holds lists as of their last sync, and the changes of each sync.
 
-    Reading it needs no client, and is not disturbed by a sync: what is being read stays as it was when reading began.
+    Reading it needs no client. A sync does not disturb a reader, which sees the mirror as it was when reading began.
 
     Args:
         path: The file that `Client.sync` or `talentdata sync` has written.
@@ -87,16 +87,16 @@ class Mirror:
 
     @property
     def resources(self) -> list[str]:
-        """The lists that it has."""
+        """The names of its lists."""
         return self._mirror.resources()
 
     @property
     def syncs(self) -> list[SyncReceipt]:
-        """The receipts of the syncs that are kept, of all lists, the oldest first."""
+        """The receipts of the syncs of all lists that the mirror keeps, the oldest first."""
         found: list[tuple[datetime.datetime, SyncReceipt]] = []
         for name in self.resources:
             syncs = [SyncReceipt(raw) for raw in self._mirror.syncs(name)]
-            # A clock that was set back does not change their order.
+            # Syncs of a list keep their order even if the clock was set back between them.
             found += zip(itertools.accumulate((sync.ended for sync in syncs), max), syncs)
         return [sync for _, sync in sorted(found, key=lambda pair: pair[0])]
 
@@ -109,26 +109,27 @@ class Mirror:
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
     ) -> Rows:
-        """What has changed after sync `since`, from the oldest change to the newest.
+        """The changes after sync `since`, from the oldest change to the newest.
 
-        The columns `_generation`, `_op` (`insert`, `update`, `delete`, `missing` or `reappeared`), `_key` (the record's
-        `id` as text), `_last_seen` and `_seen`, and those of the record: the new one, or for `delete` and `missing` the
-        last that is known. To keep a copy, note `Rows.bookmark` with what was loaded; to load changes twice does no harm.
+        The rows have the columns `_generation`, `_op` (`insert`, `update`, `delete`, `missing` or `reappeared`), `_key`
+        (the record's `id` as text), `_last_seen` and `_seen`, and those of the record: the new one, or for `delete` and
+        `missing` the last known one. To keep a copy, store `Rows.bookmark` with the rows. Loading the same changes
+        twice does no harm.
 
         Args:
             resource: The list.
             since: The bookmark of the sync that was loaded last, or a time as in `as_of`; 0 for all changes. The number
-                of a sync is accepted while it cannot be mistaken: in a mirror that was never copied or restored.
+                of a sync is accepted only if it is unambiguous: in a mirror that was never copied or restored.
             columns: The types of the columns of the record, as for `list`.
-            schema: The columns of the record, as for `list`; by default those of the mirror, whose types stay as its first
-                syncs have decided them.
-            on_new_field: What to do with fields without a column, and with values that do not fit the type of theirs:
-                `"keep"` keeps them in `_extra` and warns in the log, `"freeze"` only keeps them in `_extra`, and `"fail"`
-                is an error when the first one is read.
+            schema: The columns of the record, as for `list`; by default those of the mirror, whose types stay as its
+                first syncs have decided them.
+            on_new_field: The treatment of fields without a column, and of values that do not fit the type of their
+                column: `"keep"` keeps them in `_extra` and warns in the log, `"freeze"` only keeps them in `_extra`,
+                and `"fail"` is an error when the first one is read.
 
         Raises:
-            talentdata.InvalidArgumentError: The mirror does not have the list, there is no such sync in this history of
-                it, changes after it are no longer kept, or its number alone may be that of another sync.
+            talentdata.InvalidArgumentError: The mirror does not have the list, its history has no such sync, the
+                changes after that sync are no longer kept, or the number alone may mean another sync.
         """
         options = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
         return Rows(self._mirror.rows(resource, moment("since", since), None, options))
@@ -141,7 +142,7 @@ class Mirror:
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
     ) -> Rows:
-        """The list as of the last sync, with records that are missing without a proof that they are gone.
+        """The list as of the last sync, including missing records whose deletion is not proven.
 
         Args:
             resource: The list.
@@ -168,25 +169,25 @@ class Mirror:
 
         Args:
             resource: The list.
-            at: The bookmark or the number of a sync, or a time, as text of RFC 3339 or with a time zone: then the last
-                sync that had ended by then counts.
+            at: The bookmark or the number of a sync, or a time, as RFC 3339 text or a `datetime` with a time zone. A
+                time selects the last sync that had ended by then.
             columns: See `changes`, like the following arguments.
             schema: See `changes`.
             on_new_field: See `changes`.
 
         Raises:
-            talentdata.InvalidArgumentError: There was no such sync, it is no longer kept, or the clock was set back
-                and the time does not tell which one it is.
+            talentdata.InvalidArgumentError: There was no such sync, it is no longer kept, or the clock was set back, so
+                that the time does not identify one sync.
         """
         options = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
         return Rows(self._mirror.rows(resource, None, moment("at", at), options))
 
     def verify(self) -> list[str]:
-        """Reads everything and compares it with the digests of the syncs; returns the differences, normally none."""
+        """Reads the whole mirror and compares it with the digests of the syncs. Returns the differences, if any."""
         return self._mirror.verify()
 
     def forget(self, resource: str) -> None:
-        """Removes a list and everything that is kept of it.
+        """Removes a list, with its history.
 
         Raises:
             talentdata.IoError: A sync is writing to the mirror.
@@ -203,12 +204,12 @@ def verify(path: str | os.PathLike[str], receipt: Receipt | str | os.PathLike[st
 
     Args:
         path: The file. It may have been renamed since.
-        receipt: What `export` has returned, or a file that `talentdata export --receipt` has written; if that is of
-            several lists, the receipt of a file of this name is used.
+        receipt: The receipt that `export` has returned, or a file that `talentdata export --receipt` has written. From
+            a file of several receipts, the one of a file of this name is used.
 
     Raises:
         talentdata.IoError: A file cannot be read.
-        talentdata.InvalidArgumentError: It is not a receipt, or not one of an export that is complete.
+        talentdata.InvalidArgumentError: It is not a receipt, or not one of a complete export.
     """
     if isinstance(receipt, Record):
         return Verification(_talentdata.verify(path, receipt.json, None))
@@ -216,7 +217,7 @@ def verify(path: str | os.PathLike[str], receipt: Receipt | str | os.PathLike[st
 
 
 def moment(name: str, at: int | str | datetime.datetime) -> str:
-    """A sync as the native module takes it."""
+    """Returns a sync or a time as text for the native module."""
     if isinstance(at, datetime.datetime):
         if at.tzinfo is None:
             raise InvalidArgumentError(f"{name}: a time needs a time zone, such as datetime.timezone.utc")

@@ -1,4 +1,4 @@
-"""Packages that are used when they are installed."""
+"""Optional packages, which are used if they are installed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def need(module: str, purpose: str) -> Any:
-    """A module of another package; an ImportError that says how to get it where it is absent."""
+    """Imports a module of another package. If it is absent, the ImportError says how to install it."""
     package = module.split(".")[0]
     try:
         return importlib.import_module(module)

@@ -12,14 +12,14 @@ R = TypeVar("R", bound=Record)
 
 
 class Page(Sequence[R], Generic[R]):
-    """The records of one page, as a sequence, and where they stand in the list."""
+    """The records of one page, as a sequence, and their position in the list."""
 
     records: list[R]
     """The records, in the service's order."""
     pagination: Pagination
     """Total, limit, offset and whether more follow."""
     key: str
-    """The key under which the records stood in the response."""
+    """The key of the records in the response."""
 
     def __init__(self, records: list[R], pagination: Pagination, key: str) -> None:
         self.records = records

@@ -26,10 +26,10 @@ def scan_polars(
     schema: pyarrow.Schema | None = None,
     unproven: Unproven = "fail",
 ) -> polars.LazyFrame:
-    """A list as a lazy frame of polars, read each time when it is collected; needs the packages polars and pyarrow.
+    """A list as a lazy frame of polars; needs the packages polars and pyarrow.
 
-    Only the columns that a query uses are kept, and `head(n)` reads no more pages than it needs. Filters are applied as the
-    rows come.
+    The list is read each time that the frame is collected. Only the columns that a query uses are kept, and `head(n)`
+    reads no more pages than it needs. Filters are applied as the rows come.
 
     Args:
         resource: The list, such as `"contacts"`.
@@ -37,8 +37,8 @@ def scan_polars(
         page_size: See `List.list`.
         columns: See `List.list`.
         schema: The columns; by default they are decided from the first 1,000 records when this is called.
-        unproven: What happens when the whole list was read and it is not proven that every record came: `"fail"`
-            raises an `IncompleteError`, `"warn"` issues an `IncompleteWarning`, `"accept"` does neither.
+        unproven: The reaction when the whole list was read and it is not proven that every record came: `"fail"`
+            raises an `IncompleteError`, `"warn"` issues an `IncompleteWarning`, and `"accept"` does neither.
     """
     pl, arrow = need("polars", "scan_polars()"), need("pyarrow", "scan_polars()")
     plugins = need("polars.io.plugins", "scan_polars()")
@@ -58,7 +58,7 @@ def scan_polars(
         n_rows: int | None,
         batch_size: int | None,
     ) -> Iterator[polars.DataFrame]:
-        # The service decides how many rows come at a time.
+        # The size that polars suggests is ignored: a batch has the rows that the scan delivers at once.
         del batch_size
         if n_rows == 0:
             return
@@ -76,5 +76,5 @@ def scan_polars(
 
 
 def extra(arrow: Any, schema: pyarrow.Schema) -> pyarrow.Field[Any]:
-    """The column of what fits no other."""
+    """The column `_extra`, for values that fit no other column."""
     return schema.field("_extra") if "_extra" in schema.names else arrow.field("_extra", arrow.string())

@@ -1,4 +1,4 @@
-"""What the package does at the ends of a process: at its exit, after a fork, and on Ctrl-C in a thread that is not Python's."""
+"""The events of the process: its exit, a fork, and Ctrl-C while a thread that is not Python's reads a stream."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _interrupts: Interrupts | None = None
 
 
 def _wait() -> None:
-    # Lets threads that bring a response leave Python, and closed clients leave their budgets. A child forked while a thread
-    # did so never sees it end, hence the bound.
+    # Lets threads that deliver a response leave Python, and closed clients leave their budgets. A child that was forked
+    # during this has no such thread, so its count never falls to 0. The number of rounds limits its wait.
     for _ in range(1000):
         if end_work() == 0:
             return
@@ -23,11 +23,15 @@ def _wait() -> None:
 
 
 def interrupts() -> Interrupts | None:
-    """Tells threads that read a stream without Python about Ctrl-C, where it raises `KeyboardInterrupt` in this thread."""
+    """Returns the object that reports Ctrl-C to threads that read a stream without Python.
+
+    Returns None if Ctrl-C does not raise `KeyboardInterrupt` in this thread, or if the application has its own wakeup
+    descriptor for signals.
+    """
     global _interrupts
     current = threading.current_thread()
     if isinstance(current, threading._DummyThread):
-        # A library asks again on a thread of its own.
+        # A library has asked again, on its own thread.
         return _interrupts
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if not usual or current is not threading.main_thread():
@@ -43,7 +47,7 @@ def interrupts() -> Interrupts | None:
 
 
 def _after_fork() -> None:
-    # The main thread may be another one, and the socket is the parent's.
+    # The thread that forked is the main thread of the child, and the socket is the parent's.
     global _interrupts
     note_main_thread()
     if _interrupts is not None and threading.current_thread() is threading.main_thread():

@@ -14,7 +14,7 @@ from ._warning import warn
 
 R = TypeVar("R", bound=Record)
 
-#: How often a bar moves while one call does all the work, in seconds.
+#: The interval between updates of a bar while one call does all the work, in seconds.
 EVERY = 0.1
 
 
@@ -22,11 +22,11 @@ class Work(Protocol):
     """A scan or an export."""
 
     def progress(self) -> tuple[int, int | None]:
-        """Records so far, and the service's total where it is known."""
+        """Returns the number of records so far, and the service's total if it is known."""
 
 
 class Bar:
-    """A progress bar of a scan or an export: called after each page, closed at the end, or when it is forgotten."""
+    """A progress bar of a scan or an export: called after each page, and closed at the end or when it is dropped."""
 
     __slots__ = ("_bar", "_work")
 
@@ -45,7 +45,7 @@ class Bar:
 
 @contextmanager
 def follow(work: Work, name: str, wanted: bool | None) -> Iterator[Callable[[], object]]:
-    """Shows the progress; yields what is to be called after each page."""
+    """Shows the progress. Yields a function to call after each page."""
     bar = start(work, name, wanted)
     if bar is None:
         yield lambda: None
@@ -65,8 +65,8 @@ def run_blocking(job: RawJob, name: str, wanted: bool | None) -> RawRecord:
 
 
 async def run_async(job: RawJob, name: str, wanted: bool | None) -> RawRecord:
-    """The same, awaited."""
-    # Whoever is here has imported it; the package does without.
+    """Runs an export or a sync of a list for asyncio, and shows how far it is."""
+    # The caller has imported asyncio already. Applications without it need not load it.
     import asyncio
 
     with follow(job, name, wanted) as on_progress:
@@ -86,19 +86,20 @@ async def run_async(job: RawJob, name: str, wanted: bool | None) -> RawRecord:
 
 
 def iterate_blocking(scan: RawScan, model: type[R], bar: Bar | None) -> Iterator[R]:
-    """The records of a scan."""
+    """Returns an iterator over the records of a scan."""
     return scan.records(model, bar)
 
 
 def iterate_async(scan: RawScan, model: type[R], bar: Bar | None) -> AsyncIterator[R]:
-    """The same for `async for`."""
+    """Returns an iterator over the records of a scan for `async for`."""
     return AsyncRecords(scan.records(model, None), bar)
 
 
 class AsyncRecords(Generic[R]):
-    """The records of a scan, one after the other.
+    """An asynchronous iterator over the records of a scan.
 
-    It is no generator, which an exception would end: after a cancellation, it continues with the next record.
+    It is no generator, because an exception ends a generator. After a cancellation, this iterator continues with the
+    next record.
     """
 
     __slots__ = ("_bar", "_records")
@@ -112,7 +113,8 @@ class AsyncRecords(Generic[R]):
 
     async def __anext__(self) -> R:
         while True:
-            # Ends where more have to be waited for. A loop, because Ctrl-C cannot come between it and `return`.
+            # The inner iterator ends when it would have to wait. This is a loop over one record and not `next`, because
+            # Ctrl-C cannot interrupt between the loop and its `return`, and so no record is lost.
             for record in self._records:
                 return record
             more = await self._records.wait_for_more()
@@ -126,11 +128,11 @@ class AsyncRecords(Generic[R]):
 
 
 def start(work: Work, name: str, wanted: bool | None) -> Bar | None:
-    """A bar, where one is wanted and can be seen."""
+    """Returns a bar if one is wanted and visible."""
     notebook = in_notebook()
     if wanted is False or wanted is None and not (notebook or sys.stderr is not None and sys.stderr.isatty()):
         return None
-    # In a notebook without widgets, the bar that tqdm prefers there would only warn.
+    # In a notebook without widgets, the bar that tqdm prefers would only print a warning.
     plain = notebook and importlib.util.find_spec("ipywidgets") is None
     try:
         tqdm = need("tqdm" if plain else "tqdm.auto", "a progress bar")
@@ -143,7 +145,7 @@ def start(work: Work, name: str, wanted: bool | None) -> Bar | None:
 
 
 def in_notebook() -> bool:
-    """Whether this process is the kernel of a notebook."""
+    """Returns whether this process is the kernel of a notebook."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return getattr(shell, "kernel", None) is not None

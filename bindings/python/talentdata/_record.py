@@ -1,4 +1,4 @@
-"""Fields of records as attributes, values of open sets, and what a receipt is asked for."""
+"""Fields of records as attributes, open enumerations, and the methods of receipts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._talentdata import Record, check_file, check_scan, check_sync
 
 T = TypeVar("T")
 
-#: What the JSON text of a value begins with, and what the value has to be, by kind of field.
+#: By kind of field: the possible first characters of the JSON text, and a description of the value for errors.
 _KINDS = {
     "text": ('"', "a string"),
     "time": ('"', "a time as in RFC 3339"),
@@ -34,7 +34,7 @@ class Field(Generic[T]):
     name: str
     """The name on the wire."""
     required: bool
-    """Whether every record has it."""
+    """True if every record has the field."""
 
     def __init__(
         self, name: str, kind: str, doc: str = "", *, required: bool = False, of: Callable[[], Any] | None = None
@@ -81,7 +81,7 @@ class Field(Generic[T]):
             return [model(one) for one in many]
         return {name: model(one) for name, one in many.items()}
 
-    # With this, `help` shows the documentation of the field.
+    # A descriptor with this method is a data descriptor, whose documentation `help` shows.
     def __set__(self, record: Record, value: object) -> None:
         raise AttributeError(f"{type(record).__name__} is read-only")
 
@@ -94,21 +94,21 @@ class Field(Generic[T]):
 
 
 def _whole(text: str) -> int | None:
-    """The whole number that a number is, however it is written: JSON Schema counts 1.0 as an integer."""
+    """Returns a whole number from any notation, or None for other numbers. JSON Schema counts 1.0 as an integer."""
     number = decimal.Decimal(text)
     is_whole = number.adjusted() < 40 and number == number.to_integral_value()
     return int(number) if is_whole else None
 
 
 def _time(text: str) -> datetime.datetime:
-    # Before Python 3.11, `Z` and other than three or six digits of a second are not understood.
+    # Before Python 3.11, `fromisoformat` rejects `Z`, and fractions of a second unless they have three or six digits.
     head, _, fraction = text.removesuffix("Z").partition(".")
     microseconds = int(f"{fraction:0<6}"[:6] or 0)
     return datetime.datetime.fromisoformat(head).replace(microsecond=microseconds, tzinfo=datetime.timezone.utc)
 
 
 class OpenEnum(str):
-    """A string out of a set that may grow; the values known today are attributes of its class.
+    """A string from a set that may grow. The known values are attributes of its class.
 
     >>> from talentdata import ApiStatus
     >>> ApiStatus("operational") == ApiStatus.OPERATIONAL == "operational"
@@ -121,7 +121,7 @@ class OpenEnum(str):
 
     @property
     def is_known(self) -> bool:
-        """Whether the value is known."""
+        """True if the value is one of the known ones."""
         known = vars(type(self)).items()
         return any(name.isupper() and value == self for name, value in known)
 
@@ -130,12 +130,12 @@ class OpenEnum(str):
 
 
 class ScanReceipt(Record):
-    """What every receipt of a scan is asked for."""
+    """The methods of every receipt of a scan."""
 
     __slots__ = ()
 
     def require_proven(self) -> None:
-        """Raises `IncompleteError` unless every record was read for certain, or as many as `limit` asked for.
+        """Raises `IncompleteError` unless it is proven that every record was read, or as many as `limit` asked for.
 
         Raises:
             talentdata.IncompleteError: The scan has not ended, or its completeness is not proven.
@@ -144,7 +144,7 @@ class ScanReceipt(Record):
 
 
 class MirrorReceipt(Record):
-    """What every receipt of a sync is asked for."""
+    """The methods of every receipt of a sync."""
 
     __slots__ = ()
 
@@ -158,15 +158,15 @@ class MirrorReceipt(Record):
 
 
 class FileCheck(Record):
-    """What a verification is asked for. It is true if the file is what was written."""
+    """The methods of a verification. It is true if the file is unchanged."""
 
     __slots__ = ()
 
     def raise_for_differences(self) -> None:
-        """Raises `MismatchError`, which contains both sizes and digests, unless the file is what was written.
+        """Raises `MismatchError`, which contains both sizes and digests, unless the file is unchanged.
 
         Raises:
-            talentdata.MismatchError: The file is not what its receipt describes.
+            talentdata.MismatchError: The file differs from its receipt.
         """
         check_file(self.json)
 

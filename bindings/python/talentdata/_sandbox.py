@@ -1,4 +1,4 @@
-"""The service itself, in this process: to try the package without an account, and for your own tests."""
+"""A service in this process: to try the package without an account, and for your own tests."""
 
 from __future__ import annotations
 
@@ -12,51 +12,51 @@ from ._client import Client
 from ._talentdata import BaseSandbox
 
 
-#: Sandboxes that have handed out a client: `talentdata.Sandbox().client()` has nothing else that keeps its service.
+#: Sandboxes that have made a client. Nothing else keeps the service of `talentdata.Sandbox().client()` running.
 _in_use: set[Sandbox] = set()
 
 
 class Sandbox(BaseSandbox):
     """The service on a free port of 127.0.0.1, with sample data, without an account.
 
-    Once it has handed out a client, it runs until it is closed or the process ends. `with` closes it.
+    Once it has made a client, it runs until it is closed or the process ends. `with` closes it.
 
     Args:
         records: Sizes of lists by name, such as `{"contacts": 100_000}`; others keep their default size.
-        seed: Chooses the data: the same seed gives the same records.
-        policy: How requests are counted: `"clock-window"`, `"first-request-window"`, `"sliding-log"`,
+        seed: The seed of the data. The same seed produces the same records.
+        policy: The method that counts requests: `"clock-window"`, `"first-request-window"`, `"sliding-log"`,
             `"sliding-counter"`, `"token-bucket"`, `"gcra"` or `"unlimited"`.
-        rounding: How `x-ratelimit-reset` is rounded: `"up"`, `"down"` or `"fractional"`.
+        rounding: The rounding of `x-ratelimit-reset`: `"up"`, `"down"` or `"fractional"`.
         limit: Requests admitted per second (40 by default).
         latency: Seconds added to every round trip.
         port: The port; 0 takes any free one.
-        faults: Whether it takes fault rules; see `set_faults`.
-        token_lifetime: Seconds that a token lives.
-        max_limit: The most records on a page of any list, whatever `limit` a request asks for. By default, each list has its
-            own maximum (100).
-        later_max_limit: The same from the fourth page request of a list on.
+        faults: Whether to accept fault rules; see `set_faults`.
+        token_lifetime: The lifetime of a token, in seconds.
+        max_limit: The maximum number of records on a page of any list, even if a request asks for more. By default,
+            each list has its own maximum (100).
+        later_max_limit: The `max_limit` from the fourth page request of a list on.
         gzip: Whether bodies are compressed for clients that accept it.
-        drift: Changes made to a list between page requests, as numbers: after `every` so many of its requests, at most
-            `times` times, so many `inserts`, `deletes`, `updates` (other members, the same `id`), and `bulk_deletes`
-            (in one piece). `seed` chooses the places.
-        order: What lists are sorted by: `"stable"`, `"ties"` (tied records come in another order at every request),
+        drift: Changes to a list between page requests, as numbers. After every `every` of its requests, at most `times`
+            times, the list has this number of `inserts`, `deletes`, `updates` (other members, the same `id`) and
+            `bulk_deletes` (adjacent records). `seed` selects the positions.
+        order: The order of lists: `"stable"`, `"ties"` (tied records come in another order at every request),
             `"random"` (all of them do), `"updated"` (updated records move to the end), `"updated-desc"` (to the
             front) or `"anywhere"` (to a random place).
-        ids: What tells records from each other: `"unique"` ids, `"none"`, `"equal"` (no ids, and all
-            records are equal), `"volatile"` (no ids, and a member that is another one at every read), `"repeated"`
-            (two records share an id) or `"colliding"` (two ids share their 64-bit XXH3 hash).
+        ids: The identity of records: `"unique"` ids, `"none"`, `"equal"` (no ids, and all records are equal),
+            `"volatile"` (no ids, and a member that differs at every read), `"repeated"` (two records share an id) or
+            `"colliding"` (two ids share their 64-bit XXH3 hash).
         total: `"exact"`, `"zero"`, or `"unknown"`: 0, and `hasMore` is always true.
-        pages: Which pages a list has: `"any"`, or only those at multiples of the limit, with other offsets `"rounded"`,
-            `"told"` (rounded, and the pagination object tells) or `"refused"`; `"fixed"` is pages of one size only.
+        pages: The pages of a list: `"any"`, or only those at multiples of the limit, with other offsets `"rounded"`,
+            `"told"` (rounded, as the pagination object tells) or `"refused"`. `"fixed"` is pages of one size only.
         ignore_offset: Whether every page is the first one.
-        replicas: Replicas that answer in turn, as numbers: `count` of them, of which the last lacks the last
+        replicas: Replicas that respond in turn, as numbers: there are `count` of them, and the last one lacks the last
             `lag_percent` of each list.
-        warnings: Whether an array `warnings` accompanies an empty array of records, where the interface does not name
-            the latter.
-        tokens: Which tokens are valid: `"all"` until they expire, or only the `"newest"`.
+        warnings: Whether to add an array `warnings` beside an empty array of records, in lists whose interface does not
+            name the record array.
+        tokens: The valid tokens: `"all"` until they expire, or only the `"newest"`.
 
     Raises:
-        talentdata.InvalidArgumentError: An argument is wrong; it is named.
+        talentdata.InvalidArgumentError: An argument is wrong; the message names it.
         talentdata.IoError: The port is taken.
     """
 
@@ -90,24 +90,24 @@ class Sandbox(BaseSandbox):
         return BaseSandbox.__new__(cls, {name: value for name, value in locals().items() if name != "cls"})
 
     def client(self, **options: Any) -> Client:
-        """A client of this sandbox; takes the options of `Client`, which win over the sandbox's own."""
+        """Makes a client of this sandbox. Takes the options of `Client`, which override the sandbox's own."""
         return Client(**self._settings(options))
 
     def async_client(self, **options: Any) -> AsyncClient:
-        """An async client of this sandbox; takes the options of `Client`, which win over the sandbox's own."""
+        """Makes an async client of this sandbox. Takes the options of `Client`, which override the sandbox's own."""
         return AsyncClient(**self._settings(options))
 
     def set_faults(self, *rules: dict[str, Any]) -> None:
-        """Replaces the fault rules, which change responses; without arguments, removes them.
+        """Replaces the fault rules, which change responses. Without arguments, removes them.
 
-        For tests of what your own code does when the service fails. Needs `faults=True`. `talentdata sandbox --help` and
-        the README of the sandbox list every member of a rule.
+        With them you can test how your code handles failures of the service. Needs `faults=True`. `talentdata sandbox
+        --help` and the README of the sandbox list every member of a rule.
 
         Args:
-            rules: Dicts of `match` and `reply`; the first rule that matches a request applies. `match` selects requests by
-                `path` (which must be a path of the service), `method`, `nth` (only the nth match) and `from` (the nth and
-                all later matches). `reply` changes the response by `status`, `headers`, `body`, `delay_ms` or
-                `close_after_read`. A response whose status is changed has no body unless `body` gives one.
+            rules: Dicts of `match` and `reply`. The first rule that matches a request applies. `match` selects requests
+                by `path` (which must be a path of the service), `method`, `nth` (only the nth match) and `from` (the
+                nth and all later matches). `reply` changes the response by `status`, `headers`, `body`, `delay_ms` or
+                `close_after_read`. A response whose status is changed has no body unless `body` sets one.
 
         Raises:
             talentdata.InvalidArgumentError: A rule is wrong, its path is not one of the service's, or the sandbox was
@@ -133,7 +133,7 @@ class Sandbox(BaseSandbox):
 
         Args:
             resource: The list.
-            skip: The number of changes to leave out at the beginning, such as those already read.
+            skip: The number of changes to skip at the beginning, such as those already read.
 
         Raises:
             talentdata.InvalidArgumentError: There is no such list.
@@ -142,7 +142,7 @@ class Sandbox(BaseSandbox):
         return changes
 
     def close(self) -> None:
-        """Stops the service. Calls of its clients fail from then on."""
+        """Stops the service. Later calls of its clients fail."""
         _in_use.discard(self)
         super().close()
 

@@ -1,4 +1,4 @@
-"""The native module: the Rust core as Python sees it. What an asynchronous client returns as `Any` is awaited."""
+"""The native module: the interface of the Rust core. Methods of an asynchronous client return an awaitable as `Any`."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing_extensions import Self, disjoint_base
 from ._progress import Bar
 
 _R = TypeVar("_R", bound=Record)
-# The name of a list, and its parameters as JSON.
+# The name of a list, and its parameters as JSON or None.
 _List = tuple[str, str | None]
 
 __all__ = [

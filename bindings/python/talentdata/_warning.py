@@ -5,23 +5,24 @@ from __future__ import annotations
 import sys
 import warnings
 
-#: Packages whose code lies between a list and the line that asked for its rows.
+#: Packages whose frames can lie between this module and the line that asked for the rows.
 _BETWEEN = ("talentdata", "polars", "pandas", "pyarrow")
 
 
 class IncompleteWarning(UserWarning):
-    """A frame may lack records of its list. The text names the doubts, as the receipt of the scan does."""
+    """A warning that a frame may lack records of its list. The text names the doubts, as the receipt does."""
 
 
-# A program that reads a list every night is warned every night. The filters of the program come before this one.
+# By default, Python shows a warning once for each line of code. A program that reads a list every night needs it every
+# night. Filters of the program have precedence over this one.
 warnings.simplefilter("always", IncompleteWarning, append=True)
 
 
 def warn(text: str | None) -> None:
-    """Issues a warning, where there is one, for the line that asked for the rows."""
+    """Issues a warning, if there is one, for the line that asked for the rows."""
     if text is None:
         return
-    # A thread of an engine has no frame but this one.
+    # On a thread of an engine, this frame is the only one.
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
         frame, level = frame.f_back, level + 1

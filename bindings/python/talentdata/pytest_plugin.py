@@ -1,7 +1,7 @@
-"""Fixtures for the tests of those who use the package; pytest finds them by itself.
+"""Fixtures of pytest for the tests of applications; pytest loads this plugin automatically.
 
-Nothing is paced, so that tests are fast, and each test has a sandbox of its own, so that no test meets the faults of
-another. A test, a class, a module or a `conftest.py` overrides `talentdata_sandbox_options` for other data.
+Requests are not paced, so that tests are fast. Each test has its own sandbox, so that the faults of one test do not
+affect another. A test, a class, a module or a `conftest.py` overrides `talentdata_sandbox_options` for other data.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import talentdata
 
 @pytest.fixture
 def talentdata_sandbox_options() -> dict[str, Any]:
-    """Arguments of the `talentdata.Sandbox` of the test; override it to choose sizes of lists and how it behaves."""
+    """Arguments of the `talentdata.Sandbox` of the test. Override it to choose list sizes and other options."""
     return {}
 
 
 @pytest.fixture
 def talentdata_sandbox(talentdata_sandbox_options: dict[str, Any]) -> Iterator[talentdata.Sandbox]:
-    """The service in this process, without a rate limit; `set_faults` makes requests fail."""
+    """A service in this process, without a rate limit; `set_faults` makes requests fail."""
     with talentdata.Sandbox(**{"policy": "unlimited", "faults": True, **talentdata_sandbox_options}) as sandbox:
         yield sandbox
 
@@ -39,5 +39,5 @@ def talentdata_async_client(talentdata_sandbox: talentdata.Sandbox) -> Iterator[
     """An async client of `talentdata_sandbox`, closed after the test; for any event loop, with any plugin or none."""
     client = talentdata_sandbox.async_client(paced=False)
     yield client
-    # Closing waits for nothing, so that no event loop is needed here.
+    # `_close` does not wait, so this needs no event loop.
     client._close()

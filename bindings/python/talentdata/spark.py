@@ -3,8 +3,9 @@
     spark.dataSource.register(talentdata.spark.DataSource)
     contacts = spark.read.format("talentdata").option("resource", "contacts").load()
 
-Needs `pyspark` 4 and `pyarrow`, on the workers as well. One task reads one list: the request budget is the company's, so
-several tasks would not read it faster. Lists that are loaded together share one budget; see docs/engines.md.
+Needs `pyspark` 4 and `pyarrow`, on the workers as well. One task reads one list: all tasks share the request budget of
+the company, so several tasks would not read it faster. Lists that are loaded together share one budget; see
+docs/engines.md.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from ._talentdata import Record, check_option, list_name
 
 __all__ = ["DataSource", "receipts"]
 
-#: Options that are settings of the client. What is not given comes from the environment or the profile of each host.
+#: Options that are settings of the client. Settings that are not given come from each host's environment or profile.
 _SETTINGS = ("base_url", "client_id", "client_secret", "profile")
 _OPTIONS = ("resource", "page_size", "columns", "unproven", "receipts", *_SETTINGS)
 
@@ -85,7 +86,7 @@ class _Options:
 class _Reader(DataSourceReader):
     def __init__(self, options: _Options, schema: StructType | pyarrow.Schema) -> None:
         self._options = options
-        # Sail gives the schema in the types of Arrow.
+        # Sail passes a schema of Arrow types instead of Spark's.
         self._columns: pyarrow.Schema = schema if isinstance(schema, pyarrow.Schema) else to_arrow_schema(schema)
 
     def partitions(self) -> Sequence[InputPartition]:
@@ -107,29 +108,29 @@ class _Reader(DataSourceReader):
 
 
 def receipts(directory: str | os.PathLike[str]) -> list[Receipt]:
-    """The receipts that tasks have left in a directory, the option `receipts`: one for each list, of its last reading."""
+    """Returns the receipts from the directory of the option `receipts`: for each list, that of its last reading."""
     return [Receipt(path.read_text(encoding="utf-8")) for path in sorted(Path(directory).glob("*.json"))]
 
 
 def _keep(receipt: Receipt, directory: Path) -> None:
-    """Writes a receipt; that of a task that was run again replaces the one before."""
+    """Writes a receipt. If the task was run again, it replaces the earlier receipt."""
     directory.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=directory, suffix=".tmp", delete=False) as file:
         file.write(receipt.json)
     os.replace(file.name, directory / f"{receipt.resource}.json")
 
 
-#: What Spark has for numbers that only 64 bits without a sign hold.
+#: The type for unsigned 64-bit integers, which Spark does not have.
 _UNSIGNED = pyarrow.decimal128(20, 0)
 
 
 def _for_spark(schema: pyarrow.Schema) -> pyarrow.Schema:
-    """The schema in types that Spark has."""
+    """Returns the schema in the types of Spark."""
     return pyarrow.schema([field.with_type(_changed(field.type, _spark_type)) for field in schema])
 
 
 def _for_core(schema: pyarrow.Schema) -> pyarrow.Schema:
-    """The schema in the types of a list, without the column that every list has."""
+    """Returns the schema in the types of a list, without the column `_extra`, which every list has."""
     fields = [field for field in schema if field.name != "_extra"]
     return pyarrow.schema([field.with_type(_changed(field.type, _core_type)) for field in fields])
 
@@ -147,7 +148,7 @@ def _core_type(kind: pyarrow.DataType) -> pyarrow.DataType:
 
 
 def _changed(kind: pyarrow.DataType, change: Any) -> pyarrow.DataType:
-    """A type with its innermost types changed."""
+    """Returns a type whose innermost types are changed."""
     if pyarrow.types.is_list(kind):
         return pyarrow.list_(kind.value_field.with_type(_changed(kind.value_type, change)))
     if pyarrow.types.is_struct(kind):

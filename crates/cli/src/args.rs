@@ -19,7 +19,7 @@ use std::ffi::OsString;
 use talentdata_core::types::Operation;
 use talentdata_mirror::internal::JobKind;
 
-/// The flags that do not come from a table. None of them gives a secret: other users can read arguments.
+/// The flags that do not come from a table. None of them takes a secret, because other users can read arguments.
 #[derive(Debug, Parser)]
 #[command(
     name = "talentdata",
@@ -73,7 +73,7 @@ pub(crate) enum Command {
     Operation(&'static Operation),
 }
 
-/// All commands: those above with the flags of the options, the settings and the filters, and the operations.
+/// Returns all commands: those above with the flags for options, settings and filters, and the operations.
 pub(crate) fn grammar() -> clap::Command {
     let mut grammar = Cli::command().mut_subcommand("sandbox", sandbox::add);
     for (command, job) in [
@@ -95,7 +95,7 @@ pub(crate) fn grammar() -> clap::Command {
 /// Reads the arguments.
 ///
 /// # Errors
-/// The text to show instead of running: a usage error or a help text.
+/// Returns the text to show instead of running: a usage error or a help text.
 pub(crate) fn read(arguments: &[OsString]) -> Result<(Common, Command), clap::Error> {
     if arguments.iter().any(is_secret) {
         let message = "a secret never comes as an argument, because other users can read those; \

@@ -1,4 +1,4 @@
-//! The commands: a file for each, with its arguments, its examples and what it does.
+//! The commands: one file for each, with its arguments, its examples and its code.
 
 pub(crate) mod budget;
 pub(crate) mod changes;

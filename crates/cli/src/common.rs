@@ -1,8 +1,8 @@
-//! What every command takes.
+//! The arguments of every command.
 
 use clap::ArgMatches;
 
-/// What every command takes.
+/// The arguments of every command.
 #[derive(Debug)]
 pub(crate) struct Common {
     pub(crate) sandbox: bool,

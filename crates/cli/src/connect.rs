@@ -1,4 +1,4 @@
-//! Makes the client that a verb uses, from arguments, environment and profile, or of the embedded service.
+//! Makes the client of a command, from arguments, environment and profile, or for the embedded service.
 
 use crate::common::Common;
 use crate::output::Ending;
@@ -7,18 +7,18 @@ use talentdata_core::internal::settings::Scope;
 use talentdata_core::{Client, Error, ErrorKind};
 use talentdata_sandbox::{Options, Sandbox};
 
-/// Does `work` with the client that the arguments ask for, and lets that leave its budget in the end.
+/// Runs `work` with the client that the arguments select. At the end, the client leaves its budget.
 ///
 /// # Errors
-/// Those of the work. `InvalidArgument` for `--sandbox` with an address or credentials; `Config`, naming the setting;
-/// `Io` when the embedded service cannot be started.
+/// The errors of the work; `InvalidArgument` for `--sandbox` with an address or credentials; `Config`, naming the
+/// setting; `Io` if the embedded service cannot be started.
 pub(crate) async fn with_client<T>(
     common: &Common,
     work: impl AsyncFnOnce(&Client) -> Result<T, Ending>,
 ) -> Result<T, Ending> {
     let mut builder = Client::builder();
     if common.sandbox {
-        // Nobody else knows the service of this run.
+        // No other process knows the service of this run.
         builder.budget("process");
     }
     settings::set(&common.matches, &mut builder)?;
@@ -46,7 +46,7 @@ pub(crate) async fn with_client<T>(
 /// Starts the embedded service.
 ///
 /// # Errors
-/// `Io` when the port is taken or the system grants no threads; `InvalidArgument` for a list that there is not.
+/// `Io` if the port is in use or the system grants no threads; `InvalidArgument` for an unknown list.
 pub(crate) fn start(options: Options) -> Result<Sandbox, Error> {
     Sandbox::start(options).map_err(|error| {
         let kind = match error.kind() {

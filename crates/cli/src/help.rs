@@ -1,4 +1,4 @@
-//! What the general help teaches below the options: an example, the settings, the exit codes.
+//! The end of the general help, below the options: an example, the settings, the exit codes.
 
 use std::collections::BTreeMap;
 use talentdata_core::ErrorKind;
@@ -17,7 +17,7 @@ Settings, in order of precedence:
        client_secret = \"...\"
 ";
 
-/// The text below the options of `--help`.
+/// Returns the text below the options of `--help`.
 pub(crate) fn after_all() -> String {
     let mut codes: BTreeMap<u8, Vec<&str>> = BTreeMap::new();
     let fixed = [

@@ -29,16 +29,16 @@ use output::Ending;
 use std::ffi::OsString;
 use talentdata_core::internal::process;
 
-/// Runs the program with these arguments, the first of which is its name; returns the exit code.
+/// Runs the program with these arguments, the first of which is its name, and returns the exit code.
 ///
-/// It takes over standard output, standard error and the signals, and after a signal it may end the
-/// process: nothing else is to be done in a process that runs it.
+/// It takes over standard output, standard error and the signals, and after a signal it may end the process. A process
+/// that runs it should do nothing else.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let (common, command) = match args::read(&arguments) {
         Ok(read) => read,
         Err(text) => {
-            // A usage error or a help text; a closed output does not change the code.
+            // A usage error or a help text. A closed output does not change the code.
             let _ = text.print();
             return u8::try_from(text.exit_code()).unwrap_or(2);
         }
@@ -51,13 +51,13 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 fn run(command: &Command, common: &Common) -> Result<(), Ending> {
-    // One fetches while this thread writes; each further one would keep memory of its own.
+    // One thread fetches while this one writes. Each further thread would hold memory of its own.
     let runtime = process::runtime(1, || ())?;
     let outcome = runtime.block_on(async {
         signals::ignore_file_size_limit();
         dispatch(command, common).await
     });
-    // A look-up of a host's name cannot be interrupted, and must not hold up the end.
+    // The look-up of a host's name cannot be interrupted, and must not delay the end.
     runtime.shutdown_background();
     outcome
 }

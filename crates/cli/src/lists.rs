@@ -1,5 +1,5 @@
-//! Which lists are read and how: the parameters of lists are flags of the commands that read them, one flag for each,
-//! whichever lists have it.
+//! The lists to read, and their parameters: each parameter is one flag of the commands that read lists, even if several
+//! lists have it.
 
 use crate::common::Common;
 use crate::parameters::argument;
@@ -49,10 +49,10 @@ impl Lists {
     }
 }
 
-/// The lists, each with the arguments that were given.
+/// Returns the lists, each with the arguments that were given.
 ///
 /// # Errors
-/// `InvalidArgument` where a list is named twice, and as [`arguments`].
+/// `InvalidArgument` if a list is named twice; otherwise see [`arguments`].
 pub(crate) fn arguments_of_all(
     lists: &[ListName],
     common: &Common,
@@ -67,10 +67,10 @@ pub(crate) fn arguments_of_all(
     lists.iter().enumerate().map(each).collect()
 }
 
-/// What was given, as the arguments of this list.
+/// Returns the arguments of this list that were given.
 ///
 /// # Errors
-/// `InvalidArgument` where the list has no such parameter, or it takes no such value.
+/// `InvalidArgument` if the list has no such parameter, or does not take the value.
 pub(crate) fn arguments(resource: ListName, common: &Common) -> Result<Arguments, Error> {
     let operation = resource.shape().operation;
     let mut arguments = Arguments::default();
@@ -85,7 +85,7 @@ pub(crate) fn arguments(resource: ListName, common: &Common) -> Result<Arguments
     Ok(arguments)
 }
 
-/// Every parameter once per flag, and the lists that have it.
+/// Returns every parameter once per flag, and the lists that have it.
 fn flags() -> Vec<(&'static Parameter, Vec<ListName>)> {
     let mut flags: Vec<(&Parameter, Vec<ListName>)> = Vec::new();
     for resource in ListName::ALL {
@@ -103,7 +103,7 @@ fn id(flag: &str) -> String {
     format!("filter {flag}")
 }
 
-/// Adds the filters to a command; a filter gets a `-` at its end if the command has a flag of that name.
+/// Adds the filters to a command. A filter gets a `-` at its end if the command has a flag with that name.
 pub(crate) fn add(mut command: Command) -> Command {
     for (one, lists) in flags() {
         let mut flag = one.flag.to_owned();
@@ -121,7 +121,7 @@ pub(crate) fn add(mut command: Command) -> Command {
     command
 }
 
-/// Reads the name of a list, with `-` or `_`; help, errors and completions show all names.
+/// Reads the name of a list, with `-` or `_`. Help, errors and completions show all names.
 pub(crate) fn resource() -> impl TypedValueParser<Value = ListName> {
     let names = ListName::ALL.map(|resource| {
         PossibleValue::new(dashed(resource))
@@ -131,7 +131,7 @@ pub(crate) fn resource() -> impl TypedValueParser<Value = ListName> {
     PossibleValuesParser::new(names).try_map(|name| name.parse::<ListName>())
 }
 
-/// The list's name as it is typed: `ja-skills`.
+/// Returns the list's name as it is typed: `ja-skills`.
 pub(crate) fn dashed(resource: ListName) -> String {
     resource.name().replace('_', "-")
 }

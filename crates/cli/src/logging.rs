@@ -6,13 +6,13 @@ use talentdata_core::internal::streams::Patient;
 use tracing_subscriber::filter::{FilterExt, Targets, filter_fn};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 
-/// The variable that sets what is logged: a level, or a level for each target (`talentdata_core=debug`).
+/// The variable that sets the log level, for all targets or for each (`talentdata_core=debug`).
 const VARIABLE: &str = "TALENTDATA_LOG";
 
-/// Begins to log as `-v` (so many times), else as the environment says.
+/// Starts to log as the number of `-v` flags says, otherwise as the environment says.
 ///
 /// # Errors
-/// `Config` when the variable holds no filter.
+/// `Config` if the variable does not contain a filter.
 pub(crate) fn start(verbose: u8) -> Result<(), Ending> {
     let wanted = match verbose {
         0 => std::env::var(VARIABLE).unwrap_or_default(),
@@ -26,16 +26,16 @@ pub(crate) fn start(verbose: u8) -> Result<(), Ending> {
         let message = format!("{VARIABLE}: {error}; give a filter such as talentdata_core=debug");
         Error::config(message)
     })?;
-    // HTTP and TLS libraries log headers and buffers, and there the secret and the token are.
+    // HTTP and TLS libraries log headers and buffers, which contain the secret and the token.
     let ours = filter_fn(|facts| facts.target().starts_with("talentdata"));
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(|| Patient(std::io::stderr()))
-        // It would complain on standard error, and panic where that is what is broken.
+        // It would print to standard error, and panic if standard error itself is broken.
         .log_internal_errors(false)
         .with_ansi(false)
         .with_filter(wanted.and(ours));
-    // Setting it this way leaves out the bridge from the `log` crate, for the same reason. In a Python process whose
-    // clients log by the logging of Python, it stays so.
+    // This way of setting it omits the bridge from the `log` crate, for the same reason. In a Python process whose
+    // clients use Python's logging, that setting stays in force.
     let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry().with(lines));
     Ok(())
 }

@@ -11,7 +11,7 @@ use talentdata_mirror::internal::{JobKind, JobOption, JobOptions, OptionKind};
 /// Options that exclude each other.
 const EXCLUSIVE: [(&str, &str); 2] = [("columns", "schema"), ("resume", "restart")];
 
-/// Adds the options of a job to its command. What a mirror does not take is refused with `--from`.
+/// Adds the options of a job to its command. Options that a mirror does not take are refused with `--from`.
 pub(crate) fn add(command: Command, job: JobKind) -> Command {
     let reads_mirrors = |option: &JobOption| option.jobs.contains(&JobKind::Mirror);
     let has = |name: &str| job.options().any(|option| option.name == name);

@@ -1,4 +1,5 @@
-//! Standard output for data, standard error for all else, and how a run ends; a reader that went away is no error.
+//! Standard output for data, standard error for everything else, and the end of a run. It is not an error if the reader
+//! goes away.
 
 use crate::lists::dashed;
 use serde::Serialize;
@@ -36,7 +37,7 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Ending> {
     data(&format!("{text}\n"))
 }
 
-/// The error for a value that has no JSON, which the values written here always have.
+/// Returns the error for a value that cannot be written as JSON. The values here always can.
 pub(crate) fn unwritable(_: serde_json::Error) -> Error {
     Error::new(ErrorKind::Internal, "a value could not be written as JSON")
 }
@@ -51,7 +52,7 @@ pub(crate) fn warn(list: ListName, text: &str) {
     stderr_line(&format!("warning: {}: {text}", dashed(list)));
 }
 
-/// Returns whether the reader of standard output has gone away; only pipes and sockets can tell.
+/// Returns whether the reader of standard output has gone away. Only pipes and sockets can tell.
 pub(crate) fn reader_gone() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let stdout = std::io::stdout();
@@ -66,9 +67,9 @@ pub(crate) fn reader_gone() -> bool {
             .intersects(PollFlags::ERR | PollFlags::HUP)
 }
 
-/// JSON with the characters that can drive a terminal or turn its writing direction as escapes.
+/// Escapes the characters in JSON that a terminal may react to, or that change the direction of writing.
 ///
-/// In JSON they can only stand in strings, so that it still says the same. Line breaks are layout.
+/// In JSON they only occur in strings, so its meaning does not change. Line breaks are layout.
 fn harmless(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -86,13 +87,13 @@ fn harmless(text: &str) -> String {
 /// The reason why a run did not succeed.
 #[derive(Debug)]
 pub(crate) enum Ending {
-    /// It failed.
+    /// The run failed.
     Failed(Error),
-    /// The message is on standard error already; what is left is the exit code of this kind.
+    /// The message was printed already. Only the exit code of this kind remains.
     AlreadyReported(ErrorKind),
-    /// Standard output was closed by its reader, as by `| head`: that is not an error.
+    /// The reader of standard output has closed it, for example `| head`. This is not an error.
     ReaderGone,
-    /// A signal stopped it, for which there is this exit code.
+    /// A signal stopped the run, with this exit code.
     Stopped(ExitCode),
 }
 
@@ -117,7 +118,7 @@ impl Ending {
     }
 }
 
-/// Prints the line about an error at `place`, which ends with `hint`; with `verbose` all that is known.
+/// Prints the line about an error at `place`, with `hint` at the end; with `verbose`, everything that is known.
 pub(crate) fn print_error(error: &Error, place: &str, hint: Option<&str>, verbose: bool) {
     let (shown, separator) = if verbose {
         (format!("{error:?}"), "\n")

@@ -4,7 +4,7 @@ use clap::Arg;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use talentdata_core::types::{FieldKind, Parameter};
 
-/// The argument that gives a parameter, or a field of a request body; `more` follows its help.
+/// Returns the argument for a parameter, or for a field of a request body. `more` is appended to its help.
 pub(crate) fn argument(one: &'static Parameter, more: &str) -> Arg {
     let mut help = one.description.trim_end_matches('.').to_owned();
     if !one.known_values.is_empty() {
@@ -18,7 +18,7 @@ pub(crate) fn argument(one: &'static Parameter, more: &str) -> Arg {
         });
     match one.kind {
         FieldKind::Boolean => argument.value_parser(PossibleValuesParser::new(["true", "false"])),
-        // An empty value is a variable that is not set, rather than what was meant.
+        // An empty value is most likely a shell variable that is not set.
         _ => argument
             .value_parser(NonEmptyStringValueParser::new())
             .allow_negative_numbers(true),

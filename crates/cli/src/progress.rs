@@ -10,15 +10,15 @@ use talentdata_core::scan::{Completeness, Receipt};
 
 const LINE: &str = "{wide_bar} {human_pos} of {human_len} records, {rate}, {msg}, {eta} left";
 
-/// The one line about all lists of a run; silent where standard error is no terminal.
+/// The progress line for all lists of a run. It is hidden if standard error is not a terminal.
 pub(crate) struct ProgressLine {
     bar: ProgressBar,
-    /// How far each list is.
+    /// The progress of each list.
     lists: RefCell<Vec<Receipt>>,
 }
 
 impl ProgressLine {
-    /// Begins. Records on the same terminal, or log lines, would be torn by the line: then it is left out.
+    /// Starts the line. It is hidden if records or log lines on the same terminal would break it.
     pub(crate) fn start(lists: Vec<Receipt>, to_stdout: bool, verbose: bool) -> Self {
         let torn = verbose || (to_stdout && std::io::stdout().is_terminal());
         let bar = if torn || !std::io::stderr().is_terminal() {
@@ -38,7 +38,7 @@ impl ProgressLine {
         ProgressLine { bar, lists }
     }
 
-    /// Notes how far the list of this number is.
+    /// Notes the progress of the list with this number.
     pub(crate) fn note(&self, list: usize, receipt: &Receipt) {
         let mut lists = self.lists.borrow_mut();
         lists[list] = receipt.clone();
@@ -47,7 +47,7 @@ impl ProgressLine {
         for receipt in lists.iter() {
             let claimed = u64::try_from(receipt.total_last.unwrap_or(0)).unwrap_or(0);
             records = records.saturating_add(receipt.records);
-            // What a service claims may be anything; a total that the records have outgrown is wrong.
+            // A service may claim any total. A total below the number of records is wrong.
             total = total.saturating_add(claimed.max(receipt.records));
             used += receipt.budget_used;
         }
@@ -62,12 +62,12 @@ impl ProgressLine {
         self.bar.suspend(|| stderr_line(line));
     }
 
-    /// How far the list of this number was.
+    /// Returns the last progress of the list with this number.
     pub(crate) fn last(&self, list: usize) -> Receipt {
         self.lists.borrow()[list].clone()
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub(crate) fn end(&self) {
         self.bar.finish_and_clear();
     }

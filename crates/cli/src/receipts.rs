@@ -1,7 +1,7 @@
-//! Writes receipts of exports to a file, all at once or not at all; a pipe or a device is written to as it is.
+//! Writes receipts of exports to a file, completely or not at all. A pipe or a device is written directly.
 //!
-//! A file says `unfinished` from the start of a run to its end, so that an older receipt does not
-//! speak for a run that failed.
+//! A file says `unfinished` from the start of a run to its end, so that an older receipt is not mistaken for that of a
+//! failed run.
 
 use crate::output;
 use serde::Serialize;
@@ -10,10 +10,10 @@ use std::io::Write;
 use std::path::Path;
 use talentdata_core::{Error, ErrorKind};
 
-/// Checks that there is a directory to write to, and that the command does not use the file for something else.
+/// Checks that the directory exists, and that the command does not use the file for something else.
 ///
 /// # Errors
-/// `Io` with the path; `InvalidArgument` when it does.
+/// `Io` with the path; `InvalidArgument` if the command uses it.
 pub(crate) fn check(path: &Path, is_used: impl FnOnce(&Path) -> bool) -> Result<(), Error> {
     if !directory(path).is_dir() {
         return Err(failed(path, "no such directory"));
@@ -31,8 +31,8 @@ pub(crate) fn check(path: &Path, is_used: impl FnOnce(&Path) -> bool) -> Result<
     Ok(())
 }
 
-/// Writes the receipt of a single list, or an array of those of several. Pipes and devices get it only where it is the
-/// `last` one.
+/// Writes the receipt of a single list, or an array of the receipts of several. Pipes and devices get only the `last`
+/// one.
 ///
 /// # Errors
 /// `Io` with the path.
@@ -48,7 +48,7 @@ pub(crate) fn write(path: &Path, receipts: &[impl Serialize], last: bool) -> Res
     save(path, &text).map_err(|error| failed(path, error))
 }
 
-/// Whether both are the same file, which may not exist.
+/// Returns whether both paths are the same file, which may not exist.
 pub(crate) fn is_one_file(one: &Path, other: &Path) -> bool {
     let of = |path: &Path| path.canonicalize().ok();
     one == other || of(one).is_some_and(|one| of(other) == Some(one))
@@ -65,7 +65,7 @@ fn directory(path: &Path) -> &Path {
     named.unwrap_or(Path::new("."))
 }
 
-/// Whether it is a pipe or a device. If one were replaced by a file, it would be gone, and root may do that.
+/// Returns whether the path is a pipe or a device. Replacing one by a file would destroy it, and root may do that.
 fn is_stream(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| !found.is_file())
 }

@@ -1,4 +1,4 @@
-//! Writes what a mirror holds: rows of a list, records or changes.
+//! Writes the content of a mirror: rows of a list, records or changes.
 
 use crate::lists::dashed;
 use crate::output::{Ending, reader_gone, stderr_line, warn};
@@ -9,7 +9,7 @@ use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind};
 use talentdata_mirror::{Rows, RowsReceipt};
 
-/// Writes rows of a list, and prints the bookmark that they end at.
+/// Writes rows of a list, and prints the bookmark at which they end.
 ///
 /// # Errors
 /// `ReaderGone` if the reader of standard output has gone away; otherwise the error of reading or writing.

@@ -10,15 +10,15 @@ use talentdata_core::internal::streams::Patient;
 use talentdata_core::types::Secret;
 use talentdata_core::{Builder, Error, Result};
 
-/// What is longer is no secret.
+/// Limits the size of a secret. Anything longer is not one.
 const LONGEST_SECRET: u64 = 64 * 1024;
 
-/// The value of a setting that was given as a flag; of a secret, the file that holds it.
+/// Returns the value of a setting that was given as a flag; for a secret, the file that contains it.
 fn text_of<'a>(matches: &'a ArgMatches, setting: &Setting) -> Option<&'a str> {
     matches.get_one::<String>(setting.name).map(String::as_str)
 }
 
-/// The first flag given of this scope.
+/// Returns the first flag that was given in this scope.
 pub(crate) fn first_of(matches: &ArgMatches, scope: Scope) -> Option<String> {
     let mut rows = SETTINGS.iter();
     let row = rows.find(|row| row.scope() == scope && text_of(matches, row).is_some());
@@ -28,7 +28,7 @@ pub(crate) fn first_of(matches: &ArgMatches, scope: Scope) -> Option<String> {
 /// Sets the settings that were given.
 ///
 /// # Errors
-/// `Config` when the file of a secret cannot be read, and for a password on the command line.
+/// `Config` if the file of a secret cannot be read, and for a password on the command line.
 pub(crate) fn set(matches: &ArgMatches, builder: &mut Builder) -> Result<()> {
     for setting in SETTINGS {
         let Some(text) = text_of(matches, setting) else {
@@ -52,7 +52,7 @@ pub(crate) fn set(matches: &ArgMatches, builder: &mut Builder) -> Result<()> {
     Ok(())
 }
 
-/// A flag for each setting.
+/// Returns a flag for each setting.
 pub(crate) fn flags() -> impl Iterator<Item = Arg> {
     SETTINGS.iter().map(flag)
 }
@@ -82,7 +82,7 @@ fn flag(setting: &Setting) -> Arg {
         .value_name(value)
         .long(setting.flag())
         .global(true)
-        // A wrong number is core's to refuse, in the words of every language.
+        // Wrong numbers are refused by core, with the message of every language.
         .allow_negative_numbers(true)
         .hide_short_help(setting.scope() == Scope::Calls)
         .help_heading(match setting.scope() {

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: the first stops the work in order, the second immediately.
+//! Ctrl-C and SIGTERM: the first signal stops the work in order, the second one immediately.
 
 use crate::output::{ExitCode, stderr_line};
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
@@ -11,24 +11,25 @@ use tokio::sync::watch;
 const INTERRUPTED: ExitCode = 130;
 const TERMINATED: ExitCode = 143;
 
-/// The signals of one run, to be waited for in any number of places.
+/// The signals of one run. Any number of places may wait for them.
 #[derive(Clone, Debug)]
 pub(crate) struct Signals(watch::Receiver<Option<ExitCode>>);
 
 impl Signals {
-    /// Takes over SIGINT and SIGTERM for the rest of the process. The second one ends the process at once.
+    /// Handles SIGINT and SIGTERM for the rest of the process. The second signal ends the process at once.
     ///
-    /// A signal that is ignored at the start stays ignored, as shells want it for commands in the background (`&`, `nohup`).
+    /// A signal that is ignored at the start stays ignored, as shells expect it for commands in the background (`&`,
+    /// `nohup`).
     ///
     /// # Errors
-    /// `Internal` when the system does not hand them over.
+    /// `Internal` if the system does not allow it.
     pub(crate) fn take() -> Result<Self, Error> {
         let ignored = ignored_signals();
         let wanted = [SIGINT, SIGTERM].into_iter();
         let wanted = wanted.filter(|number| ignored & (1 << (number - 1)) == 0);
         let signals = signal_hook::iterator::Signals::new(wanted);
         let (sender, receiver) = watch::channel(None);
-        // A thread and no task, because tokio's signals need a descriptor that a daemon may have closed.
+        // A thread instead of a task, because tokio's signals need a descriptor that a daemon may have closed.
         let watching = signals.and_then(|mut signals| {
             let thread = std::thread::Builder::new().name("talentdata-signals".to_owned());
             thread.spawn(move || {
@@ -52,7 +53,7 @@ impl Signals {
         Ok(Signals(receiver))
     }
 
-    /// The first signal, if there was one.
+    /// Returns the exit code of the first signal, if there was one.
     pub(crate) fn caught(&self) -> Option<ExitCode> {
         *self.0.borrow()
     }
@@ -68,13 +69,13 @@ impl Signals {
         let caught = receiver.wait_for(Option::is_some).await.map(|code| *code);
         match caught {
             Ok(Some(code)) => code,
-            // The watching thread lives as long as the process.
+            // The watching thread exists until the end of the process.
             _ => std::future::pending().await,
         }
     }
 }
 
-/// The signals that this process ignores, one bit for each; none on systems without `/proc`.
+/// Returns the signals that this process ignores, one bit for each; none on systems without `/proc`.
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mut lines = status.lines();
@@ -83,8 +84,9 @@ fn ignored_signals() -> u64 {
         .unwrap_or(0)
 }
 
-/// Makes a file that exceeds the allowed size (`ulimit -f`) an error of the write; by default the signal ends the process.
+/// Turns a file that exceeds the allowed size (`ulimit -f`) into an error of the write. By default the signal ends the
+/// process.
 pub(crate) fn ignore_file_size_limit() {
-    // Any handler will do: nobody reads the flag.
+    // Any handler will do. Nobody reads the flag.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }

@@ -1,4 +1,4 @@
-//! Runs exports and syncs: one progress line, one file of receipts, one way to end.
+//! Runs exports and syncs: with one progress line, one file of receipts, and one way to end.
 
 use crate::common::Common;
 use crate::lists::dashed;
@@ -23,13 +23,13 @@ pub(crate) const WAYS_OUT: WaysOut = WaysOut {
     restart: "with --restart",
 };
 
-/// What is run for one list.
+/// The work for one list.
 pub(crate) enum Work {
     Export(Export),
     Sync(Sync),
 }
 
-/// What is left of it at the end.
+/// The result of the work.
 #[derive(Clone, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Done {
@@ -45,7 +45,7 @@ impl Work {
         }
     }
 
-    /// The receipt of its scan, which has not begun.
+    /// Returns the receipt of its scan, which has not begun.
     fn begin(&self) -> Receipt {
         match self {
             Work::Export(export) => export.scan.receipt(export.resource),
@@ -65,7 +65,7 @@ impl Work {
         })
     }
 
-    /// What there is to say of one that has not ended, or not well: how far its scan was.
+    /// Returns the result of work that has not ended, or has failed, with the progress of its scan.
     fn unfinished(&self, scan: Receipt) -> Done {
         match self {
             Work::Export(_) => Done::Export(scan.into()),
@@ -81,7 +81,7 @@ impl Work {
         matches!(self, Work::Export(export) if export.is_resumable(client))
     }
 
-    /// Why this run of an export has begun again, unless that was requested.
+    /// Returns the reason why this run of an export has started over, unless that was requested.
     fn restarted(&self, receipt: &Receipt) -> Option<String> {
         match self {
             Work::Export(export) if export.kept != KeptWork::Restart && receipt.resumed == 0 => {
@@ -91,7 +91,7 @@ impl Work {
         }
     }
 
-    /// Where an export writes to.
+    /// Returns the name of the output of an export.
     fn place(&self) -> String {
         match self {
             Work::Export(Export {
@@ -102,7 +102,7 @@ impl Work {
         }
     }
 
-    /// Why what it has done may be incomplete.
+    /// Returns the reason why the result may be incomplete, if there is one.
     fn shortfall(&self, done: &Done) -> Option<String> {
         match done {
             Done::Export(receipt) => {
@@ -118,7 +118,7 @@ impl Work {
         }
     }
 
-    /// What it has done, for people.
+    /// Returns a summary of the result for people.
     fn summary(&self, done: &Done) -> String {
         let list = dashed(self.list());
         match done {
@@ -154,7 +154,7 @@ impl Work {
 }
 
 impl Done {
-    /// The differences between the records and their columns.
+    /// Returns the differences between the records and their columns.
     fn differences(&self) -> Option<String> {
         let receipt = match self {
             Done::Export(receipt) => receipt,
@@ -164,21 +164,21 @@ impl Done {
     }
 }
 
-/// How they are run.
+/// The conditions of a run.
 pub(crate) struct Run<'a> {
     pub(crate) common: &'a Common,
-    /// The file of their receipts.
+    /// The file for the receipts.
     pub(crate) receipt: Option<&'a Path>,
     pub(crate) to_stdout: bool,
-    /// How many run side by side.
+    /// The number of exports or syncs that run in parallel.
     pub(crate) width: usize,
 }
 
 impl Run<'_> {
-    /// Runs all of them; each continues regardless of the outcome of the others.
+    /// Runs all of them. Each continues regardless of the outcome of the others.
     ///
     /// # Errors
-    /// `AlreadyReported` after a failure, whose message this has printed; `ReaderGone`; `Stopped`.
+    /// `AlreadyReported` after a failure, whose message was printed here; `ReaderGone`; `Stopped`.
     pub(crate) async fn run_all(&self, client: &Client, all: &[Work]) -> Result<(), Ending> {
         let verbose = self.common.verbose > 0;
         let signals = Signals::take()?;
@@ -232,11 +232,11 @@ impl Run<'_> {
                 warn(work.list(), &text);
             }
         }
-        // The embedded service ends with the run, so that what was read from it cannot be continued.
+        // The embedded service ends with the run, so work that was read from it cannot be continued.
         let resumable = !self.common.sandbox && all.iter().any(|work| work.is_resumable(client));
         print_failures(all, &outcomes, resumable, verbose);
         if let Some(path) = self.receipt {
-            // The reader of a pipe may be gone too, where nothing is complete.
+            // If nothing is complete, the reader of a pipe may be gone, too.
             let any = outcomes.iter().any(Result::is_ok);
             receipts::write(path, &receipts(&outcomes), any)?;
         }
@@ -248,10 +248,9 @@ impl Run<'_> {
     }
 }
 
-/// A line for each failure, with the lists it concerns where there are several, and how to continue at the end of the
-/// last.
+/// Prints a line for each failure, with its lists if there are several. The last line ends with the way to continue.
 fn print_failures(all: &[Work], outcomes: &[Result<Done, Error>], resumable: bool, verbose: bool) {
-    // Refused credentials fail every list with the same message, which needs to be said once.
+    // Refused credentials fail every list with the same message, which is printed once.
     let mut failures: Vec<(&Error, String)> = Vec::new();
     for (work, outcome) in all.iter().zip(outcomes) {
         let Err(error) = outcome else { continue };
@@ -269,7 +268,8 @@ fn print_failures(all: &[Work], outcomes: &[Result<Done, Error>], resumable: boo
         };
         let shows_hint = resumable && index + 1 == failures.len();
         let WaysOut { resume, restart } = WAYS_OUT;
-        // The same command meets the same refusal again. What is on disk, and what was stopped, is the user's to judge.
+        // The same command would be refused again. Whether that is so for files, or after a stop, is for the user to
+        // decide.
         let may_pass = error.is_retryable()
             || matches!(
                 error.kind(),

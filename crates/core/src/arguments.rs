@@ -9,16 +9,16 @@ use std::fmt::Display;
 use talentdata_types::{FieldKind, Location, Operation, Parameter};
 use url::form_urlencoded::byte_serialize;
 
-/// What an operation is called with: a value per parameter, by its name, and the JSON body.
+/// The arguments of an operation: a value per parameter, by its name, and the JSON body.
 ///
-/// Nothing is checked before the call is made.
+/// They are checked when the call is made.
 #[derive(Clone, Default)]
 pub struct Arguments {
     values: Map<String, Value>,
     body: Option<String>,
 }
 
-/// Arguments as they are sent.
+/// Arguments in the form in which they are sent.
 #[derive(Default)]
 pub(crate) struct Parts {
     /// The segments of the path, decoded.
@@ -31,12 +31,12 @@ pub(crate) struct Parts {
 }
 
 impl Arguments {
-    /// Arguments with these values by the names of their parameters, and this JSON body.
+    /// Returns arguments with these values, by the names of their parameters, and this JSON body.
     pub fn new(values: Map<String, Value>, body: Option<String>) -> Self {
         Arguments { values, body }
     }
 
-    /// Adds the value of a parameter; null leaves it out.
+    /// Adds the value of a parameter. Null omits it.
     pub fn with(mut self, parameter: &str, value: impl Into<Value>) -> Self {
         self.values.insert(parameter.to_owned(), value.into());
         self
@@ -48,10 +48,10 @@ impl Arguments {
         self
     }
 
-    /// Adds the body; null leaves it out.
+    /// Adds the body. Null omits it.
     ///
     /// # Errors
-    /// `InvalidArgument` where it cannot be written as JSON.
+    /// `InvalidArgument` if it cannot be written as JSON.
     pub fn with_body(mut self, body: impl Serialize) -> Result<Self> {
         let json = serde_json::to_string(&body)
             .map_err(|error| wrong("body", format_args!("cannot be written as JSON: {error}")))?;
@@ -59,11 +59,12 @@ impl Arguments {
         Ok(self)
     }
 
-    /// Adds a value that is given as text, such as on a command line; of a parameter that takes several, one more.
+    /// Adds a value in the form of text, for example from a command line. If the parameter takes several values, this
+    /// is one more.
     ///
     /// # Errors
-    /// `InvalidArgument` where the operation has no such parameter, the text is no value of its type, or a parameter
-    /// that takes one value has one already.
+    /// `InvalidArgument` if the operation has no such parameter, the text is not a value of its type, or a parameter
+    /// that takes one value already has one.
     pub fn add_text(&mut self, operation: &Operation, parameter: &str, text: &str) -> Result<()> {
         let mut parameters = operation.parameters.iter();
         let Some(found) = parameters.find(|one| one.name == parameter) else {
@@ -86,7 +87,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// The JSON body.
+    /// Returns the JSON body.
     pub(crate) fn body(&self) -> Option<&str> {
         self.body.as_deref()
     }
@@ -144,9 +145,10 @@ impl Arguments {
     }
 }
 
-/// Arguments of a list: values that are sent with every page, and what receipts and checkpoints record of them.
+/// Arguments of a list: the values that are sent with every page, and the form in which receipts and checkpoints record
+/// them.
 impl Arguments {
-    /// These, completed by those of `others` that they do not have.
+    /// Returns these arguments, completed by the arguments in `others` that are missing here.
     pub(crate) fn or(mut self, others: &Arguments) -> Self {
         for (name, value) in &others.values {
             let own = self.values.entry(name.as_str());
@@ -155,7 +157,7 @@ impl Arguments {
         self
     }
 
-    /// Whether an operation can be called with them.
+    /// Checks that an operation can be called with these arguments.
     ///
     /// # Errors
     /// `InvalidArgument`, naming the argument.
@@ -163,7 +165,8 @@ impl Arguments {
         self.clone().parts(operation).map(drop)
     }
 
-    /// The values that are sent, by the names of their parameters; of a header only a hash, because it may hold a secret.
+    /// Returns the values that are sent, by the names of their parameters. A header's value is replaced by a hash,
+    /// because it may be a secret.
     pub fn recorded(&self, operation: &Operation) -> BTreeMap<String, Value> {
         let is_sent = |value: &Value| match value {
             Value::Null => false,
@@ -188,7 +191,7 @@ impl Arguments {
     }
 }
 
-/// Without the values, which may be secret.
+/// The values are not shown, because they may be secret.
 impl std::fmt::Debug for Arguments {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let names: Vec<&String> = self.values.keys().collect();
@@ -200,8 +203,8 @@ impl std::fmt::Debug for Arguments {
     }
 }
 
-/// A segment of the path with the values of the parameters that it names. What a value holds is not looked into, so that
-/// one with braces names no other parameter.
+/// Returns a segment of the path with the values of the parameters in it. Values are not searched, so braces in a value
+/// name no other parameter.
 fn filled(segment: &str, values: &[(&Parameter, String)]) -> Result<String> {
     let (mut out, mut rest, mut last) = (String::new(), segment, None);
     while let Some((before, behind)) = rest.split_once('{') {
@@ -224,7 +227,7 @@ fn filled(segment: &str, values: &[(&Parameter, String)]) -> Result<String> {
     }
     out += rest;
     match last {
-        // These are steps within a path, also where they are escaped: another address would be called.
+        // These are steps within a path, even if they are escaped. They would lead to another address.
         Some(parameter) if out == "." || out == ".." => Err(wrong(
             parameter.argument,
             format_args!("must not be {out:?}, which leads to another address"),
@@ -247,7 +250,7 @@ fn separated(parameter: &Parameter, separator: &str, texts: &[String]) -> Result
     Ok(format!("{name}={}", values.join(separator)))
 }
 
-/// Refuses texts of white space in fields of the body that must say something.
+/// Refuses blank strings in required fields of the body.
 fn check_blanks(operation: &Operation, json: &str) -> Result<()> {
     let fields = operation.body.iter().flat_map(|body| body.fields);
     let needed: Vec<&Parameter> = fields.filter(|one| one.nonblank).collect();
@@ -276,7 +279,7 @@ fn blank(parameter: &Parameter) -> Error {
     wrong(parameter.argument, "must not be empty")
 }
 
-/// The texts that a value is sent as; none where it is left out.
+/// Returns the strings in which a value is sent; none if it is omitted.
 fn texts(parameter: &Parameter, value: Option<&Value>) -> Result<Vec<String>> {
     let name = parameter.argument;
     match value.filter(|value| !value.is_null()) {

@@ -1,4 +1,4 @@
-//! The same verbs for callers without an async runtime.
+//! The client for callers without an async runtime.
 
 use crate::arguments::Arguments;
 use crate::client::Client as AsyncClient;
@@ -16,9 +16,9 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// A client that blocks the calling thread; clones may be used from several threads.
+/// A client that blocks the calling thread. Clones may be used from several threads.
 ///
-/// It works on in a forked child, with threads and connections of the child's own.
+/// It continues to work in a forked child, with threads and connections of the child's own.
 #[derive(Clone)]
 pub struct Client(Arc<ClientState>);
 
@@ -30,23 +30,23 @@ struct ClientState {
 }
 
 impl Client {
-    /// Settings to make a client from; pass them to [`Client::new`].
+    /// Returns a builder for the settings of a client. Pass it to [`Client::new`].
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// Checks the settings and makes a client with a runtime of its own, without sending anything.
+    /// Checks the settings and creates a client with a runtime of its own. Nothing is sent.
     ///
     /// # Errors
-    /// `Config`, naming the setting; `Internal` when the system grants no threads.
+    /// `Config`, naming the setting; `Internal` if the system grants no threads.
     pub fn new(builder: &Builder) -> Result<Self> {
         Self::with_thread_start(builder, || ())
     }
 
-    /// Makes a client as [`new`](Self::new) does, whose threads each call `start` first.
+    /// Creates a client like [`new`](Self::new). Each of its threads calls `start` first.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// See [`new`](Self::new).
     pub fn with_thread_start(
         builder: &Builder,
         start: impl Fn() + Send + Sync + 'static,
@@ -62,7 +62,7 @@ impl Client {
         })))
     }
 
-    /// Ends the calls under way in other threads, and all later ones, with `Closed`. Scans continue.
+    /// Ends the calls under way in other threads, and all later calls, with `Closed`. Scans continue.
     pub fn close(&self) {
         self.0.closed.stop();
     }
@@ -70,7 +70,7 @@ impl Client {
     /// See [`AsyncClient::invoke`].
     ///
     /// # Errors
-    /// As there.
+    /// See [`AsyncClient::invoke`].
     pub fn invoke(
         &self,
         operation: &'static Operation,
@@ -96,11 +96,11 @@ impl Client {
         })
     }
 
-    /// Runs a verb of the client to its end. It runs on the client's own threads, so that the calling thread sees none
+    /// Runs a verb of the client to its end. It runs on the client's own threads, so the calling thread receives none
     /// of its signals.
     ///
     /// # Errors
-    /// Those of the verb; `Closed` after [`close`](Self::close), which also ends it.
+    /// The errors of the verb; `Closed` after [`close`](Self::close), which also ends a running verb.
     pub fn run<T, F>(&self, verb: impl FnOnce(AsyncClient) -> F) -> Result<T>
     where
         T: Send + 'static,
@@ -110,7 +110,8 @@ impl Client {
         done.ok_or_else(closed)
     }
 
-    /// The threads of this client in this process, and its async twin, for scans and jobs that outlive it.
+    /// Returns the threads of this client in this process, and its async client, for scans and jobs that outlive the
+    /// client.
     ///
     /// # Errors
     /// `Closed` after [`close`](Self::close).
@@ -175,22 +176,22 @@ impl Iterator for Records {
 /// A function that each thread of a runtime calls when it starts.
 type ThreadStart = Arc<dyn Fn() + Send + Sync>;
 
-/// A name lookup of the system cannot be interrupted; nobody waits longer for one at the end.
+/// Limits the wait for a name lookup at the end. The system's lookup cannot be interrupted.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The settings of an engine, from which a forked child makes another one.
+/// The settings of an engine, with which a forked child creates another one.
 struct EngineConfig {
     config: Config,
     on_thread_start: ThreadStart,
 }
 
-/// A runtime and its client. After a fork the child makes another one: threads do not survive it,
-/// and what they held must not be touched, not even to drop it.
+/// A runtime and its client. After a fork the child creates another one. The parent's threads do not exist there, and
+/// what they held must not be touched, not even to drop it.
 #[derive(Debug)]
 pub struct Engine {
     /// Present until the drop.
     parts: Owned<(AsyncClient, Runtime)>,
-    /// What a forked child uses instead.
+    /// The engine that a forked child uses instead.
     child: OnceLock<Arc<Engine>>,
 }
 
@@ -205,7 +206,7 @@ impl Engine {
         }))
     }
 
-    /// The engine of the process that asks.
+    /// Returns the engine of the current process.
     fn here(self: &Arc<Self>, engine_config: &EngineConfig) -> Result<Arc<Self>> {
         if !self.is_foreign() {
             return Ok(Arc::clone(self));
@@ -217,21 +218,21 @@ impl Engine {
         Ok(Arc::clone(self.child.get_or_init(|| made)))
     }
 
-    /// Returns whether it was made before a fork, in the parent.
+    /// Returns whether the engine was created by the parent, before a fork.
     pub fn is_foreign(&self) -> bool {
         self.parts.get().is_none()
     }
 
-    /// Runs a verb to its end, or until `stop` is said.
+    /// Runs a verb to its end, or until `stop`.
     ///
-    /// It runs on the engine's own threads, so that the calling thread sees none of its signals.
+    /// It runs on the engine's own threads, so the calling thread receives none of its signals.
     fn run<T, F>(&self, stop: &Stop, verb: impl FnOnce(AsyncClient) -> F) -> Result<Option<T>>
     where
         T: Send + 'static,
         F: Future<Output = Result<T>> + Send + 'static,
     {
         let (client, runtime) = self.parts()?;
-        // It ends with this call.
+        // Dropping the set at the end of this call cancels the task.
         let mut task = JoinSet::new();
         task.spawn_on(verb(client.clone()), runtime.handle());
         let done = self.wait(async {
@@ -265,7 +266,7 @@ impl Engine {
         Ok(done)
     }
 
-    /// The async client and its runtime.
+    /// Returns the async client and its runtime.
     ///
     /// # Errors
     /// `Closed` in a forked child.
@@ -290,11 +291,12 @@ impl Drop for Engine {
             runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
         };
         if process::thread_is_ending() {
-            // A static or a thread-local of C++: tokio needs values of a thread that are gone here.
+            // This is the destructor of a static or thread-local object of C++. The thread-local values that tokio
+            // needs are gone.
             let thread = std::thread::Builder::new().spawn(shut_down);
             let _ = thread.map(std::thread::JoinHandle::join);
         } else if Handle::try_current().is_ok() {
-            // On one of its own threads, waiting for the end would be waiting for itself.
+            // On one of its own threads, the runtime would wait for itself.
             drop(std::thread::Builder::new().spawn(shut_down));
         } else {
             shut_down();
@@ -302,23 +304,23 @@ impl Drop for Engine {
     }
 }
 
-/// The work of a job, which can be run again.
+/// The work of a job, which can be repeated.
 type JobFn<T> = Box<
     dyn Fn(AsyncClient, Stop, JobProgress) -> Pin<Box<dyn Future<Output = Result<T>> + Send>>
         + Send
         + Sync,
 >;
 
-/// An export, a sync, or other work of a client. It lives on when its client is closed. In a forked child, a job of the
+/// An export, a sync, or other work of a client. Closing the client does not end it. In a forked child, a job of the
 /// parent is `Closed`.
 pub struct Job<T> {
     engine: Arc<Engine>,
     stop: Stop,
     progress: JobProgress,
     work: JobFn<T>,
-    /// Locked while it runs.
+    /// Locked while the job runs.
     running: Mutex<()>,
-    /// The name in messages.
+    /// The name for messages.
     name: &'static str,
 }
 
@@ -349,11 +351,11 @@ impl JobProgress {
 }
 
 impl<T: Send + 'static> Job<T> {
-    /// A job called `name`, such as `export`, that has not begun. The work listens to the stop itself, because it has
-    /// something to keep or to remove.
+    /// Creates a job called `name`, for example `export`, that has not begun. The work itself reacts to the stop,
+    /// because it has something to keep or to remove.
     ///
     /// # Errors
-    /// `Closed` when the client was closed.
+    /// `Closed` if the client was closed.
     pub fn new<F>(
         client: &Client,
         name: &'static str,
@@ -375,22 +377,23 @@ impl<T: Send + 'static> Job<T> {
         })
     }
 
-    /// Stops it from any thread: when it is running, it fails with `Cancelled`, and so does every later run.
+    /// Returns a handle that stops the job from any thread. A running job then fails with `Cancelled`, and so does
+    /// every later run.
     pub fn stop_handle(&self) -> Stop {
         self.stop.clone()
     }
 
-    /// Runs it to its end, or until it is stopped. After an error it may be run again.
+    /// Runs the job to its end, or until it is stopped. After an error it may be run again.
     ///
-    /// It runs on the client's own threads, so that a broken pipe raises no signal in the calling thread.
+    /// It runs on the client's own threads, so a broken pipe raises no signal in the calling thread.
     ///
     /// # Errors
-    /// Those of the work; `InvalidArgument` while another thread runs it; `Closed` in a forked child.
+    /// The errors of the work; `InvalidArgument` while another thread runs the job; `Closed` in a forked child.
     pub fn run(&self) -> Result<T> {
         self.engine.parts()?;
         let _running = match self.running.try_lock() {
             Ok(running) => running,
-            // A panic in another thread that ran it has left nothing behind.
+            // A panic in another thread that ran the job has left nothing behind.
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => {
                 let message = format!("{}: another thread is running it", self.name);
@@ -416,7 +419,7 @@ impl<T: Send + 'static> Job<T> {
     /// Returns the receipt of the work so far, also after an error.
     pub fn progress(&self) -> Receipt {
         if self.engine.is_foreign() {
-            // The lock may have been held by a thread that the fork left behind.
+            // A thread that does not exist in this process may have held the lock.
             Receipt::default()
         } else {
             self.progress.receipt()
@@ -429,7 +432,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_while_it_ran_does_not_keep_it_from_running() {
+    fn a_job_can_run_after_a_panic_in_an_earlier_run() {
         let mut builder = Client::builder();
         builder
             .base_url("http://127.0.0.1:9")

@@ -1,6 +1,6 @@
-//! Settings that are one of a few: given by name in most languages, and by number in C.
+//! Settings with a few possible values: a name in most languages, and a number in C.
 
-/// Gives the names of an enum's values, and reads a value back from its name or its number.
+/// Defines the names of an enum's values, and reads a value from its name or its number.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! choice {
@@ -9,14 +9,14 @@ macro_rules! choice {
             /// Every choice.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
 
-            /// The name of the choice.
+            /// Returns the name of the choice.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name),+
                 }
             }
 
-            /// The choice of this number.
+            /// Returns the choice with this number.
             ///
             /// # Errors
             /// `InvalidArgument` for any other number.

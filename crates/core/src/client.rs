@@ -16,24 +16,24 @@ use std::time::Duration;
 use talentdata_types::Operation;
 use tokio::sync::Notify;
 
-/// Leaving a budget holds up nobody for longer.
+/// Limits the wait until a server knows that a client has left.
 const LEAVING: Duration = Duration::from_millis(200);
 
-/// A client of the service. Clones share token, budget and connections; it may be used from any task
-/// of a tokio runtime.
+/// A client of the service. Clones share token, budget and connections. It may be used from any task of a tokio
+/// runtime.
 #[derive(Clone)]
 pub struct Client(pub(crate) Arc<Service>);
 
 impl Client {
-    /// Settings to make a client from, such as `Client::builder().share(0.5).build()?`.
+    /// Returns a builder for the settings of a client: `Client::builder().share(0.5).build()?`.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// A client from checked settings; nothing is sent.
+    /// Creates a client from checked settings. Nothing is sent.
     ///
     /// # Errors
-    /// `Config` or `Tls` when the system's certificates or proxy settings cannot be used.
+    /// `Config` or `Tls` if the system's certificates or proxy settings cannot be used.
     pub fn new(config: Config) -> Result<Self> {
         let changed = Arc::new(Notify::new());
         let budget = open_budget(&config.budget_options(), &changed);
@@ -41,12 +41,12 @@ impl Client {
         Self::with_queue(config, queue)
     }
 
-    /// A client with other settings that spends the same budget; nothing is sent.
+    /// Creates a client with other settings that shares the same budget. Nothing is sent.
     ///
-    /// Another `budget`, `share`, `paced` or `on_unreachable` is a budget of its own.
+    /// If `budget`, `share`, `paced` or `on_unreachable` differs, the new client has a budget of its own.
     ///
     /// # Errors
-    /// As [`Client::new`].
+    /// See [`Client::new`].
     pub fn with_config(&self, config: Config) -> Result<Self> {
         if self.config().budget_options() != config.budget_options() {
             return Self::new(config);
@@ -58,35 +58,36 @@ impl Client {
         Ok(Client(Arc::new(Service::new(config, queue)?)))
     }
 
-    /// The settings.
+    /// Returns the settings.
     pub fn config(&self) -> &Config {
         &self.0.config
     }
 
-    /// With whom this client shares the request budget.
+    /// Returns the state of the request budget that this client shares with others.
     pub fn budget(&self) -> BudgetStats {
         self.0.budget()
     }
 
-    /// Completes when this client, its clones and those made by [`with_config`](Self::with_config) have been dropped, and
-    /// the server of their budget, if that is on one, knows that they have left; after a fifth of a second at the latest.
+    /// Completes when this client, its clones and those made by [`with_config`](Self::with_config) have been dropped,
+    /// and the server of their budget, if there is one, knows that they have left. It takes at most a fifth of a
+    /// second.
     ///
-    /// To be waited for before the runtime ends: otherwise the server may count the client for ten seconds more.
+    /// Wait for it before the runtime ends. Otherwise the server may count the client for ten seconds more.
     pub fn closed(&self) -> impl Future<Output = ()> + Send + use<> {
         let left = self.0.queue.budget.status().departed();
         async move {
-            // Who cannot be told finds out.
+            // A server that cannot be reached notices it later.
             let _ = clock::in_time(LEAVING, left).await;
         }
     }
 
-    /// Calls an operation by its row in [`types::OPERATIONS`](crate::types::OPERATIONS): its response, exactly as the
-    /// service sent it, or none where the document shows no body.
+    /// Calls an operation by its row in [`types::OPERATIONS`](crate::types::OPERATIONS). Returns its response, exactly
+    /// as the service sent it, or `None` if the API description shows no body.
     ///
     /// # Errors
-    /// `InvalidArgument` for an operation that is not callable, and for an argument, or a body, that is not as
-    /// documented; nothing was sent. Those of the call;
-    /// `Decode` or `Schema` for a response that is not as documented.
+    /// `InvalidArgument`, before anything is sent, for an operation that is not callable, and for an argument or a body
+    /// that is not as documented; `Decode` or `Schema` for a response that is not as documented; otherwise the errors
+    /// of the call.
     pub async fn invoke(
         &self,
         operation: &'static Operation,
@@ -115,7 +116,7 @@ impl Client {
         self.0.call(&mut call, read).await
     }
 
-    /// The response of an operation.
+    /// Calls an operation, and returns its response as `T`.
     #[allow(dead_code, reason = "a spec may have no responses with a body")]
     pub(crate) async fn invoke_as<T: DeserializeOwned>(
         &self,
@@ -127,7 +128,7 @@ impl Client {
         self.0.call(&mut call, read).await
     }
 
-    /// Calls an operation whose response has no body that is read.
+    /// Calls an operation, and ignores the body of its response.
     pub(crate) async fn invoke_without(
         &self,
         operation: &'static Operation,
@@ -138,7 +139,8 @@ impl Client {
     }
 }
 
-/// The JSON of a response. It is null where a status such as 204 comes without any, and the document leaves room for that.
+/// Returns the JSON of a response. It is null if a status such as 204 comes without a body and the API description
+/// allows null.
 fn json_of<'a>(operation: &Operation, response: &'a Response) -> Result<&'a str> {
     let is_empty = response.body.is_empty() && response.status.as_u16() != 200;
     if is_empty && check_response(operation, "null").is_ok() {
@@ -148,7 +150,7 @@ fn json_of<'a>(operation: &Operation, response: &'a Response) -> Result<&'a str>
 }
 
 impl Builder {
-    /// Checks the settings and makes a client, without sending anything.
+    /// Checks the settings and creates a client. Nothing is sent.
     ///
     /// # Errors
     /// `Config`, naming the setting.

@@ -1,17 +1,17 @@
-//! The one clock that the client reads; everything that decides takes the time as a parameter.
+//! The client's only clock. Code that decides something takes the time as a parameter.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use std::pin::pin;
 use std::time::{Duration, SystemTime};
 
-/// A moment, by a clock that never goes back and that no setting of the wall clock changes. All processes of a host share it,
-/// except on systems other than Unix.
+/// A point in time, by a clock that never goes back and does not depend on the wall clock. All processes of a host
+/// share it, except on systems other than Unix.
 pub(crate) type Time = Duration;
 
-/// A time limit is counted in so many parts.
+/// The number of parts in which a time limit is counted.
 const PARTS: u32 = 20;
 
-/// The present moment.
+/// Returns the current time.
 #[cfg(unix)]
 pub(crate) fn now() -> Time {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
@@ -19,7 +19,7 @@ pub(crate) fn now() -> Time {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// The present moment.
+/// Returns the current time.
 #[cfg(not(unix))]
 pub(crate) fn now() -> Time {
     use std::{sync::LazyLock, time::Instant};
@@ -27,13 +27,13 @@ pub(crate) fn now() -> Time {
     START.elapsed()
 }
 
-/// The runtime's instant for a moment, to sleep until.
+/// Returns the runtime's instant for a time, to sleep until.
 pub(crate) fn instant(time: Time) -> tokio::time::Instant {
     tokio::time::Instant::now() + time.saturating_sub(now())
 }
 
-/// What `future` completes with; none when the time limit passes first. While this process stands still, one part of the
-/// time goes by at most: what is waited for may have come meanwhile, and is yet to be read.
+/// Returns the output of `future`; `None` if the time limit passes first. While this process is suspended, at most one
+/// part of the time passes. The output may have come during the suspension and only needs to be read.
 pub(crate) async fn in_time<T>(limit: Duration, future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     for _ in 0..PARTS {
@@ -44,7 +44,7 @@ pub(crate) async fn in_time<T>(limit: Duration, future: impl Future<Output = T>)
     None
 }
 
-/// The moment in UTC, to the microsecond, such as `2026-11-22T03:55:00.000000Z`.
+/// Returns the time in UTC, to the microsecond, such as `2026-11-22T03:55:00.000000Z`.
 pub fn utc(moment: SystemTime) -> String {
     DateTime::<Utc>::from(moment).to_rfc3339_opts(SecondsFormat::Micros, true)
 }
@@ -57,11 +57,11 @@ mod tests {
     const LIMIT: Duration = Duration::from_millis(200);
 
     #[tokio::test]
-    async fn what_comes_while_the_process_stands_still_is_in_time() {
+    async fn an_output_that_comes_during_a_suspension_is_in_time() {
         let (server, reply) = oneshot::channel();
         tokio::spawn(async {
             std::thread::sleep(LIMIT * 2);
-            // Timers come first.
+            // Let the timers run first.
             tokio::task::yield_now().await;
             server.send("slots").unwrap();
         });

@@ -1,4 +1,4 @@
-//! The one error of the client: a kind, a sentence, and what is known about the call that failed.
+//! The client's only error type: a kind, a sentence, and the facts about the call that failed.
 
 pub(crate) mod failure;
 mod kind;
@@ -15,20 +15,20 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-/// The longest request id that is shown, in bytes.
+/// Limits the length of a request ID, in bytes.
 const LONGEST_ID: usize = 128;
 
-/// The longest sentence of a service that is shown, in bytes.
+/// Limits the length of a service's sentence, in bytes.
 const LONGEST_SENTENCE: usize = 256;
 
-/// The result of everything that can fail here.
+/// The result of any operation that can fail here.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What went wrong, and where.
+/// A failure, and its place.
 ///
-/// `Display` is one line for people; `Debug` is the whole report. Neither ever holds a secret, a
-/// token or a query string; of a response body at most 512 scrubbed bytes are kept, and of a message
-/// that names what the service sent no more either.
+/// `Display` is one line for people; `Debug` is the whole report. Neither ever contains a secret, a token or a query
+/// string. At most 512 scrubbed bytes of a response body are kept, and a message that quotes the service is no longer
+/// than that either.
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
@@ -50,7 +50,7 @@ struct Inner {
 }
 
 impl Error {
-    /// An error of this kind that says `message`.
+    /// Returns an error of this kind with this message.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Error(Box::new(Inner {
             kind,
@@ -68,7 +68,7 @@ impl Error {
         }))
     }
 
-    /// The error of a failure in the table, which says `message`.
+    /// Returns the error of a failure in the table, with this message.
     pub(crate) fn of(failure: RequestFailure, message: impl Into<String>) -> Self {
         let mut error = Error::new(failure.kind, message);
         error.0.max_attempts = failure.course.max_attempts();
@@ -76,41 +76,41 @@ impl Error {
         error
     }
 
-    /// A setting is missing or wrong; `why` names it.
+    /// Returns the error for a setting that is missing or wrong. `why` names it.
     pub fn config(why: impl Into<String>) -> Self {
         Error::new(ErrorKind::Config, why)
     }
 
-    /// An argument is wrong; `why` names it.
+    /// Returns the error for a wrong argument. `why` names it.
     pub fn invalid(why: impl Into<String>) -> Self {
         Error::new(ErrorKind::InvalidArgument, why)
     }
 
-    /// A response does not match the documented schema; `why` names the field.
+    /// Returns the error for a response that does not match the documented schema. `why` names the field.
     pub(crate) fn schema(why: impl Into<String>) -> Self {
         Error::new(ErrorKind::Schema, why)
     }
 
-    /// A panic; `what` has panicked, such as `a call`.
+    /// Returns the error for a panic. `what` has panicked, for example `a call`.
     #[doc(hidden)]
     pub fn panicked(what: &str) -> Self {
         Error::defect(&format!("{what} has panicked"))
     }
 
-    /// A defect of this library; `what` says which, such as `a call has panicked`.
+    /// Returns the error for a defect of this library. `what` describes it, for example `a call has panicked`.
     #[doc(hidden)]
     pub fn defect(what: &str) -> Self {
         let message = format!("internal error; please report it ({what})");
         Error::new(ErrorKind::Internal, message)
     }
 
-    /// Runs `call`, and makes such an error of a panic in it, with what the panic says.
+    /// Runs `call`, and turns a panic in it into such an error, with the message of the panic.
     ///
     /// # Errors
-    /// Those of `call`.
+    /// The errors of `call`.
     #[doc(hidden)]
     pub fn catch<T>(what: &str, call: impl FnOnce() -> Result<T>) -> Result<T> {
-        // What a panic leaves half done is dropped, or behind a lock that says so.
+        // State that a panic leaves unfinished is dropped, or is behind a lock that a panic poisons.
         catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<&str>().copied();
             let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
@@ -118,63 +118,64 @@ impl Error {
                 Some(text) => Error::defect(&format!("{what} has panicked: {text}")),
                 None => Error::panicked(what),
             };
-            // It may panic again when it is dropped.
+            // The panic's own value may panic when it is dropped.
             std::mem::forget(panic);
             Err(error)
         })
     }
 
-    /// What sort of failure it is; the numbers are the same in every language.
+    /// Returns the kind of failure. The numbers are the same in every language.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The sentence, without the facts that `Display` appends.
+    /// Returns the sentence, without the facts that `Display` appends.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The operation that failed, by the spec's `operationId`.
+    /// Returns the spec's `operationId` of the operation that failed.
     pub fn operation(&self) -> Option<&'static str> {
         self.0.operation
     }
 
-    /// The HTTP status, when the service answered.
+    /// Returns the HTTP status, if there was a response.
     pub fn status(&self) -> Option<u16> {
         self.0.status
     }
 
-    /// How long the service asked to wait (section 8).
+    /// Returns the time that the service asked the client to wait (section 8).
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
 
-    /// The service's own name for the request, when it sent one.
+    /// Returns the service's ID of the request, if it sent one.
     pub fn request_id(&self) -> Option<&str> {
         self.0.request_id.as_deref()
     }
 
-    /// How many times the request was sent; 0 when it never was.
+    /// Returns the number of times that the request was sent.
     pub fn attempts(&self) -> u32 {
         self.0.attempts
     }
 
-    /// The offset of the page that failed, in records.
+    /// Returns the offset of the page that failed, in records.
     pub fn offset(&self) -> Option<u64> {
         self.0.offset
     }
 
-    /// The beginning of the response's body, scrubbed, at most 512 bytes.
+    /// Returns the beginning of the response's body, scrubbed, at most 512 bytes.
     pub fn body(&self) -> Option<&str> {
         self.0.body.as_deref()
     }
 
-    /// How often a request that fails like this is sent at most, whatever the settings allow.
+    /// Returns how often a request that fails like this is sent at most, regardless of the settings.
     pub(crate) fn max_attempts(&self) -> u32 {
         self.0.max_attempts
     }
 
-    /// Returns whether the same call may succeed later without a change: its kind says so, and this failure may pass.
+    /// Returns whether the same call may succeed later without a change: the kind allows it, and this failure may be
+    /// temporary.
     pub fn is_retryable(&self) -> bool {
         self.0.kind.is_retryable() && self.0.max_attempts > 1
     }
@@ -189,7 +190,7 @@ impl Error {
         self
     }
 
-    /// Adds what the service itself says about the failure.
+    /// Adds the service's own sentence about the failure.
     pub(crate) fn with_said(mut self, said: String) -> Self {
         self.0.said = said;
         self
@@ -208,7 +209,7 @@ impl Error {
         self
     }
 
-    /// Changes the message of an error of a response, and keeps what the service says.
+    /// Changes the message of an error of a response, and keeps the service's sentence.
     pub(crate) fn with_meaning(self, meaning: &str) -> Self {
         let message = format!("{meaning}{}", self.0.said);
         self.with_message(message)
@@ -219,7 +220,7 @@ impl Error {
         self
     }
 
-    /// Adds what is known of the response that it is about.
+    /// Adds the facts about the response with the error.
     pub(crate) fn with_response(
         mut self,
         status: u16,
@@ -236,7 +237,8 @@ impl Error {
         self
     }
 
-    /// Attempts of the operation that is named; one that failed on its way to another keeps its own.
+    /// Sets the number of attempts of the operation in the error. If an earlier step, for example the request for a
+    /// token, has failed, its number is kept.
     pub(crate) fn with_attempts(mut self, attempts: u32) -> Self {
         if self.0.attempts == 0 {
             self.0.attempts = attempts;
@@ -249,10 +251,10 @@ impl Error {
         self
     }
 
-    /// Makes the message and the request ID fit to be shown, regardless of what the service put into them.
+    /// Makes the message and the request ID fit to be shown, regardless of what the service has sent.
     ///
-    /// Every error of a call or of a record leaves through here. Whoever makes one need not care, and must not cut:
-    /// only in a whole text are secrets found.
+    /// Every error of a call or of a record passes through here. Code that creates an error need not sanitize it, and
+    /// must not cut the text, because secrets are found only in a whole text.
     pub(crate) fn sanitize(mut self, scrubber: &Scrubber) -> Self {
         let inner = &mut *self.0;
         if scrubber.has_short_secret() {
@@ -290,7 +292,7 @@ impl Error {
     }
 }
 
-/// A time as people are told it, in seconds: never less than it is, and without digits that say nothing.
+/// Returns a time in seconds for people: rounded up, without needless digits.
 pub(crate) fn rounded_up(time: Duration) -> f64 {
     let seconds = time.as_secs_f64();
     if seconds < 10.0 {
@@ -300,7 +302,7 @@ pub(crate) fn rounded_up(time: Duration) -> f64 {
     }
 }
 
-/// The system's own words about a failure, without its number.
+/// Returns the system's own message about a failure, without its number.
 pub(crate) fn system_text(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error")
@@ -332,7 +334,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_is_told_without_digits_that_say_nothing() {
+    fn a_wait_is_shown_without_needless_digits() {
         for (millis, told) in [
             (333, "0.4"),
             (1000, "1"),

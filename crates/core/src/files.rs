@@ -1,17 +1,17 @@
-//! Locked files, and whether a path still leads to an open file.
+//! Locked files, and a check that a path still leads to an open file.
 
 use std::fs::{File, Metadata};
 use std::ops::Deref;
 use std::path::Path;
 
-/// A file that gives up its lock when it is dropped.
+/// A file that releases its lock when it is dropped.
 ///
-/// Closing a file is not enough while a process that is being forked off has a copy of it.
+/// Closing the file is not enough, because a child process that is being forked may have a copy of the descriptor.
 #[derive(Debug)]
 pub struct LockFile(File);
 
 impl LockFile {
-    /// Wraps a file that is locked already, or that is going to be.
+    /// Wraps a file that is already locked, or will be.
     pub fn new(file: File) -> Self {
         LockFile(file)
     }
@@ -31,14 +31,14 @@ impl Drop for LockFile {
     }
 }
 
-/// The device and the inode of a file, which tell it from every other one.
+/// Returns the device and the inode of a file, which identify it.
 #[cfg(unix)]
 pub fn identity(facts: &Metadata) -> (u64, u64) {
     use std::os::unix::fs::MetadataExt;
     (facts.dev(), facts.ino())
 }
 
-/// The size and the time of the last change: the nearest that there is on other systems.
+/// Returns the size and the time of the last change, which are the best identification on other systems.
 #[cfg(not(unix))]
 pub fn identity(facts: &Metadata) -> (u64, Option<std::time::SystemTime>) {
     (facts.len(), facts.modified().ok())

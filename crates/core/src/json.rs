@@ -1,5 +1,5 @@
-//! JSON as a bulk read needs it: objects and arrays in raw pieces of their text, cut by serde_json, and what is wrong with a
-//! text, without its values.
+//! JSON for bulk reads: objects and arrays in raw pieces of their text, cut by serde_json. Errors say what is wrong
+//! with a text without showing its values.
 
 pub(crate) mod fault;
 
@@ -15,20 +15,20 @@ use std::ops::Range;
 
 pub use talentdata_types::{decimal, whole};
 
-/// Records nested deeper than this are refused: serde_json builds no value from them, and code that walks through a
-/// record may recurse.
+/// Limits the nesting of records. serde_json builds no value from deeper ones, and code that walks through a record may
+/// recurse.
 pub const MAX_JSON_DEPTH: usize = 127;
 
-/// A name as a step of a JSON pointer.
+/// Returns a name as a step of a JSON pointer.
 pub fn pointer_step(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// Hands the members of the object `text` to `take`: the raw name (without quotes, escapes as they are) and the raw
-/// value. Names that occur twice come twice.
+/// Passes the members of the object `text` to `take`: the raw name (without quotes, escapes as they are) and the raw
+/// value. A duplicate name is passed each time.
 ///
 /// # Errors
-/// Where `text` is not one JSON object; members before the fault have been handed over by then.
+/// An error if `text` is not one JSON object. The members before the fault have been passed by then.
 pub(crate) fn read_object<'a>(
     text: &'a str,
     take: impl FnMut(&'a str, &'a str),
@@ -38,31 +38,33 @@ pub(crate) fn read_object<'a>(
     reader.end()
 }
 
-/// Hands over the members of an object that was checked when it came; of other texts, those before the fault.
+/// Passes the members of an object that was checked on arrival to `take`. If the text is not an object, only the
+/// members before the fault are passed.
 pub fn each_member<'a>(object: &'a str, take: impl FnMut(&'a str, &'a str)) {
     let _ = read_object(object, take);
 }
 
-/// Hands the raw items of an array that was checked when it came to `take`; of other texts, those before the fault.
+/// Passes the raw items of an array that was checked on arrival to `take`. If the text is not an array, only the items
+/// before the fault are passed.
 pub fn each_item<'a>(array: &'a str, take: impl FnMut(&'a str)) {
     let _ = serde_json::Deserializer::from_str(array).deserialize_seq(Array(take));
 }
 
-/// The members of an object: raw names (without quotes, escapes as they are) and raw values.
+/// Returns the members of an object: raw names (without quotes, escapes as they are) and raw values.
 pub fn members(object: &str) -> Vec<(&str, &str)> {
     let mut members = Vec::new();
     each_member(object, |name, value| members.push((name, value)));
     members
 }
 
-/// The raw items of an array.
+/// Returns the raw items of an array.
 pub fn items(array: &str) -> Vec<&str> {
     let mut items = Vec::new();
     each_item(array, |item| items.push(item));
     items
 }
 
-/// The raw value of the member called `name`; of a name that occurs twice, the last.
+/// Returns the raw value of the member called `name`. The last duplicate wins.
 pub fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     let mut found = None;
     each_member(object, |raw, value| {
@@ -73,8 +75,8 @@ pub fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     found
 }
 
-/// The members by name, in the order in which the names first occur; of a name that occurs twice, the last value.
-/// A name that is not text, because half a surrogate pair is in it, stays as it is written.
+/// Returns the members by name, in the order in which the names first occur. The last duplicate of a name wins. A name
+/// with half a surrogate pair is not valid text, and is returned as written.
 pub fn by_name<'a>(members: &[(&'a str, &'a str)]) -> Vec<(Cow<'a, str>, &'a str)> {
     let mut places = HashMap::with_capacity(members.len());
     let mut named: Vec<(Cow<'a, str>, &'a str)> = Vec::with_capacity(members.len());
@@ -98,7 +100,7 @@ pub fn is_named(raw: &str, name: &str) -> bool {
     }
 }
 
-/// The text of a raw string (without quotes), its escapes resolved; none for half a surrogate pair.
+/// Returns the text of a raw string (without quotes), its escapes resolved; `None` if it has half a surrogate pair.
 pub fn text(raw: &str) -> Option<Cow<'_, str>> {
     if !raw.contains('\\') {
         return Some(Cow::Borrowed(raw));
@@ -107,7 +109,7 @@ pub fn text(raw: &str) -> Option<Cow<'_, str>> {
     text.ok().map(Cow::Owned)
 }
 
-/// The text of a raw value, its escapes resolved; none when it is no string.
+/// Returns the text of a raw value, its escapes resolved; `None` if it is not a string.
 pub fn decoded(raw: &str) -> Option<Cow<'_, str>> {
     text(raw.strip_prefix('"')?.strip_suffix('"')?)
 }
@@ -120,7 +122,7 @@ pub fn is_object(text: &str) -> bool {
 /// Returns whether a JSON value is nested deeper than a record may be.
 pub(crate) fn is_too_deep(json: &str) -> bool {
     let opens = json.bytes().filter(|byte| matches!(byte, b'[' | b'{'));
-    // Hardly any value has enough brackets, so that strings seldom have to be told from the rest.
+    // Hardly any value has enough brackets, so the exact count, which must skip strings, is seldom needed.
     if opens.count() <= MAX_JSON_DEPTH {
         return false;
     }
@@ -138,18 +140,18 @@ pub(crate) fn is_too_deep(json: &str) -> bool {
     })
 }
 
-/// Whether a text is JSON that can be read as `T`.
+/// Checks that a text is JSON that can be read as `T`.
 #[allow(dead_code, reason = "a spec may have no bodies")]
 pub(crate) fn fits<T: DeserializeOwned>(text: &str) -> Result<()> {
     from_json::<T>(text, "").map(drop)
 }
 
-/// Reads JSON; `place` is the path of this text within the response.
+/// Reads JSON. `place` is the path of this text within the response.
 pub(crate) fn from_json<T: DeserializeOwned>(text: &str, place: &str) -> Result<T> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
-        // A dot alone is the place itself.
+        // A dot alone means the place itself.
         let path = format!("{place}.{path}");
         json_error(error.inner(), path.trim_matches('.'))
     })?;
@@ -157,7 +159,7 @@ pub(crate) fn from_json<T: DeserializeOwned>(text: &str, place: &str) -> Result<
     Ok(value)
 }
 
-/// Says what is wrong without the offending value, which the library's own words would quote.
+/// Returns an error that says what is wrong without the offending value, which the library's own message would quote.
 pub(crate) fn json_error(error: &serde_json::Error, place: &str) -> Error {
     let at = match place {
         "" => String::new(),
@@ -168,7 +170,7 @@ pub(crate) fn json_error(error: &serde_json::Error, place: &str) -> Error {
             let message = format!("{at}{}", without_value(error));
             return Error::schema(message);
         }
-        // Such text is JSON all the same, and comes again as it is.
+        // Such a text is valid JSON all the same, so a repeat would be the same.
         Category::Syntax if error.to_string().contains("hex escape") => {
             let message = format!("{at}the string has half of a surrogate pair, which is no text");
             return Error::schema(message);
@@ -181,21 +183,22 @@ pub(crate) fn json_error(error: &serde_json::Error, place: &str) -> Error {
     Error::new(ErrorKind::Decode, message).with_max_attempts(attempts(error))
 }
 
-/// How often a text that is not JSON is asked for. Where it ends too early, it may have been cut on its way; otherwise it
-/// comes the same, unless it was damaged, so that once more is enough.
+/// Returns how often to request a text that is not JSON. If it ends too early, it may have been cut in transit.
+/// Otherwise a repeat is the same unless the text was damaged, so one more attempt is enough.
 pub(crate) fn attempts(error: &serde_json::Error) -> u32 {
     if error.is_eof() { u32::MAX } else { 2 }
 }
 
-/// `invalid type: integer `5`, expected a string at line 1 column 2` as `found integer, expected a string`.
+/// Rewrites ``invalid type: integer `5`, expected a string at line 1 column 2`` as `found integer, expected a string`.
 ///
-/// The value may hold these very words. What was found stands before the first quote, what was expected behind the last
-/// of the words, and the value between; of a text in other words nothing is known, so that none of it is passed on.
+/// The value may contain these words itself. The type that was found is before the first quote, and the type that was
+/// expected is after the last `expected`. The value is in between. Nothing is known about any other message, so no part
+/// of it is shown.
 fn without_value(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     let text = text.strip_suffix(&place).unwrap_or(&text);
-    // These quote nothing but the names that our own types give.
+    // These messages quote only the names of our own types.
     if text.starts_with("missing field `") || text.starts_with("duplicate field `") {
         return text.to_owned();
     }
@@ -205,7 +208,7 @@ fn without_value(error: &serde_json::Error) -> String {
     match said.and_then(|said| said.rsplit_once(", expected ")) {
         Some((found, expected)) => {
             let found = found.split(['`', '"']).next().unwrap_or_default();
-            // What a type is called in Rust says nothing to anybody else.
+            // Translate Rust's names of types, which mean nothing to users of other languages.
             let found = match found.trim() {
                 "map" => "object",
                 "sequence" => "array",
@@ -222,7 +225,7 @@ fn without_value(error: &serde_json::Error) -> String {
     }
 }
 
-/// Where `piece` is in `text`, which it was cut from.
+/// Returns the range of `piece` in `text`. It must be a slice of `text`.
 pub(crate) fn place(piece: &str, text: &[u8]) -> Range<usize> {
     let start = piece.as_ptr().addr() - text.as_ptr().addr();
     start..start + piece.len()
@@ -276,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_and_no_value_is_shown() {
+    fn an_error_names_the_fault_and_shows_no_value() {
         fn refuses<T: DeserializeOwned>(text: &str, message: &str) {
             let error = from_json::<T>(text, "contacts[3]").err().unwrap();
             let message = format!("contacts[3]{message}");
@@ -302,7 +305,7 @@ mod tests {
         ] {
             refuses::<u64>(text, ": found string, expected a 64-bit integer");
         }
-        // Of words that are not known, none is shown.
+        // Nothing is shown of an unknown message.
         let foreign = r#""a: CANARY, expected CANARY""#;
         refuses::<One>(foreign, ": the value does not have the expected form");
         refuses::<IpAddr>(foreign, ": the value does not have the expected form");

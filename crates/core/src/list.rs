@@ -1,4 +1,4 @@
-//! One list of the service: its pages and its scan, as typed records or raw ones, and what a scan will cost.
+//! One list of the service: its pages and its scan, as typed or raw records, and the cost of a scan.
 
 use crate::arguments::Arguments;
 use crate::budget::REQUESTS_PER_SECOND;
@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use std::sync::{Arc, Mutex};
 use talentdata_types::ListName;
 
-/// Limits the length of a list that is looked for.
+/// Limits the length of a list that is measured.
 const MAX_LENGTH: u64 = 1 << 40;
 
 /// A list of the service whose records are read as `T`.
@@ -59,8 +59,8 @@ impl<T: DeserializeOwned> List<T> {
 }
 
 impl<T> List<T> {
-    /// The list with these values of its parameters, such as filters; they replace those that it had, and are sent
-    /// with every page. They are checked before anything is sent.
+    /// Returns the list with these values of its parameters, for example filters. They replace the earlier values, are
+    /// checked before anything is sent, and are sent with every page.
     pub fn with(self, arguments: impl Into<Arguments>) -> Self {
         List {
             arguments: arguments.into(),
@@ -74,32 +74,32 @@ impl<T> List<T> {
         raw.with(self.arguments.clone())
     }
 
-    /// Every record, in order. Must be called within a tokio runtime.
+    /// Returns every record, in order. Must be called within a tokio runtime.
     pub fn list(&self) -> Scan<T> {
         self.scan(ScanOptions::default())
     }
 
-    /// Every record, in order, read in this way. Must be called within a tokio runtime.
+    /// Returns every record, in order, with these options. Must be called within a tokio runtime.
     pub fn scan(&self, mut options: ScanOptions) -> Scan<T> {
         options.arguments = options.arguments.or(&self.arguments);
         Scan::start(&self.client.0, self.resource, options, self.read)
     }
 
-    /// Which list it is.
+    /// Returns the name of the list.
     pub fn resource(&self) -> ListName {
         self.resource
     }
 
-    /// One page: at most `limit` records (the service's default where none) after `offset` records. Where the service
-    /// cannot send so many, fewer are asked for.
+    /// Returns one page: at most `limit` records after `offset` records. Without a limit the service's default applies.
+    /// If the service cannot send this many records, the page has fewer.
     ///
     /// # Errors
-    /// `InvalidArgument` for a `limit` of 0 or above the list's maximum (section 8), for an `offset` above 2⁶³ - 1, and for
-    /// parameters that cannot be sent; those of the call; `Schema`, naming record and field, for a record that is not as
-    /// documented.
+    /// `InvalidArgument` for a `limit` of 0 or above the list's maximum (section 8), for an `offset` above 2⁶³ - 1, and
+    /// for parameters that cannot be sent; `Schema`, naming record and field, for a record that is not as documented;
+    /// otherwise the errors of the call.
     pub async fn page(&self, limit: Option<u64>, offset: u64) -> Result<Page<T>> {
         check_limit(self.resource, "limit", limit)?;
-        // What the response says of it is read as a signed number.
+        // The offset in the response is read as a signed number.
         if i64::try_from(offset).is_err() {
             let message = format!("offset must be at most {} (got {offset})", i64::MAX);
             return Err(Error::invalid(message));
@@ -112,7 +112,7 @@ impl<T> List<T> {
         });
         let page = Page::fetch(service, self.resource, arguments, limit, offset, key, None).await?;
         let records: Result<Vec<T>> = page.records.into_iter().map(self.read).collect();
-        // Its memory is the caller's from here on.
+        // From here on, the caller is responsible for the memory of the page.
         Ok(Page {
             records: records?,
             pagination: page.pagination,
@@ -122,8 +122,8 @@ impl<T> List<T> {
         })
     }
 
-    /// Returns the cost of a complete scan. Asks for a full page, because only its length shows how many records the
-    /// service grants, and for a few more where the service does not tell how long the list is.
+    /// Returns the cost of a complete scan. Requests a full page, because only that shows how many records the service
+    /// grants. If the service does not report the length of the list, a few more pages are requested.
     ///
     /// # Errors
     /// See [`page`](Self::page).
@@ -151,7 +151,7 @@ impl<T> List<T> {
 }
 
 impl Client {
-    /// A list with records as the service sent them.
+    /// Returns a list with records as the service sent them.
     pub fn resource(&self, resource: ListName) -> List<RawRecord> {
         List {
             client: self.clone(),
@@ -179,15 +179,15 @@ pub struct Plan {
 }
 
 impl List<RawRecord> {
-    /// Finds the length of a list whose service does not tell it, from its first page on: doubles the offset until
-    /// nothing is there, and then halves the distance (galloping search).
+    /// Finds the length of a list if the service does not report it. Begins with the first page, doubles the offset
+    /// until there are no records, and then halves the distance (galloping search).
     async fn measure(&self, first: &Page) -> Result<u64> {
         let size = first.records.len() as u64;
         let (mut length, mut behind) = (size, None);
         let mut is_end = first.pagination.has_more == Some(false);
         while size > 0 && !is_end && behind.is_none_or(|behind| length < behind) {
             let offset = match behind {
-                // No list is that long, so its offsets are not honoured.
+                // No list is this long, so the service ignores offsets.
                 None if length > MAX_LENGTH => break,
                 None => 2 * length,
                 Some(behind) => length + (behind - length) / 2,
@@ -206,8 +206,9 @@ impl List<RawRecord> {
     }
 }
 
-/// Pages of a complete scan of a list that stands still: each but the first brings one record less than
-/// it holds, because it overlaps the one before; then the end is read once more, and so is the beginning.
+/// Returns the number of pages in a complete scan of a list that does not change. Each page but the first has one new
+/// record less than it holds, because it overlaps the previous one. At the end, the last and the first page are read
+/// once more.
 fn pages(records: u64, page: &Page) -> u64 {
     let granted = page.records.len() as u64;
     if granted == 0 || granted >= records {

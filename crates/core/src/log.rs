@@ -1,4 +1,4 @@
-//! What clients log, for bindings that pass it on to the logging of their language.
+//! The log of clients, for bindings that pass it to the logging of their language.
 
 pub use tracing::Level;
 
@@ -8,24 +8,24 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::{Interest, set_global_default};
 use tracing::{Dispatch, Event, Metadata, Subscriber};
 
-/// Receives what clients log.
+/// Receives the log of clients.
 pub trait Listener: Send + Sync + 'static {
-    /// The most detailed level that is wanted at present; none where nothing is.
+    /// Returns the most detailed level that is wanted now; `None` if nothing is.
     fn level(&self) -> Option<Level>;
 
-    /// A message with its fields, as one line. It is called on any thread, on several at once, and has to
-    /// return soon.
+    /// Receives a message with its fields, as one line. It is called on any thread, also on several at the same time,
+    /// and must return soon.
     fn hear(&self, level: Level, message: &str);
 }
 
-/// Passes on what this thread logs until it ends, which drops the listener.
+/// Passes the log of this thread to the listener until the thread ends, which drops the listener.
 pub fn attach(listener: impl Listener) {
     let guard = tracing::dispatcher::set_default(&Dispatch::new(Relay(listener)));
     std::mem::forget(guard);
 }
 
-/// Passes on what all threads log that have no listener of their own, for good. False where somebody else already
-/// receives it.
+/// Passes the log of all threads that have no listener of their own to this listener, permanently. Returns false if
+/// somebody else already receives it.
 pub fn install(listener: impl Listener) -> bool {
     set_global_default(Relay(listener)).is_ok()
 }
@@ -33,7 +33,7 @@ pub fn install(listener: impl Listener) -> bool {
 struct Relay<L>(L);
 
 impl<L: Listener> Subscriber for Relay<L> {
-    // What HTTP and TLS libraries log holds the secret and the token, and spans have no message.
+    // The logs of HTTP and TLS libraries contain the secret and the token. Spans have no message.
     fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
         if metadata.is_event() && metadata.target().starts_with("talentdata") {
             Interest::sometimes()
@@ -73,7 +73,7 @@ struct Line {
 
 impl Visit for Line {
     fn record_str(&mut self, field: &Field, value: &str) {
-        // Names of ours, such as that of an operation, need no quotes.
+        // Our own names, for example of operations, need no quotes.
         self.record_debug(field, &format_args!("{value}"));
     }
 
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn our_events_are_heard_with_their_fields_and_those_of_libraries_are_not() {
+    fn only_our_own_events_are_heard_with_their_fields() {
         let (sender, heard) = channel();
         let thread = std::thread::spawn(|| {
             attach(Heard(sender));

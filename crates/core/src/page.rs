@@ -17,8 +17,7 @@ mod paging;
 
 pub use paging::Paging;
 
-/// A response with more items than this in its arrays is refused, and one with more members: a page was asked for, and
-/// each of them takes memory.
+/// Limits the array items in a response, and its top-level members, because each of them takes memory.
 const MAX_ITEMS: usize = 100_000;
 
 /// A page as received.
@@ -26,31 +25,32 @@ const MAX_ITEMS: usize = 100_000;
 pub struct Page<R = RawRecord> {
     /// The records, in the service's order.
     pub records: Vec<R>,
-    /// The paging metadata, as far as the service tells it.
+    /// The paging metadata, as far as the service reports it.
     pub pagination: Paging,
-    /// The key under which the records stood.
+    /// The key of the array of records in the response.
     pub key: String,
-    /// The number of records that it was asked for, where that may be reduced.
+    /// The number of records requested, if that may be reduced.
     pub(crate) asked: Option<u64>,
-    /// What its text takes of the memory of all pages, until the page is handed on.
+    /// The share of the page in the memory limit of all pages, held until the page is passed on.
     pub(crate) claim: Option<Arc<MemoryClaim>>,
 }
 
-/// The number of records that a page is asked for.
+/// The number of records to request in a page.
 pub(crate) enum PageLimit {
-    /// As many as the service sends without being told.
+    /// The service's default.
     Usual,
-    /// So many, because pages of another size begin elsewhere.
+    /// This number, because pages of another size would begin elsewhere.
     Exactly(u64),
-    /// So many, or fewer where the service cannot send them.
+    /// This number, or fewer if the service cannot send them.
     AtMost(PageRequest),
 }
 
 impl Page {
-    /// Fetches a page of a list, for a scan if `scan` is given.
+    /// Fetches a page of a list. The page belongs to a scan if `scan` is given.
     ///
     /// # Errors
-    /// `InvalidArgument` for arguments that the list does not take; the errors of the call and of [`read`](Self::read).
+    /// `InvalidArgument` for arguments that the list does not take; otherwise the errors of the call and of
+    /// [`read`](Self::read).
     pub(crate) async fn fetch(
         service: &Service,
         list: ListName,
@@ -78,16 +78,16 @@ impl Page {
         Ok(page.with_claim(call.claim).await)
     }
 
-    /// Reads the response to a page request at `offset`. The records are at `key` if it is known, otherwise they are the
-    /// one array of objects in the response.
+    /// Reads the response to a page request at `offset`. The records are at `key` if it is known. Otherwise they are
+    /// the only array of objects in the response.
     pub(crate) fn read(response: &Response, key: Option<&str>, offset: u64) -> Result<Page> {
         read(response, key, offset).map_err(|error| error.with_offset(offset))
     }
 
-    /// Writes the page as JSON: `records`, byte for byte as the service sent them, and `pagination`.
+    /// Returns the page as JSON: `records`, byte for byte as the service sent them, and `pagination`.
     ///
     /// # Errors
-    /// `Internal`, if the metadata cannot be written.
+    /// `Internal` if the metadata cannot be written.
     pub fn to_json(&self) -> Result<String> {
         let records: Vec<&str> = self.records.iter().map(RawRecord::as_str).collect();
         let pagination = serde_json::to_string(&self.pagination);
@@ -98,7 +98,7 @@ impl Page {
         ))
     }
 
-    /// Gives the page its claim to memory, which then covers all that the page takes.
+    /// Attaches a claim to the page, and extends it to all the memory that the page takes.
     pub(crate) async fn with_claim(mut self, mut claim: Option<MemoryClaim>) -> Self {
         let bytes = self.records.first().map_or(0, RawRecord::page_size);
         if let Some(claim) = &mut claim {
@@ -139,7 +139,7 @@ fn read(response: &Response, key: Option<&str>, offset: u64) -> Result<Page> {
     })
 }
 
-/// Checks how many records may be asked for at a time; `name` is what the caller calls the number.
+/// Checks the number of records to request at a time. `name` is the caller's name for the number.
 ///
 /// # Errors
 /// `InvalidArgument`, naming the number and its bounds.
@@ -157,13 +157,13 @@ pub(crate) fn check_limit(list: ListName, name: &str, limit: Option<u64>) -> Res
     }
 }
 
-/// Returns whether a service may answer like this to an offset or a limit that it does not take.
+/// Returns whether a service may respond like this to an offset or a limit that it does not accept.
 pub(crate) fn is_refusal(error: &Error) -> bool {
     use ErrorKind::{Api, BadRequest, NotFound, Paging};
     matches!(error.kind(), Api | BadRequest | NotFound | Paging)
 }
 
-/// The members of the response's object, in its order; of a name that occurs twice, the last value.
+/// The members of the response's object, in order. The last duplicate of a name wins.
 struct Envelope<'a>(Vec<(Cow<'a, str>, &'a str)>);
 
 /// An array of the response: its key and its raw items.
@@ -195,7 +195,7 @@ impl<'a> Envelope<'a> {
         })
     }
 
-    /// `success: false` is a failure, whatever the status (section 2).
+    /// Checks that the response does not report a failure: `success: false`, regardless of the status (section 2).
     fn check_success(&self) -> Result<()> {
         match self.get("success") {
             None | Some("true") => Ok(()),
@@ -207,25 +207,25 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// The items of the array under this key.
+    /// Returns the items of the array under this key.
     fn array(&self, key: &str) -> Result<Vec<&'a str>> {
         match self.require(key)? {
-            // A service may write null where it means none.
+            // Some services write null for an empty array.
             "null" => Ok(Vec::new()),
             value if value.starts_with('[') => items(value, MAX_ITEMS),
             _ => Err(Error::schema(format!("{key} is not an array"))),
         }
     }
 
-    /// The one member that is an array of objects. Where others could be it as well, it is the one with
-    /// as many items as the service says it returned (section 2, `limit`).
+    /// Returns the only member that is an array of objects. If there are several, it is the one with as many items as
+    /// the service says it returned (section 2, `limit`).
     fn one_array_of_objects(
         &self,
         pagination: &Paging,
         offset: u64,
     ) -> Result<(String, Vec<&'a str>)> {
         let (returned, total) = (pagination.limit, pagination.known_total());
-        // Beyond the end of the list, an array of objects is something else, such as warnings.
+        // Beyond the end of the list, an array of objects is not the records, but for example warnings.
         let none = returned == Some(0) || total.is_some_and(|total| total <= offset);
         let (mut full, mut empty, mut left) = (Vec::<Array<'_, 'a>>::new(), None, MAX_ITEMS);
         for (name, value) in self.0.iter().filter(|(_, value)| value.starts_with('[')) {
@@ -237,11 +237,11 @@ impl<'a> Envelope<'a> {
                 false => {}
             }
         }
-        // Of several empty arrays none holds a record, whichever is meant.
+        // If all arrays are empty, it does not matter which of them is the records.
         if let Some(empty) = empty.filter(|_| none || full.is_empty()) {
             return Ok((empty.to_string(), Vec::new()));
         }
-        // Where nothing says how many records there are, the empty array may be theirs as well as a full one.
+        // If nothing says how many records there are, the empty array may be the records as well as a full one.
         if returned.is_none() && total.is_none() {
             full.extend(empty.map(|name| (name.as_ref(), Vec::new())));
         }
@@ -265,7 +265,7 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// The error for the text of a page that is not JSON, which names the record.
+/// Returns the error for the text of a page that is not JSON. It names the record.
 fn not_json(text: &str, offset: u64, error: &serde_json::Error) -> Error {
     if !error.is_syntax() {
         return json_error(error, "");
@@ -289,12 +289,12 @@ fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// The raw items of an array of the response, of which there may be so many.
+/// Returns the raw items of an array of the response. There may be at most `most`.
 fn items(array: &str, most: usize) -> Result<Vec<&str>> {
     at_most(most, "records", |take| json::each_item(array, take))
 }
 
-/// What is taken, of which there may be so many; the rest is only counted.
+/// Collects what `all` passes on. More than `most` items are an error.
 fn at_most<T>(most: usize, what: &str, all: impl FnOnce(&mut dyn FnMut(T))) -> Result<Vec<T>> {
     let (mut taken, mut count) = (Vec::new(), 0_usize);
     all(&mut |one| {

@@ -1,4 +1,4 @@
-//! What belongs to one process: values that are forgotten after a fork, never dropped; the threads of a runtime; and locks
+//! Tools for one process: values that are leaked after a fork instead of dropped, the threads of a runtime, and locks
 //! between threads.
 
 use crate::error::{Error, ErrorKind, Result};
@@ -6,10 +6,10 @@ use std::cell::Cell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::runtime::{Builder, Runtime};
 
-/// A runtime with so many threads, each of which first runs `start`.
+/// Creates a runtime with this many threads, each of which first runs `start`.
 ///
 /// # Errors
-/// `Internal` when the system grants no threads.
+/// `Internal` if the system grants no threads.
 pub fn runtime(threads: usize, start: impl Fn() + Send + Sync + 'static) -> Result<Runtime> {
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(threads).thread_name("talentdata");
@@ -20,18 +20,19 @@ pub fn runtime(threads: usize, start: impl Fn() + Send + Sync + 'static) -> Resu
     })
 }
 
-/// Locks a value that each change leaves whole, even where a thread panics between two of them.
+/// Locks a value that each change leaves complete. So a panic of another thread between two changes does no harm.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 thread_local! {
-    /// True once the destructors of this thread's values run. It has none itself, so it can be read to the very end.
+    /// True once the destructors of this thread's values run. It has no destructor itself, so it can be read until the
+    /// very end.
     static ENDING: Cell<bool> = const { Cell::new(false) };
     static LAST: Last = const { Last };
 }
 
-/// Notices the end of a thread. Thread-local values are destroyed last one first.
+/// Notices the end of a thread. Thread-local values are destroyed in reverse order.
 struct Last;
 
 impl Drop for Last {
@@ -40,28 +41,29 @@ impl Drop for Last {
     }
 }
 
-/// Makes [`thread_is_ending`] true before the values that the runtime has put into this thread are destroyed. It has to be
-/// called after the runtime was used.
+/// Makes [`thread_is_ending`] true before the runtime's values in this thread are destroyed. It must be called after
+/// the runtime was used.
 pub(crate) fn watch_thread() {
     let _ = LAST.try_with(|_| ());
 }
 
-/// Returns whether the thread-local values that the runtime needs are gone, as in destructors of C++ at the end.
+/// Returns whether the thread-local values that the runtime needs are gone, as in destructors of C++ at the end of a
+/// thread.
 pub(crate) fn thread_is_ending() -> bool {
     ENDING.get()
 }
 
-/// A value whose threads and sockets are this process's own.
+/// A value whose threads and sockets belong to this process.
 ///
-/// A forked child inherits the memory but not the threads: waiting for them, as dropping does, would
-/// never end. So the child leaks the value, and sees none.
+/// A forked child inherits the memory but not the threads. Dropping the value would wait for them and never end. So the
+/// child leaks the value, and does not see it.
 pub struct Owned<T> {
     process: u32,
     value: Option<T>,
 }
 
 impl<T> Owned<T> {
-    /// A value of this process.
+    /// Returns a value of this process.
     pub fn new(value: T) -> Self {
         Owned {
             process: std::process::id(),
@@ -69,18 +71,18 @@ impl<T> Owned<T> {
         }
     }
 
-    /// The value, in the process that made it.
+    /// Returns the value, in the process that created it.
     pub fn get(&self) -> Option<&T> {
         self.value.as_ref().filter(|_| self.is_ours())
     }
 
-    /// The value to be changed, in the process that made it.
+    /// Returns the mutable value, in the process that created it.
     pub fn get_mut(&mut self) -> Option<&mut T> {
         let ours = self.is_ours();
         self.value.as_mut().filter(|_| ours)
     }
 
-    /// The value itself, in the process that made it.
+    /// Takes the value, in the process that created it.
     pub fn take(&mut self) -> Option<T> {
         let ours = self.is_ours();
         self.value.take_if(|_| ours)

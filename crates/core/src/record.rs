@@ -1,4 +1,4 @@
-//! A record as the service sent it: a piece of a page's text, shared and not copied.
+//! A record as the service sent it: a piece of a page's text that is shared, not copied.
 
 use crate::error::{Error, ErrorKind, Result, Scrubber};
 use crate::json::{self, from_json, json_error};
@@ -12,40 +12,41 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A record with more fields than this is refused: each of them takes memory wherever the record is read.
+/// Limits the fields of a record, because each of them takes memory wherever the record is read.
 const MAX_FIELDS: usize = 10_000;
 
-/// A longer `id` is left out of errors.
+/// Limits the length of an `id` in an error. A longer one is omitted.
 const MAX_NAMED_ID: usize = 100;
 
-/// One record: a JSON object, exactly as received. Its page stays in memory as long as any of its records.
+/// One record: a JSON object, exactly as received. It keeps its page in memory.
 #[derive(Clone)]
 pub struct RawRecord {
     page: Arc<PageText>,
     index: usize,
 }
 
-/// The text of a page, and where its records are.
+/// The text of a page, and the places of its records.
 pub(crate) struct PageText {
     text: Bytes,
-    /// Offset of the page, in records.
+    /// The offset of the page, in records.
     offset: u64,
     records: Vec<Place>,
 }
 
-/// Where a record is in the text of its page.
+/// The place of a record in the text of its page.
 #[derive(Clone, Default)]
 struct Place {
     json: Range<usize>,
-    /// The raw `id`, if it tells the record from others.
+    /// The raw `id`, if it identifies the record.
     id: Option<Range<usize>>,
 }
 
 impl PageText {
-    /// The records in these ranges of `text`, which is JSON; `key` is where they were, for messages.
+    /// Creates the text of a page whose records are in these ranges of `text`, which must be JSON. `key` is the name of
+    /// their array, for messages.
     ///
     /// # Errors
-    /// `Schema` when one of them is not an object, `TooLarge` when it has too many fields or levels.
+    /// `Schema` if a record is not an object; `TooLarge` if it has too many fields or levels.
     pub(crate) fn new(
         text: Bytes,
         ranges: impl ExactSizeIterator<Item = Range<usize>>,
@@ -64,7 +65,7 @@ impl PageText {
             let (mut id, mut fields) = (None, 0);
             json::each_member(record, |name, value| {
                 fields += 1;
-                // Of a name that occurs twice the last counts, as everywhere.
+                // The last duplicate of a name wins, as everywhere.
                 if json::is_named(name, "id") {
                     id = Some(value);
                 }
@@ -92,12 +93,12 @@ impl PageText {
         })
     }
 
-    /// What it takes in memory, in bytes.
+    /// Returns the memory that the page takes, in bytes.
     pub(crate) fn size(&self) -> usize {
         self.text.len() + self.records.capacity() * size_of::<Place>()
     }
 
-    /// Handles of all the records, in order.
+    /// Returns all records, in order.
     pub(crate) fn records(self) -> Vec<RawRecord> {
         let page = Arc::new(self);
         let record = |index| RawRecord {
@@ -109,35 +110,35 @@ impl PageText {
 }
 
 impl RawRecord {
-    /// Reads one record, such as the response of a call.
+    /// Reads one record, for example the response of a call.
     ///
     /// # Errors
-    /// `Decode` where it is not JSON, `Schema` where it is not an object.
+    /// `Decode` if it is not JSON; `Schema` if it is not an object.
     pub fn parse(json: &str) -> Result<Self> {
         Self::parse_at(json, 0)
     }
 
-    /// Reads one record, which stands at this offset of its list.
+    /// Reads one record that is at this offset of its list.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse).
+    /// See [`parse`](Self::parse).
     pub fn parse_at(json: &str, offset: u64) -> Result<Self> {
         let one = Self::parse_page(&[json], offset)?.pop();
         one.ok_or_else(|| Error::new(ErrorKind::Internal, "a record was lost"))
     }
 
-    /// Reads records from a text each, as if they had come on one page.
+    /// Reads records from one text each, as if they had come on one page.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse).
+    /// See [`parse`](Self::parse).
     pub fn parse_all(texts: &[impl AsRef<str>]) -> Result<Vec<Self>> {
         Self::parse_page(texts, 0)
     }
 
-    /// Reads records from a text each, as if they had come on one page at this offset of their list.
+    /// Reads records from one text each, as if they had come on one page at this offset of their list.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse).
+    /// See [`parse`](Self::parse).
     pub fn parse_page(texts: &[impl AsRef<str>], offset: u64) -> Result<Vec<Self>> {
         let mut page = Vec::with_capacity(texts.iter().map(|text| text.as_ref().len()).sum());
         let mut ranges = Vec::with_capacity(texts.len());
@@ -152,10 +153,10 @@ impl RawRecord {
         Ok(page.records())
     }
 
-    /// Any JSON value as one piece, such as a response that is an array; its text was checked before.
+    /// Reads any JSON value as one piece, for example a response that is an array. Its text was checked before.
     ///
     /// # Errors
-    /// `Decode` where it is not JSON.
+    /// `Decode` if it is not JSON.
     pub(crate) fn whole(json: &str, offset: u64) -> Result<Self> {
         let raw: &RawValue = serde_json::from_str(json).map_err(|error| json_error(&error, ""))?;
         let text = Bytes::copy_from_slice(raw.get().as_bytes());
@@ -173,72 +174,72 @@ impl RawRecord {
         })
     }
 
-    /// The JSON text, as UTF-8 bytes.
+    /// Returns the JSON text as UTF-8 bytes.
     pub fn as_bytes(&self) -> &[u8] {
         let place = self.place().map(|place| place.json.clone());
         let text = self.page.text.get(place.unwrap_or_default());
         text.unwrap_or_default()
     }
 
-    /// The JSON text, byte for byte as the service sent it; it may hold line breaks.
+    /// Returns the JSON text, byte for byte as the service sent it. It may contain line breaks.
     pub fn as_str(&self) -> &str {
         utf8(self.as_bytes())
     }
 
-    /// The fields in the order of the text: raw names (without quotes, escapes as they are) and raw values.
+    /// Returns the fields in the order of the text: raw names (without quotes, escapes as they are) and raw values.
     pub fn members(&self) -> Vec<(&str, &str)> {
         json::members(self.as_str())
     }
 
-    /// The record as `T`.
+    /// Returns the record as `T`.
     ///
     /// # Errors
-    /// `Schema`, naming the field, when a documented field is missing or of another type.
+    /// `Schema`, naming the field, if a documented field is missing or has another type.
     pub fn to<T: DeserializeOwned>(&self) -> Result<T> {
         let place = self.name();
         let read = from_json(self.as_str(), &place).or_else(|error| {
-            // A name that occurs twice is an error there. Of such the last counts, as everywhere.
+            // serde rejects a name that occurs twice. In that case keep the last duplicate, as everywhere.
             let last_of_each: Value = from_json(self.as_str(), &place).map_err(|_| error)?;
             from_json(&last_of_each.to_string(), &place)
         });
         read.map_err(|error| self.fault(error))
     }
 
-    /// The record in words, for errors.
+    /// Returns a phrase that names the record, for errors.
     pub(crate) fn name(&self) -> String {
         let place = place(self.index, self.page.offset, self.id());
         format!("record {} of the page{place}", self.index)
     }
 
-    /// An error in reading this record, whose own names may be part of it.
+    /// Adds the offset of the page to an error about this record, and makes its text fit to be shown.
     pub fn fault(&self, error: Error) -> Error {
         error
             .with_offset(self.page.offset)
             .sanitize(&Scrubber::default())
     }
 
-    /// What its page takes in memory, in bytes.
+    /// Returns the memory that the record's page takes, in bytes.
     pub(crate) fn page_size(&self) -> usize {
         self.page.size()
     }
 
-    /// Where it is in the page.
+    /// Returns the index of the record in its page.
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// Where it is in the list.
+    /// Returns the offset of the record in the list.
     pub fn offset(&self) -> u64 {
         self.page.offset + self.index as u64
     }
 
-    /// The raw `id`, if there is one that tells this record from others: a number, or a string that is not empty.
+    /// Returns the raw `id` if it identifies the record: a number, or a string that is not empty.
     pub fn id(&self) -> Option<&str> {
         let id = self.place()?.id.clone()?;
         self.page.text.get(id).map(utf8)
     }
 
-    /// What tells this record from others: its `id`, else all its bytes. `6` and `"6"` are one.
+    /// Returns the identity of the record: its `id`, otherwise all its bytes. `6` and `"6"` are the same `id`.
     pub(crate) fn identity(&self, key: &IdentityKey) -> RecordId {
         match self.id() {
             Some(id) => {
@@ -256,8 +257,8 @@ impl RawRecord {
 
 /// The key with which a scan hashes identities.
 ///
-/// It is drawn at random for each scan and kept in checkpoints, so that nobody who chooses ids can
-/// make two of them collide.
+/// The key is random for each scan and is stored in checkpoints. So nobody who chooses ids can make two of them
+/// collide.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct IdentityKey([u64; 2]);
 
@@ -268,12 +269,12 @@ impl IdentityKey {
         IdentityKey([word(), word()])
     }
 
-    /// A hash function that nobody outside can predict.
+    /// Returns a hash function that nobody outside can predict.
     pub(crate) fn hasher(&self) -> SipHasher13 {
         SipHasher13::new_with_keys(self.0[0], self.0[1])
     }
 
-    /// The identity of a record: `bytes` is its raw `id` if it has one, else its JSON text.
+    /// Returns the identity of a record. `bytes` is its `id` if it has one, otherwise its JSON text.
     pub(crate) fn identify(&self, bytes: &[u8], by_id: bool) -> RecordId {
         let (low, high) = self.hasher().hash(bytes).as_u64();
         RecordId([high, low & !1 | u64::from(by_id)])
@@ -285,17 +286,18 @@ impl IdentityKey {
 pub(crate) struct RecordId([u64; 2]);
 
 impl RecordId {
-    /// Returns whether it stands for an `id`. Records without one may be equal and still be two.
+    /// Returns whether it is the hash of an `id`. Records without an `id` may have the same bytes and still be
+    /// different records.
     pub(crate) fn by_id(self) -> bool {
         self.0[1] & 1 == 1
     }
 
-    /// Enough of it for a hash table.
+    /// Returns the part of the identity that a hash table uses.
     pub(crate) fn short(self) -> u64 {
         self.0[0]
     }
 
-    /// The identity as sixteen bytes.
+    /// Returns the identity as sixteen bytes.
     pub(crate) fn to_bytes(self) -> [u8; 16] {
         (u128::from(self.0[0]) << 64 | u128::from(self.0[1])).to_le_bytes()
     }
@@ -306,7 +308,7 @@ impl RecordId {
     }
 }
 
-/// The place of a record in the list, and its `id` where that is short, for errors.
+/// Returns the place of a record in the list, and its `id` if it is short, for errors.
 pub(crate) fn place(index: usize, offset: u64, id: Option<&str>) -> String {
     let offset = offset.saturating_add(index as u64);
     match id.filter(|id| id.len() <= MAX_NAMED_ID) {
@@ -315,7 +317,7 @@ pub(crate) fn place(index: usize, offset: u64, id: Option<&str>) -> String {
     }
 }
 
-/// Returns whether a raw value can tell a record from others: a number, or a string that is not empty.
+/// Returns whether a raw value can identify a record: a number, or a string that is not empty.
 fn identifies(id: &str) -> bool {
     match id.as_bytes().first() {
         Some(b'"') => id != "\"\"",
@@ -323,12 +325,12 @@ fn identifies(id: &str) -> bool {
     }
 }
 
-/// Text that was checked when it came.
+/// Returns the text of bytes that were checked on arrival.
 fn utf8(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Records are the same when their texts are.
+/// Two records are equal if their texts are equal.
 impl PartialEq for RawRecord {
     fn eq(&self, other: &Self) -> bool {
         self.as_bytes() == other.as_bytes()

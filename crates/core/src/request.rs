@@ -1,7 +1,7 @@
-//! The way of a call to the service and back: queue, token, gate, transport, response, retry.
+//! The path of a call to the service and back: queue, token, gate, transport, response, retry.
 //!
-//! `Service::call` is the one way through. The gate reads every response, and decides when the next request may go: after a 429, and
-//! while the service is down, as well. `retry` decides whether a call is worth another attempt.
+//! Every call goes through `Service::call`. The gate reads every response, and decides when the next request may be
+//! sent, also after a 429 and while the service is down. `retry` decides whether a call gets another attempt.
 
 pub(crate) mod auth;
 pub(crate) mod page_memory;

@@ -52,9 +52,10 @@ struct Pages {
     receipt: Receipt,
     /// The number of records that may still be delivered.
     wanted: u64,
-    /// Whether the scan has ended, well or with an error that was returned.
+    /// True once the scan has ended, with or without an error.
     over: bool,
-    /// The action at the end if completeness is not proven, until it was carried out; `None` if the receipt is enough.
+    /// The action to carry out at the end if completeness is not proven. `None` if there is none, or after it was
+    /// taken.
     unproven: Option<Unproven>,
     /// The task that fetches. It ends with the scan.
     _driver: JoinSet<()>,
@@ -72,7 +73,7 @@ impl<T> Scan<T> {
         if options.page_size.is_none() && (1..max_limit).contains(&wanted) {
             options.page_size = Some(wanted);
         }
-        // A few batches, so that one is written while the next is fetched.
+        // A channel of a few batches, so that one can be written while the next is fetched.
         let (sender, batches) = mpsc::channel(4);
         let mut pages = Pages::new(resource, batches);
         pages.receipt = options.receipt(resource);
@@ -95,7 +96,7 @@ impl<T> Scan<T> {
 
     /// Returns the records of the next page with new ones; `None` at the end of the list.
     ///
-    /// The rest of a page that was begun with [`next`](Self::next) comes first.
+    /// If [`next`](Self::next) has returned a part of a page, the rest of that page comes first.
     pub async fn next_batch(&mut self) -> Option<Result<Batch>> {
         std::future::poll_fn(|context| self.poll_batch(context)).await
     }
@@ -108,7 +109,7 @@ impl<T> Scan<T> {
         Poll::Ready(Some(Ok(Batch::of(self.pages.current.drain(..).collect()))))
     }
 
-    /// Converts the scan, so that the remaining records come as the service sent them.
+    /// Converts this into a scan of raw records, which returns the remaining records as the service sent them.
     pub fn into_raw(self) -> Scan {
         Scan {
             pages: self.pages,
@@ -116,7 +117,7 @@ impl<T> Scan<T> {
         }
     }
 
-    /// Leaves it to the caller to act if completeness is not proven, and returns the action that the options name.
+    /// Removes the action for an unproven end from the scan and returns it. From then on the caller must carry it out.
     pub fn take_unproven(&mut self) -> Option<Unproven> {
         self.pages.unproven.take()
     }
@@ -157,7 +158,7 @@ impl Pages {
                 None if is_over => break,
                 failed => {
                     self.over = true;
-                    // A task that ends in a panic must not be taken for the end of the list.
+                    // A task that panics closes the channel, too. This must not look like the end of the list.
                     let error = failed.unwrap_or_else(|| Err(Error::panicked("a scan")));
                     return Poll::Ready(Some(error));
                 }
@@ -215,7 +216,7 @@ mod tests {
     use crate::error::ErrorKind;
 
     #[tokio::test]
-    async fn a_scan_whose_task_is_gone_has_not_ended() {
+    async fn a_scan_whose_task_is_gone_ends_with_an_error() {
         let (_, batches) = mpsc::channel(1);
         let pages = Pages::new(ListName::Contacts, batches);
         let mut scan: Scan = Scan { pages, read: Ok };

@@ -1,4 +1,4 @@
-//! Settings of a client: given explicitly, else from the environment, else from a profile file.
+//! Settings of a client: explicit values, otherwise from the environment, otherwise from a profile file.
 
 mod base_url;
 #[rustfmt::skip]
@@ -24,20 +24,20 @@ use crate::error::{Error, ErrorKind, Result};
 use std::collections::BTreeMap;
 use talentdata_types::Secret;
 
-/// Settings to make clients from. A setting that is not set here comes from the environment, else from the profile
-/// file, else it has its default. Values are checked when a client is made.
+/// Settings from which clients are made. A setting without an explicit value comes from the environment, otherwise from
+/// the profile file, otherwise it has its default. Values are checked when a client is made.
 #[derive(Clone, Debug, Default)]
 pub struct Builder(BTreeMap<String, Secret>);
 
 impl Builder {
-    /// Sets a setting by its name in [`SETTINGS`]; a time is a number of seconds.
+    /// Sets a setting by its name in [`SETTINGS`]. A time is a number of seconds.
     pub fn set(&mut self, name: &str, value: impl ToString) -> &mut Self {
         let value = Secret::new(value.to_string());
         self.0.insert(name.to_owned(), value);
         self
     }
 
-    /// Checks the settings, without sending anything.
+    /// Checks the settings. Nothing is sent.
     ///
     /// # Errors
     /// `Config`, naming the setting.
@@ -45,7 +45,8 @@ impl Builder {
         Config::read(&self.found(variable)?)
     }
 
-    /// Returns the values from all sources. An explicit value precedes the environment, and that precedes the profile.
+    /// Returns the values from all sources. An explicit value takes precedence over the environment, and the
+    /// environment over the profile.
     fn found(&self, environment: impl Fn(&str) -> Option<String>) -> Result<SettingValues> {
         let mut values = BTreeMap::new();
         for setting in SETTINGS {
@@ -64,13 +65,13 @@ impl Builder {
     }
 }
 
-/// Returns a variable of the environment. An empty one counts as not set, as shells and CI systems mean it.
+/// Returns a variable of the environment. An empty one counts as not set, as in shells and CI systems.
 pub(crate) fn variable(name: &str) -> Option<String> {
     let value = std::env::var_os(name)?.to_string_lossy().into_owned();
     Some(value).filter(|value| !value.is_empty())
 }
 
-/// The error where a setting that is needed is set nowhere.
+/// Returns the error for a required setting that is set nowhere.
 fn not_set(name: &str) -> Error {
     let variable = values::row(name).map_or_else(|_| String::new(), Setting::variable);
     let path = profile::usual_path(self::variable);
@@ -80,7 +81,7 @@ fn not_set(name: &str) -> Error {
 }
 
 impl Config {
-    /// Returns the credentials, which every call but those for the version needs.
+    /// Returns the credentials. Every call needs them, except those for the version.
     ///
     /// # Errors
     /// `Config`, naming the setting that is missing.
@@ -97,13 +98,13 @@ impl Config {
         &self.base_url
     }
 
-    /// Returns the texts that name the company, which one budget is for.
+    /// Returns the strings that identify the company. Each company has one budget.
     pub(crate) fn company(&self) -> [String; 2] {
         let client_id = self.client_id.clone().unwrap_or_default();
         [self.base_url.to_string(), client_id]
     }
 
-    /// Returns the budget that these settings ask for.
+    /// Returns the budget that these settings select.
     pub(crate) fn budget_options(&self) -> BudgetOptions {
         BudgetOptions {
             company: self.company(),
@@ -117,8 +118,8 @@ impl Config {
     /// Returns the state of the budget that these settings name. Reading changes nothing and delays nobody.
     ///
     /// # Errors
-    /// `Config` where the budget is not shared, or cannot be looked at; `Io` where its file cannot be read,
-    /// `Connect` where its server cannot be reached.
+    /// `Config` if the budget is not shared, or cannot be inspected; `Io` if its file cannot be read; `Connect` if its
+    /// server cannot be reached.
     pub fn budget_state(&self) -> Result<BudgetState> {
         read_budget(&self.budget_options()).map_err(|unread| match unread {
             Unread::NotShared(why) => Error::config(format!("budget: {why}")),
@@ -154,7 +155,7 @@ pub enum Priority {
 
 choice!(Priority, "priority", { Normal => "normal", Foreground => "foreground", Background => "background" });
 
-/// The place where the access token of a client is kept.
+/// The place that stores the access token of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenCache {
     /// Each client has a token of its own.

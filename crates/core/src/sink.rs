@@ -1,7 +1,7 @@
-//! Runs a scan into a sink, such as the file of an export: until the end of the list, an error, or a stop.
+//! Runs a scan into a sink, for example the file of an export, until the end of the list, an error, or a stop.
 //!
-//! The sink works on a thread of its own. Writing may block for as long as it likes, for example where nobody reads a
-//! pipe; neither the runtime nor the end of the run waits for that.
+//! The sink works on a thread of its own. Writing may block for any time, for example if nobody reads a pipe. Neither
+//! the runtime nor the end of the run waits for that.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::{Batch, Receipt, Resume, Scan};
@@ -16,7 +16,7 @@ use tokio::sync::{oneshot, watch};
 pub struct Stop(Arc<watch::Sender<bool>>);
 
 impl Stop {
-    /// Stops, for good.
+    /// Stops permanently.
     pub fn stop(&self) {
         self.0.send_replace(true);
     }
@@ -33,15 +33,15 @@ impl Stop {
     }
 }
 
-/// A destination for the batches of a scan, such as a file. Its methods may block.
+/// A destination for the batches of a scan, for example a file. Its methods may block.
 pub trait Sink: Send + 'static {
-    /// The name of the work in messages, such as `export`.
+    /// The name of the work in messages, for example `export`.
     const NAME: &'static str;
 
     /// The result of the work.
     type Done: Send + 'static;
 
-    /// Returns the place where the scan continues; `None` if it starts at the beginning.
+    /// Returns the point from which the scan continues; `None` if it starts at the beginning.
     fn resume(&mut self) -> Option<Resume> {
         None
     }
@@ -58,15 +58,17 @@ pub trait Sink: Send + 'static {
     /// The errors of the output.
     fn finish(&mut self, receipt: Receipt) -> Result<Self::Done>;
 
-    /// Keeps the data that can be continued, removes everything else, and adds to the error what was kept.
+    /// Keeps the data from which a later run can continue, and removes everything else. Adds to the error what was
+    /// kept.
     fn abandon(self, error: Error) -> Error;
 }
 
-/// Opens a sink with `open`, begins a scan with `scan` where that sink continues, and runs the scan into it.
+/// Opens a sink with `open`, begins a scan with `scan` at the point from which the sink continues, and runs the scan
+/// into the sink.
 ///
-/// `progress` is called after each page. When `stop` completes, the sink is abandoned and the run ends with `Cancelled`.
-/// With a `patience`, it ends after that time even if the sink has not returned, which is for outputs that may block
-/// forever. Dropping the future is like killing the process: nothing is cleaned up.
+/// `progress` is called after each page. When `stop` completes, the sink is abandoned and the run ends with
+/// `Cancelled`. With a `patience`, the run ends after that time even if the sink has not returned. This is for outputs
+/// that may block forever. Dropping the future is like killing the process: nothing is cleaned up.
 ///
 /// # Errors
 /// The errors of the scan and of the sink; `Cancelled` if stopped.
@@ -91,7 +93,7 @@ pub async fn run<S: Sink>(
         let finished = worker.call(|sink| of(sink)?.finish(receipt));
         match patience {
             Some(_) => unless_stopped::<S, _>(&mut stop, finished).await,
-            // What cannot block is finished rather than abandoned so near to its end.
+            // A sink that cannot block is finished even if it is stopped now, so near to its end.
             None => finished.await,
         }
     };
@@ -101,7 +103,7 @@ pub async fn run<S: Sink>(
     }
 }
 
-/// Returns the outcome of the work, unless it is stopped before.
+/// Returns the outcome of the work, unless it is stopped first.
 async fn unless_stopped<S: Sink, T>(
     stop: impl Future<Output = ()>,
     work: impl Future<Output = Result<T>>,
@@ -119,7 +121,7 @@ async fn unless_stopped<S: Sink, T>(
 /// Work for the thread of a sink.
 type Task<S> = Box<dyn FnOnce(&mut Option<S>) + Send>;
 
-/// The thread of a sink. It ends when this is dropped, and the sink goes with it.
+/// The thread of a sink. Dropping this ends the thread and drops the sink.
 struct Worker<S> {
     tasks: Option<Sender<Task<S>>>,
     thread: Option<JoinHandle<()>>,
@@ -152,7 +154,7 @@ impl<S: Sink> Worker<S> {
     ) -> impl Future<Output = Result<R>> {
         let (sender, receiver) = oneshot::channel();
         let task: Task<S> = Box::new(|sink| drop(sender.send(task(sink))));
-        // Where the thread has panicked, nobody answers.
+        // If the thread has panicked, nobody answers.
         let _ = self.tasks.as_ref().map(|tasks| tasks.send(task));
         async { receiver.await.unwrap_or_else(|_| Err(lost())) }
     }
@@ -179,7 +181,7 @@ impl<S: Sink> Worker<S> {
 impl<S> Drop for Worker<S> {
     fn drop(&mut self) {
         self.tasks = None;
-        // An output that cannot block is free for others from then on.
+        // From then on, an output that cannot block is free for others.
         if let (None, Some(thread)) = (self.patience, self.thread.take()) {
             let _ = thread.join();
         }

@@ -1,4 +1,5 @@
-//! Standard streams that do not block: another program that shares the terminal or the pipe may have set them so.
+//! Standard streams that are non-blocking, because another program that shares the terminal or the pipe has made them
+//! so.
 
 use std::io::{ErrorKind, Read, Result, Write};
 
@@ -25,7 +26,7 @@ impl<T: Descriptor + Write> Write for Patient<T> {
 }
 
 impl<T: Descriptor> Patient<T> {
-    /// Repeats an operation that has done nothing yet until it does something.
+    /// Repeats an operation that would block until it succeeds.
     fn patiently<R>(
         &mut self,
         ready: Ready,
@@ -79,7 +80,7 @@ mod tests {
     use std::thread::spawn;
 
     #[test]
-    fn a_pipe_that_does_not_block_is_written_to_and_read_from_as_a_whole() {
+    fn a_non_blocking_pipe_is_written_and_read_completely() {
         let (reader, writer) = pipe_with(PipeFlags::NONBLOCK).unwrap();
         let sent: Vec<u8> = (0..1_000_000_u32)
             .map(|index| (index % 251) as u8)

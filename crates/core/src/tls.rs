@@ -1,5 +1,5 @@
-//! TLS as this client speaks it, to the service, a proxy and a server of a budget: by which provider, what is trusted, and what an
-//! error means, whose certificate it is about, and what mends it.
+//! TLS to the service, a proxy and a server of a budget: the provider, the trusted certificates, and errors that name
+//! the certificate at fault and the remedy.
 
 use crate::error::failure::{TLS_CLOSED, TLS_LOST, TLS_REFUSED};
 use crate::error::{Error, ErrorKind, Result, rounded_up, system_text};
@@ -12,7 +12,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// As the operating system trusts it, or as SSL_CERT_FILE and SSL_CERT_DIR say.
+/// Returns the configuration that trusts the operating system's certificates, or those of SSL_CERT_FILE and
+/// SSL_CERT_DIR.
 pub(crate) fn system() -> Result<ClientConfig> {
     let builder = builder()?.with_platform_verifier();
     let builder = builder.map_err(|_| {
@@ -28,28 +29,28 @@ pub(crate) fn system() -> Result<ClientConfig> {
     Ok(builder.with_no_client_auth())
 }
 
-/// For plain http, which needs none, not even certificates.
+/// Returns the configuration for plain http, which needs no certificates.
 pub(crate) fn none() -> Result<ClientConfig> {
     let builder = builder()?.with_root_certificates(RootCertStore::empty());
     Ok(builder.with_no_client_auth())
 }
 
 fn builder() -> Result<ConfigBuilder<ClientConfig, WantsVerifier>> {
-    // Named here, since with several in one program none is the default.
+    // Named explicitly, because there is no default if a program contains several providers.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|_| Error::defect("there are no TLS versions"))
 }
 
-/// Where a root certificate is set that this machine does not know.
+/// Advice about a root certificate that this machine does not know.
 const TRUST: &str = if cfg!(any(target_vendor = "apple", windows)) {
     "add its root certificate to the certificates that this system trusts"
 } else {
     "add its root certificate to those of this system, or set SSL_CERT_FILE to a PEM file that contains the roots to trust"
 };
 
-/// The error of a handshake with the service or the proxy, as `whose` says.
+/// Returns the error of a handshake with the service or the proxy, as `whose` says.
 pub(crate) fn failed(host: &str, whose: &str, error: &io::Error) -> Error {
     match tls_error(error) {
         Some(cause) => {
@@ -72,7 +73,8 @@ pub(crate) fn failed(host: &str, whose: &str, error: &io::Error) -> Error {
     }
 }
 
-/// The error of an encrypted connection that the other end has closed by an alert, such as for want of a client certificate.
+/// Returns the error of an encrypted connection that the other end has closed with an alert, for example because a
+/// client certificate is missing.
 pub(crate) fn closed(host: &str, error: &TlsError) -> Error {
     let meaning = meaning("the service", error);
     Error::of(
@@ -81,12 +83,12 @@ pub(crate) fn closed(host: &str, error: &TlsError) -> Error {
     )
 }
 
-/// What TLS itself says, if the error comes from there.
+/// Returns the TLS error inside an I/O error, if there is one.
 pub(crate) fn tls_error(error: &io::Error) -> Option<&TlsError> {
     error.get_ref()?.downcast_ref()
 }
 
-/// The meaning of an error for somebody who has to mend it; `whose` is the other end.
+/// Returns the meaning of an error for somebody who has to mend it. `whose` is the other end.
 pub(crate) fn meaning(whose: &str, error: &TlsError) -> String {
     use rustls::Error::{
         AlertReceived, InvalidCertificate, InvalidMessage, NoCertificatesPresented,
@@ -104,7 +106,7 @@ pub(crate) fn meaning(whose: &str, error: &TlsError) -> String {
     }
 }
 
-/// Which protocol versions and ciphers there are is not the user's to choose, but to know.
+/// Returns the meaning of a mismatch of protocol versions or ciphers, which the user cannot configure.
 fn version(whose: &str, why: &PeerIncompatible) -> String {
     match why {
         PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig
@@ -188,19 +190,19 @@ fn certificate(whose: &str, why: &CertificateError) -> String {
             format!("{certificate} cannot be read or checked")
         }
         ApplicationVerificationFailure => format!("this system does not accept {certificate}"),
-        // A certificate that signs itself is told as one of an authority.
+        // Also a self-signed certificate, which may be reported like this.
         _ => format!(
             "{certificate} is not acceptable, for example because it is self-signed: {TRUST}"
         ),
     }
 }
 
-/// The names that a certificate has, as far as they are few.
+/// Returns the first few names in a certificate.
 fn names(presented: &[String]) -> String {
     let shown: Vec<&str> = presented
         .iter()
         .take(3)
-        // Each stands behind its type, as in DnsName("example.org").
+        // Each name comes with its type, as in DnsName("example.org").
         .map(|name| name.split_once('(').map_or(&**name, |(_, rest)| rest))
         .map(|name| name.trim_end_matches(')').trim_matches('"'))
         .collect();

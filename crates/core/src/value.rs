@@ -1,4 +1,4 @@
-//! A value within a record, read step by step: its kind, its number, text or truth, its items and members.
+//! A value within a record, read step by step: its kind, its number, string or boolean, its items and members.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, from_json};
@@ -29,34 +29,34 @@ pub enum ValueKind {
 #[derive(Clone, Debug)]
 pub struct NestedValue {
     record: RawRecord,
-    /// Where it is in the record's text.
+    /// The place of the value in the record's text.
     range: Range<usize>,
-    /// Its JSON pointer, for errors.
+    /// The JSON pointer of the value, for errors.
     pointer: String,
 }
 
 impl RawRecord {
-    /// The whole record as a value, to be read step by step.
+    /// Returns the whole record as a value, which can be read step by step.
     pub fn value(&self) -> NestedValue {
         NestedValue::within(self, self.as_str(), String::new())
     }
 }
 
 impl NestedValue {
-    /// JSON text as a value, such as a receipt or the response of a call, whose text was checked before; `offset` is
-    /// where its page begins.
+    /// Reads JSON text as a value, for example a receipt or the response of a call. The text was checked before.
+    /// `offset` is the offset of its page.
     ///
     /// # Errors
-    /// `Decode` where it is not JSON.
+    /// `Decode` if it is not JSON.
     pub fn parse(json: &str, offset: u64) -> Result<Self> {
         RawRecord::whole(json, offset).map(|record| record.value())
     }
 
-    /// The value at a path within this one: the name of a field, or a JSON pointer (RFC 6901), which is empty or starts
-    /// with a slash. `None` where there is no such value. Of a name that occurs twice the last value counts.
+    /// Returns the value at a path within this one: the name of a field, or a JSON pointer (RFC 6901), which is empty
+    /// or starts with a slash. `None` if there is no such value. The last duplicate of a name wins.
     ///
     /// # Errors
-    /// `InvalidArgument` for a name that holds a slash, which is a pointer without its first one.
+    /// `InvalidArgument` for a name that contains a slash: it looks like a pointer without its first slash.
     pub fn at(&self, path: &str) -> Result<Option<Self>> {
         let steps: Vec<String> = match path.strip_prefix('/') {
             Some(steps) => steps.split('/').map(unescaped).collect(),
@@ -78,12 +78,12 @@ impl NestedValue {
         Ok(found.map(|raw| Self::within(&self.record, raw, pointer)))
     }
 
-    /// The error for a field that this value has to have.
+    /// Returns the error for a required field that this value does not have.
     pub fn missing(&self, path: &str) -> Error {
         self.fault(&format!("the field {path} is missing"))
     }
 
-    /// `raw` is a piece of the record's text.
+    /// Returns the value for `raw`, which must be a piece of the record's text.
     fn within(record: &RawRecord, raw: &str, pointer: String) -> Self {
         NestedValue {
             record: record.clone(),
@@ -92,14 +92,14 @@ impl NestedValue {
         }
     }
 
-    /// The JSON text, byte for byte as the service sent it.
+    /// Returns the JSON text, byte for byte as the service sent it.
     pub fn as_str(&self) -> &str {
         let raw = self.record.as_bytes().get(self.range.clone());
         let text = raw.and_then(|raw| std::str::from_utf8(raw).ok());
         text.unwrap_or_default()
     }
 
-    /// What it is.
+    /// Returns the kind of the value.
     pub fn kind(&self) -> ValueKind {
         match self.as_str().as_bytes().first() {
             Some(b'n') | None => ValueKind::Null,
@@ -111,10 +111,10 @@ impl NestedValue {
         }
     }
 
-    /// The value as a number or a boolean.
+    /// Returns the value as a number or a boolean.
     ///
     /// # Errors
-    /// `Schema`, with the JSON pointer, when it is of another type or out of range.
+    /// `Schema`, with the JSON pointer, if it has another type or is out of range.
     pub fn to<T: DeserializeOwned>(&self) -> Result<T> {
         let read = from_json(self.as_str(), &self.place()).or_else(|error| {
             // `1.0` is an integer, too.
@@ -122,16 +122,16 @@ impl NestedValue {
             from_json(&whole.to_string(), &self.place())
         });
         read.map_err(|error| match error.kind() {
-            // It was checked when it came, so that only a number can be wrong.
+            // The text was checked on arrival, so only a number can be wrong.
             ErrorKind::Decode => self.fault("the value is not in the range of the type"),
             _ => self.record.fault(error),
         })
     }
 
-    /// The text of a string, its escapes resolved.
+    /// Returns the text of a string with its escapes resolved.
     ///
     /// # Errors
-    /// `Schema`, with the JSON pointer, when it is not a string.
+    /// `Schema`, with the JSON pointer, if it is not a string.
     pub fn text(&self) -> Result<Cow<'_, str>> {
         json::decoded(self.as_str()).ok_or_else(|| match self.kind() {
             ValueKind::String => {
@@ -141,11 +141,11 @@ impl NestedValue {
         })
     }
 
-    /// The items of an array, each without a name, or the members of an object with their names. Of a name that
-    /// occurs twice the last value counts.
+    /// Returns the items of an array, each without a name, or the members of an object with their names. The last
+    /// duplicate of a name wins.
     ///
     /// # Errors
-    /// `Schema`, with the JSON pointer, when it is neither.
+    /// `Schema`, with the JSON pointer, if it is neither.
     pub fn children(&self) -> Result<Vec<(Option<String>, NestedValue)>> {
         let child = |raw: &str, step: &str| {
             let pointer = format!("{}/{step}", self.pointer);
@@ -183,12 +183,12 @@ impl NestedValue {
     }
 }
 
-/// The item of an array, or the member of an object, that a step of a path names.
+/// Returns the item of an array or the member of an object that a step of a path names.
 fn child<'a>(value: &'a str, step: &str) -> Option<&'a str> {
     match value.as_bytes().first()? {
         b'{' => json::member(value, step),
         b'[' => {
-            // RFC 6901 knows no leading zeros and no signs.
+            // RFC 6901 allows no leading zeros and no signs.
             let plain = step == "0" || !step.starts_with(['0', '+']);
             let index: usize = step.parse().ok().filter(|_| plain)?;
             let (mut places, mut found) = (0_usize.., None);
@@ -203,7 +203,7 @@ fn child<'a>(value: &'a str, step: &str) -> Option<&'a str> {
     }
 }
 
-/// The name that a step of a JSON pointer is.
+/// Returns the name in a step of a JSON pointer.
 fn unescaped(step: &str) -> String {
     step.replace("~1", "/").replace("~0", "~")
 }
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_a_name_or_a_pointer_from_where_it_is_asked() {
+    fn a_path_is_a_name_or_a_pointer_within_the_value() {
         let record = RawRecord::parse(RECORD).unwrap().value();
         let within = record.at("/a/7").unwrap().unwrap();
         for (from, path, found) in [

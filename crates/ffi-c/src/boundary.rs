@@ -1,10 +1,10 @@
-//! Everything unsafe: text and handles from C, signals and errno of the host's threads, panics.
+//! All unsafe code: text and handles from C, signals and errno of the host's threads, panics.
 //!
-//! What C passes is trusted as far as the header demands it: a pointer that is not NULL has the type of
-//! its parameter, is aligned for it, and is valid until the call returns. Nothing else is assumed. The
-//! exported functions rely on the same: `Option<&T>`, `Option<Box<T>>` and `Option<NonNull<T>>` have the
-//! layout of a nullable pointer, a `Box` only ever comes from a handle that this library gave out, and an
-//! out slot is `MaybeUninit`, so nothing that C left in it is read or dropped.
+//! Arguments from C are trusted as far as the header demands it: a pointer that is not NULL has the type of its
+//! parameter, is aligned for it, and is valid until the call returns. Nothing else is assumed. The exported functions
+//! rely on the same: `Option<&T>`, `Option<Box<T>>` and `Option<NonNull<T>>` have the layout of a nullable pointer, a
+//! `Box` only comes from a handle that this library has created, and an out slot is `MaybeUninit`, so nothing that C
+//! left in it is read or dropped.
 
 use crate::text::Text;
 use std::ffi::c_void;
@@ -12,7 +12,7 @@ use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 
-/// The bytes of a text that C passes, borrowed from the caller's argument; `None` if it is absent.
+/// Returns the bytes of a text from C, borrowed from the caller's argument; `None` if it is absent.
 ///
 /// A length above `isize::MAX`, which no text has, counts as absent.
 pub(crate) fn bytes(text: &Text) -> Option<&[u8]> {
@@ -25,8 +25,8 @@ pub(crate) fn bytes(text: &Text) -> Option<&[u8]> {
     Some(unsafe { std::slice::from_raw_parts(text.data.cast::<u8>(), text.length) })
 }
 
-/// A handle that C passes as not const, since the call changes what it stands for. It is borrowed
-/// shared all the same, because another thread may use it meanwhile.
+/// Borrows a handle that C passes as not const, because the call changes its state. The borrow is shared, because
+/// another thread may use the handle at the same time.
 pub(crate) fn shared<T: Sync>(handle: &Option<NonNull<T>>) -> Option<&T> {
     // SAFETY: the header demands a live handle, `T: Sync` that threads may share it, and no `&mut` to
     // a `T` is ever made while C holds the handle. The borrow ends with the caller's argument.
@@ -37,8 +37,8 @@ pub(crate) fn shared<T: Sync>(handle: &Option<NonNull<T>>) -> Option<&T> {
 /// called with it any more.
 pub type ReleaseCallback = Option<extern "C" fn(user_data: *mut c_void)>;
 
-/// A pointer of the application that is handed back to its callbacks and never dereferenced here.
-/// Dropping it releases it.
+/// A pointer of the application that is passed back to its callbacks and never dereferenced here. Dropping it releases
+/// it.
 pub(crate) struct UserData {
     pub(crate) pointer: *mut c_void,
     pub(crate) release: ReleaseCallback,
@@ -80,7 +80,7 @@ pub(crate) fn block_signals() {
     }
 }
 
-/// Runs the body of an exported function that cannot fail: after a panic the value is `otherwise`.
+/// Runs the body of an exported function that cannot fail. After a panic the value is `otherwise`.
 pub(crate) fn guard_or<T>(otherwise: T, call: impl FnOnce() -> T) -> T {
     let _errno = Errno::keep();
     catch_unwind(AssertUnwindSafe(call)).unwrap_or(otherwise)
@@ -110,9 +110,9 @@ use libc::__error as errno;
 
 #[cfg(test)]
 mod tests {
-    /// The compiler cannot tell an exported name from other unsafe code, so this test does.
+    /// The compiler cannot distinguish an exported name from other unsafe code, so this test does.
     #[test]
-    fn no_other_file_holds_unsafe_code() {
+    fn no_other_file_contains_unsafe_code() {
         let mut seen = 0;
         for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src")).unwrap() {
             let path = entry.unwrap().path();

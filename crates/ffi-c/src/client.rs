@@ -1,4 +1,4 @@
-//! The client handle: made, closed and freed, and what it reads.
+//! The client handle: creating, closing and freeing it, and its reads.
 
 use crate::boundary::{block_signals, guard_or, shared};
 use crate::config::ConfigHandle;
@@ -258,7 +258,7 @@ pub(crate) fn list_name(list: &Text) -> Result<ListName> {
     name.parse().map_err(|error| invalid("list", error))
 }
 
-/// The operation of an id.
+/// Returns the operation with this ID.
 fn operation_of(id: &str) -> Result<&'static Operation> {
     let callable = || OPERATIONS.iter().filter(|one| one.callable);
     let found = callable().find(|one| one.id == id);

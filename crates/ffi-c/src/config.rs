@@ -20,7 +20,7 @@ pub struct ConfigHandle {
 }
 
 impl ConfigHandle {
-    /// The settings given, or none.
+    /// Returns the settings given, or empty ones.
     pub(crate) fn or_default(config: Option<&ConfigHandle>) -> Result<Builder> {
         Ok(config.map_or_else(Builder::default, |config| config.builder.clone()))
     }

@@ -1,4 +1,4 @@
-//! A file descriptor that an event loop can poll: readable when a scan has something to say.
+//! A file descriptor that an event loop can poll: readable when a scan has something to report.
 
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsRawFd;
@@ -7,10 +7,9 @@ use std::sync::Mutex;
 use std::task::Wake;
 use talentdata_core::internal::process::lock;
 
-/// A pipe that holds one byte while it is rung, and none while it is not: writing never blocks, and
-/// neither does reading.
+/// A pipe that contains one byte after a notification, and none otherwise. So neither writing nor reading ever blocks.
 ///
-/// After a fork the child has the same pipe; it leaves it alone, or the parent would hear the child.
+/// After a fork the child has the same pipe. It does not touch the pipe, because the parent would notice.
 pub(crate) struct SelfPipe {
     listen: PipeReader,
     bell: PipeWriter,
@@ -44,7 +43,7 @@ impl SelfPipe {
         }
     }
 
-    /// Makes it unreadable.
+    /// Makes the descriptor unreadable.
     pub(crate) fn clear(&self) {
         if self.is_foreign() {
             return;
@@ -55,7 +54,7 @@ impl SelfPipe {
         }
     }
 
-    /// Whether it was made before a fork, in the parent; then its lock may be held for ever, too.
+    /// Returns whether it was created by the parent, before a fork. In that case its lock may be held forever, too.
     fn is_foreign(&self) -> bool {
         self.process != std::process::id()
     }

@@ -1,4 +1,4 @@
-//! The error handle: what went wrong, and what is known of the call that failed.
+//! The error handle: a failure, and the facts about the call that failed.
 
 use crate::boundary::guard_or;
 use crate::text::Text;

@@ -1,4 +1,4 @@
-//! What every exported function goes through: its arguments, its results, failures and panics.
+//! The common path of every exported function: its arguments, its results, failures and panics.
 
 use crate::boundary::{self, Errno};
 use crate::error::ErrorHandle;
@@ -9,23 +9,22 @@ use std::path::Path;
 use talentdata_columns::arrow::{BatchReader, RecordBatch, SchemaRef, TableSchema};
 use talentdata_core::{Error, Result};
 
-/// No text that the library reads is longer than that of a schema: it is surely a mistake.
+/// Limits the texts that the library reads to the length of a schema. A longer one is surely a mistake.
 const LONGEST_TEXT: usize = TableSchema::MOST_BYTES;
 
-/// Runs the body of an exported function: a failure or a panic becomes the returned error, and `errno` is
-/// restored.
+/// Runs the body of an exported function. A failure or a panic becomes the returned error, and `errno` is restored.
 pub(crate) fn guard(call: impl FnOnce() -> Result<()>) -> Option<Box<ErrorHandle>> {
     let _errno = Errno::keep();
     let failed = Error::catch("a call", call).err()?;
     Some(Box::new(ErrorHandle::new(failed)))
 }
 
-/// An argument that must not be NULL.
+/// Returns an argument, which must not be NULL.
 pub(crate) fn lent<T>(value: Option<T>, name: &str) -> Result<T> {
     value.ok_or_else(|| is_null(name))
 }
 
-/// The slot for a result, which must not be NULL and is written by `write` alone.
+/// Returns the slot for a result, which must not be NULL and is only written by `write`.
 pub(crate) fn slot<'a, T>(
     slot: Option<&'a mut MaybeUninit<T>>,
     name: &str,
@@ -33,7 +32,7 @@ pub(crate) fn slot<'a, T>(
     slot.ok_or_else(|| is_null(name))
 }
 
-/// The body of an accessor: writes what `read` finds in the handle, unless an argument is NULL.
+/// The body of an accessor: writes the result of `read` for the handle, unless an argument is NULL.
 pub(crate) fn get<'a, H, T>(
     (handle, name): (Option<&'a H>, &str),
     (out, out_name): (Option<&mut MaybeUninit<T>>, &str),
@@ -46,7 +45,7 @@ pub(crate) fn get<'a, H, T>(
     })
 }
 
-/// The error that names an argument and what is wrong with it.
+/// Returns the error that names an argument and its fault.
 pub(crate) fn invalid(name: &str, why: impl std::fmt::Display) -> Error {
     Error::invalid(format!("{name}: {why}"))
 }
@@ -55,7 +54,7 @@ fn is_null(name: &str) -> Error {
     invalid(name, "must not be NULL")
 }
 
-/// Text that C passes; it is borrowed from the caller's argument.
+/// Returns a text from C, borrowed from the caller's argument.
 pub(crate) fn text<'a>(text: &'a Text, name: &str) -> Result<&'a str> {
     if text.data.is_null() {
         return Err(is_null(name));
@@ -73,7 +72,7 @@ pub(crate) fn text<'a>(text: &'a Text, name: &str) -> Result<&'a str> {
     })
 }
 
-/// Text that may be absent.
+/// Returns a text that may be absent.
 pub(crate) fn optional_text<'a>(given: &'a Text, name: &str) -> Result<Option<&'a str>> {
     if given.data.is_null() {
         Ok(None)
@@ -82,7 +81,7 @@ pub(crate) fn optional_text<'a>(given: &'a Text, name: &str) -> Result<Option<&'
     }
 }
 
-/// The path of a file.
+/// Returns the path of a file.
 pub(crate) fn path<'a>(given: &'a Text, name: &str) -> Result<&'a Path> {
     let path = text(given, name)?;
     match path.find('\0') {
@@ -92,7 +91,7 @@ pub(crate) fn path<'a>(given: &'a Text, name: &str) -> Result<&'a Path> {
     }
 }
 
-/// Batches as a stream that C owns. C calls it through pointers, not through `guard`.
+/// Returns batches as a stream that C owns. C calls it through pointers, not through `guard`.
 pub(crate) fn stream(
     schema: SchemaRef,
     mut next: impl FnMut() -> Result<Option<RecordBatch>> + Send + 'static,

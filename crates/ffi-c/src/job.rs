@@ -1,7 +1,7 @@
-//! Jobs: exports to files and syncs into mirrors. They show their progress, and are cancelled from any thread.
+//! Jobs: exports to files and syncs into mirrors. They report their progress, and can be cancelled from any thread.
 //!
-//! Progress is polled: a callback would run on a thread of the library, and would need rules about what it may do and when
-//! what it points at is released.
+//! Progress is polled. A callback would run on a thread of the library, and would need rules about what it may do and
+//! when its data is released.
 
 use crate::boundary::{guard_or, shared};
 use crate::client::{ClientHandle, list_name};

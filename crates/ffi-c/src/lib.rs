@@ -1,8 +1,8 @@
 //! libtalentdata: the client of the talent data service for C and C++.
 //!
-//! Ownership is in the signatures: `&T` borrows, `Box<T>` transfers, an error is the return value, and
-//! an out slot is written only on success. Every export goes through [`export::guard`]. Lists, operations, fields and
-//! settings are reached by their names, so that no function and no number depends on the spec.
+//! Ownership is in the signatures: `&T` borrows, `Box<T>` transfers, an error is the return value, and an out slot is
+//! written only on success. Every exported function goes through [`export::guard`]. Lists, operations, fields and
+//! settings are accessed by their names, so that no function and no number depends on the spec.
 
 #![deny(unsafe_op_in_unsafe_fn)]
 // No item is reachable from Rust: the exported symbols are the interface.

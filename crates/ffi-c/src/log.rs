@@ -1,4 +1,4 @@
-//! What clients log, passed to a callback of the application.
+//! The log of clients, passed to a callback of the application.
 
 use crate::boundary::{ReleaseCallback, UserData};
 use crate::export::invalid;
@@ -40,20 +40,20 @@ pub type LogLevelNumber = u32;
 pub type LogCallback =
     Option<extern "C" fn(level: LogLevel, message: Text, user_data: *mut c_void)>;
 
-/// Where the messages of a client go.
+/// The destination of a client's messages.
 #[derive(Clone)]
 pub(crate) struct LogSink {
     most: Level,
     callback: extern "C" fn(LogLevel, Text, *mut c_void),
-    /// Shared by every thread that may still call back; the last one to end releases it.
+    /// Shared by every thread that may still call back. The last one to end releases it.
     user_data: Arc<UserData>,
 }
 
 impl LogSink {
-    /// A sink for the messages up to a level; it releases `user_data` once nothing uses it any more.
+    /// Creates a sink for the messages up to a level. It releases `user_data` once nothing uses it any more.
     ///
     /// # Errors
-    /// `InvalidArgument` for an unknown level; then nothing is released.
+    /// `InvalidArgument` for an unknown level. In that case nothing is released.
     pub(crate) fn new(
         level: LogLevelNumber,
         callback: extern "C" fn(LogLevel, Text, *mut c_void),
@@ -67,7 +67,7 @@ impl LogSink {
         Ok(LogSink {
             most,
             callback,
-            // Only now, when nothing can fail any more, is there something to release.
+            // Created last, when nothing can fail any more, because an error must not release it.
             user_data: Arc::new(UserData {
                 pointer: user_data,
                 release,
@@ -75,7 +75,7 @@ impl LogSink {
         })
     }
 
-    /// Sends what this thread logs to the sink until the thread ends, which drops its share of the sink.
+    /// Sends the log of this thread to the sink until the thread ends, which drops its share of the sink.
     pub(crate) fn attach(&self) {
         log::attach(self.clone());
     }

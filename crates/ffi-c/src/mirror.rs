@@ -1,4 +1,4 @@
-//! Mirrors: lists in one SQLite file, read from there as streams of the Arrow C data interface.
+//! Mirrors: lists in one SQLite file, which are read as streams of the Arrow C data interface.
 
 use crate::boundary::guard_or;
 use crate::client::list_name;
@@ -176,7 +176,7 @@ pub extern "C" fn talentdata_mirror_free(mirror: Option<Box<MirrorHandle>>) {
     guard_or((), || drop(mirror));
 }
 
-/// The stream of rows; nothing can fail once the sync is written.
+/// Returns the stream of rows. Nothing can fail once the sync is written.
 fn batches(
     list: ListName,
     options: Option<&OptionsHandle>,

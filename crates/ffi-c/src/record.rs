@@ -1,6 +1,6 @@
 //! The record handle: JSON of any kind, read by names and JSON pointers.
 //!
-//! Records of lists, responses, receipts, plans and reports are all read in the same way, so that the library needs no
+//! Records of lists, responses, receipts, plans and reports are all read in the same way, so the library needs no
 //! function for any of their fields.
 
 use crate::boundary::guard_or;
@@ -22,11 +22,11 @@ use talentdata_core::{Error, ErrorKind, NestedValue, RawRecord, Result};
 /// const is freed with talentdata_record_free.
 pub struct RecordHandle {
     value: NestedValue,
-    /// The text of a string with escapes, once it was asked for.
+    /// The text of a string with escapes, once it was requested.
     text: OnceLock<Box<str>>,
-    /// The values that were asked for by their paths. C points at them while the map grows.
+    /// The values that were requested by their paths. C points at them while the map grows.
     values: Mutex<HashMap<String, Arc<RecordHandle>>>,
-    /// What an array or an object has, once it was asked for.
+    /// The items of an array or the members of an object, once they were requested.
     children: OnceLock<Vec<(Option<String>, RecordHandle)>>,
 }
 
@@ -61,17 +61,17 @@ pub struct OptionalBoolean {
 }
 
 impl RecordHandle {
-    /// A record of a list.
+    /// Creates the handle of a record of a list.
     pub(crate) fn new(raw: &RawRecord) -> Box<Self> {
         Box::new(RecordHandle::holding(raw.value()))
     }
 
-    /// JSON text that was checked before.
+    /// Creates the handle of JSON text that was checked before.
     pub(crate) fn parse(json: &str, offset: u64) -> Result<Box<Self>> {
         NestedValue::parse(json, offset).map(|value| Box::new(RecordHandle::holding(value)))
     }
 
-    /// A result of the library.
+    /// Creates the handle of a result of the library.
     pub(crate) fn of(value: &impl Serialize) -> Result<Box<Self>> {
         let json = serde_json::to_string(value).map_err(|_| {
             Error::new(ErrorKind::Internal, "a result could not be written as JSON")
@@ -88,13 +88,13 @@ impl RecordHandle {
         }
     }
 
-    /// The value at a path; none where there is none, or null.
+    /// Returns the value at a path; `None` if there is none, or null.
     fn present(&self, path: &Text) -> Result<Option<NestedValue>> {
         let found = self.value.at(text(path, "path")?)?;
         Ok(found.filter(|value| value.kind() != ValueKind::Null))
     }
 
-    /// The value at a path, kept for as long as this record.
+    /// Returns the value at a path, which is kept until this record is freed.
     fn at(&self, path: &str) -> Result<Option<Arc<RecordHandle>>> {
         // A panic cannot leave the map in a state that matters.
         let mut known = lock(&self.values);

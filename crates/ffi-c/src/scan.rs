@@ -1,4 +1,4 @@
-//! The scan handle: takes record after record, waiting or not, and is cancelled from any thread.
+//! The scan handle: takes records one by one, waiting or not, and can be cancelled from any thread.
 
 use crate::boundary::{guard_or, shared};
 use crate::descriptor::SelfPipe;
@@ -220,7 +220,7 @@ impl ScanHandle {
         }
     }
 
-    /// Keeps other threads out.
+    /// Excludes other threads.
     fn enter(&self) -> Result<MutexGuard<'_, ()>> {
         self.in_use.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => invalid("scan", "another thread is using it"),
@@ -228,7 +228,7 @@ impl ScanHandle {
         })
     }
 
-    /// The next record, without waiting; none at the end of the list.
+    /// Returns the next record without waiting; `None` at the end of the list.
     fn poll_next(&self) -> Result<Poll<Option<Box<RecordHandle>>>> {
         let _in_use = self.enter()?;
         self.failure.or_read(|| {
@@ -245,7 +245,7 @@ impl ScanHandle {
         })
     }
 
-    /// A descriptor that is readable while there is something to report.
+    /// Returns a descriptor that is readable while there is something to report.
     fn descriptor(&self) -> Result<i32> {
         let _in_use = self.enter()?;
         if let Some(self_pipe) = self.self_pipe.get() {
@@ -256,14 +256,14 @@ impl ScanHandle {
             Error::new(ErrorKind::Io, message)
         })?;
         let self_pipe = self.self_pipe.get_or_init(|| Arc::new(made));
-        // Registers it. What is there by now, the next call reports, an error also.
+        // Registers the descriptor. The next call reports what is there already, including an error.
         if let Poll::Ready(found) = self.look() {
             let _ = self.failure.or_read(|| found);
         }
         Ok(self_pipe.descriptor())
     }
 
-    /// The scan as a stream of record batches.
+    /// Returns the scan as a stream of record batches.
     fn stream(&self) -> Result<FFI_ArrowArrayStream> {
         let _in_use = self.enter()?;
         let failure = self.failure.clone();
@@ -273,12 +273,12 @@ impl ScanHandle {
         Ok(stream(schema, next))
     }
 
-    /// Looks for records, and has the descriptor told of later ones.
+    /// Checks for records, and makes the descriptor readable when later ones arrive.
     fn look(&self) -> Poll<Result<bool>> {
         let self_pipe = self.self_pipe.get();
         let waker = match self_pipe {
             Some(self_pipe) => {
-                // Before the look, so that what comes after it rings again.
+                // Cleared before the check, so that later records notify again.
                 self_pipe.clear();
                 Waker::from(Arc::clone(self_pipe))
             }
@@ -301,7 +301,7 @@ impl KeptError {
         self.lock().clone().map_or(Ok(()), Err)
     }
 
-    /// Reads, unless the scan has failed; keeps an error that is one of the scan, not of the caller.
+    /// Reads, unless the scan has failed. Keeps an error of the scan, but not one of the caller.
     fn or_read<T>(&self, read: impl FnOnce() -> Result<T>) -> Result<T> {
         self.check()?;
         let read = read();
@@ -313,7 +313,7 @@ impl KeptError {
         read
     }
 
-    /// A panic cannot leave it in a state that matters.
+    /// Locks the error. A panic cannot leave it in a state that matters.
     fn lock(&self) -> MutexGuard<'_, Option<Error>> {
         lock(&self.0)
     }

@@ -1,4 +1,4 @@
-//! Text as C passes and borrows it.
+//! Texts that C passes and borrows.
 
 use std::ffi::c_char;
 
@@ -20,7 +20,7 @@ impl Text {
         length: 0,
     };
 
-    /// `text` must be owned by the handle that it is read from.
+    /// Makes a pointer to a text, which must be owned by the handle that C reads it from.
     pub(crate) fn of(text: &str) -> Self {
         Text {
             data: text.as_ptr().cast(),

@@ -1,4 +1,4 @@
-//! Arguments as Python gives them: each error names the argument and its type.
+//! Arguments from Python. Each error names the argument and its type.
 
 use crate::errors::{CallResult, invalid};
 use crate::record::PyRecord;
@@ -20,14 +20,14 @@ pub(crate) fn list_of(name: &str) -> CallResult<ListName> {
     parsed.map_err(|unknown| invalid(unknown.to_string()))
 }
 
-/// Arguments of a call from parameters as a JSON object, and a JSON body.
+/// Reads the arguments of a call from parameters in a JSON object, and a JSON body.
 pub(crate) fn arguments(parameters: Option<&str>, body: Option<String>) -> CallResult<Arguments> {
     let parameters = serde_json::from_str(parameters.unwrap_or("{}"));
     let parameters = parameters.map_err(|_| invalid("parameters: not a JSON object"))?;
     Ok(Arguments::new(parameters, body))
 }
 
-/// A list, and the values of its parameters: in Python its name and a JSON object.
+/// A list, and the values of its parameters. In Python it is a name and a JSON object.
 pub(crate) struct ListArguments {
     pub(crate) name: ListName,
     pub(crate) arguments: Arguments,
@@ -45,7 +45,7 @@ impl<'py> FromPyObject<'_, 'py> for ListArguments {
     }
 }
 
-/// A value as this argument takes it.
+/// Reads the value of an argument.
 pub(crate) fn read<'py, T: FromPyObjectOwned<'py>>(
     name: &str,
     value: &Bound<'py, PyAny>,
@@ -56,7 +56,7 @@ pub(crate) fn read<'py, T: FromPyObjectOwned<'py>>(
     })
 }
 
-/// The options of a scan, an export, a sync or rows of a mirror, by their names.
+/// Reads the options of a scan, an export, a sync or rows of a mirror, by their names.
 pub(crate) fn job_options(
     given: &Bound<'_, PyDict>,
     arguments: Arguments,
@@ -78,7 +78,7 @@ pub(crate) fn job_options(
     Ok(options)
 }
 
-/// The options of a sandbox, by their names.
+/// Reads the options of a sandbox, by their names.
 pub(crate) fn sandbox_options(given: &Bound<'_, PyDict>) -> CallResult<Options> {
     let mut options = Options::default();
     for (name, value) in given_of(given)? {
@@ -94,15 +94,15 @@ pub(crate) fn sandbox_options(given: &Bound<'_, PyDict>) -> CallResult<Options> 
     Ok(options)
 }
 
-/// The names and values of a dictionary; what is `None` has its default.
+/// Returns the names and values in a dictionary. A value `None` stands for the default and is omitted.
 fn given_of<'py>(given: &Bound<'py, PyDict>) -> CallResult<Vec<(String, Bound<'py, PyAny>)>> {
     let given = given.iter().filter(|(_, value)| !value.is_none());
     let given = given.map(|(name, value)| Ok((name.extract()?, value)));
     Ok(given.collect::<PyResult<_>>()?)
 }
 
-/// The text that the tables of options read: of a number, a truth value, numbers by name (`a=1,b=2`), or a string if the
-/// option takes one. `wrong` is the error for a value of another type.
+/// Returns a value in the form that the tables of options read: a number, a boolean, numbers by name (`a=1,b=2`), or a
+/// string if the option takes one. `wrong` returns the error for a value of another type.
 fn text_of(
     value: &Bound<'_, PyAny>,
     is_text: bool,
@@ -129,7 +129,7 @@ fn text_of(
     Ok(value.str()?.to_string())
 }
 
-/// A schema: the file of one, what `schema()` returned, or a `pyarrow.Schema`.
+/// Reads a schema from the path of a file, the result of `schema()`, or a `pyarrow.Schema`.
 fn schema(given: &Bound<'_, PyAny>) -> CallResult<TableSchema> {
     Ok(if let Ok(record) = given.cast::<PyRecord>() {
         TableSchema::from_json(record.get().text())?

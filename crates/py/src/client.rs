@@ -1,4 +1,5 @@
-//! The client: its settings, its verbs, and the core's client behind it, from the first use in a process until it is closed.
+//! The client: its settings, its methods, and the core's client behind it, from the first use in a process until it is
+//! closed.
 
 use crate::arguments::{ListArguments, arguments, read};
 use crate::errors::{CallResult, invalid};
@@ -15,44 +16,45 @@ use talentdata_core::types::OPERATIONS;
 use talentdata_core::types::Stop;
 use talentdata_core::{Builder, Client, Config, Error, ErrorKind, Result};
 
-/// What `Client` and `AsyncClient` are made of.
+/// The native base of `Client` and `AsyncClient`.
 #[pyclass(frozen, subclass, module = "talentdata._talentdata")]
 pub(crate) struct BaseClient {
-    /// What another client with other options is made from.
+    /// The settings, from which a client with other options is made.
     settings: Builder,
     shared: Arc<SharedClient>,
 }
 
-/// What a client shares with its scans and jobs. It holds no Python object, so that no reference cycle goes through it.
+/// The part of a client that its scans and jobs share. It holds no Python object, so no reference cycle goes through
+/// it.
 pub(crate) struct SharedClient {
     config: Config,
-    /// Whether its verbs are awaited.
+    /// True if its methods are awaited.
     pub(crate) awaited: bool,
-    /// The client whose budget this one spends.
+    /// The client whose budget this one shares.
     origin: Option<Arc<SharedClient>>,
     /// Ends the calls that are under way.
     closed: Stop,
-    /// None until it is used in this process, and once it was released. Nothing of Python runs while it is locked: it might let
-    /// another thread have the GIL, which would wait for the lock.
+    /// The core's client; `None` until it is used in this process, and after it was released. No Python code runs while
+    /// it is locked, because it might give the GIL to another thread, which would then wait for the lock.
     client: Mutex<Option<Owned<Client>>>,
 }
 
 impl SharedClient {
-    /// Releases the connections, and lets the budget know.
+    /// Releases the connections, and leaves the budget.
     fn release(&self) {
         let owned = self.lock().take();
         if let Some(client) = owned.and_then(|mut owned| owned.take()) {
-            // Those that spend the budget of another keep that one alive.
+            // A client that shares the budget of another one keeps that one alive.
             leave(client, self.origin.is_none());
         }
     }
 
-    /// The core's client; in a forked child, another one with the same settings.
+    /// Returns the core's client; in a forked child, another one with the same settings.
     fn core(&self) -> Result<Client> {
         self.open(false)
     }
 
-    /// The same for scans and jobs, which go on when the client is closed.
+    /// Returns the core's client for scans and jobs, which continue after the client is closed.
     pub(crate) fn kept(&self) -> Result<Client> {
         self.open(true)
     }
@@ -90,14 +92,14 @@ impl Drop for SharedClient {
 }
 
 impl BaseClient {
-    /// What outlives this object where a scan or a job is held. It is an error where the client is closed.
+    /// Returns the part that outlives this object while a scan or a job exists. It is an error if the client is closed.
     pub(crate) fn shared(client: &Bound<'_, Self>) -> CallResult<Arc<SharedClient>> {
         let shared = Arc::clone(&client.get().shared);
         shared.core()?;
         Ok(shared)
     }
 
-    /// Runs a verb of the core's client.
+    /// Runs a method of the core's client.
     fn run<T: crate::waiting::IntoPython, F>(
         &self,
         py: Python<'_>,
@@ -120,7 +122,7 @@ impl BaseClient {
 
 #[pymethods]
 impl BaseClient {
-    // Written in Rust, so that no frame of Python holds the secret when it is refused.
+    // Written in Rust, so that no Python frame holds the secret if it is refused.
     #[new]
     #[classmethod]
     #[pyo3(signature = (*positional, **named))]
@@ -154,7 +156,7 @@ impl BaseClient {
         for (name, value) in named {
             let name = name.extract::<String>()?;
             match SETTINGS.iter().find(|setting| setting.name == name) {
-                // What is `None` stays as it is.
+                // `None` does not change a setting.
                 Some(_) if value.is_none() => {}
                 Some(setting) => drop(settings.set(setting.name, value_of(setting, &value)?)),
                 None if name == "_origin" => {}
@@ -175,19 +177,19 @@ impl BaseClient {
         })
     }
 
-    /// Where the service is.
+    /// The address of the service.
     #[getter]
     fn base_url(&self) -> String {
         self.shared.config.base_url().to_string()
     }
 
-    /// The client ID; `None` where there is none.
+    /// The client ID; `None` if there is none.
     #[getter]
     fn client_id(&self) -> Option<&str> {
         self.shared.config.client_id()
     }
 
-    /// Whether it was closed.
+    /// True if the client was closed.
     #[getter]
     fn closed(&self) -> bool {
         self.shared.closed.is_stopped()
@@ -195,13 +197,13 @@ impl BaseClient {
 
     fn _close(&self) {
         self.shared.closed.stop();
-        // Scans, jobs, and clients with other options hold it, too; the last of them releases it.
+        // Scans, jobs, and clients with other options hold it, too. The last of them releases it.
         if Arc::strong_count(&self.shared) == 1 {
             self.shared.release();
         }
     }
 
-    /// Calls an operation; its response as JSON text, if it has one.
+    /// Calls an operation, and returns its response as JSON text, if it has one.
     fn _call(
         &self,
         py: Python<'_>,
@@ -251,12 +253,12 @@ impl BaseClient {
         })
     }
 
-    /// The state of the budget of these settings.
+    /// Returns the state of the budget of these settings.
     fn _budget(&self, py: Python<'_>) -> CallResult<RecordText> {
         Ok(py.detach(|| json(&self.shared.config.budget_state()?))?)
     }
 
-    /// A verb with a defect in it, for the tests of how a defect is reported.
+    /// A method with a defect in it, for the tests of how a defect is reported.
     fn _defect(&self, py: Python<'_>) -> CallResult<Py<PyAny>> {
         self.run(py, |_| async { defect() })
     }
@@ -277,7 +279,7 @@ fn defect() -> Result<RecordText> {
     std::panic::panic_any("a defect on purpose")
 }
 
-/// The value of a setting; one of the wrong type may be a secret, and is not shown.
+/// Reads the value of a setting. A value of the wrong type may be a secret, and is not shown.
 fn value_of(setting: &Setting, value: &Bound<'_, PyAny>) -> CallResult<String> {
     let read = match setting.kind {
         SettingKind::Duration(_) | SettingKind::Integer(_) | SettingKind::Number(_) => {

@@ -1,10 +1,10 @@
-//! Errors of the core as exceptions of the package, found by the name of their kind.
+//! Errors of the core as exceptions of the package, which are found by the names of their kinds.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use talentdata_core::Error;
 
-/// What a function fails with that Python calls.
+/// The error of a function that Python calls.
 pub(crate) enum Failure {
     Core(Error),
     Python(PyErr),
@@ -33,7 +33,7 @@ impl From<Failure> for PyErr {
     }
 }
 
-/// The exception that says what `error` says. Its class is that of the kind's name: `Config` is `ConfigError`.
+/// Returns the exception for `error`. Its class has the name of the kind: `Config` is `ConfigError`.
 pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
     exception(py, error).unwrap_or_else(|failure| failure)
 }
@@ -55,7 +55,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     ))
 }
 
-/// The failure for a wrong argument, which `message` names.
+/// Returns the failure for a wrong argument, which `message` names.
 pub(crate) fn invalid(message: impl Into<String>) -> Failure {
     Error::invalid(message).into()
 }

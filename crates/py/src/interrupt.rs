@@ -1,7 +1,7 @@
-//! Whether Ctrl-C has come, for threads that are not attached to Python, such as those of DuckDB that read a scan.
+//! Detects Ctrl-C for threads that are not attached to Python, for example those of DuckDB that read a scan.
 //!
-//! The handler of Python writes the number of each signal to the file descriptor of `signal.set_wakeup_fd`. The package
-//! sets that to the socket here, unless somebody else has set it; the handlers stay as they are.
+//! Python's handler writes the number of each signal to the file descriptor of `signal.set_wakeup_fd`. The package sets
+//! that to the socket here, unless another package has set it. The handlers are not changed.
 
 use pyo3::prelude::*;
 use std::io::Read;
@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The number of SIGINT, everywhere.
+/// The number of SIGINT on every system.
 const SIGINT: u8 = 2;
 
 /// The two ends of the socket, and whether SIGINT was read from it.
@@ -28,12 +28,12 @@ impl Interrupts {
         Ok(Interrupts(Arc::new((read, write, AtomicBool::new(false)))))
     }
 
-    /// The file descriptor that signals are written to.
+    /// Returns the file descriptor to which signals are written.
     fn fileno(&self) -> i32 {
         self.0.1.as_raw_fd()
     }
 
-    /// Forgets what has come so far.
+    /// Discards the signals so far.
     fn clear(&self) {
         self.have_come();
         self.0.2.store(false, Ordering::Relaxed);
@@ -41,7 +41,7 @@ impl Interrupts {
 }
 
 impl Interrupts {
-    /// Whether Ctrl-C has come since it was cleared.
+    /// Returns whether Ctrl-C has come since the last `clear`.
     pub(crate) fn have_come(&self) -> bool {
         let mut signals = [0; 64];
         while let Ok(count @ 1..) = (&self.0.0).read(&mut signals) {

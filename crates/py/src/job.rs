@@ -1,4 +1,4 @@
-//! Exports and syncs as Python holds them, and checks of the files that they leave.
+//! Exports and syncs for Python, and checks of the files that they write.
 
 use crate::arguments::{ListArguments, job_options};
 use crate::client::{BaseClient, SharedClient};
@@ -20,7 +20,7 @@ use talentdata_core::types::Stop;
 use talentdata_core::{Client, Error, ErrorKind};
 use talentdata_mirror::Sync;
 
-/// What `export()` and `sync()` are made of: one list of it.
+/// The native part of `export()` and `sync()`, for one list.
 #[pyclass(frozen, module = "talentdata._talentdata")]
 pub(crate) struct RawJob {
     client: Arc<SharedClient>,
@@ -28,7 +28,7 @@ pub(crate) struct RawJob {
     progress: JobProgress,
 }
 
-/// What `export()` advises about kept work.
+/// The advice of `export()` about kept work.
 const WAYS_OUT: WaysOut = WaysOut {
     resume: "call export() again with resume=True",
     restart: "call it with restart=True",
@@ -42,7 +42,7 @@ enum Work {
 
 #[pymethods]
 impl RawJob {
-    /// An export of a list to a file, or a sync into a mirror; all of it is checked, and nothing is sent.
+    /// Creates an export of a list to a file, or a sync into a mirror. Everything is checked, and nothing is sent.
     #[new]
     #[pyo3(signature = (client, is_sync, list, path, options, format=None))]
     fn new(
@@ -76,7 +76,7 @@ impl RawJob {
         })
     }
 
-    /// Does all of it; its receipt. A thread that waits here has `on_progress` called meanwhile.
+    /// Runs the job, and returns its receipt. A thread that waits here calls `on_progress` now and then.
     fn run(&self, py: Python<'_>, on_progress: Py<PyAny>) -> CallResult<Py<PyAny>> {
         let (client, stop) = (self.client.kept()?, Stop::default());
         let (work, progress, stopped) = (self.work.clone(), self.progress.clone(), stop.clone());
@@ -101,7 +101,7 @@ impl RawJob {
         Ok(done.into_py_any(py)?)
     }
 
-    /// Checks that none of these exports would discard kept work unasked, before any of them is run.
+    /// Checks, before any of these exports runs, that none would discard kept work without permission.
     #[staticmethod]
     fn check_kept(jobs: Vec<PyRef<'_, Self>>) -> CallResult<()> {
         let Some(first) = jobs.first() else {
@@ -115,12 +115,12 @@ impl RawJob {
         Ok(check_kept(exports, Some(client.config()), &WAYS_OUT)?)
     }
 
-    /// Gives an exception that has ended the awaiting the cause that says how to continue.
+    /// Gives an exception that has ended the await a cause that says how to continue.
     fn explain(&self, raised: &Bound<'_, PyBaseException>) {
         self.give_cause(raised.py(), &PyErr::from_value(raised.clone().into_any()));
     }
 
-    /// Records so far, and the service's total where it is known.
+    /// Returns the number of records so far, and the service's total if it is known.
     fn progress(&self) -> (u64, Option<i64>) {
         let receipt = self.progress.receipt();
         (receipt.records, receipt.total_first)
@@ -128,8 +128,8 @@ impl RawJob {
 }
 
 impl RawJob {
-    /// Work that was interrupted has only a moment to say what it keeps; where that was not enough, what it has
-    /// stored before is there all the same.
+    /// Adds the cause that says how to continue. Interrupted work has only a short time to report what it keeps. Even
+    /// if that is not enough, the work that was stored before can be resumed.
     fn give_cause(&self, py: Python<'_>, raised: &PyErr) {
         let Work::Export(export) = &self.work else {
             return;
@@ -147,7 +147,7 @@ impl RawJob {
     }
 }
 
-/// The error with how to continue, if there is something to continue.
+/// Adds the way to continue to an error, if there is something to continue.
 fn with_hint(error: Error, export: &Export, client: &Client) -> Error {
     if !export.is_resumable(client) {
         return error;
@@ -176,7 +176,7 @@ pub(crate) fn verify_file(
         };
         json(&verify(&file, &receipt)?)
     };
-    // A thread of its own, so that Ctrl-C is heard meanwhile.
+    // Runs on a thread of its own, so that this one notices Ctrl-C.
     Ok(block(py, async move {
         let read = tokio::task::spawn_blocking(read).await;
         read.unwrap_or_else(|_| Err(Error::panicked("a check of a file")))

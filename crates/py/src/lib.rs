@@ -1,4 +1,4 @@
-//! `talentdata._talentdata`: the Rust core as Python sees it. The Python package adds names and manners.
+//! `talentdata._talentdata`: the Rust core for Python. The Python package adds names and conventions.
 
 #![forbid(unsafe_code)]
 
@@ -19,7 +19,7 @@ use pyo3::prelude::*;
 
 /// The native part of the package `talentdata`.
 ///
-/// It was never tried without the GIL, so that a free-threaded interpreter turns the GIL on for it.
+/// It was never tried without the GIL, so a free-threaded interpreter enables the GIL for it.
 #[pymodule(gil_used = true)]
 mod _talentdata {
     use super::{Bound, PyModule, PyResult, Python, pyfunction};
@@ -50,7 +50,7 @@ mod _talentdata {
     #[pymodule_export]
     use crate::waiting::{end_work, note_main_thread};
 
-    /// The name of a list that is given in any spelling.
+    /// Returns the name of a list that is given in any spelling.
     #[pyfunction]
     fn list_name(text: &str) -> PyResult<&'static str> {
         let found = text.parse::<talentdata_core::types::ListName>();
@@ -66,7 +66,7 @@ mod _talentdata {
         set.map_err(|error| crate::errors::Failure::from(error).into())
     }
 
-    /// Runs the command line with these arguments, the first of which is its name; returns the exit code.
+    /// Runs the command line with these arguments, the first of which is its name, and returns the exit code.
     #[pyfunction]
     fn run_command_line(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
         py.detach(|| talentdata_cli::main(arguments))

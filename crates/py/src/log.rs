@@ -1,8 +1,9 @@
-//! What clients log, as records of Python's `logging`: queued where it arises, delivered where Python runs anyway.
+//! The log of clients, as records of Python's `logging`. Messages are queued where they arise, and delivered on threads
+//! that run Python anyway.
 //!
-//! Most messages arise on threads that have no interpreter lock, and some while this process shuts down or has
-//! forked. So they are only queued there. A thread that waits for a verb delivers what is queued meanwhile and at
-//! its end; an event loop is told when something has come. No lock is held while Python runs.
+//! Most messages arise on threads without the interpreter lock, and some while this process shuts down or has forked.
+//! So they are only queued there. A thread that waits for a call delivers the queue while it waits and at the end. An
+//! event loop is notified when messages have come. No lock is held while Python runs.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -16,10 +17,10 @@ use talentdata_core::internal::log::{Level, Listener, install};
 use talentdata_core::internal::process::lock;
 use tokio::sync::Notify;
 
-/// The logger that gets the messages.
+/// The name of the logger that receives the messages.
 const NAME: &str = "talentdata";
 
-/// So many messages are kept for an application that does not come back; the oldest go first.
+/// Limits the messages that are kept for an application that does not return. The oldest are dropped first.
 const MOST: usize = 10_000;
 
 /// Our levels by their numbers in Python, the most detailed one first.
@@ -30,10 +31,10 @@ const LEVELS: [(u8, Level); 4] = [
     (40, Level::ERROR),
 ];
 
-/// The number of the most detailed level that the logger wants; 0 before it was asked.
+/// The number of the most detailed level that the logger wants; 0 before the logger was asked.
 static WANTED: AtomicU8 = AtomicU8::new(0);
 
-/// The logger, and what makes a record.
+/// The logger, and the function that makes a record.
 static LOGGER: PyOnceLock<(Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
 
 struct Message {
@@ -42,8 +43,8 @@ struct Message {
     at: f64,
 }
 
-/// Messages of one process. A fork copies the memory, but not the thread that may have locked it, so that a child
-/// has a queue of its own.
+/// The messages of one process. A fork copies the memory, but not the thread that may have locked it, so a child has a
+/// queue of its own.
 struct Queue {
     process: u32,
     messages: Mutex<VecDeque<Message>>,
@@ -63,7 +64,7 @@ impl Queue {
         }
     }
 
-    /// The queue of the process that asks.
+    /// Returns the queue of the current process.
     fn here(&self) -> &Queue {
         if self.process == std::process::id() {
             self
@@ -72,13 +73,13 @@ impl Queue {
         }
     }
 
-    /// Not to be held while Python runs.
+    /// Locks the messages. The lock must not be held while Python runs.
     fn lock(&self) -> MutexGuard<'_, VecDeque<Message>> {
         lock(&self.messages)
     }
 }
 
-/// What all clients of this process log.
+/// Receives the log of all clients of this process.
 struct Relay;
 
 impl Listener for Relay {
@@ -107,12 +108,12 @@ impl Listener for Relay {
     }
 }
 
-/// Asks the logger what it wants from now on. To be called before a verb begins.
+/// Asks the logger for its level. Must be called before a call of a client begins.
 pub(crate) fn listen(py: Python<'_>) -> PyResult<()> {
     let (logger, _) = logger(py)?;
     let mut wanted = 0;
     for (number, _) in LEVELS {
-        // The logger remembers the response, so that this costs next to nothing.
+        // The logger caches the answer, so this is cheap.
         let enabled = logger.call_method1(intern!(py, "isEnabledFor"), (number,))?;
         if enabled.is_truthy()? {
             wanted = number;
@@ -122,7 +123,7 @@ pub(crate) fn listen(py: Python<'_>) -> PyResult<()> {
     WANTED.store(wanted, Ordering::Relaxed);
     static INSTALLED: Once = Once::new();
     if wanted != 0 {
-        // Where the command line has run in this process and logs by itself, it goes on doing so.
+        // If the command line has run in this process and installed its own log, that one stays.
         INSTALLED.call_once(|| {
             let _ = install(Relay);
         });
@@ -130,10 +131,10 @@ pub(crate) fn listen(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// Hands what is queued to the logger. What a handler raises is raised here.
+/// Passes the queued messages to the logger. Raises what a handler raises.
 pub(crate) fn deliver(py: Python<'_>) -> PyResult<()> {
     let queue = QUEUE.here();
-    // What comes meanwhile is for the next time, lest this has no end.
+    // Messages that arrive during the delivery wait for the next one. Otherwise this loop might not end.
     let mut left = queue.lock().len();
     while left > 0
         && let Some(message) = pop(queue)
@@ -160,12 +161,12 @@ fn pop(queue: &Queue) -> Option<Message> {
     queue.lock().pop_front()
 }
 
-/// Whether something waits to be delivered.
+/// Returns whether messages wait for their delivery.
 pub(crate) fn is_waiting() -> bool {
     !QUEUE.here().lock().is_empty()
 }
 
-/// Completes when a message has come, for one of those who wait.
+/// Completes when a message has arrived. Each message wakes one waiting task.
 pub(crate) async fn arrived() {
     QUEUE.here().arrived.notified().await;
 }
@@ -174,7 +175,8 @@ fn logger(py: Python<'_>) -> PyResult<(&Bound<'_, PyAny>, &Bound<'_, PyAny>)> {
     let made = LOGGER.get_or_try_init(py, || {
         let logging = py.import("logging")?;
         let logger = logging.call_method1("getLogger", (NAME,))?;
-        // Without any handler Python would print warnings of a library that nobody has asked for.
+        // Without any handler, Python would print the warnings of a library whose log the application has not
+        // configured.
         let quiet = logging.call_method0("NullHandler")?;
         logger.call_method1("addHandler", (quiet,))?;
         let make_record = logging.getattr("makeLogRecord")?;

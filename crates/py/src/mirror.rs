@@ -1,4 +1,4 @@
-//! A mirror as Python holds it: tables of the list as it is and was, and of what has changed.
+//! A mirror for Python: tables of the list as it is and was, and of its changes.
 
 use crate::arguments::{job_options, list_of};
 use crate::errors::CallResult;
@@ -16,7 +16,7 @@ use talentdata_core::types::ListName;
 use talentdata_core::{Arguments, Result};
 use talentdata_mirror::{Mirror, SyncPoint};
 
-/// What `Mirror` is made of.
+/// The native part of `Mirror`.
 #[pyclass(frozen, module = "talentdata._talentdata")]
 pub(crate) struct RawMirror {
     mirror: Arc<Mirror>,
@@ -32,26 +32,26 @@ impl RawMirror {
         })
     }
 
-    /// The names of the lists that it has.
+    /// Returns the names of the lists in the mirror.
     fn resources(&self, py: Python<'_>) -> CallResult<Vec<&'static str>> {
         let resources = py.detach(|| self.mirror.resources())?.into_iter();
         Ok(resources.map(ListName::name).collect())
     }
 
-    /// The receipts of the syncs of a list that are kept, the oldest first.
+    /// Returns the receipts of the syncs of a list that are kept, oldest first.
     fn syncs(&self, py: Python<'_>, resource: &str) -> CallResult<Vec<RecordText>> {
         let list = list_of(resource)?;
         let syncs = py.detach(|| self.mirror.syncs(list))?;
         Ok(syncs.iter().map(json).collect::<Result<_>>()?)
     }
 
-    /// Reads everything and compares it with the digests of the syncs: the differences.
+    /// Reads everything, compares it with the digests of the syncs, and returns the differences.
     fn verify(&self, py: Python<'_>) -> CallResult<Vec<String>> {
         Ok(py.detach(|| self.mirror.verify())?.differences)
     }
 
-    /// The rows of a list: the `changes` after a sync or a time, or the list `as_of` one, or else as of the last sync. What
-    /// reading would refuse is refused now.
+    /// Returns the rows of a list: the `changes` after a sync or a time, or the list `as_of` one, or as of the last
+    /// sync. Errors that reading would raise are raised now.
     fn rows(
         &self,
         py: Python<'_>,
@@ -83,7 +83,7 @@ pub(crate) fn forget(py: Python<'_>, path: PathBuf, resource: &str) -> CallResul
     Ok(py.detach(|| talentdata_mirror::forget(&path, list))?)
 }
 
-/// What `Rows` is made of: rows that are read from the mirror each time that somebody asks for them.
+/// The native part of `Rows`: rows that are read from the mirror each time that they are requested.
 #[pyclass(frozen, module = "talentdata._talentdata")]
 pub(crate) struct RawRows {
     mirror: Arc<Mirror>,
@@ -91,9 +91,10 @@ pub(crate) struct RawRows {
     changes: Option<SyncPoint>,
     as_of: Option<SyncPoint>,
     table: TableOptions,
-    /// Of the last sync when these rows were asked for.
+    /// The bookmark of the last sync when these rows were requested.
     bookmark: OnceLock<String>,
-    /// The first reading, which began when these rows were asked for: another sync may come before they are read.
+    /// The first reading, which began when these rows were requested, because another sync may come before they are
+    /// read.
     opened: Mutex<Option<RecordBatches>>,
 }
 
@@ -120,12 +121,12 @@ impl RawRows {
         self.bookmark.get().map_or("", String::as_str)
     }
 
-    /// Hands the logger what reading has logged.
+    /// Delivers the messages of the reading to the logger.
     fn deliver_log(&self, py: Python<'_>) -> PyResult<()> {
         log::deliver(py)
     }
 
-    /// The rows as they are read.
+    /// Returns the rows as a stream.
     fn stream<'py>(&self, py: Python<'py>) -> CallResult<Bound<'py, PyCapsule>> {
         let opened = self.lock().take();
         let mut batches = py.detach(|| opened.map_or_else(|| self.batches(), Ok))?;

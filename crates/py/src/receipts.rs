@@ -1,4 +1,4 @@
-//! What the results of scans, syncs and checks of files are asked for, in the words of the core.
+//! Checks of the results of scans, syncs and files, with the messages of the core.
 
 use crate::errors::{CallResult, invalid};
 use pyo3::prelude::*;
@@ -31,7 +31,7 @@ pub(crate) fn check_sync(receipt: &str) -> CallResult<()> {
         .map_err(|error| of(&list, error))?)
 }
 
-/// Raises `MismatchError` unless the file of this verification is what was written.
+/// Raises `MismatchError` unless the verified file is the one that was written.
 #[pyfunction]
 pub(crate) fn check_file(verification: &str) -> CallResult<()> {
     let verification: Verification = read(verification)?;
@@ -42,7 +42,7 @@ fn read<T: DeserializeOwned>(json: &str) -> CallResult<T> {
     serde_json::from_str(json).map_err(|error| invalid(format!("json: not such a result: {error}")))
 }
 
-/// The error of a list.
+/// Adds the name of the list to an error.
 fn of(list: &str, error: Error) -> Error {
     let message = format!("{list}: {}", error.message());
     error.with_message(message)

@@ -1,4 +1,4 @@
-//! A record: the bytes the service sent, read only where they are asked for.
+//! A record: the bytes that the service sent, which are parsed only on request.
 
 use crate::errors::{CallResult, invalid};
 use pyo3::exceptions::{PyAttributeError, PyKeyError, PyTypeError};
@@ -9,53 +9,53 @@ use std::sync::Arc;
 use talentdata_core::internal::json::{decoded, is_object, items, member, members};
 use talentdata_core::{Error, ErrorKind};
 
-/// `repr` shows at most this many characters of a record.
+/// Limits the characters of a record that `repr` shows.
 const SHOWN: usize = 400;
 
-/// A record on its way from the scan to its class; only `Record` takes it.
+/// A record on its way from the scan to its class. Only `Record` takes it.
 #[pyclass(frozen, name = "RawRecord", module = "talentdata._talentdata")]
 pub(crate) struct RecordText {
     json: Arc<str>,
 }
 
 impl RecordText {
-    /// Any JSON object.
+    /// Creates the text of any JSON object.
     pub(crate) fn new(json: impl Into<Arc<str>>) -> Self {
         RecordText { json: json.into() }
     }
 }
 
-/// What the core read, as the record that a class of the package is made from.
+/// Returns a value of the core as the text from which a class of the package is made.
 pub(crate) fn json(value: &impl serde::Serialize) -> talentdata_core::Result<RecordText> {
     let json = serde_json::to_string(value);
     let json = json.map_err(|_| Error::new(ErrorKind::Internal, "a result is not JSON"))?;
     Ok(RecordText::new(json))
 }
 
-/// A copy: a piece of the page would keep all of it in memory.
+/// The text is copied, because a piece of the page would keep the whole page in memory.
 impl From<talentdata_core::RawRecord> for RecordText {
     fn from(record: talentdata_core::RawRecord) -> Self {
         RecordText::new(record.as_str())
     }
 }
 
-/// A JSON object as the service sent it; a mapping of its fields by their names on the wire.
+/// A JSON object as the service sent it: a mapping of its fields by their names in the API.
 ///
-/// Models such as `talentdata.Contact` add attributes for the fields of the spec. A value is read when it is asked for:
-/// integers are exact, other numbers are floats, and `json` is the exact text of all of them. Records compare by content,
-/// can be pickled, and never change.
+/// Models such as `talentdata.Contact` add attributes for the documented fields. A value is read when it is requested.
+/// Integers are exact, other numbers are floats, and `json` is the exact text of all of them. Records compare by
+/// content, can be pickled, and never change.
 #[pyclass(frozen, subclass, mapping, name = "Record", module = "talentdata")]
 pub(crate) struct PyRecord {
     json: Arc<str>,
 }
 
 impl PyRecord {
-    /// The text of the record.
+    /// Returns the text of the record.
     pub(crate) fn text(&self) -> &str {
         &self.json
     }
 
-    /// The raw value of a member; none where there is no such member.
+    /// Returns the raw value of a member; `None` if there is no such member.
     pub(crate) fn find(&self, name: &str) -> Option<&str> {
         member(&self.json, name)
     }
@@ -65,7 +65,7 @@ impl PyRecord {
             return Ok(None);
         };
         let Ok(wanted) = text.to_cow() else {
-            // Half a surrogate pair cannot be compared here.
+            // A name with half a surrogate pair cannot be compared here.
             return self.to_dict(name.py())?.get_item(name);
         };
         self.find(&wanted)
@@ -74,8 +74,8 @@ impl PyRecord {
     }
 }
 
-/// JSON that is known to be valid as a Python object: integers exact, other numbers as floats. What records consist of
-/// is read here, everything else by Python.
+/// Converts valid JSON to a Python object: integers exact, other numbers as floats. Strings and small integers, of
+/// which records mostly consist, are read here, everything else by Python.
 fn value<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
     if let Some(text) = decoded(json).filter(|_| json.starts_with('"')) {
         return Ok(PyString::new(py, &text).into_any());
@@ -89,7 +89,7 @@ fn value<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
 
 #[pymethods]
 impl PyRecord {
-    /// The names on the wire of the fields of the spec; each model has its own.
+    /// The names of the documented fields in the API. Each model has its own.
     #[classattr]
     fn _documented() -> [&'static str; 0] {
         []
@@ -115,13 +115,13 @@ impl PyRecord {
         Ok(PyRecord { json: text.into() })
     }
 
-    /// The text of the record, byte for byte as it came.
+    /// The text of the record, byte for byte as received.
     #[getter]
     fn json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
         Ok(PyString::new(py, &self.json))
     }
 
-    /// The fields that the spec does not have, by their names on the wire.
+    /// The fields that are not documented, by their names in the API.
     #[getter]
     fn extra<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
         let extra = slf.get().to_dict(slf.py())?;
@@ -131,18 +131,18 @@ impl PyRecord {
         Ok(extra)
     }
 
-    /// The JSON text of a member's value.
+    /// Returns the JSON text of a member's value.
     fn _member(&self, name: &str) -> Option<&str> {
         self.find(name)
     }
 
-    /// The JSON texts of the items of an array.
+    /// Returns the JSON texts of the items of an array.
     #[staticmethod]
     fn _items(array: &str) -> Vec<&str> {
         items(array)
     }
 
-    /// The JSON texts of the values of an object, by their names.
+    /// Returns the JSON texts of the values of an object, by their names.
     #[staticmethod]
     fn _members<'py>(py: Python<'py>, object: &str) -> PyResult<Bound<'py, PyDict>> {
         let found = PyDict::new(py);
@@ -152,12 +152,12 @@ impl PyRecord {
         Ok(found)
     }
 
-    /// All fields, by their names on the wire.
+    /// Returns all fields, by their names in the API.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         Ok(value(py, &self.json)?.cast_into()?)
     }
 
-    /// The value of a field, `default` where there is no such field.
+    /// Returns the value of a field, or `default` if there is no such field.
     #[pyo3(signature = (name, default=None))]
     fn get<'py>(
         &self,
@@ -167,17 +167,17 @@ impl PyRecord {
         Ok(self.item(name)?.or(default))
     }
 
-    /// The names of all fields.
+    /// Returns the names of all fields.
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         Ok(self.to_dict(py)?.keys())
     }
 
-    /// The values of all fields.
+    /// Returns the values of all fields.
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         Ok(self.to_dict(py)?.values())
     }
 
-    /// Names and values of all fields.
+    /// Returns the names and values of all fields.
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         Ok(self.to_dict(py)?.items())
     }
@@ -191,7 +191,7 @@ impl PyRecord {
         Ok(self.item(name)?.is_some())
     }
 
-    // Asked only for what is no attribute: most likely a field under the name of another language.
+    // Called only for names that are not attributes: most likely a field by its name in another language.
     fn __getattr__(slf: &Bound<'_, Self>, name: &str) -> PyResult<()> {
         let class = slf.get_type().name()?;
         let plain = |name: &str| name.replace('_', "").to_lowercase();

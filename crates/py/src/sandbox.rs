@@ -1,4 +1,4 @@
-//! The sandbox: the service itself in this process, for trying and for tests.
+//! The sandbox: the service in this process, for trials and tests.
 
 use crate::arguments::sandbox_options;
 use crate::errors::{CallResult, invalid};
@@ -10,28 +10,29 @@ use talentdata_core::internal::process::{Owned, lock};
 use talentdata_core::{Error, ErrorKind};
 use talentdata_sandbox::{Change, Logged, Sandbox};
 
-/// What `Sandbox` is made of.
+/// The native base of `Sandbox`.
 #[pyclass(frozen, subclass, module = "talentdata._talentdata")]
 pub(crate) struct BaseSandbox {
-    /// Where it listens.
+    /// The address of the sandbox.
     #[pyo3(get)]
     base_url: String,
-    /// The only client id that it accepts.
+    /// The only client ID that the sandbox accepts.
     #[pyo3(get)]
     client_id: String,
-    /// The secret that goes with the client id, made for this start.
+    /// The secret of this client ID, made for this start.
     #[pyo3(get)]
     client_secret: String,
     sandbox: Mutex<Option<Owned<Sandbox>>>,
 }
 
 impl BaseSandbox {
-    /// Not to be held while Python runs, which might let another thread have the GIL and wait for it.
+    /// Locks the sandbox. The lock must not be held while Python runs, which might give the GIL to another thread that
+    /// waits for the lock.
     fn sandbox(&self) -> MutexGuard<'_, Option<Owned<Sandbox>>> {
         lock(&self.sandbox)
     }
 
-    /// What the sandbox says to a request that may be wrong.
+    /// Returns the answer of the sandbox to a request that may be wrong.
     fn call<T>(&self, ask: impl FnOnce(&Sandbox) -> io::Result<T>) -> CallResult<T> {
         let answer = self.sandbox().as_ref().and_then(Owned::get).map(ask);
         let answer = answer.ok_or_else(|| {
@@ -62,7 +63,7 @@ impl BaseSandbox {
         })
     }
 
-    /// Takes fault rules as JSON.
+    /// Replaces the fault rules with these, as JSON.
     fn _set_faults(&self, script: &str) -> CallResult<()> {
         self.call(|sandbox| sandbox.set_faults(script))
     }
@@ -72,14 +73,14 @@ impl BaseSandbox {
         self.call(|sandbox| sandbox.change(resource, serde_json::from_str::<Change>(change)?))
     }
 
-    /// What has really happened to a list, as JSON, but for the first `skip` changes.
+    /// Returns the real changes of a list as JSON, without the first `skip`.
     fn _changes(&self, resource: &str, skip: usize) -> CallResult<String> {
         let changes = self.call(|sandbox| sandbox.changes(resource, skip))?;
         let changes = changes.iter().map(Logged::to_json);
         Ok(serde_json::Value::from_iter(changes).to_string())
     }
 
-    /// What it has seen: `requests`, `token_posts`, `limited`, `requests_by_path`.
+    /// Returns the statistics: `requests`, `token_posts`, `limited`, `requests_by_path`.
     fn stats<'py>(&self, py: Python<'py>) -> CallResult<Bound<'py, PyDict>> {
         let stats = self.call(|sandbox| Ok(sandbox.stats()))?;
         let dict = PyDict::new(py);
@@ -90,7 +91,7 @@ impl BaseSandbox {
         Ok(dict)
     }
 
-    /// Stops it; its connections end.
+    /// Stops the sandbox and ends its connections.
     fn close(&self, py: Python<'_>) {
         let sandbox = self.sandbox().take();
         py.detach(|| drop(sandbox));

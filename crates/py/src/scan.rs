@@ -1,4 +1,4 @@
-//! A scan as Python holds it: its records one after the other, its table, and its rows as an Arrow stream.
+//! A scan for Python: its records one by one, its table, and its rows as an Arrow stream.
 
 use crate::arguments::{ListArguments, job_options};
 use crate::client::{BaseClient, SharedClient};
@@ -15,10 +15,10 @@ use std::sync::Arc;
 use talentdata_columns::arrow::{BatchReader, SchemaRef};
 use talentdata_columns::internal::session::{ReadMode, Session, Wording};
 
-/// Rows of a record batch: few enough for a progress bar to move, about once a second.
+/// The number of rows in a record batch: few enough for a progress bar to move about once a second.
 const ROWS: usize = 4096;
 
-/// What the errors of a scan advise.
+/// The advice in errors of a scan.
 const HINTS: Wording = Wording {
     stopped: "closed",
     restart: "start another scan with list()",
@@ -29,7 +29,7 @@ const HINTS: Wording = Wording {
     unproven: "keep the list in a mirror with sync(), or accept it with unproven=\"accept\"",
 };
 
-/// What `Scan` and `AsyncScan` are made of. It holds no Python object, so that no reference cycle goes through it.
+/// The native part of `Scan` and `AsyncScan`. It holds no Python object, so no reference cycle goes through it.
 #[pyclass(frozen, module = "talentdata._talentdata")]
 pub(crate) struct RawScan {
     // Dropped before its client.
@@ -54,7 +54,7 @@ impl RawScan {
         })
     }
 
-    /// An iterator over the records, each as a `model`; the first one that is used is the only one.
+    /// Returns an iterator over the records, each as a `model`. Only the first iterator that is used receives records.
     fn records(&self, model: Py<PyType>, progress: Option<Py<PyAny>>) -> Records {
         Records {
             client: Arc::clone(&self.client),
@@ -65,12 +65,12 @@ impl RawScan {
         }
     }
 
-    /// Adds the next batch of rows to the table that the scan keeps; false when it is complete.
+    /// Adds the next batch of rows to the table that the scan keeps. Returns false when it is complete.
     fn collect(&self, py: Python<'_>) -> CallResult<Py<PyAny>> {
         wait_for_more(py, &self.client, &self.session, ReadMode::Table)
     }
 
-    /// The table that was collected.
+    /// Returns the table that was collected.
     fn table(&self) -> CallResult<Table> {
         let table = self.session.table()?;
         Ok(Table(table.0, table.1))
@@ -81,7 +81,7 @@ impl RawScan {
         self.session.table_taken();
     }
 
-    /// The rows as they come. `interrupted` says whether Ctrl-C has come, where no thread of Python reads them.
+    /// Returns the rows as a stream. `watcher` reports Ctrl-C to threads that do not run Python.
     fn stream<'py>(
         &self,
         py: Python<'py>,
@@ -93,7 +93,7 @@ impl RawScan {
             let (client, session) = (client.clone(), Arc::clone(&session));
             block(py, async move { session.schema(&client, mode).await })?
         };
-        // Known from the beginning, because a thread that is not attached to Python must not ask for it.
+        // Read now, because a thread that is not attached to Python must not ask for it.
         let runtime = runtime()?;
         let interrupts = watcher.map(|watcher| watcher.get().clone());
         let next = move || {
@@ -109,7 +109,7 @@ impl RawScan {
         Ok(capsule(py, BatchReader::new(schema, next))?)
     }
 
-    /// The warning that completeness is not proven; given once.
+    /// Returns the warning that completeness is not proven, once.
     fn take_warning(&self) -> Option<String> {
         self.session.take_warning()
     }
@@ -120,12 +120,13 @@ impl RawScan {
         shortfall.map(|why| format!("{why}; {}", HINTS.unproven))
     }
 
-    /// Raises the error that has ended the scan, if there is one: a consumer of Arrow data raises one of its own.
+    /// Raises the error that has ended the scan, if there is one, because a consumer of Arrow data raises one of its
+    /// own.
     fn check(&self) -> CallResult<()> {
         Ok(self.session.failure().map_or(Ok(()), Err)?)
     }
 
-    /// Whether it belongs to an asynchronous client.
+    /// Returns whether it belongs to an asynchronous client.
     fn is_awaited(&self) -> bool {
         self.client.awaited
     }
@@ -134,7 +135,7 @@ impl RawScan {
         Ok(json(&self.session.receipt())?)
     }
 
-    /// Records received, and the service's total where it is known.
+    /// Returns the number of records received, and the service's total if it is known.
     fn progress(&self) -> (u64, Option<i64>) {
         self.session.progress()
     }
@@ -144,7 +145,7 @@ impl RawScan {
     }
 }
 
-/// Waits until a use of a scan has more to take; false at the end of the list.
+/// Waits until a reader of a scan has more to take. Returns false at the end of the list.
 fn wait_for_more(
     py: Python<'_>,
     client: &SharedClient,
@@ -157,9 +158,9 @@ fn wait_for_more(
     })?)
 }
 
-/// An iterator over a scan. Several loops and threads may share it: each record comes to one of them.
+/// An iterator over a scan. Several loops and threads may share it. Each record goes to one of them.
 ///
-/// It is no generator, which an exception would end: after an interruption, it continues with the next record.
+/// It is not a generator, which an exception would end. After an interruption, it continues with the next record.
 #[pyclass(frozen, generic, module = "talentdata._talentdata")]
 pub(crate) struct Records {
     // Dropped before its client.
@@ -178,8 +179,9 @@ impl Records {
         slf
     }
 
-    // One by one, because what is taken together is lost together when Ctrl-C comes in between. That of an asynchronous
-    // client pauses where it would have to wait, and goes on behind what `wait_for_more` has brought.
+    // Records are taken one by one, because several taken together would all be lost if Ctrl-C came in between. The
+    // iterator of an asynchronous client returns nothing when it would have to wait, and continues after
+    // `wait_for_more`.
     fn __next__<'py>(&self, py: Python<'py>) -> CallResult<Option<Bound<'py, PyAny>>> {
         loop {
             if let Some(record) = self.session.take(self.mode) {
@@ -192,17 +194,17 @@ impl Records {
         }
     }
 
-    /// Waits until there are records to take; false at the end of the list.
+    /// Waits until there are records to take. Returns false at the end of the list.
     fn wait_for_more(&self, py: Python<'_>) -> CallResult<Py<PyAny>> {
         wait_for_more(py, &self.client, &self.session, self.mode)
     }
 
-    /// The warning that completeness is not proven; given once.
+    /// Returns the warning that completeness is not proven, once.
     fn take_warning(&self) -> Option<String> {
         self.session.take_warning()
     }
 
-    // There is no `__clear__`: these references never change, so no cycle is made of them alone.
+    // `__clear__` is not needed: these references never change, so they alone cannot form a cycle.
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
         visit.call(&self.model)?;
         visit.call(self.progress.as_ref())
@@ -212,7 +214,7 @@ impl Records {
 impl Records {
     fn wait(&self, py: Python<'_>) -> CallResult<bool> {
         let more = self.wait_for_more(py)?.is_truthy(py)?;
-        // A caller such as `list` may run no Python between two pages.
+        // A caller such as `list` may run no Python code between two pages.
         py.check_signals()?;
         if let Some(progress) = &self.progress {
             progress.call0(py)?;
@@ -226,7 +228,7 @@ impl Records {
     }
 }
 
-/// All rows of a list, in its order.
+/// All rows of a list, in order.
 #[pyclass(frozen, module = "talentdata._talentdata")]
 pub(crate) struct Table(SchemaRef, Vec<RecordBatch>);
 
@@ -238,14 +240,14 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The protocol leaves it to the producer whether it can give what is asked for.
+        // The protocol allows the producer to ignore the requested schema.
         let _ = requested_schema;
         let batches = self.1.clone().into_iter().map(Ok);
         capsule(py, RecordBatchIterator::new(batches, Arc::clone(&self.0)))
     }
 }
 
-/// A stream for the Arrow PyCapsule protocol.
+/// Returns a stream for the Arrow PyCapsule protocol.
 pub(crate) fn capsule(
     py: Python<'_>,
     reader: impl RecordBatchReader + Send + 'static,

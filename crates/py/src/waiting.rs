@@ -1,7 +1,8 @@
-//! How Python waits for work of the core: in the thread that calls, without the GIL, or as an awaitable of its event loop.
+//! Ways in which Python waits for work of the core: in the calling thread, without the GIL, or as an awaitable of its
+//! event loop.
 //!
-//! The work always runs on the threads of the one runtime of this process. The thread that waits looks up now and then for
-//! signals and log messages; their handlers may use the client themselves, since no runtime is entered here.
+//! The work always runs on the threads of the only runtime of this process. The waiting thread checks now and then for
+//! signals and log messages. Their handlers may use the client themselves, because no runtime is entered here.
 
 use crate::errors::raise;
 use crate::log;
@@ -22,18 +23,18 @@ use talentdata_core::{Client, Error, ErrorKind, Result};
 use tokio::runtime::Runtime;
 use tokio::task::AbortHandle;
 
-/// How often a waiting thread looks for signals; people notice a delay above 200 ms.
+/// The interval at which a waiting thread checks for signals. People notice a delay above 200 ms.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long work may take to stop; with the time above, people notice none of it.
+/// Limits the time that work takes to stop. Together with the interval above, people do not notice it.
 const STOP_GRACE: Duration = Duration::from_millis(100);
 
-/// The runtime and the process that made it. It is locked only while attached to Python, so that no other thread holds
-/// it when Python forks.
+/// The runtime and the process that created it. It is locked only while attached to Python, so no other thread holds it
+/// when Python forks.
 static RUNTIME: Mutex<Option<(u32, &'static Runtime)>> = Mutex::new(None);
 
-/// The runtime of this process, made on first use. It is never dropped: a forked child would wait for ever for threads
-/// that it did not inherit.
+/// Returns the runtime of this process, created on first use. It is never dropped, because a forked child would wait
+/// forever for threads that it did not inherit.
 pub(crate) fn runtime() -> Result<&'static Runtime> {
     let mut slot = process::lock(&RUNTIME);
     let process = std::process::id();
@@ -45,7 +46,7 @@ pub(crate) fn runtime() -> Result<&'static Runtime> {
     Ok(runtime)
 }
 
-/// What work results in: something that becomes a Python object.
+/// The result of work: something that becomes a Python object.
 pub(crate) trait IntoPython: for<'py> IntoPyObject<'py> + Send + 'static {}
 
 impl<T: for<'py> IntoPyObject<'py> + Send + 'static> IntoPython for T {}
@@ -71,8 +72,9 @@ pub(crate) fn block<T: Send + 'static>(
     watch(py, work, None, |_| Ok(()))?.map_err(|error| raise(py, &error))
 }
 
-/// The same for work that listens to `stop`, and has a moment then to keep what it has done; its error is the cause of
-/// what was raised. `on_progress` is called now and then, and what it raises ends the work, too.
+/// Waits for `work` in this thread. If a signal handler or `on_progress` raises, `stop` tells the work to end, and the
+/// work has a short time to keep what it has done. Its error becomes the cause of the exception. `on_progress` is
+/// called now and then.
 pub(crate) fn block_with_stop<T: Send + 'static>(
     py: Python<'_>,
     work: impl Future<Output = Result<T>> + Send + 'static,
@@ -83,10 +85,10 @@ pub(crate) fn block_with_stop<T: Send + 'static>(
     watch(py, work, Some(stop), on_progress)?.map_err(|error| raise(py, &error))
 }
 
-/// Work on the runtime, which ends when this is dropped.
+/// Work on the runtime, which is cancelled when this is dropped.
 struct Running<T> {
     task: AbortHandle,
-    /// None while it is waited for.
+    /// Receives the outcome.
     outcome: Option<Receiver<Result<T>>>,
 }
 
@@ -94,7 +96,7 @@ impl<T: Send + 'static> Running<T> {
     fn start(runtime: &Runtime, work: impl Future<Output = Result<T>> + Send + 'static) -> Self {
         let (sender, outcome) = sync_channel(1);
         let task = runtime.spawn(async move {
-            // Nobody waits any more where this fails.
+            // If this fails, nobody waits any more.
             let _ = sender.send(guarded(work).await);
         });
         Running {
@@ -103,7 +105,7 @@ impl<T: Send + 'static> Running<T> {
         }
     }
 
-    /// What has come of it within so long.
+    /// Returns the outcome, or `None` if there is none within this time.
     fn wait(&mut self, time: Duration) -> Option<Result<T>> {
         match self.outcome.as_ref()?.recv_timeout(time) {
             Ok(outcome) => Some(outcome),
@@ -112,7 +114,7 @@ impl<T: Send + 'static> Running<T> {
         }
     }
 
-    /// The same, without the GIL.
+    /// Waits in the same way, without the GIL.
     fn wait_detached(&mut self, py: Python<'_>, time: Duration) -> Option<Result<T>> {
         py.detach(|| self.wait(time))
     }
@@ -146,7 +148,7 @@ fn watch<T: Send + 'static>(
                     raised.set_cause(py, Some(raise(py, &end)));
                 }
             }
-            // What it holds, such as a file, is to be free when this returns.
+            // Resources of the work, for example a file, should be free when this returns.
             running.task.abort();
             running.wait_detached(py, STOP_GRACE);
             return Err(raised);
@@ -154,11 +156,11 @@ fn watch<T: Send + 'static>(
     }
 }
 
-/// Waits for `work` where it is not known whether this thread holds the GIL: within a consumer of Arrow data.
+/// Waits for `work` if it is unknown whether this thread holds the GIL: within a consumer of Arrow data.
 ///
-/// Only the main thread, which alone hears signals, turns to Python: others might wait for a GIL that their creator holds
-/// while it waits for them. What interrupts the main thread is raised again as soon as the consumer returns. Other threads
-/// notice by `interrupted` that Ctrl-C has come.
+/// Only the main thread, which alone receives signals, calls Python. Others might wait for a GIL that their creator
+/// holds while it waits for them. An exception in the main thread is raised again as soon as the consumer returns.
+/// Other threads learn about Ctrl-C from `interrupted`.
 pub(crate) fn wait<T: Send + 'static>(
     runtime: &Runtime,
     work: impl Future<Output = Result<T>> + Send + 'static,
@@ -170,7 +172,7 @@ pub(crate) fn wait<T: Send + 'static>(
     };
     if !is_main_thread() {
         let mut running = Running::start(runtime, work);
-        // At the second look: the main thread is to notice the signal before it meets the error of this thread.
+        // Wait for a second look, so that the main thread notices the signal before it meets the error of this thread.
         let mut seen = false;
         loop {
             match running.wait(POLL_INTERVAL) {
@@ -185,7 +187,7 @@ pub(crate) fn wait<T: Send + 'static>(
             Ok(outcome) => return outcome,
             Err(error) => error,
         };
-        // Before the signal is set again, which any call of Python might raise and swallow.
+        // Made before the signal is set again, because any call of Python might raise and swallow it.
         let error_of_read = stopped(&error.to_string());
         if error.is_instance_of::<PyKeyboardInterrupt>(py) {
             let threads = py.import("_thread");
@@ -196,10 +198,11 @@ pub(crate) fn wait<T: Send + 'static>(
     })
 }
 
-/// Issues a warning where it is not known whether this thread holds the GIL, as for [`wait`].
+/// Issues a warning if it is unknown whether this thread holds the GIL, as in [`wait`].
 ///
-/// In the main thread, a filter that makes it an exception ends the read. Elsewhere a thread of the runtime issues it as soon
-/// as it gets the GIL, and Python reports such an exception as one that nobody can catch.
+/// In the main thread, a filter that turns the warning into an exception ends the read. Otherwise, a thread of the
+/// runtime issues the warning as soon as it gets the GIL, and Python reports such an exception as one that nobody can
+/// catch.
 pub(crate) fn warn(runtime: &Runtime, text: String) -> Result<()> {
     if is_main_thread() {
         return Python::attach(|py| issue(py, &text))
@@ -224,9 +227,9 @@ pub(crate) fn issue(py: Python<'_>, text: &str) -> PyResult<()> {
     module.call_method1(intern!(py, "warn"), (text,)).map(drop)
 }
 
-/// Threads by the order in which they were first asked for; 0 is none.
+/// The number of the next thread, by the order in which threads are first asked; 0 is none.
 static THREADS: AtomicU64 = AtomicU64::new(1);
-/// The thread that hears signals.
+/// The number of the thread that receives signals.
 static MAIN: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
@@ -237,7 +240,8 @@ fn is_main_thread() -> bool {
     MAIN.load(Ordering::Relaxed) == NUMBER.get()
 }
 
-/// Remembers the main thread: where the module is imported there, and in a forked child, whose main thread may be another.
+/// Notes the main thread, when the module is imported there, and in a forked child, whose main thread may be another
+/// one.
 #[pyfunction]
 pub(crate) fn note_main_thread(py: Python<'_>) -> PyResult<()> {
     let threading = py.import("threading")?;
@@ -248,7 +252,7 @@ pub(crate) fn note_main_thread(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// The same work; a panic in it is an `Internal` error.
+/// Returns the work with a guard: a panic in it is an `Internal` error.
 async fn guarded<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     let mut work = pin!(work);
     poll_fn(|context| {
@@ -294,31 +298,31 @@ fn spawn<T: IntoPython>(
     Ok(future.unbind())
 }
 
-/// A future, the method that gives it an outcome, and the outcome.
+/// A future, the method that sets its outcome, and the outcome.
 type Settled = (Py<PyAny>, &'static str, Py<PyAny>);
 
-/// Has the event loop's own thread deliver what was logged, and give a future its outcome. What refers to Python is dropped
-/// here: elsewhere it would be kept until Python is visited again.
+/// Makes the event loop's own thread deliver the log, and set the outcome of a future. References to Python are dropped
+/// here. Elsewhere they would be kept until the next call of Python.
 fn in_loop(call: impl FnOnce(Python<'_>) -> PyResult<(Py<PyAny>, Option<Settled>)>) {
     let Some(_call) = PythonCall::begin() else {
         return;
     };
     Python::try_attach(|py| {
         let (event_loop, settled) = call(py)?;
-        // A loop that was closed meanwhile refuses; nobody waits there any more.
+        // A loop that was closed in the meantime refuses. Nobody waits there any more.
         let called = event_loop.call_method1(py, "call_soon_threadsafe", (Deliver(settled),));
         called.map(drop)
     });
 }
 
-/// Called in the event loop's thread.
+/// A callback in the event loop's thread.
 #[pyclass(frozen)]
 struct Deliver(Option<Settled>);
 
 #[pymethods]
 impl Deliver {
     fn __call__(&self, py: Python<'_>) -> PyResult<()> {
-        // What was logged comes before the outcome, and a handler that fails does not keep the outcome back.
+        // The log comes before the outcome, and a handler that fails does not hold the outcome back.
         let delivered = log::deliver(py);
         if let Some((future, setter, value)) = &self.0
             && !future.call_method0(py, "done")?.is_truthy(py)?
@@ -328,7 +332,7 @@ impl Deliver {
         delivered
     }
 
-    // An event loop that is never run again holds this, and is held by the future.
+    // An event loop that never runs again holds this, and the future holds the loop.
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
         let Some((future, _, value)) = &self.0 else {
             return Ok(());
@@ -338,7 +342,7 @@ impl Deliver {
     }
 }
 
-/// Called when the future is done: stops the work of one that was cancelled.
+/// A callback when the future is done. It stops the work of a cancelled future.
 #[pyclass(frozen)]
 struct Cancel(AbortHandle);
 
@@ -349,19 +353,19 @@ impl Cancel {
     }
 }
 
-/// Visits of threads of the runtime to Python that have begun and not ended.
+/// The number of calls of Python by threads of the runtime that have begun and not ended.
 static CALLS: AtomicUsize = AtomicUsize::new(0);
-/// Clients that are leaving their budgets.
+/// The number of clients that are leaving their budgets.
 static LEAVING: AtomicUsize = AtomicUsize::new(0);
-/// Whether the interpreter shuts down.
+/// True once the interpreter shuts down.
 static EXITING: AtomicBool = AtomicBool::new(false);
 
-/// A call of Python by a thread of the runtime. A thread that waits for the interpreter while it shuts down is killed by
-/// Python 3.11 in the middle of our code, which ends the process.
+/// A call of Python by a thread of the runtime. A thread that waits for the interpreter while it shuts down is killed
+/// by Python 3.11 in the middle of our code, which ends the process.
 struct PythonCall(());
 
 impl PythonCall {
-    /// None once the interpreter shuts down, when nobody waits any more.
+    /// Begins a call; `None` once the interpreter shuts down, when nobody waits any more.
     fn begin() -> Option<Self> {
         CALLS.fetch_add(1, Ordering::SeqCst);
         let call = PythonCall(());
@@ -375,19 +379,19 @@ impl Drop for PythonCall {
     }
 }
 
-/// Lets no more calls begin, and returns how much is still under way. The package asks until nothing is: a wait here
-/// would take the interpreter from others, or not come back to it where it has sub-interpreters.
+/// Prevents new calls, and returns the number of those under way. The package asks until it is 0. Waiting here would
+/// take the interpreter from others, or would not get it back if there are sub-interpreters.
 #[pyfunction]
 pub(crate) fn end_work() -> usize {
     EXITING.store(true, Ordering::SeqCst);
     CALLS.load(Ordering::SeqCst) + LEAVING.load(Ordering::SeqCst)
 }
 
-/// Lets a client that is no longer used leave its budget, which counts it for some seconds more otherwise; nothing waits
-/// for that before the interpreter shuts down.
+/// Makes an unused client leave its budget, which would otherwise count it for some seconds more. Nothing waits for
+/// that before the interpreter shuts down.
 ///
-/// Objects that still exist then are dropped after the package has asked for the last time. So the last of the clients that
-/// share a budget waits for all of them.
+/// Objects that still exist then are dropped after the package has asked for the last time. So the last of the clients
+/// that share a budget waits for all of them.
 pub(crate) fn leave(client: Client, is_last: bool) {
     let closed = client.closed();
     drop(client);
@@ -402,7 +406,7 @@ pub(crate) fn leave(client: Client, is_last: bool) {
     if !is_last || !EXITING.load(Ordering::SeqCst) {
         return;
     }
-    // A child forked while a client left never sees that end, hence the bound.
+    // A child forked while a client was leaving never sees that end, so the wait is bounded.
     for _ in 0..1000 {
         if LEAVING.load(Ordering::SeqCst) == 0 {
             return;

@@ -1,5 +1,5 @@
-//! The endpoints of a test, which exist only with [`Options::faults`](crate::Options::faults): fault rules, the log of
-//! requests, counts, and what has happened to the lists. None of them counts against the limit.
+//! The test endpoints, which only exist with [`Options::faults`](crate::Options::faults): fault rules, the log of
+//! requests, counts, and the changes of the lists. None of them counts against the limit.
 
 use crate::clock::lock;
 use crate::faults::Script;
@@ -13,11 +13,11 @@ use ::http::{HeaderMap, Method};
 use serde_json::{Value, json};
 use std::io;
 
-/// Puts the rules of a script in place of those before.
+/// Replaces the current rules with those of a script.
 ///
 /// # Errors
 ///
-/// In words; the rules before stay in force then.
+/// A description of the fault. The current rules stay in force.
 pub(crate) fn set_faults(service: &Service, script: &[u8]) -> Result<(), String> {
     let Some(faults) = &service.faults else {
         return Err("fault rules need a sandbox that was started with faults".to_owned());
@@ -37,7 +37,7 @@ pub(crate) fn set_faults(service: &Service, script: &[u8]) -> Result<(), String>
     Ok(())
 }
 
-/// The response, when the request is for one of these endpoints and they exist.
+/// Returns the response if the request is for one of these endpoints and they exist.
 pub(crate) fn administer(service: &Service, request: &Received) -> Option<Answer> {
     let faults = service.faults.as_ref()?;
     let done = json!({"done": true});
@@ -69,8 +69,8 @@ pub(crate) fn administer(service: &Service, request: &Received) -> Option<Answer
     })
 }
 
-/// `{"list", "changes", "next"}`: what has happened to the list since the start, but for the first `skip` changes, and
-/// how many to skip the next time. The members of a change are those of [`Logged::to_json`].
+/// Returns `{"list", "changes", "next"}`: the changes of the list since the start, without the first `skip`, and the
+/// number to skip the next time. The members of a change are those of [`Logged::to_json`].
 fn changes(list: &ListRecords, request: &Received) -> io::Result<Value> {
     let skip = request.parameter("skip");
     let skip = skip.map_or(Ok(0), |text| text.parse::<usize>());
@@ -81,10 +81,11 @@ fn changes(list: &ListRecords, request: &Received) -> io::Result<Value> {
     Ok(json!({"list": list.list.name, "changes": changes, "next": next}))
 }
 
-/// The refusal of a request to the sandbox on this port by a web page; none where it may go on.
+/// Returns the refusal of a request that a web page sends to the sandbox on this port; `None` if the request is
+/// allowed.
 ///
-/// A page of any site can send requests to this machine. Its browser names the site in `Origin`, or, where the site
-/// has pointed its own name at this machine, in `Host`.
+/// A page of any site can send requests to this machine. Its browser names the site in `Origin`, or in `Host` if the
+/// site has pointed its own name at this machine.
 pub(crate) fn refusal(headers: &HeaderMap, port: u16) -> Option<Answer> {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok());
     let ours = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"));

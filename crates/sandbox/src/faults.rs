@@ -1,4 +1,5 @@
-//! Faults on demand: rules, and how they change a response and send it on a connection taken over from the HTTP library.
+//! Faults on demand: rules, and the ways in which they change a response and send it on a connection taken over from
+//! the HTTP library.
 //!
 //! The README of this crate describes the rules.
 
@@ -20,10 +21,10 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// Small, so that a cut between chunks, or within the size of one, is possible in every page.
+/// The size of a chunk. It is small, so that every page can be cut between chunks or within the size of one.
 const CHUNK_BYTES: usize = 64;
 
-/// What ends a connection early.
+/// The error that ends a connection early.
 pub(crate) type ConnectionFailure = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Debug, Deserialize)]
@@ -38,13 +39,13 @@ pub(crate) struct Rule {
     #[serde(rename = "match", default)]
     pub(crate) condition: Condition,
     pub(crate) reply: FaultReply,
-    /// Requests or connections that matched until now.
+    /// The number of requests or connections that matched until now.
     #[serde(skip)]
     met: u64,
 }
 
 impl Rule {
-    /// Counts one more that matches; whether it is one that the rule is for.
+    /// Counts one more match, and returns whether the rule applies to it.
     pub(crate) fn meet(&mut self) -> bool {
         self.met += 1;
         let Condition { nth, from, .. } = self.condition;
@@ -52,7 +53,7 @@ impl Rule {
     }
 }
 
-/// Which requests a rule is for; without any member, all of them.
+/// The requests to which a rule applies; without any member, all of them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Condition {
@@ -60,47 +61,48 @@ pub(crate) struct Condition {
     pub(crate) path: Option<String>,
     /// Only this one of the matching requests, counted from 1.
     nth: Option<u64>,
-    /// This one and all later ones.
+    /// This one of the matching requests and all later ones.
     from: Option<u64>,
-    /// Connections instead of requests: `how` is done as soon as one is accepted.
+    /// Matches connections instead of requests: `how` happens as soon as one is accepted.
     pub(crate) accept: bool,
 }
 
-/// What is done to the response that the service gave; without any member, nothing.
+/// The changes to the response of the service; without any member, none.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct FaultReply {
     #[serde(deserialize_with = "status")]
     status: Option<StatusCode>,
-    /// Replaced or added; an array sends the header several times.
+    /// Headers to replace or add. An array sends the header several times.
     #[serde(deserialize_with = "headers")]
     headers: HeaderMap,
     omit_headers: Vec<String>,
-    /// JSON; a string is sent as it is, without quotes.
+    /// A body of JSON. A string is sent as it is, without quotes.
     #[serde(deserialize_with = "body")]
     body: Option<Bytes>,
     #[serde(deserialize_with = "base64")]
     body_base64: Option<Bytes>,
     gzip: bool,
-    /// In place of the body, a gzipped JSON object of so many MiB.
+    /// Replaces the body with a gzipped JSON object of this many MiB.
     gzip_bomb_mb: Option<u32>,
     delay_ms: u64,
-    /// Nothing is answered; the connection ends as `how` says.
+    /// Sends no response. The connection ends as `how` says.
     close_after_read: bool,
-    /// In place of the whole answer, status line and all.
+    /// Replaces the whole response, including the status line.
     raw: Option<String>,
     framing: Option<Framing>,
-    /// Bytes of the body (as it is encoded, without chunk sizes) that are sent before the connection ends.
+    /// The number of bytes of the body (as it is encoded, without chunk sizes) that are sent before the connection
+    /// ends.
     cut_at: Option<usize>,
-    /// The same, counted from the first byte of the status line.
+    /// The number of bytes that are sent before the connection ends, counted from the first byte of the status line.
     cut_at_wire: Option<usize>,
     pub(crate) how: Option<How>,
     trickle: Option<Trickle>,
-    /// After the body, spaces without end.
+    /// Sends spaces without end after the body.
     endless: bool,
 }
 
-/// How the end of the body is told.
+/// The way in which the end of the body is marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Framing {
@@ -112,20 +114,20 @@ enum Framing {
     Close,
 }
 
-/// How a connection ends.
+/// The end of a connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum How {
-    /// In order.
+    /// An orderly close.
     #[default]
     Fin,
-    /// By a reset.
+    /// A reset.
     Rst,
-    /// Not at all: it stays open and silent until the client closes it.
+    /// None: the connection stays open and silent until the client closes it.
     Stall,
 }
 
-/// So many bytes at a time.
+/// The number of bytes that are sent at a time.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Trickle {
@@ -170,7 +172,7 @@ fn base64<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Bytes>, D::Error>
 }
 
 impl FaultReply {
-    /// Body first, then the headers, so that a rule has the last word on them.
+    /// Changes the body first, then the headers, so that a rule has the last word on them.
     fn edit(&self, answer: &mut Answer) -> io::Result<()> {
         let new = match self.gzip_bomb_mb {
             Some(mebibytes) => Some(bomb(mebibytes)?.into()),
@@ -178,7 +180,7 @@ impl FaultReply {
         };
         if let Some(status) = self.status.filter(|status| *status != answer.status()) {
             *answer.status_mut() = status;
-            // What was to be said with another status is of no use with this one.
+            // The body was meant for another status, and does not fit this one.
             if new.is_none() {
                 answer.headers_mut().remove(CONTENT_TYPE);
                 answer.headers_mut().remove(CONTENT_ENCODING);
@@ -201,7 +203,7 @@ impl FaultReply {
         Ok(())
     }
 
-    /// Whether the bytes on the wire have to be ours, and not the HTTP library's. The connection ends afterwards.
+    /// Returns whether we must write the bytes, instead of the HTTP library. The connection ends afterwards.
     fn needs_wire(&self, headers: &HeaderMap) -> bool {
         let framed =
             headers.contains_key(CONTENT_LENGTH) || headers.contains_key(TRANSFER_ENCODING);
@@ -210,12 +212,12 @@ impl FaultReply {
         framed || other || slow || self.ends_early()
     }
 
-    /// Whether the connection ends as a fault, which must not be announced.
+    /// Returns whether the connection ends as a fault, which must not be announced.
     fn ends_early(&self) -> bool {
         self.cut_at.is_some() || self.cut_at_wire.is_some() || self.how.is_some()
     }
 
-    /// What is sent before the connection ends.
+    /// Returns the bytes that are sent before the connection ends.
     fn wire(&self, answer: &Answer) -> Vec<u8> {
         if self.close_after_read {
             return Vec::new();
@@ -228,7 +230,7 @@ impl FaultReply {
         bytes
     }
 
-    /// The whole answer, or what `cut_at` leaves of it.
+    /// Returns the whole response, or the part that `cut_at` leaves.
     fn encode(&self, answer: &Answer) -> Vec<u8> {
         let (mut out, body) = (self.head(answer), answer.body());
         let cut = self.cut_at.filter(|cut| *cut < body.len());
@@ -280,7 +282,7 @@ impl FaultReply {
         })
     }
 
-    /// What goes on without end after the body of an endless answer.
+    /// Returns the bytes that are repeated without end after the body of an endless response.
     fn padding(&self) -> Vec<u8> {
         let spaces = vec![b' '; 16 << 10];
         match self.framing() {
@@ -290,7 +292,7 @@ impl FaultReply {
     }
 }
 
-/// `{"padding":"000..."}` with so many MiB of zeros, compressed.
+/// Returns `{"padding":"000..."}` with this many MiB of zeros, compressed.
 fn bomb(mebibytes: u32) -> io::Result<Vec<u8>> {
     use io::{Read as _, Write as _};
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -301,8 +303,8 @@ fn bomb(mebibytes: u32) -> io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// Does to `answer` what `reply` says. What is still valid HTTP is left to the library; all else is written to `spare`,
-/// which is the same connection. The library then must not answer, and drops what is left of it, for which an error asks.
+/// Changes `answer` as `reply` says. If the result is valid HTTP, the library sends it. Otherwise it is written to
+/// `spare`, which is the same connection. An error then tells the library to send nothing and to close the connection.
 pub(crate) async fn play(
     reply: &FaultReply,
     mut answer: Answer,
@@ -325,7 +327,7 @@ pub(crate) async fn play(
     Err("the connection was taken over by a fault".into())
 }
 
-/// Prepares the end of a connection; it comes when the socket is dropped.
+/// Prepares the end of a connection, which comes when the socket is dropped.
 pub(crate) async fn end(socket: &mut TcpStream, how: How) -> io::Result<()> {
     match how {
         How::Fin => Ok(()),
@@ -349,7 +351,7 @@ async fn write(socket: &mut TcpStream, bytes: &[u8], trickle: Option<Trickle>) -
     Ok(())
 }
 
-/// A timer's shortest time is a millisecond, so no time is not left to it.
+/// Waits. A timer's shortest time is a millisecond, so it is not used for a time of 0.
 pub(crate) async fn wait(time: Duration) {
     if time > Duration::ZERO {
         tokio::time::sleep(time).await;

@@ -1,4 +1,4 @@
-//! A request as it was received, and a response before it is put on the wire.
+//! A request as it was received, and a response before it is sent.
 
 use ::http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
 use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
@@ -13,7 +13,7 @@ use std::io::{self, Write as _};
 /// A response with its body before any transfer coding.
 pub(crate) type Answer = Response<Bytes>;
 
-/// Without a body.
+/// Returns a response without a body.
 pub(crate) fn empty(status: u16) -> Answer {
     let mut answer = Answer::default();
     *answer.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
@@ -28,7 +28,7 @@ pub(crate) fn set(answer: &mut Answer, name: &'static str, value: &str) {
     }
 }
 
-/// With a body that is already written out.
+/// Returns a response with a body that is already serialized.
 pub(crate) fn written(status: u16, content_type: &str, body: Vec<u8>) -> Answer {
     let mut answer = empty(status);
     set(&mut answer, CONTENT_TYPE.as_str(), content_type);
@@ -40,20 +40,21 @@ pub(crate) fn in_json(status: u16, body: &Value) -> Answer {
     written(status, "application/json", body.to_string().into_bytes())
 }
 
-/// A failure. The format of error bodies is the sandbox's choice (section 7: not shown).
+/// Returns a failure. The format of error bodies is the sandbox's choice (section 7: not shown).
 pub(crate) fn failure(status: u16, code: &str, message: &str) -> Answer {
     let body = json!({"error": {"code": code, "message": message}});
     in_json(status, &body)
 }
 
-/// A token that is missing, wrong or expired, or wrong credentials: 401 is the sandbox's choice (section 7).
+/// Returns the response to a missing, wrong or expired token, or to wrong credentials. The status 401 is the sandbox's
+/// choice (section 7).
 pub(crate) fn unauthorized(message: &str) -> Answer {
     let mut answer = failure(401, "unauthorized", message);
     set(&mut answer, "www-authenticate", "Bearer");
     answer
 }
 
-/// Compresses the body, and says so.
+/// Compresses the body, and sets the header for it.
 pub(crate) fn gzip(answer: &mut Answer) -> io::Result<()> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(answer.body())?;
@@ -62,14 +63,14 @@ pub(crate) fn gzip(answer: &mut Answer) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a media type is JSON, whatever its parameters.
+/// Returns whether a media type is JSON, regardless of its parameters.
 pub(crate) fn is_json(media_type: &str) -> bool {
     let name = media_type.split(';').next().unwrap_or_default().trim();
     let name = name.to_ascii_lowercase();
     name.ends_with("/json") || name.ends_with("+json")
 }
 
-/// One request, complete.
+/// A complete request.
 #[derive(Debug)]
 pub(crate) struct Received {
     pub(crate) method: Method,
@@ -77,15 +78,17 @@ pub(crate) struct Received {
     pub(crate) query: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    /// Counts the accepted connections from 1.
+    /// The number of the connection, counted from 1.
     pub(crate) connection: u64,
 }
 
-/// Scripts of faults carry whole answers, some of them meant to be too large for a client, which takes 64 MiB.
+/// Limits the body of a request. Fault scripts contain whole responses, some of them too large for a client, which
+/// accepts 64 MiB.
 const MOST_BODY_BYTES: usize = 80 << 20;
 
 impl Received {
-    /// Reads the body; an error when it does not arrive, or is larger than any use of the sandbox needs.
+    /// Reads a request with its body. It is an error if the body does not arrive, or is larger than any use of the
+    /// sandbox needs.
     pub(crate) async fn read(
         request: Request<Incoming>,
         connection: u64,
@@ -102,25 +105,26 @@ impl Received {
         })
     }
 
-    /// The value of a query parameter; of several with that name, the last.
+    /// Returns the value of a query parameter; the last one if there are several.
     pub(crate) fn parameter(&self, name: &str) -> Option<String> {
         self.parameters(name).pop()
     }
 
-    /// The values of a query parameter.
+    /// Returns the values of a query parameter.
     pub(crate) fn parameters(&self, name: &str) -> Vec<String> {
         let pairs = form_urlencoded::parse(self.query.as_bytes());
         let named = pairs.filter(|(key, _)| key == name);
         named.map(|(_, value)| value.into_owned()).collect()
     }
 
-    /// The text of a header; empty where there is none.
+    /// Returns the text of a header; empty if it is missing.
     fn header(&self, name: HeaderName) -> &str {
         let value = self.headers.get(name).and_then(|value| value.to_str().ok());
         value.unwrap_or_default()
     }
 
-    /// The token of the `Authorization: Bearer` header; `None` without the header, empty when it is something else.
+    /// Returns the token of the `Authorization: Bearer` header; `None` without the header, empty if it is something
+    /// else.
     pub(crate) fn bearer(&self) -> Option<&str> {
         self.headers.get(AUTHORIZATION)?;
         let (scheme, token) = self
@@ -135,7 +139,8 @@ impl Received {
         is_json(self.header(CONTENT_TYPE))
     }
 
-    /// A coding with a weight is not looked at: a plain answer is always right.
+    /// Returns whether the request accepts gzip. A coding with a weight is ignored, because a plain response is always
+    /// right.
     pub(crate) fn accepts_gzip(&self) -> bool {
         let mut codings = self.header(ACCEPT_ENCODING).split(',');
         codings.any(|coding| coding.trim().eq_ignore_ascii_case("gzip"))

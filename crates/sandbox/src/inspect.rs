@@ -1,4 +1,4 @@
-//! Whether a request is as documented, and the responses that follow from the document alone.
+//! Checks that requests are as documented, and makes the responses that follow from the API description alone.
 
 use crate::http::{Answer, Received, empty, failure, written};
 use crate::samples::hash;
@@ -6,7 +6,7 @@ use crate::schema::{Maker, Schemas, Way, scalar};
 use crate::spec::{DocumentedBody, DocumentedParameter, RouteMatch, Success};
 use serde_json::{Value, json};
 
-/// Compares every parameter with its schema; `limit` and `offset` of a list are read elsewhere.
+/// Compares every parameter with its schema. `limit` and `offset` of a list are read elsewhere.
 pub(crate) fn parameters(
     schemas: &Schemas,
     found: &RouteMatch<'_>,
@@ -28,17 +28,18 @@ pub(crate) fn parameters(
     Ok(())
 }
 
-/// The refusal of a parameter.
+/// Returns the refusal of a parameter.
 pub(crate) fn invalid_parameter(location: &str, name: &str, wrong: &str) -> Answer {
     invalid(&format!("{location} parameter {name:?}{wrong}"))
 }
 
-/// What was found instead is not repeated, because it may be secret.
+/// Returns a refusal. Messages never repeat the wrong value, because it may be secret.
 fn invalid(message: &str) -> Answer {
     failure(400, "invalid_request", message)
 }
 
-/// What a parameter may stand for, as a text and as what the text spells; none where it is not given.
+/// Returns the possible values of a parameter: as a string, and as the JSON that the string spells; `None` if the
+/// parameter is missing.
 fn candidates(
     schemas: &Schemas,
     one: &DocumentedParameter,
@@ -70,7 +71,7 @@ fn candidates(
     Some([texts.into(), read])
 }
 
-/// The JSON body, if there is one, compared with its schema.
+/// Returns the JSON body, if there is one, after comparing it with its schema.
 pub(crate) fn body(
     schemas: &Schemas,
     documented: Option<&DocumentedBody>,
@@ -97,9 +98,9 @@ pub(crate) fn body(
     }
 }
 
-/// A successful answer, which repeats path parameters and members of the request that it documents.
+/// Makes a successful response, which repeats path parameters and members of the request that the response documents.
 ///
-/// The same request gets the same response, for the same seed.
+/// With the same seed, the same request gets the same response.
 pub(crate) fn made(
     schemas: &Schemas,
     found: &RouteMatch<'_>,
@@ -119,7 +120,8 @@ pub(crate) fn made(
         maker.put(schema, &mut value, name, text.as_str().into());
         maker.put(schema, &mut value, name, scalar(text));
     }
-    // A page that is no list of ours holds all there is, so that nobody asks for the next one without end.
+    // If the page does not belong to a list of ours, it contains everything, so that nobody asks for the next one
+    // without end.
     let arrays = value.as_object().into_iter().flatten();
     let counts: Vec<usize> = arrays
         .filter_map(|(_, one)| Some(one.as_array()?.len()))
@@ -134,7 +136,8 @@ pub(crate) fn made(
     with_body(success, value.to_string().into_bytes())
 }
 
-/// A record of a list as a response holds it: by itself, or where the response holds a record under a name, under that.
+/// Returns a record of a list as a response contains it: as it is, or under the name that the response documents for
+/// it.
 pub(crate) fn under_its_name(schemas: &Schemas, success: &Success, record: Value) -> Value {
     let shape = schemas.shape(&success.schema);
     let has_id = |schema: &Value| schemas.shape(schema).property("id").is_some();
@@ -147,13 +150,13 @@ pub(crate) fn under_its_name(schemas: &Schemas, success: &Success, record: Value
     }
 }
 
-/// A response made by hand, with what a changed document asks for besides.
+/// Returns a hand-made response, with the additions that a changed API description asks for.
 pub(crate) fn fitted(schemas: &Schemas, success: &Success, value: Value, seed: u64) -> Answer {
     let value = Maker::new(schemas, seed).fit(&success.schema, value);
     with_body(success, value.to_string().into_bytes())
 }
 
-/// A documented response, without its body where the document shows none.
+/// Returns a documented response, without its body if none is documented.
 pub(crate) fn with_body(success: &Success, body: Vec<u8>) -> Answer {
     match &success.content_type {
         Some(content_type) => written(success.status, content_type, body),
@@ -169,7 +172,8 @@ mod tests {
     use ::http::{HeaderMap, HeaderName, HeaderValue, Method};
     use bytes::Bytes;
 
-    /// `POST /things/{id}` with every kind of parameter, and a body. Those from `Accept` on are not checked.
+    /// Returns `POST /things/{id}` with every kind of parameter, and a body. Parameters from `Accept` on are not
+    /// checked.
     fn things() -> ServiceSpec {
         ServiceSpec::read(table("things"))
     }
@@ -215,9 +219,9 @@ mod tests {
         assert!(parameters(&spec.schemas, &found, &request, true).is_ok());
     }
 
-    /// Those of the document's own operations are refused over real sockets.
+    /// Bodies of the service's own operations are tested over real sockets.
     #[test]
-    fn bodies_need_not_be_json_nor_there_as_far_as_they_are_documented() {
+    fn bodies_are_required_and_json_only_where_documented() {
         let spec = things();
         let thing = spec.find("/things/1").remove(0).operation.request.clone();
         let other = |required, json: bool| {
@@ -250,7 +254,7 @@ mod tests {
         }
     }
 
-    /// A document with one operation, `POST /v1/pools/{id}`, whose response is as given.
+    /// Returns an API description with one operation, `POST /v1/pools/{id}`, and this response.
     fn responding(status: u16, kind: Option<&str>, schema: &Value) -> ServiceSpec {
         let content = kind.map_or(json!({}), |kind| json!({kind: {"schema": schema}}));
         let responses = json!({status.to_string(): {"content": content}});
@@ -259,7 +263,7 @@ mod tests {
         ServiceSpec::read(document)
     }
 
-    /// The answer to a request for the pool with this id.
+    /// Returns the response to a request for the pool with this id.
     fn answer(spec: &ServiceSpec, id: &str, body: Option<&Value>, seed: u64) -> Answer {
         let path = format!("/v1/pools/{id}");
         made(&spec.schemas, &spec.find(&path)[0], &path, body, seed)
@@ -268,7 +272,7 @@ mod tests {
     const JSON: Option<&str> = Some("application/json");
 
     #[test]
-    fn a_response_repeats_what_it_documents_of_the_request() {
+    fn a_response_repeats_documented_values_of_the_request() {
         let hal = "application/hal+json";
         let spec = responding(201, Some(hal), &json!({"$ref": "#/Pool"}));
         let answer = |id, body, seed| answer(&spec, id, body, seed);
@@ -278,7 +282,7 @@ mod tests {
         assert_eq!(repeated.headers()["content-type"], hal);
         let value = json_of(&repeated);
         assert_eq!([&value["id"], &value["name"]], ["7", "north"]);
-        // What does not fit is not repeated.
+        // Values that do not fit are not repeated.
         assert!(
             value["size"].is_i64() && value.get("other").is_none(),
             "{value}"
@@ -315,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_answered_as_it_is_or_under_its_name() {
+    fn a_record_is_sent_as_it_is_or_under_its_name() {
         let record = json!({"id": "7", "name": "north", "note": "kept"});
         for (schema, expected) in table::<Vec<(Value, Value)>>("answered") {
             let spec = responding(200, JSON, &schema);

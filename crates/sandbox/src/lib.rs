@@ -1,4 +1,4 @@
-//! The talent data service itself, in-process on loopback, for trying and for testing.
+//! The talent data service as a sandbox, in-process on loopback, for trials and tests.
 
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]

@@ -1,7 +1,7 @@
 //! The rate limit as a gateway would apply it: a pure function of time, under every counting rule in common use.
 //!
-//! The service document (section 8) gives the limit, its three headers and the rule for clients, but not the way
-//! requests are counted. The sandbox therefore knows all the usual ways, and a client has to live with any of them.
+//! The API description (section 8) defines the limit, its three headers and the rule for clients, but not the way in
+//! which requests are counted. So the sandbox implements all usual ways, and a client must work with any of them.
 
 pub use crate::options::{Policy, ResetRounding};
 use std::collections::VecDeque;
@@ -10,9 +10,9 @@ use std::time::Duration;
 /// The response to one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision {
-    /// Whether the request is served; a request that is not gets status 429.
+    /// True if the request is served. Otherwise it gets the status 429.
     pub admitted: bool,
-    /// Requests that would still be admitted at this moment, after this one.
+    /// The number of requests that would still be admitted at this time, after this one.
     pub remaining: u32,
     /// The exact time until the reset, before rounding.
     pub reset: Duration,
@@ -26,11 +26,12 @@ pub struct Limiter {
     window: Nanos,
     rounding: ResetRounding,
     now: Nanos,
-    /// The number of the window that is counted, the time at which it ends, or for a bucket the time at which it is
+    /// The number of the window that is counted, or the time at which it ends; for a bucket, the time at which it is
     /// full again, multiplied by the limit.
     mark: u128,
-    /// Requests admitted in this window, and in the one before it.
+    /// The number of requests admitted in this window.
     count: u128,
+    /// The number of requests admitted in the window before.
     previous: u128,
     /// The times of the requests admitted, for a sliding log.
     admitted: VecDeque<Nanos>,
@@ -39,7 +40,8 @@ pub struct Limiter {
 type Nanos = u128;
 
 impl Limiter {
-    /// Admits `limit` requests per `window`. Neither can be zero: the least is one request, and one nanosecond.
+    /// Creates a limiter that admits `limit` requests per `window`. Neither can be zero: the minimum is one request,
+    /// and one nanosecond.
     #[must_use]
     pub fn new(policy: Policy, limit: u32, window: Duration, rounding: ResetRounding) -> Self {
         Self {
@@ -55,7 +57,7 @@ impl Limiter {
         }
     }
 
-    /// Decides on a request that arrives `now` (since the Unix epoch). A time before that of an earlier call counts
+    /// Decides about a request that arrives `now` (since the Unix epoch). A time before that of an earlier call counts
     /// as that time, because threads may arrive here in another order than they read the clock.
     pub fn decide(&mut self, now: Duration) -> Decision {
         self.now = self.now.max(now.as_nanos());
@@ -100,7 +102,7 @@ impl Limiter {
                 let left = (limit * window).saturating_sub(used) / window;
                 decision(fits, left, to_next_window)
             }
-            // Both owe a window for each request, and time pays it back `limit` times as fast.
+            // In both policies each request adds a debt of one window, which time pays back `limit` times as fast.
             Policy::TokenBucket | Policy::Gcra => {
                 let owed = self.mark.saturating_sub(now * limit);
                 let fits = owed + window <= limit * window;
@@ -118,14 +120,14 @@ impl Limiter {
         }
     }
 
-    /// Counts one more unless the limit is reached.
+    /// Counts one more request unless the limit is reached.
     fn take(&mut self, to_reset: Nanos) -> Decision {
         let fits = self.count < self.limit;
         self.count += u128::from(fits);
         decision(fits, self.limit - self.count, to_reset)
     }
 
-    /// Names and values of the three headers that go with `decision` (service document, section 8).
+    /// Returns the names and values of the three headers for `decision` (section 8).
     #[must_use]
     pub fn headers(&self, decision: &Decision) -> [(&'static str, String); 3] {
         let window = self.window.div_ceil(SECOND);
@@ -164,22 +166,23 @@ fn decision(admitted: bool, remaining: u128, reset: Nanos) -> Decision {
 mod tests {
     use super::*;
 
-    /// A moment 200 ms into a clock second.
+    /// A time 200 ms into a clock second.
     const START: Duration = Duration::from_millis(1_700_000_000_200);
 
     fn limiter(policy: Policy) -> Limiter {
         Limiter::new(policy, 40, Duration::from_secs(1), ResetRounding::Up)
     }
 
-    /// How many of 60 requests at one moment are admitted.
+    /// Returns how many of 60 simultaneous requests are admitted.
     fn burst(limiter: &mut Limiter, at: Duration) -> usize {
         (0..60).filter(|_| limiter.decide(at).admitted).count()
     }
 
     #[test]
-    fn capacity_is_used_up_and_returns_when_each_policy_says() {
-        // What is admitted at once, what 800 ms and 1 s bring back, and the reset 100 ms after the limit is used up,
-        // when a bucket has four tokens back and spends one of them.
+    fn capacity_returns_as_each_policy_says() {
+        // The number of requests admitted at once, the numbers that become available after 800 ms and after 1 s, and
+        // the time to the reset 100 ms after the limit is used up. By then a bucket has four tokens back and spends one
+        // of them.
         for (policy, at_once, soon, later, reset) in [
             (Policy::ClockWindow, 40, 40, 40, 700),
             (Policy::FirstRequestWindow, 40, 0, 40, 900),
@@ -202,7 +205,7 @@ mod tests {
             }
             let decision = limiter.decide(START + Duration::from_millis(100));
             assert_eq!(decision.reset, Duration::from_millis(reset), "{policy}");
-            // Time that goes back gives nothing back, nor takes anything away.
+            // A clock that goes back neither adds nor removes requests.
             let (mut now, mut before) = (limiter.clone(), limiter);
             let now = now.decide(START + Duration::from_millis(100));
             let before = before.decide(START - Duration::from_millis(5_000));
@@ -216,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sliding_log_never_admits_more_than_the_limit_and_remembers_no_more() {
+    fn a_sliding_log_admits_and_remembers_no_more_than_the_limit() {
         let mut log = limiter(Policy::SlidingLog);
         let mut rng = fastrand::Rng::with_seed(7);
         let mut now = START;

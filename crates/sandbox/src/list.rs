@@ -8,9 +8,9 @@ use crate::samples::{array, object};
 use serde_json::{Value, json};
 
 impl ListRecords {
-    /// Answers a request for a page. The sandbox's choices: what is no integer, a negative number and a limit of 0 are
-    /// answered 400; what becomes of a limit above the maximum is an option (section 8: not shown). The `limit` that the page
-    /// shows is the number of records in the response (section 2), not the number asked for.
+    /// Answers a request for a page. The sandbox's choices: values that are not an integer, negative numbers and a
+    /// limit of 0 get the status 400. The response to a limit above the maximum is an option (section 8: not shown).
+    /// The `limit` in the page is the number of records in the response (section 2), not the requested number.
     pub(crate) fn page(&self, options: &Options, request: &Received) -> Result<Answer, Answer> {
         let list = self.list;
         let limit = integer(request, "limit", list.default_limit, 1)?;
@@ -99,7 +99,7 @@ fn integer(request: &Received, name: &str, default: u64, least: u64) -> Result<u
     let Some(text) = request.parameter(name) else {
         return Ok(default);
     };
-    // `parse` takes a plus sign as well.
+    // `parse` accepts a plus sign as well.
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     let number = text.parse().ok().filter(|one| digits && *one >= least);
     number.ok_or_else(|| {

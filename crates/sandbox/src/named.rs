@@ -1,6 +1,6 @@
 //! Enums whose values are set by name.
 
-/// An enum whose values are set by name: it knows `ALL` of them, and reads and displays their names.
+/// Defines an enum whose values are set by name: it has the list `ALL`, and reads and displays the names.
 macro_rules! named {
     (
         $(#[$about:meta])*

@@ -1,4 +1,4 @@
-//! What can be set when a sandbox is started, by name on a command line or in Python.
+//! The options of a sandbox, by name on a command line or in Python.
 
 mod table;
 
@@ -12,55 +12,55 @@ use std::str::FromStr;
 use std::time::Duration;
 pub use table::{SANDBOX_OPTIONS, SandboxOption, SandboxValue};
 
-/// How a sandbox behaves; [`Options::default`] is the service as its document describes it.
+/// The behaviour of a sandbox. [`Options::default`] is the service as the API description shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Port on 127.0.0.1; 0 takes any free one.
+    /// The port on 127.0.0.1; 0 selects a free one.
     pub port: u16,
-    /// Sizes of lists by name, e.g. `contacts` to 100 000; a list that is not named keeps its default size.
+    /// The sizes of lists by name, e.g. `contacts` to 100 000. A list that is not named keeps its default size.
     pub records: BTreeMap<String, u64>,
-    /// Chooses the sample data: the same seed gives the same records.
+    /// The seed of the sample data. The same seed gives the same records.
     pub seed: u64,
-    /// How requests are counted against the limit (the document does not show it).
+    /// The policy by which requests are counted against the limit (not shown in the API description).
     pub policy: Policy,
-    /// How `x-ratelimit-reset` is rounded (the document does not show it).
+    /// The rounding of `x-ratelimit-reset` (not shown in the API description).
     pub rounding: ResetRounding,
-    /// Requests admitted per window over all clients: by default what the document says (section 8: 40).
+    /// The number of requests admitted per window over all clients. Default: as documented (section 8: 40).
     pub limit: u32,
-    /// Length of the window: by default what the document says (section 8: one second).
+    /// The length of the window. Default: as documented (section 8: one second).
     pub window: Duration,
-    /// Added to every round trip, one half before the request is counted and one half after.
+    /// The time added to every round trip, one half before the request is counted and one half after.
     pub latency: Duration,
-    /// How long a token lives, and what `expires_in` says (section 2).
+    /// The lifetime of a token, and the value of `expires_in` (section 2).
     pub token_lifetime: Duration,
-    /// Which tokens are valid (the document does not show it).
+    /// The tokens that are valid (not shown in the API description).
     pub tokens: Tokens,
-    /// The most records on a page of any list, whatever `limit` asks for; by default, what each list allows.
+    /// The maximum number of records on a page of any list, regardless of `limit`. Default: the maximum of each list.
     pub max_limit: Option<u64>,
-    /// The same from the fourth page request of a list on, if it is less.
+    /// The maximum number of records on a page from the fourth page request of a list on, if it is lower.
     pub later_max_limit: Option<u64>,
-    /// What becomes of a limit above the most records of a page.
+    /// The response to a limit above the maximum.
     pub large_limits: LargeLimits,
-    /// Lists that change between page requests (section 8, pagination, rule 7).
+    /// The changes of lists between page requests (section 8, pagination, rule 7).
     pub drift: Option<Drift>,
-    /// What lists are sorted by.
+    /// The order of lists.
     pub order: ListOrder,
-    /// What tells records from each other.
+    /// The identities of records.
     pub ids: Ids,
-    /// What the pagination object says of the length of a list.
+    /// The length of a list in the pagination object.
     pub total: Total,
-    /// Which pages a list has (section 8, pagination, rule 4, counts in pages).
+    /// The pages of a list (section 8, pagination, rule 4, counts in pages).
     pub pages: Pages,
-    /// Whether every page is the first one, whatever `offset` asks for and the pagination object says.
+    /// True if every page is the first one, regardless of `offset` and the pagination object.
     pub ignore_offset: bool,
-    /// Read replicas that answer page requests in turn.
+    /// The read replicas that answer page requests in turn.
     pub replicas: Option<Replicas>,
-    /// Whether an array `warnings` of one object accompanies an empty array of records, in lists whose record key
-    /// the document does not show. The pagination object then repeats the limit asked for.
+    /// True if an array `warnings` of one object accompanies an empty array of records, in lists whose record key is
+    /// not documented. The pagination object then repeats the requested limit.
     pub warnings: bool,
-    /// Whether `/__faults`, `/__requests`, `/__stats`, `/__drift` and `/__changes` exist.
+    /// True if `/__faults`, `/__requests`, `/__stats`, `/__drift` and `/__changes` exist.
     pub faults: bool,
-    /// Whether bodies are compressed for clients that accept gzip.
+    /// True if bodies are compressed for clients that accept gzip.
     pub gzip: bool,
 }
 
@@ -97,42 +97,42 @@ impl Default for Options {
 }
 
 named! {
-    /// The pages that a list has.
+    /// The pages of a list.
     #[derive(Default)]
     pub enum Pages {
-        /// They begin at any offset.
+        /// Pages begin at any offset.
         #[default]
         Any = "any",
-        /// They begin at multiples of the limit. Any other offset gets the page that holds it; the pagination object
-        /// repeats the offset asked for.
+        /// Pages begin at multiples of the limit. Any other offset gets the page that contains it. The pagination
+        /// object repeats the requested offset.
         Rounded = "rounded",
-        /// The same, and the pagination object has the offset of the page.
+        /// Pages begin at multiples of the limit. The pagination object has the offset of the page.
         Told = "told",
-        /// They begin at multiples of the limit; any other offset is answered 400.
+        /// Pages begin at multiples of the limit. Any other offset gets the status 400.
         Refused = "refused",
-        /// Each has as many records as a page can have, whatever limit is asked for; offsets are rounded silently.
+        /// Each page has the maximum number of records, regardless of the limit. Offsets are rounded silently.
         Fixed = "fixed",
     }
 }
 
 named! {
-    /// What becomes of a limit above the most records of a page.
+    /// The response to a limit above the maximum.
     #[derive(Default)]
     pub enum LargeLimits {
-        /// It is reduced silently.
+        /// The limit is reduced silently.
         #[default]
         Reduced = "reduced",
-        /// It is answered 400, with the largest limit.
+        /// Status 400 with the largest limit.
         Refused = "refused",
-        /// It is answered 400, without a reason.
+        /// Status 400 without a reason.
         RefusedBlindly = "refused-blindly",
-        /// It is answered 504, as by a gateway that gives up waiting.
+        /// Status 504, as from a gateway that gives up waiting.
         TimedOut = "timed-out",
     }
 }
 
 named! {
-    /// How requests are counted against the limit.
+    /// The policy by which requests are counted against the limit.
     pub enum Policy {
         /// Counts in windows aligned to the clock: for a window of 1 s, whole seconds since the Unix epoch.
         ClockWindow = "clock-window",
@@ -142,17 +142,18 @@ named! {
         SlidingLog = "sliding-log",
         /// Counts in clock windows and adds the share of the previous one that a sliding window still covers.
         SlidingCounter = "sliding-counter",
-        /// A bucket of `limit` tokens, refilled evenly; reset tells when the next token arrives.
+        /// A bucket of `limit` tokens, refilled evenly. The reset is the time until the next token.
         TokenBucket = "token-bucket",
-        /// The generic cell rate algorithm with a burst of `limit`; reset tells when the whole burst is back.
+        /// The generic cell rate algorithm with a burst of `limit`. The reset is the time until the whole burst is
+        /// back.
         Gcra = "gcra",
-        /// Admits everything, and shows the limit as never touched.
+        /// Admits everything, and shows the limit as unused.
         Unlimited = "unlimited",
     }
 }
 
 named! {
-    /// How the exact time to the reset becomes the text of `x-ratelimit-reset`.
+    /// The rounding of the time to the reset in `x-ratelimit-reset`.
     pub enum ResetRounding {
         /// Whole seconds, never too early and never 0: for a window of 1 s always `1`.
         Up = "up",
@@ -164,49 +165,49 @@ named! {
 }
 
 named! {
-    /// Which tokens are valid (section 5: not shown).
+    /// The tokens that are valid (section 5: not shown).
     #[derive(Default)]
     pub enum Tokens {
-        /// All of them, until they expire.
+        /// All tokens, until they expire.
         #[default]
         All = "all",
-        /// Only the one that was issued last: each new one ends the one before.
+        /// Only the newest token. Each new one ends the one before.
         Newest = "newest",
     }
 }
 
 named! {
-    /// What a service sorts its lists by.
+    /// The order of a service's lists.
     #[derive(Default)]
     pub enum ListOrder {
-        /// By something that never changes; an updated record keeps its place.
+        /// By something that never changes. An updated record keeps its place.
         #[default]
         Stable = "stable",
-        /// By a column with ties: runs of seven to twelve records are tied, and come in another order at every request.
+        /// By a column with ties. Runs of seven to twelve records are tied, and have a new order at every request.
         Ties = "ties",
-        /// Not at all: every request sees another order.
+        /// At random: every request sees another order.
         Random = "random",
-        /// By the time of the last change: an updated record moves to the end.
+        /// By the time of the last change. An updated record moves to the end.
         Updated = "updated",
-        /// By the time of the last change, the latest first: an updated record moves to the front.
+        /// By the time of the last change, the latest first. An updated record moves to the front.
         UpdatedDesc = "updated-desc",
-        /// By a column that updates change: an updated record moves to a random place.
+        /// By a column that updates change. An updated record moves to a random place.
         Anywhere = "anywhere",
     }
 }
 
 named! {
-    /// What tells the records of a list from each other.
+    /// The identities of the records of a list.
     #[derive(Default)]
     pub enum Ids {
-        /// Each record has an `id` of its own: as documented, or else a string, but an integer beyond 2^53 for tasks.
+        /// Each record has an `id` of its own: as documented, otherwise a string, but for tasks an integer beyond 2^53.
         #[default]
         Unique = "unique",
         /// No record has an `id`; their other members differ.
         None = "none",
         /// No record has an `id`, and all of them are equal, byte for byte.
         Equal = "equal",
-        /// No record has an `id`, and one member of each record, a signed URL, is another one at every read.
+        /// No record has an `id`, and one member of each record, a signed URL, differs at every read.
         Volatile = "volatile",
         /// Two records, half of the list apart, share one `id`.
         Repeated = "repeated",
@@ -216,64 +217,66 @@ named! {
 }
 
 named! {
-    /// What the pagination object says of the length of the list.
+    /// The length of the list in the pagination object.
     #[derive(Default)]
     pub enum Total {
-        /// How many records there are, and whether more follow.
+        /// The number of records, and whether more follow.
         #[default]
         Exact = "exact",
         /// A `total` of 0; `hasMore` is right.
         Zero = "zero",
         /// A `total` of 0, and `hasMore` is always true, even beyond the end.
         Unknown = "unknown",
-        /// The members are right, but texts: `"total":"250"`.
+        /// The members are right, but strings: `"total":"250"`.
         Text = "text",
         /// `total` is null; `hasMore` is right.
         Null = "null",
-        /// Neither `total` nor `hasMore` is there.
+        /// Neither `total` nor `hasMore` is present.
         Absent = "absent",
         /// There is no pagination object.
         Nothing = "nothing",
     }
 }
 
-/// Changes made to a list between page requests: records come, go and are updated; the order of the others stays.
+/// Changes to a list between page requests: records are inserted, deleted and updated. The order of the others does not
+/// change.
 ///
-/// A third of the changes happens before the end of the page last asked for, a third right at it, a third behind it.
+/// A third of the changes happens before the end of the page that was requested last, a third right at it, and a third
+/// behind it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Drift {
-    /// A list changes after every so many of its page requests; 0 counts as 1.
+    /// The interval of changes in page requests of the list; 0 counts as 1.
     #[serde(rename = "every")]
     pub every_requests: u32,
-    /// How many times it changes; 0 is without end.
+    /// The number of times that the list changes; 0 means without end.
     pub times: u32,
-    /// Records inserted each time.
+    /// The number of records inserted each time.
     pub inserts: u32,
-    /// Records deleted each time.
+    /// The number of records deleted each time.
     pub deletes: u32,
-    /// Records updated each time: other members, the same `id`; without one, their members stay as they are. Where
-    /// an updated record goes is for the [`ListOrder`](crate::Order) to say.
+    /// The number of records updated each time: other members, the same `id`. A record without an `id` keeps its
+    /// members. The new place of an updated record depends on the [`ListOrder`].
     pub updates: u32,
-    /// Records deleted each time in one piece, at a random place.
+    /// The number of records deleted each time in one piece, at a random place.
     pub bulk_deletes: u32,
-    /// Chooses the places.
+    /// The seed of the places.
     pub seed: u64,
 }
 
-/// Read replicas: copies of a list that answer its requests in turn, of which the last one lags behind.
+/// Read replicas: copies of a list that answer its requests in turn. The last one lags behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Replicas {
-    /// How many there are; with fewer than two, none lags.
+    /// The number of replicas; with fewer than two, none lags.
     pub count: u32,
-    /// How many percent of the list, at its end, the last replica lacks. It has its own `total` and `hasMore`.
+    /// The percentage of the list, at its end, that the last replica lacks. It has its own `total` and `hasMore`.
     #[serde(deserialize_with = "percent")]
     pub lag_percent: u32,
 }
 
 impl Default for Replicas {
-    /// Two that take turns, one without the last quarter.
+    /// Two replicas that take turns, one without the last quarter.
     fn default() -> Self {
         Self {
             count: 2,
@@ -282,17 +285,17 @@ impl Default for Replicas {
     }
 }
 
-/// A change made at once, such as between two runs of a program that resumes.
+/// A change made at once, for example between two runs of a program that resumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// Inserts so many records at random places.
+    /// Inserts this many records at random places.
     Insert(u64),
-    /// Updates records so many times, each time one chosen at random.
+    /// Updates records this many times, each time a random one.
     Update(u64),
-    /// Deletes so many records, chosen at random.
+    /// Deletes this many random records.
     Delete(u64),
-    /// Deletes so many records at the front.
+    /// Deletes this many records at the front.
     DeleteFirst(u64),
     /// Puts the list in a random order.
     Shuffle,
@@ -309,7 +312,7 @@ fn settings<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     T::deserialize(Value::Object(settings)).map_err(|error| format!("{text:?}: {error}"))
 }
 
-/// Written `every=N,inserts=N`.
+/// Reads `every=N,inserts=N`.
 impl FromStr for Drift {
     type Err = String;
 
@@ -318,7 +321,7 @@ impl FromStr for Drift {
     }
 }
 
-/// Written `count=N,lag-percent=N`.
+/// Reads `count=N,lag-percent=N`.
 impl FromStr for Replicas {
     type Err = String;
 

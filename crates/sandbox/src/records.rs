@@ -1,4 +1,4 @@
-//! The records of a list and the fixed members of its pages, as its document has them.
+//! The records of a list and the fixed members of its pages, as documented.
 
 use crate::clock::lock;
 use crate::options::{Ids, Options};
@@ -13,31 +13,32 @@ use serde_json::{Map, Value};
 use std::io;
 use std::sync::{Mutex, MutexGuard};
 
-/// A member that tells records without an `id` apart.
+/// The member that distinguishes records without an `id`.
 const NUMBER: &str = "number";
 
-/// Sample records that are compared with the document: the first ones, and some of those with late members.
+/// The number of sample records that are compared with the API description: the first ones, and some of those with late
+/// members.
 const COMPARED: u64 = 40;
 
-/// The records of one list, and everything about its pages that was found out once.
+/// The records of one list, and the properties of its pages that are computed once.
 #[derive(Debug)]
 pub(crate) struct ListRecords {
     spec: &'static ServiceSpec,
     pub(crate) list: &'static ServedList,
     seed: u64,
     ids: Ids,
-    /// Records in the list at the start.
+    /// The number of records at the start.
     size: u64,
-    /// Members of the page that are neither records nor pagination.
+    /// The members of the page that are neither records nor pagination.
     pub(crate) members: Map<String, Value>,
-    /// Members of the pagination object beside the four of section 2.
+    /// The members of the pagination object other than the four of section 2.
     pub(crate) pagination: Map<String, Value>,
     id: IdForm,
-    /// Whether records have an `id`.
+    /// True if records have an `id`.
     has_id: bool,
-    /// The schema of a record; anything where the document does not show its fields.
+    /// The schema of a record; it allows anything if the fields are not documented.
     record: Value,
-    /// Whether records are the sample records as they are.
+    /// True if records are the unchanged sample records.
     sampled: bool,
     state: Mutex<State>,
 }
@@ -45,7 +46,7 @@ pub(crate) struct ListRecords {
 impl ListRecords {
     /// # Errors
     ///
-    /// When the list would have to drift, but is too large for it.
+    /// If the list must drift, but is too large for it.
     pub(crate) fn new(
         spec: &'static ServiceSpec,
         list: &'static ServedList,
@@ -55,7 +56,7 @@ impl ListRecords {
         let schema = &list.success.schema;
         let page = schemas.shape(schema);
         let mut maker = Maker::new(schemas, key(&list.name, options.seed));
-        // The documented members of an object but for some.
+        // Returns the documented members of an object except some.
         let mut others = |schema: &Value, but: &[&str]| {
             let shape = schemas.shape(schema);
             let Value::Object(mut made) = maker.make(schema) else {
@@ -71,7 +72,7 @@ impl ListRecords {
         let shape = schemas.shape(&record);
         let (id, id_form) = (shape.property("id"), id_form(&list.name));
         let is_open = id.is_some() || !shape.is_closed();
-        // An `id` that a closed schema does not document is left out.
+        // A closed schema that does not document an `id` does not allow one.
         let has_id = is_open && !matches!(options.ids, Ids::None | Ids::Equal | Ids::Volatile);
         let given = options.records.get(&list.name).copied();
         let size = given.unwrap_or(list.default_size());
@@ -93,12 +94,12 @@ impl ListRecords {
         Ok(new)
     }
 
-    /// The list as it is now.
+    /// Returns the current state of the list.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
     }
 
-    /// What has happened since the start, in order, but for the first `skip` changes.
+    /// Returns the changes since the start, in order, without the first `skip`.
     pub(crate) fn changes(&self, skip: usize) -> Vec<Logged> {
         let logged = |entry: &ChangeEntry| Logged {
             at: entry.at,
@@ -109,14 +110,14 @@ impl ListRecords {
         self.state().log().iter().skip(skip).map(logged).collect()
     }
 
-    /// The record with this `id`, if it is one of the first million.
+    /// Returns the record with this `id`, if it is one of the first million.
     pub(crate) fn record(&self, id: &str) -> Option<Value> {
         let state = self.state();
         let (number, version) = state.find(|number| self.is_called(number, id))?;
         Some(self.value(number, version, state.requests()))
     }
 
-    /// Whether there are sample records that are as documented, and lack no documented member.
+    /// Returns whether there are sample records that are as documented and lack no documented member.
     fn samples_fit(&self) -> bool {
         let Some(members) = members_of(&self.list.name) else {
             return false;
@@ -129,7 +130,7 @@ impl ListRecords {
         names.all(|name| name == "id" || members.contains_key(name)) && compared.all(fits)
     }
 
-    /// Record `number` as the samples have it, with its `id`.
+    /// Returns record `number` of the samples, with its `id`.
     fn sample(&self, number: u64, version: u32) -> Value {
         read(|out| {
             object(out, |object| {
@@ -147,8 +148,8 @@ impl ListRecords {
         key(&self.list.name, self.seed)
     }
 
-    /// Record `number` after `version` updates, made by its schema, with what the sample record has in place of it,
-    /// changed as far as the schema asks for it.
+    /// Returns record `number` after `version` updates: made from the schema, then completed by the members of the
+    /// sample record, which are changed as far as the schema requires.
     fn made(&self, number: u64, version: u32) -> Value {
         let (schemas, schema) = (&self.spec.schemas, &self.record);
         let seed = self.key() ^ scramble(number) ^ u64::from(version);
@@ -160,8 +161,8 @@ impl ListRecords {
         }
     }
 
-    /// Writes record `number` after `version` updates as a JSON object; the same one each time, unless its identity is
-    /// volatile, when it depends on `read` as well.
+    /// Writes record `number` after `version` updates as a JSON object. It is the same each time, unless its identity
+    /// is volatile: then it also depends on `read`.
     pub(crate) fn write(&self, number: u64, version: u32, read: u64, out: &mut Vec<u8>) {
         object(out, |object| {
             if self.has_id {
@@ -177,13 +178,12 @@ impl ListRecords {
         });
     }
 
-    /// Record `number` after `version` updates.
+    /// Returns record `number` after `version` updates.
     pub(crate) fn value(&self, number: u64, version: u32, read: u64) -> Value {
         self::read(|out| self.write(number, version, read, out))
     }
 
-    /// What stays the same of record `number` whenever it is read: its `id`, or an object of the members that do not
-    /// change.
+    /// Returns the part of record `number` that never changes: its `id`, or an object of its constant members.
     pub(crate) fn identity(&self, number: u64) -> Value {
         read(|out| {
             if self.has_id {
@@ -194,7 +194,7 @@ impl ListRecords {
         })
     }
 
-    /// Whether record `number` has this `id`.
+    /// Returns whether record `number` has this `id`.
     pub(crate) fn is_called(&self, number: u64, id: &str) -> bool {
         let identity = self.identity(number);
         self.has_id
@@ -213,7 +213,7 @@ impl ListRecords {
         for (name, value) in members.filter(|(name, _)| *name != "id") {
             object.json(name, value);
         }
-        // Without an `id`, records made by a schema may be equal by chance.
+        // Without an `id`, records made from a schema may be equal by chance.
         let told_apart = self.has_id || self.ids == Ids::Equal || made.get(NUMBER).is_some();
         if !told_apart {
             object.member(NUMBER, |out| put(out, number));
@@ -230,17 +230,17 @@ impl ListRecords {
         }
     }
 
-    /// The two records that may have the same `id`, or `id`s with the same hash.
+    /// Returns the two records that may have the same `id`, or `id`s with the same hash.
     fn pair(&self) -> [u64; 2] {
         [self.size / 4, self.size / 4 + self.size / 2]
     }
 }
 
-/// One of two strings of 720 bytes, quotes included, with the XXH3 hash ab743eb91d4c03a7.
+/// Writes one of two strings of 720 bytes, including the quotes, with the XXH3 hash ab743eb91d4c03a7.
 ///
-/// XXH3 multiplies the halves of each eight bytes with a mask applied. Where the masked bytes of one half are zero,
-/// which those outside ASCII here see to, the product no longer depends on the other half; what is left is a sum, in
-/// which a letter that is one more in one place makes up for a letter that is one less in another.
+/// XXH3 applies a mask to each eight bytes and multiplies their halves. If the masked bytes of one half are zero, which
+/// the letters outside ASCII achieve here, the product does not depend on the other half. A sum remains, in which a
+/// letter that is one more in one place compensates for a letter that is one less in another.
 fn write_colliding(first: bool, out: &mut Vec<u8>) {
     let (one, other) = if first { ("a", "b") } else { ("b", "a") };
     let [start, middle, end] = [15, 567, 118].map(|count| "a".repeat(count));
@@ -258,7 +258,7 @@ fn write_colliding(first: bool, out: &mut Vec<u8>) {
     out.extend_from_slice(text.concat().as_bytes());
 }
 
-/// The value that `write` writes.
+/// Returns the value that `write` writes.
 fn read(write: impl FnOnce(&mut Vec<u8>)) -> Value {
     let mut out = Vec::new();
     write(&mut out);
@@ -266,7 +266,7 @@ fn read(write: impl FnOnce(&mut Vec<u8>)) -> Value {
 }
 
 impl IdForm {
-    /// This form if the document allows it, or else the first one that it allows.
+    /// Returns this form if the API description allows it, otherwise the first one that it allows.
     pub(crate) fn allowed(self, schemas: &Schemas, schema: &Value) -> Self {
         let shape = schemas.shape(schema);
         if shape.values("format").any(|format| format == "uuid") {
@@ -292,7 +292,7 @@ mod tests {
     use xxhash_rust::xxh3::xxh3_64;
 
     #[test]
-    fn records_are_told_apart_as_asked_for_and_found_by_their_ids() {
+    fn records_are_distinct_as_configured_and_found_by_their_ids() {
         let lists = lists().iter();
         for (list, kind) in lists.flat_map(|list| Ids::ALL.map(|kind| (list, kind))) {
             let options = Options {
@@ -349,8 +349,8 @@ mod tests {
     }
 
     #[test]
-    fn sample_records_change_only_where_the_document_asks_for_it() {
-        // A list of contacts that lack some members of our samples, and have others.
+    fn sample_records_change_only_where_the_api_description_requires_it() {
+        // A list of contacts that lack some members of our samples and have others.
         let document: Value = table("contacts");
         let page = &document["paths"]["/v1/contacts"]["get"]["responses"]["200"]["content"];
         let page = &page["application/json"]["schema"]["properties"];
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_differ_in_a_form_that_follows_the_document() {
+    fn ids_differ_in_a_form_that_the_api_description_allows() {
         for (schema, expected) in table::<Vec<(Value, String)>>("ids") {
             let form = IdForm::Hexadecimal.allowed(&Schemas::default(), &schema);
             assert_eq!(format!("{form:?}"), expected, "{schema}");

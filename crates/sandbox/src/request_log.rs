@@ -8,10 +8,10 @@ use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Long tests must not fill the memory.
+/// Limits the number of logged requests. Long tests must not fill the memory.
 const MAX_LOGGED: usize = 100_000;
 
-/// What stands where a secret stood: anybody on this machine can read the log.
+/// Replaces a secret, because anybody on this machine can read the log.
 const REDACTED: &str = "[redacted]";
 
 /// The rules in force, and the log of requests.
@@ -23,25 +23,25 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    /// The position of the first rule whose condition fits. Each rule that fits counts.
+    /// Returns the position of the first rule whose condition fits. Each rule that fits counts the request.
     fn first(&mut self, fits: impl Fn(&Condition) -> bool) -> Option<usize> {
         let rules = self.rules.iter_mut().enumerate();
         let fitting = rules.filter_map(|(position, rule)| {
             (fits(&rule.condition) && rule.meet()).then_some(position)
         });
-        // All of them are looked at.
+        // `min` evaluates all rules, so that each one counts.
         fitting.min()
     }
 
-    /// What is to be done to a connection that was just accepted.
+    /// Returns the fault for a connection that was just accepted.
     pub(crate) fn accepted(&mut self) -> Option<How> {
         let position = self.first(|condition| condition.accept)?;
         Some(self.rules[position].reply.how.unwrap_or_default())
     }
 
-    /// Logs a request, and finds what is to be done to its response: the first rule that is for it decides.
+    /// Logs a request, and returns the fault for its response. The first rule that applies decides.
     ///
-    /// `scrub` takes secrets out of a text.
+    /// `scrub` removes secrets from a text.
     pub(crate) fn received(
         &mut self,
         request: &Received,
@@ -73,7 +73,7 @@ impl Faults {
     }
 }
 
-/// A body as it is logged, without the secret of a client that may know a real one.
+/// Returns a body for the log, without the secret of a client, which may be a real one.
 fn body(bytes: &[u8]) -> String {
     let mut body: Value = serde_json::from_slice(bytes).unwrap_or_default();
     match body.get_mut("clientSecret") {
@@ -85,7 +85,7 @@ fn body(bytes: &[u8]) -> String {
     }
 }
 
-/// Headers as they are logged: those that are there to hold a secret show no more than its scheme.
+/// Returns headers for the log. Headers for secrets show no more than the scheme.
 fn headers(headers: &HeaderMap, scrub: impl Fn(&str) -> String) -> Map<String, Value> {
     let mut out = Map::new();
     for name in headers.keys() {
@@ -103,7 +103,7 @@ fn headers(headers: &HeaderMap, scrub: impl Fn(&str) -> String) -> Map<String, V
     out
 }
 
-/// The text without these secrets.
+/// Returns the text without these secrets.
 pub(crate) fn scrubbed<'a>(text: &str, secrets: impl Iterator<Item = &'a String>) -> String {
     secrets.fold(text.to_owned(), |text, secret| {
         text.replace(secret, REDACTED)

@@ -1,9 +1,9 @@
-//! Sample records, computed from (seed, list, number) by the templates of `samples.json`, and never stored.
+//! Sample records, computed from (seed, list, number) by the templates of `samples.json`. They are never stored.
 //!
-//! A template is JSON. In its texts, which are the content of JSON strings as it is sent, `{...}` is filled in; an object
-//! with a member that begins with `$` stands for something that is generated:
+//! A template is JSON. `{...}` in its strings, which are the content of JSON strings as it is sent, is filled in. An
+//! object with a member that begins with `$` is replaced by a generated value:
 //!
-//! | Template | What it stands for |
+//! | Template | Generated value |
 //! |---|---|
 //! | `{"$literal": T}` | the text, filled in, without quotes |
 //! | `{"$pick": [T, ...]}`, `{"$pick": NAME}` | one of these, or of the texts of this name |
@@ -11,10 +11,10 @@
 //! | `{"$some": [N, T]}`, `{"$late": T}` | a member of one record in N, or of the last tenth of the records |
 //! | `{"$array": [LEAST, COUNT, T]}` | an array of LEAST up to less than LEAST + COUNT elements |
 //! | `{"$first": {...}}` | some of the first members of an object |
-//! | `{"$time": DAYS}`, `{"$date": DAYS}` | a moment, or its day: at most so many days after the one before, or any for 0 |
+//! | `{"$time": DAYS}`, `{"$date": DAYS}` | a time, or its day: up to DAYS after the last one, or any for 0 |
 //! | `{"$id": LIST}`, `{"$record": LIST}` | the `id` of a record, or an object of its `id` and its name |
 //! | `{"$records": [LIST, LEAST, COUNT, {...}]}` | different such objects, with more members |
-//! | `{"$earlier": KIND}` | the same for an earlier record of the list itself, null in the first one |
+//! | `{"$earlier": KIND}` | the `id` or the object of an earlier record of the same list; null in the first one |
 
 use chrono::DateTime;
 use serde_json::{Map, Value};
@@ -23,29 +23,29 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 const DAY: u64 = 86_400;
-/// From 1970-01-01 to 2019-01-01.
+/// The number of days from 1970-01-01 to 2019-01-01.
 const FIRST_DAY: u64 = 17_897;
-/// Moments begin in one of six years, so that there is time for what follows.
+/// The first time in a record is within these six years, so that there is room for later times.
 const DAYS: u64 = 6 * 365;
-/// References go to so many records at the beginning of a list, which most lists have.
+/// References point to this many records at the beginning of a list. Most lists have that many.
 const REFERENCED: u64 = 100;
 
-/// The templates of the lists, the texts and people that they draw on, the version report and the permissions.
+/// Returns the templates of the lists, the texts and people that they use, the version report and the permissions.
 ///
-/// Names of permissions and numbers of versions are the sandbox's choice, but for what sections 2 and 9 say: permissions
-/// are `<action>:<resource>`, matching has the highest major version, and only AI-powered categories have a model.
+/// Names of permissions and numbers of versions are the sandbox's choice within sections 2 and 9: permissions are
+/// `<action>:<resource>`, matching has the highest major version, and only AI-powered categories have a model.
 pub(crate) fn samples() -> &'static Value {
     static SAMPLES: OnceLock<Value> = OnceLock::new();
-    // It is a part of the program, and a test reads it.
+    // The file is part of the program, and a test reads it.
     SAMPLES.get_or_init(|| serde_json::from_str(include_str!("samples.json")).unwrap_or_default())
 }
 
-/// The members of the sample records that are made for this very list, if there are any.
+/// Returns the members of the sample records that are made for this list, if there are any.
 pub(crate) fn members_of(list: &str) -> Option<&'static Map<String, Value>> {
     samples()["lists"].get(list)?.as_object()
 }
 
-/// Records in a list unless its size is given.
+/// Returns the number of records in a list without a configured size.
 pub(crate) fn default_size(list: &str) -> u64 {
     match list {
         "contacts" => 2500,
@@ -53,14 +53,14 @@ pub(crate) fn default_size(list: &str) -> u64 {
     }
 }
 
-/// What makes the records of one list differ from those of another, and of another seed.
+/// Returns a key that makes the records of one list and seed differ from those of another.
 pub(crate) fn key(list: &str, seed: u64) -> u64 {
     seed ^ hash(list)
 }
 
-/// The form of ids, unless the document asks for another one.
+/// Returns the form of ids, unless the API description requires another one.
 ///
-/// Tasks have integers beyond 2^53, which collide when they are read as floating point; all others have strings.
+/// Tasks have integers beyond 2^53, which collide when they are read as floating point. All other lists have strings.
 pub(crate) fn id_form(list: &str) -> IdForm {
     match list {
         "ja_tasks" => IdForm::Integer((1 << 53) + 1),
@@ -68,7 +68,7 @@ pub(crate) fn id_form(list: &str) -> IdForm {
     }
 }
 
-/// What an id looks like.
+/// The form of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IdForm {
     /// 16 hexadecimal digits.
@@ -79,9 +79,9 @@ pub(crate) enum IdForm {
 }
 
 impl IdForm {
-    /// Writes the id of record `number` as a JSON value; lists differ in `key`.
+    /// Writes the id of record `number` as a JSON value. Lists differ in `key`.
     pub(crate) fn write(self, key: u64, number: u64, out: &mut Vec<u8>) {
-        // Scrambling is one-to-one, so different numbers cannot meet.
+        // Scrambling is one-to-one, so different numbers cannot collide.
         let scrambled = scramble(number.wrapping_add(key));
         match self {
             IdForm::Integer(first) => put(out, first.wrapping_add(number)),
@@ -91,12 +91,12 @@ impl IdForm {
     }
 }
 
-/// 16 digits.
+/// Returns 16 hexadecimal digits.
 pub(crate) fn hexadecimal(number: u64) -> String {
     format!("{number:016x}")
 }
 
-/// A UUID of version 4 that holds all bits of `number`.
+/// Returns a UUID of version 4 that contains all bits of `number`.
 pub(crate) fn uuid(number: u64) -> String {
     let digits = hexadecimal(number);
     let (first, rest) = digits.split_at(8);
@@ -113,7 +113,7 @@ pub(crate) struct ObjectWriter<'a> {
 }
 
 impl ObjectWriter<'_> {
-    /// A member whose value `write` writes; the name is written as it stands.
+    /// Writes a member whose value `write` writes. The name is written without escaping.
     pub(crate) fn member(&mut self, name: &str, write: impl FnOnce(&mut Vec<u8>)) {
         if self.comma {
             self.out.push(b',');
@@ -123,14 +123,14 @@ impl ObjectWriter<'_> {
         write(self.out);
     }
 
-    /// A member whose name and value may hold anything.
+    /// Writes a member with any name and value.
     pub(crate) fn json(&mut self, name: &str, value: &Value) {
         let name = Value::from(name).to_string();
         self.member(&name[1..name.len() - 1], |out| put(out, value));
     }
 }
 
-/// Writes an object, whose members `write` writes.
+/// Writes an object whose members `write` writes.
 pub(crate) fn object(out: &mut Vec<u8>, write: impl FnOnce(&mut ObjectWriter<'_>)) {
     out.push(b'{');
     write(&mut ObjectWriter { out, comma: false });
@@ -159,7 +159,7 @@ pub(crate) fn array<T>(
     out.push(b']');
 }
 
-/// A record at hand: what its templates are filled in with.
+/// The state of the record that is being written, with the values for its templates.
 pub(crate) struct SampleRecord<'a> {
     list: &'a str,
     seed: u64,
@@ -167,15 +167,16 @@ pub(crate) struct SampleRecord<'a> {
     rng: Rng,
     /// The place in the innermost array.
     index: u64,
-    /// The seconds since 1970 of the moment before.
+    /// The previous time in the record, in seconds since 1970.
     time: u64,
     culture: &'static Value,
-    /// A given name and a family name, each as it is written and for addresses.
+    /// A given name and a family name, each as it is written and in the form for addresses.
     names: [&'static Value; 2],
 }
 
 impl<'a> SampleRecord<'a> {
-    /// Record `number` of a list after `version` updates; the same one for the same seed, whatever the size of the list.
+    /// Starts record `number` of a list after `version` updates. The same seed gives the same record, regardless of the
+    /// size of the list.
     pub(crate) fn new(list: &'a str, seed: u64, number: u64, version: u32) -> Self {
         let mut rng = Rng::new(key(list, seed) ^ scramble(number) ^ u64::from(version));
         let culture = pick(&mut rng, &samples()["people"]);
@@ -192,7 +193,7 @@ impl<'a> SampleRecord<'a> {
         }
     }
 
-    /// Writes its members, all but its `id`.
+    /// Writes the members, all except the `id`.
     pub(crate) fn write_members(&mut self, object: &mut ObjectWriter<'_>) {
         if let Some(members) = template(self.list) {
             self.members(members, object);
@@ -308,7 +309,7 @@ impl<'a> SampleRecord<'a> {
 
     fn reference(&self, list: &str, number: u64, object: &mut ObjectWriter<'_>) {
         object.member("id", |out| self.refer("id", list, number, out));
-        // The first member of a record that others refer to is its name.
+        // The first member of a record is its name if others refer to it.
         if let Some(name) = template(list).and_then(|members| members.values().next()) {
             let mut record = SampleRecord::new(list, self.seed, number, 0);
             object.member("name", |out| record.write(name, out));
@@ -353,14 +354,14 @@ impl<'a> SampleRecord<'a> {
             "list" => put(out, self.list),
             "given" => put(out, text(&given[0])),
             "family" => put(out, text(&family[0])),
-            // It cannot be anyone's: the example domains are reserved.
+            // The address cannot belong to anybody, because the example domains are reserved.
             "email" => {
                 let domain = ["com", "org", "net"][(self.number % 3) as usize];
                 let (given, family, number) = (text(&given[1]), text(&family[1]), self.number);
                 let address = format!("{given}.{family}.{number}@example.{domain}");
                 put(out, address);
             }
-            // Mostly of four digits, now and then of 17, more than a double tells apart.
+            // Mostly four digits, now and then 17, which is more than a double can represent.
             "fraction" => match self.rng.below(100_000_000_000_000_000) {
                 digits if digits.is_multiple_of(50) => put(out, format_args!("0.{digits:017}")),
                 digits => put(
@@ -379,13 +380,13 @@ impl<'a> SampleRecord<'a> {
     }
 }
 
-/// The kind and the argument of a template that something is generated for.
+/// Returns the kind and the argument of a template that generates a value.
 fn generator(template: &'static Value) -> Option<(&'static str, &'static Value)> {
     let (kind, of) = template.as_object()?.iter().next()?;
     kind.starts_with('$').then_some((kind, of))
 }
 
-/// The members of a list's records; those of lists without samples of their own are under the empty name.
+/// Returns the members of a list's records. Lists without samples of their own use the empty name.
 fn template(list: &str) -> Option<&'static Map<String, Value>> {
     members_of(list).or_else(|| members_of(""))
 }
@@ -396,14 +397,14 @@ fn pick(rng: &mut Rng, all: &'static Value) -> &'static Value {
         .unwrap_or(&Value::Null)
 }
 
-/// Seconds since 1970 as a date-time of RFC 3339 in UTC.
+/// Returns seconds since 1970 as a date-time of RFC 3339 in UTC.
 fn moment(seconds: u64) -> String {
     let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
     let time = DateTime::from_timestamp(seconds, 0).unwrap_or_default();
     format!("{time:?}")
 }
 
-/// A time since 1970 as a date-time of RFC 3339 in UTC, with microseconds.
+/// Returns a time since 1970 as a date-time of RFC 3339 in UTC, with microseconds.
 pub(crate) fn moment_text(since: Duration) -> String {
     let seconds = moment(since.as_secs());
     let micros = since.subsec_micros();
@@ -424,7 +425,7 @@ impl Rng {
         scramble(self.0)
     }
 
-    /// A number less than `bound`; 0 when there is none.
+    /// Returns a number less than `bound`; 0 if `bound` is 0.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
@@ -433,14 +434,14 @@ impl Rng {
         self.below(times) == 0
     }
 
-    /// Puts `items` in another order.
+    /// Puts `items` in a random order.
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last as u64 + 1) as usize);
         }
     }
 
-    /// One of `items`, of which there has to be at least one.
+    /// Returns one of `items`, which must not be empty.
     pub(crate) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len() as u64) as usize]
     }

@@ -1,8 +1,8 @@
-//! JSON Schema as OpenAPI 3.0 and 3.1 write it: schemas with their references followed and their `allOf` taken apart.
+//! JSON Schema as in OpenAPI 3.0 and 3.1: schemas with their references resolved and their `allOf` flattened.
 //!
-//! `pattern`, `not`, `if`, `dependentRequired` and formats are neither obeyed nor checked. `oneOf` is read like
-//! `anyOf`, since the alternatives of real documents overlap. A property that is not documented is legal unless
-//! `additionalProperties` or `unevaluatedProperties` is false in the schema or in a part of it.
+//! `pattern`, `not`, `if`, `dependentRequired` and formats are ignored. `oneOf` is read like `anyOf`, because the
+//! alternatives of real documents overlap. A property that is not documented is allowed unless `additionalProperties`
+//! or `unevaluatedProperties` is false in the schema or in a part of it.
 
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
@@ -11,21 +11,21 @@ mod make;
 
 pub(crate) use make::Maker;
 
-/// More parts than any document has.
+/// Limits the parts of a schema. No real schema has more.
 const MAX_PARTS: usize = 200;
-/// References or alternatives in a row that stand for the same value; more are a cycle.
+/// Limits the references or alternatives in a row for the same value. More are a cycle.
 const MAX_REFERENCES: usize = 50;
 
-/// The types of JSON, an integer before a number.
+/// The types of JSON, integer before number.
 const TYPES: [&str; 7] = [
     "string", "integer", "number", "boolean", "object", "array", "null",
 ];
 
-/// The document, which the references of its schemas lead into.
+/// The API description, in which references of schemas are resolved.
 #[derive(Debug, Default)]
 pub(crate) struct Schemas(pub(crate) Value);
 
-/// Which way a value goes: properties that are only read are not sent, and the other way around.
+/// The direction of a value. Read-only properties are not sent in requests, and write-only ones not in responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     Request,
@@ -33,7 +33,7 @@ pub(crate) enum Way {
 }
 
 impl Way {
-    /// Whether values that go this way have no such property.
+    /// Returns whether values in this direction lack such a property.
     fn lacks(self, schemas: &Schemas, schema: &Value) -> bool {
         let keyword = match self {
             Way::Request => "readOnly",
@@ -44,14 +44,14 @@ impl Way {
 }
 
 impl Schemas {
-    /// What a reference leads to; anything goes where it leads nowhere.
+    /// Returns the target of a reference; a schema that allows anything if there is no target.
     fn target(&self, reference: &str) -> &Value {
         let pointer = reference.strip_prefix('#').unwrap_or(reference);
         let pointer = percent_decode_str(pointer).decode_utf8_lossy();
         self.0.pointer(&pointer).unwrap_or(&Value::Bool(true))
     }
 
-    /// Follows the references of a part of the document that is no schema.
+    /// Follows the references of a part of the API description that is not a schema.
     pub(crate) fn resolved<'a>(&'a self, mut value: &'a Value) -> &'a Value {
         for _ in 0..MAX_REFERENCES {
             match value.get("$ref").and_then(Value::as_str) {
@@ -69,20 +69,20 @@ impl Schemas {
     }
 }
 
-/// The parts of a schema, all of which hold.
+/// The parts of a schema, all of which must hold.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shape<'a> {
     parts: Vec<&'a Value>,
-    /// Parts with a choice, and its keyword, `oneOf` or `anyOf`; one alternative of each holds.
+    /// Parts with alternatives, and the keyword, `oneOf` or `anyOf`. One alternative of each must hold.
     choices: Vec<(&'a Value, &'static str)>,
     /// The references on the way to the parts.
     references: Vec<&'a str>,
-    /// Whether a part is `false`.
+    /// True if a part is `false`.
     impossible: bool,
 }
 
 impl<'a> Shape<'a> {
-    /// Adds a schema that has to hold as well.
+    /// Adds a schema that must hold as well.
     fn add(&mut self, schemas: &'a Schemas, schema: &'a Value) {
         self.impossible |= *schema == Value::Bool(false);
         if !schema.is_object() || self.parts.len() >= MAX_PARTS {
@@ -90,7 +90,7 @@ impl<'a> Shape<'a> {
         }
         self.parts.push(schema);
         let reference = schema.get("$ref").and_then(Value::as_str);
-        // Followed once, because it may lead back to itself.
+        // Each reference is followed once, because it may lead back to itself.
         if let Some(reference) = reference.filter(|one| !self.references.contains(one)) {
             self.references.push(reference);
             self.add(schemas, schemas.target(reference));
@@ -103,7 +103,7 @@ impl<'a> Shape<'a> {
         self.choices.extend(choices.map(|key| (schema, key)));
     }
 
-    /// The values of a keyword in all parts.
+    /// Returns the values of a keyword in all parts.
     pub(crate) fn values(&self, keyword: &str) -> impl Iterator<Item = &'a Value> {
         self.parts.iter().filter_map(move |part| part.get(keyword))
     }
@@ -112,7 +112,7 @@ impl<'a> Shape<'a> {
         self.values(keyword).any(|one| *one == value)
     }
 
-    /// The types that all parts allow, in the order of the first one that names any.
+    /// Returns the types that all parts allow, in the order of the first part that names any.
     pub(crate) fn types(&self) -> Vec<&'a str> {
         let typed: Vec<Vec<&str>> = self.parts.iter().filter_map(|part| types(part)).collect();
         let mut wanted = typed.first().cloned().unwrap_or_else(|| TYPES.to_vec());
@@ -126,20 +126,20 @@ impl<'a> Shape<'a> {
         wanted
     }
 
-    /// Whether a value is of this type, null apart.
+    /// Returns whether all values except null have this type.
     pub(crate) fn is(&self, kind: &str) -> bool {
         let types = self.types();
         types.contains(&kind) && types.iter().all(|one| *one == kind || *one == "null")
     }
 
-    /// The schema of a property; none where it is not documented.
+    /// Returns the schema of a property; `None` if it is not documented.
     pub(crate) fn property(&self, name: &str) -> Option<Value> {
         let all = self.values("properties");
         let all: Vec<_> = all.filter_map(|properties| properties.get(name)).collect();
         (!all.is_empty()).then(|| all_of(all))
     }
 
-    /// The names of the documented properties, each once.
+    /// Returns the names of the documented properties, each once.
     pub(crate) fn names(&self) -> Vec<&'a str> {
         let mut names: Vec<&str> = Vec::new();
         let properties = self.values("properties").filter_map(Value::as_object);
@@ -151,7 +151,7 @@ impl<'a> Shape<'a> {
         names
     }
 
-    /// Whether any property is documented, at least as an alternative.
+    /// Returns whether any property is documented, at least in an alternative.
     pub(crate) fn has_properties(&self) -> bool {
         !self.names().is_empty() || !self.choices.is_empty()
     }
@@ -161,13 +161,13 @@ impl<'a> Shape<'a> {
         lists.flatten().filter_map(Value::as_str)
     }
 
-    /// Whether properties that are not documented are excluded.
+    /// Returns whether undocumented properties are excluded.
     pub(crate) fn is_closed(&self) -> bool {
         let closing = ["additionalProperties", "unevaluatedProperties"];
         closing.iter().any(|key| self.has(key, false)) && self.additional().is_none()
     }
 
-    /// The schema of properties that are not documented, where there is one.
+    /// Returns the schema of undocumented properties, if there is one.
     fn additional(&self) -> Option<Value> {
         let all: Vec<_> = self
             .values("additionalProperties")
@@ -176,7 +176,7 @@ impl<'a> Shape<'a> {
         (!all.is_empty()).then(|| all_of(all))
     }
 
-    /// The greatest lower and the least upper bound of a number, which may be excluded itself.
+    /// Returns the greatest lower and the least upper bound of a number. The bounds themselves may be excluded.
     pub(crate) fn range(&self) -> [Option<f64>; 2] {
         let bounds = |keys: [&'static str; 2]| {
             let values = keys.into_iter().flat_map(|key| self.values(key));
@@ -189,24 +189,25 @@ impl<'a> Shape<'a> {
         ]
     }
 
-    /// The schema of the elements.
+    /// Returns the schema of the elements.
     pub(crate) fn items(&self) -> Value {
         all_of(self.values("items").filter(|one| one.is_object()).collect())
     }
 }
 
-/// The elements of a keyword that is an array.
+/// Returns the elements of a keyword that is an array.
 fn elements<'a>(part: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     let array = part.get(key).and_then(Value::as_array);
     array.into_iter().flatten()
 }
 
-/// The types that a part allows by itself: those that it names, else what its keywords are about; none for any.
+/// Returns the types that a part allows on its own: those that it names, otherwise those that its keywords imply;
+/// `None` for any.
 fn types(part: &Value) -> Option<Vec<&str>> {
     let mut types: Vec<&str> = match part.get("type") {
         Some(Value::String(kind)) => vec![kind],
         Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
-        // Documents often leave out the type of an object with properties, and of an array with items.
+        // Documents often omit the type of an object with properties, and of an array with items.
         _ if part.get("properties").is_some() => vec!["object"],
         _ if part["additionalProperties"].is_object() => vec!["object"],
         _ if part.get("items").is_some() => vec!["array"],
@@ -218,12 +219,12 @@ fn types(part: &Value) -> Option<Vec<&str>> {
     Some(types)
 }
 
-/// As OpenAPI 3.0 has it.
+/// Returns whether a schema is nullable in the form of OpenAPI 3.0.
 fn is_nullable(schema: &Value) -> bool {
     schema.get("nullable") == Some(&Value::Bool(true))
 }
 
-/// A schema for a value that has to fit all of several.
+/// Returns a schema that requires all of several schemas.
 fn all_of(mut schemas: Vec<&Value>) -> Value {
     match schemas.len() {
         0 => Value::Bool(true),
@@ -232,12 +233,12 @@ fn all_of(mut schemas: Vec<&Value>) -> Value {
     }
 }
 
-/// Whether a value is as documented; if not, what was expected where.
+/// The result of a check; if it failed, what was expected at which place.
 pub(crate) type Checked = Result<(), String>;
 
 impl Schemas {
-    /// Compares a value with its schema. The mismatch is written ` at "/pointer": expected ...`, for a message that
-    /// begins with what the value is.
+    /// Compares a value with its schema. The mismatch has the form ` at "/pointer": expected ...`, for a message that
+    /// begins with a name for the value.
     pub(crate) fn check(&self, schema: &Value, value: &Value, way: Way) -> Checked {
         let check = Check { schemas: self, way };
         check.whole(schema, value, "", 0)
@@ -254,7 +255,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Everything that is required of the value at this place; `depth` counts the choices before it.
+    /// Checks all requirements for the value at this place. `depth` counts the nested alternatives.
     fn whole(&self, schema: &Value, value: &Value, at: &str, depth: usize) -> Checked {
         let null = value.is_null() && is_nullable(schema);
         if null || depth > MAX_REFERENCES {
@@ -277,7 +278,7 @@ impl Check<'_> {
         }
     }
 
-    /// What one part requires by itself.
+    /// Checks the requirements of one part on its own.
     fn part(&self, part: &Value, value: &Value, at: &str) -> Checked {
         if let Some(types) = types(part) {
             let fits = types.iter().any(|kind| is(kind, value));
@@ -320,7 +321,7 @@ impl Check<'_> {
         }
         for (name, value) in members {
             if let Some(schema) = property(name).or(part.get("additionalProperties")) {
-                // What a part excludes may be documented in another one.
+                // A property that one part excludes may be documented in another.
                 let schema = schema.as_object().map_or(&Value::Bool(true), |_| schema);
                 self.whole(schema, value, &format!("{at}/{name}"), 0)?;
             }
@@ -328,7 +329,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Properties of all parts and alternatives are documented together, as people mean it.
+    /// Checks that an object has only documented properties. The properties of all parts and alternatives count
+    /// together, as authors mean it.
     fn closed(&self, shape: &Shape<'_>, members: &Map<String, Value>, at: &str) -> Checked {
         if !shape.is_closed() || shape.values("patternProperties").next().is_some() {
             return Ok(());
@@ -354,7 +356,7 @@ fn expect(fits: bool, at: &str, expected: impl FnOnce() -> String) -> Checked {
     }
 }
 
-/// Keywords of a bound, and what they ask for.
+/// The keywords of bounds, and their words in messages.
 type Bounds = [(&'static str, &'static str)];
 const NUMBER: &Bounds = &[
     ("minimum", "at least"),
@@ -365,7 +367,7 @@ const NUMBER: &Bounds = &[
 const LENGTH: &Bounds = &[("minLength", "at least"), ("maxLength", "at most")];
 const COUNT: &Bounds = &[("minItems", "at least"), ("maxItems", "at most")];
 
-/// What was expected instead of this number, or of so many of something.
+/// Returns what was expected instead of this number, or this number of something.
 fn beyond(part: &Value, number: f64, bounds: &Bounds, of: &str) -> Option<String> {
     bounds.iter().find_map(|(key, words)| {
         let bound = part.get(*key)?.as_f64()?;
@@ -379,7 +381,7 @@ fn beyond(part: &Value, number: f64, bounds: &Bounds, of: &str) -> Option<String
     })
 }
 
-/// What was expected instead of this number.
+/// Returns what was expected instead of this number.
 fn not_within(part: &Value, number: f64) -> Option<String> {
     let wrong = beyond(part, number, NUMBER, "");
     wrong.or_else(|| {
@@ -397,7 +399,7 @@ fn factor(part: &Value) -> Option<f64> {
 }
 
 fn is(kind: &str, value: &Value) -> bool {
-    // Of any size; 1.0 is one.
+    // An integer may have any size; 1.0 is one.
     let whole = || value.as_f64().is_some_and(|number| number.fract() == 0.0);
     match value {
         Value::Null => kind == "null",
@@ -409,12 +411,12 @@ fn is(kind: &str, value: &Value) -> bool {
     }
 }
 
-/// Equal as JSON Schema has it: 1 and 1.0 are.
+/// Returns whether two values are equal in the sense of JSON Schema: 1 equals 1.0.
 fn same(one: &Value, other: &Value) -> bool {
     one == other || (one.is_number() && one.as_f64() == other.as_f64())
 }
 
-/// A number or boolean as JSON has it, or else the text.
+/// Returns the number or boolean that the text spells in JSON, otherwise the text.
 pub(crate) fn scalar(text: &str) -> Value {
     let value: Option<Value> = serde_json::from_str(text).ok();
     let value = value.filter(|value| value.is_number() || value.is_boolean());

@@ -1,4 +1,4 @@
-//! HTTP/1.1 over loopback, on threads of its own: accepts connections and carries requests to the service.
+//! HTTP/1.1 over loopback, on threads of its own: accepts connections and passes requests to the service.
 
 use crate::admin::{administer, refusal, set_faults};
 use crate::clock::lock;
@@ -27,7 +27,7 @@ async fn serve(listener: TcpListener, service: Arc<Service>) {
     let mut connection = 0;
     loop {
         let Ok((socket, _)) = listener.accept().await else {
-            // Most likely no file descriptors are left; others may give theirs back.
+            // Most likely no file descriptors are left. Others may release theirs.
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
@@ -43,9 +43,9 @@ async fn converse(mut socket: TcpStream, connection: u64, service: Arc<Service>)
         // The socket is dropped in either case.
         return end(&mut socket, how).await;
     }
-    // Without it small answers wait for more to come.
+    // Without it, small responses wait for more bytes.
     socket.set_nodelay(true)?;
-    // A fault takes the connection over by a handle of its own.
+    // A fault takes over the connection with a handle of its own.
     let socket = socket.into_std()?;
     let spare = Arc::new(socket.try_clone()?);
     let io = TokioIo::new(TcpStream::from_std(socket)?);
@@ -54,7 +54,7 @@ async fn converse(mut socket: TcpStream, connection: u64, service: Arc<Service>)
         respond(request, connection, service, spare)
     });
     let conversation = http1::Builder::new().serve_connection(io, respond);
-    // It fails when the client goes away, which is its right, and when a fault has taken the connection over.
+    // It fails if the client goes away, which is allowed, or if a fault has taken over the connection.
     let _ = conversation.await;
     Ok(())
 }
@@ -98,7 +98,7 @@ async fn answer(
 
 /// The service on a port of 127.0.0.1, served by threads of its own until it is dropped.
 ///
-/// Nothing here is async: it can be started and dropped with and without an async runtime around it. Dropping ends
+/// Nothing here is async. The sandbox can be started and dropped inside and outside an async runtime. Dropping it ends
 /// all connections, and returns when the threads have ended.
 pub struct Sandbox {
     base_url: String,
@@ -106,7 +106,7 @@ pub struct Sandbox {
     runtime: Option<Runtime>,
 }
 
-/// Enough for the fastest client, and few enough for a test machine.
+/// The number of threads: enough for the fastest client, and few enough for a test machine.
 const WORKERS: usize = 2;
 
 impl Sandbox {
@@ -114,8 +114,8 @@ impl Sandbox {
     ///
     /// # Errors
     ///
-    /// When the port is taken, when threads or random bytes cannot be had, or when `options.records` names a list
-    /// that there is not.
+    /// If the port is in use, if the system grants no threads or random bytes, or if `options.records` names an unknown
+    /// list.
     pub fn start(options: Options) -> io::Result<Self> {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, options.port))?;
         listener.set_nonblocking(true)?;
@@ -138,56 +138,56 @@ impl Sandbox {
         })
     }
 
-    /// `http://127.0.0.1:PORT`, without a slash at the end; the paths of the service go after it.
+    /// Returns `http://127.0.0.1:PORT`, without a slash at the end. The paths of the service are appended to it.
     pub fn base_url(&self) -> &str {
         &self.base_url
     }
 
-    /// The only client id that is accepted, another one for each start.
+    /// Returns the only client ID that is accepted. It is random for each start.
     pub fn client_id(&self) -> &str {
         &self.service.credentials.client_id
     }
 
-    /// The secret that goes with it, random for each start.
+    /// Returns the secret of this client ID. It is random for each start.
     pub fn client_secret(&self) -> &str {
         &self.service.credentials.client_secret
     }
 
-    /// Takes the rules of a fault script, in place of those before, as `POST /__faults` does.
+    /// Replaces the current rules with those of a fault script, like `POST /__faults`.
     ///
     /// # Errors
     ///
-    /// When it was started without faults, or when a rule is wrong; the rules before stay in force then.
+    /// If the sandbox was started without faults, or if a rule is wrong. The current rules then stay in force.
     pub fn set_faults(&self, script: &str) -> io::Result<()> {
         set_faults(&self.service, script.as_bytes())
             .map_err(|message| io::Error::new(io::ErrorKind::InvalidInput, message))
     }
 
-    /// Changes a list at once, such as between two runs of a program that resumes.
+    /// Changes a list at once, for example between two runs of a program that resumes.
     ///
     /// # Errors
     ///
-    /// When there is no such list, or it is too large for the change.
+    /// If there is no such list, or it is too large for the change.
     pub fn change(&self, list: &str, change: Change) -> io::Result<()> {
         self.service.list(list)?.state().change(change)
     }
 
-    /// What has really happened to a list since the start, in order, but for the first `skip` changes; moves are none.
+    /// Returns the real changes of a list since the start, in order, without the first `skip`. Moves are not included.
     ///
     /// # Errors
     ///
-    /// When there is no such list.
+    /// If there is no such list.
     pub fn changes(&self, list: &str, skip: usize) -> io::Result<Vec<Logged>> {
         Ok(self.service.list(list)?.changes(skip))
     }
 
-    /// What was seen until now.
+    /// Returns the statistics until now.
     pub fn stats(&self) -> Stats {
         self.service.stats()
     }
 }
 
-/// Without the credentials, which do not belong in a log even here.
+/// The credentials are not shown, because they do not belong in a log even here.
 impl fmt::Debug for Sandbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Sandbox");

@@ -1,4 +1,4 @@
-//! The service: takes complete requests through limit, route and token to their responses, without any network.
+//! The service: passes complete requests through limit, route and token to their responses, without any network.
 
 use crate::clock::{lock, now};
 use crate::faults::FaultReply;
@@ -18,7 +18,7 @@ use std::io;
 use std::sync::Mutex;
 use std::time::Instant;
 
-/// Everything that one sandbox knows.
+/// The whole state of a sandbox.
 pub(crate) struct Service {
     pub(crate) spec: &'static ServiceSpec,
     pub(crate) options: Options,
@@ -26,19 +26,19 @@ pub(crate) struct Service {
     lists: Vec<ListRecords>,
     started: Instant,
     state: Mutex<State>,
-    /// Only with `options.faults`.
+    /// Present only with `options.faults`.
     pub(crate) faults: Option<Mutex<Faults>>,
 }
 
 struct State {
     limiter: Limiter,
     stats: Stats,
-    /// The tokens that are valid, and when they expire.
+    /// The valid tokens, and the times at which they expire.
     tokens: HashMap<String, Instant>,
 }
 
 impl Service {
-    /// An error when `options.records` names a list that there is not.
+    /// Creates the service. It is an error if `options.records` names an unknown list.
     pub(crate) fn new(spec: &'static ServiceSpec, options: Options) -> io::Result<Self> {
         let Options {
             policy,
@@ -68,11 +68,11 @@ impl Service {
         Ok(service)
     }
 
-    /// The list of this name.
+    /// Returns the list with this name.
     ///
     /// # Errors
     ///
-    /// When there is no such list.
+    /// If there is no such list.
     pub(crate) fn list(&self, name: &str) -> io::Result<&ListRecords> {
         let mut lists = self.lists.iter();
         let found = lists.find(|records| records.list.name == name);
@@ -93,7 +93,7 @@ impl Service {
         lock(&self.state).stats.clone()
     }
 
-    /// Logs the request, and finds what is to be done to its response.
+    /// Logs the request, and returns the fault for its response.
     pub(crate) fn fault(&self, request: &Received) -> Option<FaultReply> {
         let faults = self.faults.as_ref()?;
         let state = lock(&self.state);
@@ -102,7 +102,7 @@ impl Service {
         lock(faults).received(request, scrub, self.started.elapsed())
     }
 
-    /// Answers a request; the three headers of section 8 are on every response.
+    /// Answers a request. Every response has the three headers of section 8.
     pub(crate) fn answer(&self, request: &Received) -> Answer {
         let at_path = self.spec.find(&request.path);
         let (admitted, headers) = self.admit(request, &at_path);
@@ -166,8 +166,8 @@ impl Service {
         }
     }
 
-    /// Answers an operation that is no list: four of them by hand, single records of the lists, and all others by the
-    /// document alone.
+    /// Answers an operation that is not a list: four of them by hand, single records of the lists, and all others from
+    /// the API description alone.
     fn run(
         &self,
         found: &RouteMatch<'_>,
@@ -198,7 +198,8 @@ impl Service {
         Ok(inspect::fitted(schemas, success, answer, seed ^ hash(path)))
     }
 
-    /// The list and the `id` where an operation reads the path of a list with one parameter behind it.
+    /// Returns the list and the `id` if an operation reads a single record: its path is that of a list with one
+    /// parameter after it.
     fn record<'a>(&self, found: &'a RouteMatch<'_>) -> Option<(&ListRecords, &'a str)> {
         let (path, last) = found.operation.path.rsplit_once('/')?;
         let [(name, id)] = found.parameters.as_slice() else {
@@ -223,7 +224,7 @@ impl Service {
     }
 }
 
-/// Of the operations at a path, the one for the method of the request.
+/// Returns the operation at a path for the method of the request.
 fn of_method<'a, 'b>(
     at_path: &'a [RouteMatch<'b>],
     request: &Received,
@@ -234,16 +235,16 @@ fn of_method<'a, 'b>(
         .find(|found| found.operation.method == method)
 }
 
-/// What a sandbox has seen since it was started. Requests to `/__` paths are not counted.
+/// The statistics of a sandbox since its start. Requests to `/__` paths are not counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Stats {
-    /// All requests, refused ones too.
+    /// All requests, including refused ones.
     pub requests: u64,
-    /// Requests for a token (`POST /v1/oauth/token`), refused ones too.
+    /// Requests for a token (`POST /v1/oauth/token`), including refused ones.
     pub token_posts: u64,
-    /// Requests that were answered 429.
+    /// Requests that got the status 429.
     pub limited: u64,
-    /// Requests by path, or by its template where it has parameters (`/v1/contacts/{id}`); paths that the service does
-    /// not have are counted together as `other`.
+    /// Requests by path, or by its template if it has parameters (`/v1/contacts/{id}`). Unknown paths are counted
+    /// together as `other`.
     pub requests_by_path: BTreeMap<String, u64>,
 }

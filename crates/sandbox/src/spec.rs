@@ -1,6 +1,6 @@
-//! The service as its OpenAPI document describes it: operations with their parameters, bodies and answers.
+//! The service as its OpenAPI document describes it: operations with their parameters, bodies and responses.
 //!
-//! The sandbox reads the document by itself, so that it shares no misreading with the client.
+//! The sandbox reads the document on its own, so that it shares no misreading with the client.
 
 use crate::http::is_json;
 use crate::schema::Schemas;
@@ -16,7 +16,7 @@ pub(crate) use list::PAGINATION;
 use list::list;
 pub use list::{ServedList, lists};
 
-/// The methods of HTTP that OpenAPI knows.
+/// The HTTP methods that OpenAPI supports.
 const METHODS: [&str; 8] = [
     "get", "post", "put", "patch", "delete", "head", "options", "trace",
 ];
@@ -24,14 +24,14 @@ const METHODS: [&str; 8] = [
 /// Header parameters that OpenAPI leaves to other parts of the document.
 const DESCRIBED_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"];
 
-/// Everything that the sandbox needs of a document.
+/// Everything that the sandbox needs from an API description.
 #[derive(Debug)]
 pub(crate) struct ServiceSpec {
     pub(crate) schemas: Schemas,
-    /// Those with the most literal paths first.
+    /// The operations, the most literal paths first.
     pub(crate) operations: Vec<DocumentedOperation>,
     pub(crate) lists: Vec<ServedList>,
-    /// Requests per window, and the length of the window, where the document states them as `40;w=1`.
+    /// The number of requests per window, and the length of the window, if the document states them as `40;w=1`.
     pub(crate) rate_limit: Option<(u32, Duration)>,
 }
 
@@ -39,9 +39,9 @@ pub(crate) struct ServiceSpec {
 #[derive(Debug, Clone)]
 pub(crate) struct DocumentedOperation {
     pub(crate) id: String,
-    /// In capitals.
+    /// The method in capitals.
     pub(crate) method: String,
-    /// With its parameters in braces.
+    /// The path, with its parameters in braces.
     pub(crate) path: String,
     pub(crate) bearer: Bearer,
     pub(crate) parameters: Vec<DocumentedParameter>,
@@ -49,35 +49,36 @@ pub(crate) struct DocumentedOperation {
     pub(crate) success: Success,
 }
 
-/// Whether an operation takes a token (section 5).
+/// The use of the token by an operation (section 5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bearer {
     Never,
-    /// May be missing, but a wrong one is refused. The sandbox's choice for the version check (section 5: not shown).
+    /// The token may be missing, but a wrong one is refused. The sandbox's choice for the version check (section 5: not
+    /// shown).
     Optional,
     Always,
 }
 
-/// A parameter of an operation that is checked: a text, a number, a boolean, or an array of them.
+/// A parameter of an operation that is checked: a string, a number, a boolean, or an array of them.
 #[derive(Debug, Clone)]
 pub(crate) struct DocumentedParameter {
     pub(crate) name: String,
     /// `path`, `query` or `header`.
     pub(crate) location: String,
     pub(crate) required: bool,
-    /// Whether each element of an array is given by itself, and not all of them with commas in between.
+    /// True if each element of an array is a parameter of its own, instead of all of them with commas in between.
     pub(crate) separate: bool,
     pub(crate) schema: Value,
 }
 
 impl DocumentedParameter {
-    /// Whether a list takes it to choose a page.
+    /// Returns whether a list uses the parameter to select a page.
     pub(crate) fn is_of_page(&self) -> bool {
         self.location == "query" && ["limit", "offset"].contains(&self.name.as_str())
     }
 }
 
-/// The body of a request; without a schema it may be anything.
+/// The body of a request. Without a schema it may be anything.
 #[derive(Debug, Clone)]
 pub(crate) struct DocumentedBody {
     pub(crate) required: bool,
@@ -88,16 +89,16 @@ pub(crate) struct DocumentedBody {
 #[derive(Debug, Clone)]
 pub(crate) struct Success {
     pub(crate) status: u16,
-    /// The media type of the body; none where there is no body.
+    /// The media type of the body; `None` if there is no body.
     pub(crate) content_type: Option<String>,
     pub(crate) schema: Value,
 }
 
 impl ServiceSpec {
-    /// The document that the sandbox is built with.
+    /// Returns the API description that the sandbox is built with.
     pub(crate) fn embedded() -> &'static Self {
         static SPEC: OnceLock<ServiceSpec> = OnceLock::new();
-        // It is a part of the program, and a test reads it.
+        // The file is part of the program, and a test reads it.
         SPEC.get_or_init(|| {
             let text = include_str!("../openapi.json");
             Self::read(serde_json::from_str(text).unwrap_or_default())
@@ -153,8 +154,8 @@ impl Schemas {
         }
     }
 
-    /// Those of the operation stand for those of the path with the same name and place. Cookies, objects and arrays in
-    /// unusual styles are left out: they are taken as they come.
+    /// Returns the parameters of an operation and its path. Those of the operation replace those of the path with the
+    /// same name and place. Cookies, objects, and arrays in unusual styles are omitted and not checked.
     fn parameters(&self, item: &Value, body: &Value) -> Vec<DocumentedParameter> {
         let mut out: Vec<DocumentedParameter> = Vec::new();
         let both = [body, item].into_iter();
@@ -188,12 +189,12 @@ impl Schemas {
         out
     }
 
-    /// The first successful status with a body, else the first one, else `default`.
+    /// Returns the first successful response with a body, otherwise the first successful one, otherwise `default`.
     fn success(&self, body: &Value) -> Success {
         let statuses = members(body.get("responses"));
         let mut statuses: Vec<_> = statuses.map(|(k, one)| (k, self.resolved(one))).collect();
         statuses.retain(|(status, _)| status.starts_with('2') || *status == "default");
-        // `default` sorts behind digits.
+        // `default` sorts after digits.
         statuses.sort_by_key(|(status, one)| (one.get("content").is_none(), status.as_str()));
         let successful = |(status, _): &&(&String, &Value)| status.starts_with('2');
         let found = statuses.iter().find(successful).or(statuses.first());
@@ -208,7 +209,7 @@ impl Schemas {
         }
     }
 
-    /// The media type that is JSON, and its schema.
+    /// Returns the media type that is JSON, and its schema.
     fn json_content(&self, holder: &Value) -> Option<(String, Value)> {
         let all = || members(holder.get("content"));
         let plain = all().find(|(kind, _)| *kind == "application/json");
@@ -243,7 +244,7 @@ impl Schemas {
         }
     }
 
-    /// The rate limit that a response header of the operation gives as an example or a constant.
+    /// Returns the rate limit that a response header of the operation contains as an example or a constant.
     fn rate_limit(&self, body: &Value) -> Option<(u32, Duration)> {
         let responses = members(body.get("responses")).map(|(_, one)| self.resolved(one));
         let headers = responses.flat_map(|one| members(one.get("headers")));
@@ -260,7 +261,7 @@ impl Schemas {
     }
 }
 
-/// Requests and window of `40;w=1`, of the first one where there are several.
+/// Returns requests and window of `40;w=1`; the first of several.
 fn quota(text: &str) -> Option<(u32, Duration)> {
     let mut parts = text.split(',').next()?.split(';').map(str::trim);
     let limit = parts.next()?.parse().ok().filter(|limit| *limit > 0)?;
@@ -274,16 +275,16 @@ fn members(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
     members.into_iter().flatten()
 }
 
-/// What was found at a path.
+/// An operation that matches a path.
 #[derive(Debug)]
 pub(crate) struct RouteMatch<'a> {
     pub(crate) operation: &'a DocumentedOperation,
-    /// Name and value of each path parameter.
+    /// The name and the value of each path parameter.
     pub(crate) parameters: Vec<(&'a str, String)>,
 }
 
 impl ServiceSpec {
-    /// The operations at a path, the most literal template first.
+    /// Returns the operations at a path, the most literal template first.
     pub(crate) fn find(&self, path: &str) -> Vec<RouteMatch<'_>> {
         let decoded = |one| percent_decode_str(one).decode_utf8_lossy();
         let segments: Vec<_> = path.split('/').map(decoded).collect();
@@ -302,14 +303,15 @@ impl ServiceSpec {
     }
 }
 
-/// How much of a path is no parameter.
+/// Returns the length of a path without its parameters.
 fn literalness(path: &str) -> usize {
     let parts = path.split('{');
     let names = parts.filter_map(|part| Some(part.split_once('}')?.0.len() + 2));
     path.len() - names.sum::<usize>()
 }
 
-/// Whether a segment fits; a parameter has at least one character and ends where the literal after it first occurs.
+/// Returns whether a segment fits. A parameter has at least one character and ends where the literal after it first
+/// occurs.
 fn fits<'a>(template: &'a str, text: &str, out: &mut Vec<(&'a str, String)>) -> bool {
     let parts = template
         .split_once('{')
@@ -341,12 +343,12 @@ mod tests {
     use crate::cases::table;
 
     #[test]
-    fn our_own_document_is_read() {
+    fn our_own_api_description_is_read() {
         let spec = ServiceSpec::embedded();
         for id in "createToken getTokenPermissions getVersion checkVersion".split(' ') {
             assert!(spec.operations.iter().any(|one| one.id == id), "{id}");
         }
-        // Whatever else the document has or loses, the lists that it names keep their form.
+        // Regardless of other changes, the lists that the API description names keep their form.
         let list = |name: &str| lists().iter().find(|list| list.name == name).unwrap();
         assert_eq!(list("contacts").path, "/v1/contacts");
         assert_eq!(list("contacts").record_key.as_deref(), Some("contacts"));
@@ -388,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_is_read_with_what_its_path_says() {
+    fn an_operation_is_read_with_the_parameters_of_its_path() {
         let read = operation(json!({"parameters": [{"$ref": "#/components/parameters/X"}]}));
         let [x, id] = read.parameters.try_into().unwrap();
         assert!(x.required && x.separate && x.schema == json!({"const": 1}));

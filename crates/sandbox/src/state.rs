@@ -1,4 +1,4 @@
-//! The state of one list: which records it holds in which order, and what has happened to it.
+//! The state of one list: its records, their order, and their changes.
 
 use crate::clock::now;
 use crate::options::{Change, Drift, ListOrder, Options, Replicas};
@@ -10,35 +10,35 @@ use std::io;
 use std::ops::Range;
 use std::time::Duration;
 
-/// From then on pages hold no more than [`Options::later_max_limit`].
+/// After this many page requests, pages have no more records than [`Options::later_max_limit`].
 const REQUESTS_OF_FULL_PAGES: u64 = 3;
 
-/// So many records are compared with an `id`.
+/// Limits the records that are compared with an `id`.
 const SEARCHED: u64 = 1_000_000;
 
-/// A list that changes remembers all of its numbers, and each change.
+/// Limits the size of a list that changes, because it stores all of its numbers, and each change.
 const MAX_CHANGED: u64 = 10_000_000;
 
-/// A list, which remembers only its changes: as long as there are none, its size costs nothing.
+/// A list, which stores only its changes. Without changes, its size costs nothing.
 #[derive(Debug)]
 pub(crate) struct State {
     options: Options,
     rng: Rng,
-    /// The numbers of the records in the order of the list, as soon as it is not the one at the start.
+    /// The numbers of the records in the order of the list, once that is not the initial order.
     numbers: Option<Vec<u64>>,
-    /// Numbers below it were there at the start, the others were inserted later.
+    /// Numbers below it are in the initial list; the others were inserted later.
     original: u64,
     next: u64,
-    /// Page requests so far.
+    /// The number of page requests so far.
     requests: u64,
-    /// Whether records have an `id`; without one, a record with other members would be another record.
+    /// True if records have an `id`. Without one, a record with other members would be another record.
     has_ids: bool,
-    /// How often records have been updated, by number.
+    /// The number of updates of each record, by number.
     versions: BTreeMap<u64, u32>,
     log: Vec<ChangeEntry>,
 }
 
-/// A change as a list remembers it: the record itself is computed when somebody asks.
+/// A change as a list stores it. The record itself is computed on request.
 #[derive(Debug)]
 pub(crate) struct ChangeEntry {
     pub(crate) at: Duration,
@@ -47,21 +47,21 @@ pub(crate) struct ChangeEntry {
     pub(crate) version: u32,
 }
 
-/// The records of a page, and the list at that moment.
+/// The records of a page, and the list at that time.
 #[derive(Debug)]
 pub(crate) struct PageSlice {
-    /// How many records the list holds.
+    /// The number of records in the list.
     pub(crate) total: u64,
-    /// Numbers of records, and how often each has been updated.
+    /// The numbers of the records, and the number of updates of each.
     pub(crate) records: Vec<(u64, u32)>,
-    /// Page requests that the list had before this one.
+    /// The number of page requests before this one.
     pub(crate) read: u64,
 }
 
 impl State {
     /// # Errors
     ///
-    /// When the list would have to drift, but is too large for it.
+    /// If the list must drift, but is too large for it.
     pub(crate) fn new(options: &Options, size: u64, has_ids: bool) -> io::Result<Self> {
         let seed = options.drift.map_or(options.seed, |drift| drift.seed);
         let state = Self {
@@ -84,7 +84,7 @@ impl State {
         changed.unwrap_or(self.original)
     }
 
-    /// An error when the list is too large to change so many of its records.
+    /// Checks that the list is small enough to change this many of its records.
     fn changeable(&self, count: u64) -> io::Result<()> {
         if self.total().max(count) <= MAX_CHANGED {
             return Ok(());
@@ -93,13 +93,13 @@ impl State {
         Err(io::Error::new(io::ErrorKind::InvalidInput, message))
     }
 
-    /// The numbers in the order of the list, to be changed.
+    /// Returns the numbers in the order of the list, to be changed.
     fn numbers(&mut self) -> &mut Vec<u64> {
         self.numbers
             .get_or_insert_with(|| (0..self.original).collect())
     }
 
-    /// The numbers at these places; places beyond the end hold none.
+    /// Returns the numbers at these places. There are none beyond the end.
     fn cut(&self, places: Range<u64>) -> Vec<u64> {
         let places = places.start.min(self.total())..places.end.min(self.total());
         match &self.numbers {
@@ -108,25 +108,25 @@ impl State {
         }
     }
 
-    /// All changes since the start, in order.
+    /// Returns all changes since the start, in order.
     pub(crate) fn log(&self) -> &[ChangeEntry] {
         &self.log
     }
 
-    /// Page requests so far.
+    /// Returns the number of page requests so far.
     pub(crate) fn requests(&self) -> u64 {
         self.requests
     }
 
-    /// The first record that is the one looked for, of the first million: its number, and how often it was updated.
+    /// Returns the first of a million records for which `is_it` is true: its number, and the number of its updates.
     pub(crate) fn find(&self, is_it: impl Fn(u64) -> bool) -> Option<(u64, u32)> {
         let number = self.cut(0..SEARCHED).into_iter().find(|one| is_it(*one))?;
         Some((number, self.version(number)))
     }
 
-    /// The page at this moment; the list may change right after it.
+    /// Returns the current page. The list may change right after it.
     pub(crate) fn page(&mut self, offset: u64, limit: u64) -> PageSlice {
-        // Not of the generator that chooses the changes, so that those are the same for every order.
+        // Not the generator that chooses the changes, so that these are the same for every order.
         let mut rng = Rng::new(scramble(self.options.seed) ^ self.requests);
         let total = self.seen();
         let most = if self.requests < REQUESTS_OF_FULL_PAGES {
@@ -162,7 +162,7 @@ impl State {
         slice
     }
 
-    /// How many records the replica has whose turn it is.
+    /// Returns the number of records of the replica whose turn it is.
     fn seen(&self) -> u64 {
         let total = self.total();
         match self.options.replicas {
@@ -176,8 +176,8 @@ impl State {
         }
     }
 
-    /// The numbers at these places of a random order of the first `total`: one step of a size that has no divisor in
-    /// common with their count leads from each to the next, and meets all of them.
+    /// Returns the numbers at these places of a random order of the first `total`. One step leads from each number to
+    /// the next. Its size has no divisor in common with the count, so it meets all of them.
     fn random(&self, places: Range<u64>, total: u64, rng: &mut Rng) -> Vec<u64> {
         let [mut step, start] = [(); 2].map(|()| rng.below(total));
         while greatest_divisor(step, total) > 1 {
@@ -243,7 +243,7 @@ impl State {
     ///
     /// # Errors
     ///
-    /// When the list is too large, or too many records would change.
+    /// If the list is too large, or too many records would change.
     pub(crate) fn change(&mut self, change: Change) -> io::Result<()> {
         let count = match change {
             Change::Insert(count) | Change::Update(count) => count,
@@ -272,7 +272,7 @@ impl State {
         Ok(())
     }
 
-    /// Before the cursor, right at it, or behind it.
+    /// Returns a place before the cursor, right at it, or behind it.
     fn place_near(&mut self, cursor: u64) -> u64 {
         let cursor = cursor.min(self.total());
         match self.rng.below(3) {
@@ -298,7 +298,7 @@ impl State {
         }
     }
 
-    /// Updates the record at `place`, or the last one, and puts it where the order has it then.
+    /// Updates the record at `place`, or the last one, and moves it to its new place in the order.
     fn update(&mut self, place: u64) {
         let Some(last) = self.total().checked_sub(1) else {
             return;
@@ -333,7 +333,7 @@ impl State {
     }
 }
 
-/// The greatest divisor of two numbers; of 0 and another one, the other one.
+/// Returns the greatest common divisor of two numbers; of 0 and another number, the other one.
 fn greatest_divisor(one: u64, other: u64) -> u64 {
     match other {
         0 => one,
@@ -341,10 +341,11 @@ fn greatest_divisor(one: u64, other: u64) -> u64 {
     }
 }
 
-/// More than the longest run of ties, so that ties which a page's edge divides are shuffled as a whole.
+/// More than the longest run of ties, so that ties which cross a page's edge are shuffled as a whole.
 const MARGIN: u64 = 32;
 
-/// The value that a record is sorted by: seven records share the first, eight the second, and so on up to twelve.
+/// Returns the value by which a record is sorted: seven records share the first, eight the second, and so on up to
+/// twelve.
 fn tied_value(number: u64) -> u64 {
     const LAST: [u64; 6] = [7, 15, 24, 34, 45, 57];
     let within = number % LAST[5];
@@ -352,33 +353,33 @@ fn tied_value(number: u64) -> u64 {
     number / LAST[5] * LAST.len() as u64 + run
 }
 
-/// What happened to a record.
+/// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChangeKind {
-    /// It was inserted.
+    /// The record was inserted.
     Insert,
-    /// Its members changed, but not its `id`.
+    /// The members of the record changed, but not its `id`.
     Update,
-    /// It was deleted.
+    /// The record was deleted.
     Delete,
 }
 
-/// A change that has happened.
+/// A change of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Logged {
-    /// When: since 1970, by the clock of this machine.
+    /// The time since 1970, by the clock of this machine.
     pub at: Duration,
-    /// What.
+    /// The kind of the change.
     pub operation: ChangeKind,
-    /// The `id` of the record; where it has none, an object of its members.
+    /// The `id` of the record, or an object of its members if it has none.
     pub key: Value,
-    /// The record after the change; one that was deleted, before it.
+    /// The record after the change; a deleted record before it.
     pub record: Value,
 }
 
 impl Logged {
-    /// The change as JSON: `at` (a date-time of RFC 3339 in UTC, with microseconds), `op`, `key` and `record`.
+    /// Returns the change as JSON: `at` (a date-time of RFC 3339 in UTC, with microseconds), `op`, `key` and `record`.
     #[must_use]
     pub fn to_json(&self) -> Value {
         json!({

@@ -1,6 +1,6 @@
-//! Credentials and tokens: what `createToken` and `getTokenPermissions` answer (sections 4 and 5).
+//! Credentials and tokens: the responses to `createToken` and `checkVersion` (sections 2, 4 and 5).
 //!
-//! Both are random, so that nobody types a real secret.
+//! Credentials and tokens are random, so that nobody types a real secret.
 
 use crate::http::{Answer, failure, unauthorized};
 use crate::options::{Options, Tokens};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// The operation that issues tokens.
 pub(crate) const TOKEN_OPERATION: &str = "createToken";
 
-/// The one client that a sandbox knows.
+/// The only client that a sandbox accepts.
 pub(crate) struct Credentials {
     pub(crate) client_id: String,
     pub(crate) client_secret: String,
@@ -28,17 +28,17 @@ impl Credentials {
     }
 }
 
-/// `N` bytes from the operating system's generator, in hexadecimal.
+/// Returns `N` bytes from the operating system's generator, in hexadecimal.
 fn random_hex<const N: usize>() -> io::Result<String> {
     let mut bytes = [0_u8; N];
     getrandom::fill(&mut bytes)?;
     Ok(bytes.map(|byte| format!("{byte:02x}")).concat())
 }
 
-/// Checks the credentials, which the document asks for as strings, and makes a token for them. Tokens that are valid no
-/// more are forgotten, so that memory stays bounded by those alive.
+/// Checks the credentials, which are strings as documented, and issues a token for them. Expired tokens are removed, so
+/// that memory stays bounded by the valid ones.
 ///
-/// Wrong ones are answered 401, which is the sandbox's choice (section 7: not shown).
+/// Wrong credentials get the status 401, which is the sandbox's choice (section 7: not shown).
 pub(crate) fn issue(
     body: &Value,
     credentials: &Credentials,
@@ -57,13 +57,13 @@ pub(crate) fn issue(
         Tokens::All => expiry.retain(|_, expiry| *expiry > now),
         Tokens::Newest => expiry.clear(),
     }
-    // A lifetime beyond what the clock can hold is taken as a day.
+    // A lifetime beyond the range of the clock counts as a day.
     let ends = now.checked_add(lifetime);
     expiry.insert(
         token.clone(),
         ends.unwrap_or(now + Duration::from_secs(86_400)),
     );
-    // Whole seconds as an integer, as every service writes them; only a test's short lifetimes have a fraction.
+    // Whole seconds are an integer, as every service writes them. Only short lifetimes of tests have a fraction.
     let seconds: Value = match lifetime.subsec_nanos() {
         0 => lifetime.as_secs().into(),
         _ => lifetime.as_secs_f64().into(),
@@ -71,10 +71,10 @@ pub(crate) fn issue(
     Ok(json!({"access_token": token, "token_type": "Bearer", "expires_in": seconds}))
 }
 
-/// The version-check response of section 2: one entry per category asked for.
+/// Returns the version-check response of section 2: one entry per requested category.
 ///
-/// The rules are the sandbox's choice (section 9: not shown): version 1 of the client is compatible and 1.4 the
-/// oldest that is supported; a category it does not know is not compatible.
+/// The rules are the sandbox's choice (section 9: not shown): version 1 of the client is compatible, and 1.4 is the
+/// oldest supported version. An unknown category is not compatible.
 pub(crate) fn version_check(body: &Value) -> Value {
     let version = body["clientVersion"].as_str().unwrap_or_default();
     let names = body["endpoints"].as_array().into_iter().flatten();

@@ -1,7 +1,8 @@
-//! The registry of names: whatever a generated file declares, on which surface, and what users of it rest on.
+//! The registry of names: everything that generated files declare, on which surface, and the facts on which users of it
+//! rely.
 //!
-//! Names are registered as they are made, so that none is forgotten: a second thing of one name gets a number, and
-//! `spec-diff` compares what two specs declare.
+//! Names are registered when they are made, so that none is forgotten. A second item with the same name gets a number.
+//! `spec-diff` compares the declarations of two specs.
 
 use super::C_NAME;
 use crate::spec::Clash;
@@ -10,7 +11,7 @@ use indexmap::IndexMap;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// Who uses what is generated.
+/// A surface for users: a language, or the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Surface {
     Rust,
@@ -28,50 +29,50 @@ impl Surface {
     }
 }
 
-/// What is said of a thing beside its names.
+/// The description of an item, apart from its names.
 #[derive(Debug, Default)]
 pub(crate) struct Subject {
-    /// What it is, in short.
+    /// A short description of the item.
     pub(crate) shown: String,
-    /// Prose, which breaks nothing.
+    /// Prose, whose changes break nothing.
     pub(crate) prose: String,
-    /// The thing that it is a part of: with that one new or gone, nothing more is said of it.
+    /// The item that it is a part of. If that one is new or gone, its parts are not reported.
     pub(crate) part_of: Option<String>,
-    /// What code rests on, by surface, scope and name: a signature, any change of which breaks code, or a number that says
-    /// how much users have to bring, where more breaks code and less does not.
+    /// The facts on which code relies, by surface, scope and name: a signature, any change of which breaks code, or a
+    /// number for how much users must provide, where an increase breaks code and a decrease does not.
     pub(crate) declared: BTreeMap<(Surface, String, String), String>,
 }
 
-/// The things that names are made of, by their keys.
+/// The items from which names are made, by their keys.
 pub(crate) type Subjects = IndexMap<String, Subject>;
 
-/// Everything that the files of one spec declare.
+/// All declarations in the files of one spec.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
-    /// What has a name in a scope: what the spec calls it, and where it stands.
+    /// The owner of each name in a scope: its name in the spec, and its place.
     pub(crate) owners: BTreeMap<(String, String), (String, String)>,
     pub(crate) subjects: Subjects,
-    /// The things whose names others have.
+    /// The items whose names others have.
     pub(crate) clashes: Vec<Clash>,
 }
 
-/// A thing of the spec that names are made of.
+/// An item of the spec from which names are made.
 pub(crate) struct NamedItem<'a> {
     pub(crate) names: &'a RefCell<Registry>,
-    /// What it is and how it is called: the same in every version of the spec.
+    /// The kind and the name of the item, which are the same in every version of the spec.
     pub(crate) key: String,
-    /// What the spec calls it.
+    /// The name in the spec.
     pub(crate) written: String,
-    /// Where it stands.
+    /// The place in the spec.
     pub(crate) at: String,
-    /// What it is, as the numbers of the document know it.
+    /// The key under which [`Document`](crate::spec::Document) numbers it.
     pub(crate) own: String,
-    /// What to do where another thing has its name.
+    /// The advice if another item has its name.
     pub(crate) fix: String,
 }
 
 impl NamedItem<'_> {
-    /// Says what it is, and what it is a part of.
+    /// Describes the item, and the item that it is a part of.
     pub(crate) fn describe(&self, shown: &str, prose: &str, part_of: Option<&str>) {
         let mut names = self.names.borrow_mut();
         let subject = names.subjects.entry(self.key.clone()).or_default();
@@ -80,13 +81,13 @@ impl NamedItem<'_> {
         subject.part_of = part_of.map(str::to_owned);
     }
 
-    /// Registers its name in a scope of a surface; `scope` reads on in a sentence: `in C`.
+    /// Registers its name in a scope of a surface. `scope` continues a sentence: `in C`.
     pub(crate) fn declare(&self, surface: Surface, scope: &str, name: &str, signature: &str) {
         self.claim(scope, name);
         self.facts(&[surface], scope, name, signature);
     }
 
-    /// A fact on some surfaces that needs no name of its own.
+    /// Registers a fact on some surfaces that needs no name of its own.
     pub(crate) fn facts(&self, surfaces: &[Surface], scope: &str, name: &str, signature: &str) {
         let mut names = self.names.borrow_mut();
         let subject = names.subjects.entry(self.key.clone()).or_default();
@@ -96,7 +97,7 @@ impl NamedItem<'_> {
         }
     }
 
-    /// Takes a name that nobody calls it by, and which nothing else may have.
+    /// Reserves a name that no user needs, but that no other item may have.
     pub(crate) fn claim(&self, scope: &str, name: &str) {
         let mut names = self.names.borrow_mut();
         let place = (scope.to_owned(), name.to_owned());

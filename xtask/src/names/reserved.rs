@@ -1,5 +1,5 @@
-//! Reserved names: words of languages, and what our own code says without a path. Those of our own code are read from its
-//! sources, headers and templates, so that a new function is reserved by being there.
+//! Reserved names: words of languages, and names that our own code uses without a path. The latter are read from our
+//! sources, headers and templates, so that a new function is reserved automatically.
 
 use crate::error_kind::ErrorKind;
 use heck::ToSnakeCase;
@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// What a place keeps for itself, and languages do there.
+/// The names that are reserved in a place by our code or a language.
 pub(crate) type Reserved = LazyLock<BTreeSet<String>>;
 
-/// Keywords of Rust, also those kept for later.
+/// Keywords of Rust, including those reserved for later.
 const RUST: &str = "\
     abstract as async await become box break const continue crate do dyn else enum extern false \
     final fn for gen if impl in let loop macro match mod move mut override priv pub ref return \
@@ -35,17 +35,17 @@ const PYTHON: &str = "\
     finally for from global if import in is lambda nonlocal not or pass raise return try while \
     with yield";
 
-/// What is in scope in Rust without being named.
+/// Names that are in scope in Rust without an import.
 const PRELUDE: &str = "\
     AsMut AsRef Box Clone Copy Default DoubleEndedIterator Drop Eq Err ExactSizeIterator Extend Fn FnMut FnOnce From \
     FromIterator Into IntoIterator Iterator None Ok Option Ord PartialEq PartialOrd Result Self Send Sized Some String \
     Sync ToOwned ToString TryFrom TryInto Unpin Vec";
 
-/// Variables of generated functions, which have arguments beside them.
+/// Variables of generated functions. Arguments must have other names.
 const VARIABLES: &str =
     "arguments body call cause client json one options out parameters response_out self";
 
-/// Methods of a client.
+/// The methods of a client.
 pub(crate) static RUST_METHOD: Reserved = LazyLock::new(|| {
     let clients = parts(
         &sources("crates/core/src", "rs"),
@@ -66,7 +66,7 @@ pub(crate) static PYTHON_METHOD: Reserved = LazyLock::new(|| {
     let classes = names.map(|name| parts(&classes, &format!("\nclass {name}"), "\nclass "));
     &*PYTHON_WORD | &set(["property", &declared(&classes.concat(), 4, "def")])
 });
-/// The attribute of a model.
+/// The fields of a model.
 pub(crate) static RUST_FIELD: Reserved = LazyLock::new(|| set([RUST, super::EXTRA_FIELD]));
 pub(crate) static PYTHON_FIELD: Reserved = LazyLock::new(|| {
     let record = parts(&package(), "\nclass Record:", "\nclass ");
@@ -77,7 +77,7 @@ pub(super) static CPP_MEMBER: Reserved = LazyLock::new(|| {
     let record = parts(&headers(), "\nclass record {", "\n};");
     set([CPP, &said(&(record + &template("service.hpp.j2", "")))])
 });
-/// A parameter, or a field of a body, as an argument, in every language alike.
+/// The arguments for parameters, or for fields of a body, which are the same in every language.
 pub(crate) static ARGUMENT: Reserved = LazyLock::new(|| {
     let files = [
         "calls.rs.j2",
@@ -88,10 +88,10 @@ pub(crate) static ARGUMENT: Reserved = LazyLock::new(|| {
     let said = files.map(|name| said(&template(name, "for op in operations")));
     set([RUST, CPP, PYTHON, VARIABLES, &said.concat()])
 });
-/// The variant of a list, and of a value of an open enum.
+/// The variants of lists, and of values of open enums.
 pub(crate) static LIST_VARIANT: Reserved = LazyLock::new(|| set(["Self"]));
 pub(crate) static VALUE: Reserved = LazyLock::new(|| set(["Self Other"]));
-/// A command of the command line, with `_` in place of `-`.
+/// The commands of the command line, with `_` in place of `-`.
 pub(crate) static COMMAND: Reserved = LazyLock::new(|| {
     let commands = parts(
         &code(&read("crates/cli/src/args.rs")),
@@ -102,7 +102,7 @@ pub(crate) static COMMAND: Reserved = LazyLock::new(|| {
     let variants = variants.filter_map(|line| words(line).next());
     set(variants.chain(["help"]).map(ToSnakeCase::to_snake_case))
 });
-/// Flags that every command has beside the settings, and the one for a body.
+/// The flags that every command has in addition to the settings, and the one for a body.
 pub(super) static FLAG: Reserved = LazyLock::new(|| {
     let fields = parts(
         &code(&read("crates/cli/src/args.rs")),
@@ -113,8 +113,8 @@ pub(super) static FLAG: Reserved = LazyLock::new(|| {
     let fields = fields.filter_map(|one| words(one.split_once('\n')?.1).next());
     set(fields.chain(["body", "client_secret_file", "help"]))
 });
-/// Types that stand beside the models in Rust (in core also those of its module `types`), and those that Python and generated
-/// Rust say without a path.
+/// The types next to the models in Rust (in core also those of its module `types`), and those that Python and generated
+/// Rust use without a path.
 pub(super) static TYPE: Reserved = LazyLock::new(|| {
     let files = [
         "models.rs.j2",
@@ -132,7 +132,7 @@ pub(super) static TYPE: Reserved = LazyLock::new(|| {
     let said = words(&said).filter(is_type);
     set(said.chain([PRELUDE, &types, &package]))
 });
-/// Names in the C++ namespace.
+/// The names in the C++ namespace.
 pub(super) static CPP_TYPE: Reserved = LazyLock::new(|| {
     let headers = headers();
     let declared = declared(&headers, 0, "class struct using inline namespace constexpr");
@@ -141,21 +141,21 @@ pub(super) static CPP_TYPE: Reserved = LazyLock::new(|| {
     let exceptions = exceptions.replace("with", " with");
     set([CPP, "talentdata", &declared, &exceptions, &errors.join(" ")])
 });
-/// Everything that the headers of C declare or say, apart from what is generated from a spec.
+/// All names in the headers of C, except those generated from a spec.
 pub(crate) static C_NAME: Reserved = LazyLock::new(|| {
     let headers = sources("bindings/c/include", "h") + &headers();
     let is_ours = |word: &&str| word.to_ascii_lowercase().starts_with("talentdata_");
     set(words(&headers).filter(is_ours))
 });
-/// What functions of a C client have behind its name.
+/// The ends of names of functions of a C client, after its own name.
 pub(super) static C_CLIENT: Reserved = LazyLock::new(|| {
     let names = C_NAME.iter();
     set(names.filter_map(|name| name.strip_prefix("talentdata_client_")))
 });
-/// Words that annotations of Python say.
+/// Words in annotations of Python.
 static PYTHON_WORD: Reserved = LazyLock::new(|| set([PYTHON, "str int float bool list dict"]));
 
-/// The words of all these texts.
+/// Returns the words of all these texts.
 fn set(texts: impl IntoIterator<Item = impl AsRef<str>>) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
     for text in texts {
@@ -177,7 +177,7 @@ fn read(path: impl AsRef<Path>) -> String {
     std::fs::read_to_string(crate::workspace::root().join(path)).unwrap_or_default()
 }
 
-/// The hand-written sources below a directory, one behind the other, without comments.
+/// Returns the hand-written sources below a directory, concatenated, without comments.
 fn sources(directory: impl AsRef<Path>, extension: &str) -> String {
     let entries = std::fs::read_dir(crate::workspace::root().join(directory));
     let paths = entries
@@ -197,7 +197,8 @@ fn sources(directory: impl AsRef<Path>, extension: &str) -> String {
     texts.filter(is_own).map(|text| code(&text)).collect()
 }
 
-/// A template behind a text, without comments; of what is filled in and done there, only the texts.
+/// Returns a template after the text `from`, without comments. Of its expressions and statements, only the strings are
+/// included.
 fn template(name: &str, from: &str) -> String {
     let text = read(format!("xtask/src/templates/{name}"));
     let mut rest = text.split_once(from).map_or("", |(_, rest)| rest);
@@ -212,7 +213,7 @@ fn template(name: &str, from: &str) -> String {
         };
         let end = format!("{}}}", if begin == '{' { '}' } else { begin });
         let (filled, behind) = inner.split_once(&end).unwrap_or((inner, ""));
-        // A text in single quotes holds double ones.
+        // A string in single quotes contains double ones.
         let filled = filled.replace("'\"", "").replace("\"'", "");
         let texts = filled
             .split('"')
@@ -226,7 +227,7 @@ fn template(name: &str, from: &str) -> String {
     code(&(out + rest))
 }
 
-/// A text without comments of C, C++ and Rust, and without the documentation of Python.
+/// Returns a text without comments of C, C++ and Rust, and without docstrings of Python.
 fn code(text: &str) -> String {
     let text = text.split("\"\"\"").step_by(2).collect::<String>();
     let lines = text
@@ -239,7 +240,7 @@ fn code(text: &str) -> String {
     out
 }
 
-/// The parts of a text that begin so, each up to its end.
+/// Returns the parts of a text that begin with `begin`, each up to `end`.
 fn parts(text: &str, begin: &str, end: &str) -> String {
     let parts = text.split(begin).skip(1);
     parts.filter_map(|part| part.split(end).next()).collect()
@@ -250,7 +251,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     words.filter(|word| !word.is_empty())
 }
 
-/// The names that are declared behind these keywords, on lines indented by so many spaces, parted by spaces.
+/// Returns the names that are declared after these keywords, on lines with this indentation, separated by spaces.
 fn declared(text: &str, indent: usize, keywords: &str) -> String {
     const MODIFIERS: &str = "pub crate super async unsafe extern nodiscard";
     let is_among = |word: &str, words: &str| words.split(' ').any(|one| one == word);
@@ -261,7 +262,7 @@ fn declared(text: &str, indent: usize, keywords: &str) -> String {
         let keyword = all
             .next()
             .filter(|word| is_code && is_among(word, keywords))?;
-        // Of a function of C++, the name is what stands before its arguments.
+        // The name of a C++ function is the word before its arguments.
         let function = line
             .split('(')
             .next()
@@ -276,7 +277,8 @@ fn declared(text: &str, indent: usize, keywords: &str) -> String {
     text.lines().filter_map(name).collect::<Vec<_>>().join(" ")
 }
 
-/// What a text says as a function, a type or a namespace without anything before it, and the types that it names anew.
+/// Returns the words that a text uses as functions, types or namespaces without anything before them, and the types
+/// that it defines with `using`.
 fn said(text: &str) -> String {
     let mut out = String::from(" ");
     let mut before = "";

@@ -1,4 +1,4 @@
-//! What is read from our own code: names without which generated code would not compile.
+//! Tests of the names that are read from our own code. Without them, generated code would not compile.
 
 use super::*;
 

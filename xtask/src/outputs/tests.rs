@@ -1,4 +1,4 @@
-//! What the spec yields after a change, which of its changes are refused, and that the rest compiles.
+//! Tests of the generated files after changes of the spec: some are refused, and the rest must compile.
 
 mod calls;
 mod trial;
@@ -6,7 +6,7 @@ mod trial;
 use super::*;
 use serde_json::json;
 
-/// Drift between the spec and what is committed is a failing test.
+/// A difference between the spec and the committed files fails this test.
 #[test]
 fn generated_files_are_current() {
     check(&Spec::load(&crate::workspace::root()).unwrap()).unwrap();
@@ -34,7 +34,7 @@ fn the_exported_functions_of_c_do_not_depend_on_the_spec() {
 }
 
 #[test]
-fn nothing_is_written_where_the_spec_is_refused() {
+fn nothing_is_written_if_the_spec_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     trial::copy_to(directory.path());
     let generate = |words: &[&str]| generate(directory.path(), words);
@@ -53,7 +53,7 @@ fn nothing_is_written_where_the_spec_is_refused() {
     std::fs::write(&spec, &good).unwrap();
     generate(&["--strict"]).unwrap();
     assert!(file.exists());
-    // A file from elsewhere is refused in the same way, and taken as it is.
+    // A file from elsewhere is refused in the same way, and otherwise copied unchanged.
     let other = directory.path().join("new.yaml");
     std::fs::write(&other, "swagger: '2.0'\n").unwrap();
     let take = ["--spec", other.to_str().unwrap()];
@@ -66,9 +66,9 @@ fn nothing_is_written_where_the_spec_is_refused() {
     assert_eq!(std::fs::read_to_string(&spec).unwrap(), longer);
 }
 
-/// As a vendor writes it: none of our lines, one operation elsewhere, one gone.
+/// A spec as a vendor writes it: none of our extensions, one operation moved, one removed.
 #[test]
-fn what_our_extensions_say_is_kept_of_the_spec_before() {
+fn our_extensions_are_kept_from_the_previous_spec() {
     let root = crate::workspace::root();
     let mut document = crate::spec::tests::ours();
     let paths = document["paths"].as_object_mut().unwrap();
@@ -106,9 +106,9 @@ fn what_our_extensions_say_is_kept_of_the_spec_before() {
     assert_eq!(summary(&Spec::load(&root).unwrap()).find("Kept"), None);
 }
 
-/// A service of somebody else, which has its own schema for pages, and no token of ours.
+/// Another vendor's service, with its own schema for pages and no token of ours.
 #[test]
-fn what_the_client_is_written_for_is_kept_where_a_file_has_none_of_it() {
+fn parts_that_the_client_needs_are_kept_if_a_file_lacks_them() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let page = json!({"properties": {"next": {"type": "string"}}});
     let answer = json!({"description": ".", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Pagination"}}}});

@@ -1,10 +1,10 @@
-//! The typed model of the interface: what the spec says, in the form that every emitter reads.
+//! The typed model of the interface: the content of the spec, in the form that every generator reads.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter};
 
-/// The operation that issues tokens, which the client calls on its own.
+/// The operation that issues tokens. The client calls it on its own.
 pub(crate) const TOKEN: &str = "createToken";
 
 /// The parameters by which lists are paged.
@@ -13,11 +13,11 @@ pub(crate) const PAGING: [&str; 2] = ["limit", "offset"];
 /// The whole interface.
 #[derive(Debug, Default)]
 pub(crate) struct Api {
-    /// In the spec's order.
+    /// The operations, in the spec's order.
     pub(crate) operations: Vec<ApiOperation>,
-    /// Objects with documented fields, in the spec's order, but each before those that hold it.
+    /// The objects with documented fields, in the spec's order, but each before those that contain it.
     pub(crate) models: Vec<Model>,
-    /// Texts with known values, in the spec's order.
+    /// The strings with known values, in the spec's order.
     pub(crate) enums: Vec<Enum>,
 }
 
@@ -25,19 +25,19 @@ pub(crate) struct Api {
 #[derive(Debug, Serialize)]
 pub(crate) struct ApiOperation {
     pub(crate) id: String,
-    /// What languages call it, in the words of the spec: `x-talentdata-name`, else `operationId`.
+    /// The name in languages, in the words of the spec: `x-talentdata-name`, otherwise `operationId`.
     pub(crate) name: String,
-    /// What the command line calls it: `x-talentdata-command`, else its name.
+    /// The name on the command line: `x-talentdata-command`, otherwise the name.
     pub(crate) command: String,
     /// The argument whose values need no flag on the command line: `x-talentdata-positional`.
     pub(crate) positional: Option<String>,
-    /// The arguments that must hold more than white space: `x-talentdata-nonblank`.
+    /// The arguments that must not be blank: `x-talentdata-nonblank`.
     pub(crate) nonblank: Vec<String>,
-    /// Whether sending it twice does no more than sending it once.
+    /// True if sending it twice has the same effect as sending it once.
     pub(crate) idempotent: bool,
-    /// Why no language can call it.
+    /// The reason why no language can call it.
     pub(crate) obstacle: Option<String>,
-    /// In upper case.
+    /// The method in upper case.
     pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) group: String,
@@ -45,19 +45,19 @@ pub(crate) struct ApiOperation {
     pub(crate) description: String,
     pub(crate) deprecated: bool,
     pub(crate) token: TokenNeed,
-    /// Those of the path item included.
+    /// The parameters, including those of the path item.
     pub(crate) parameters: Vec<ApiParameter>,
     /// The JSON request body.
     pub(crate) body: Option<Body>,
-    /// The JSON body of a successful response; none where there is no such body.
+    /// The JSON body of a successful response; `None` if there is none.
     pub(crate) response: Option<Type>,
     /// The media type of that body.
     pub(crate) accept: String,
-    /// What makes it a paginated list.
+    /// Present if the operation is a paginated list.
     pub(crate) list: Option<ApiList>,
 }
 
-/// Whether an operation carries the bearer token.
+/// The use of the bearer token by an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum TokenNeed {
     Never,
@@ -66,7 +66,7 @@ pub(crate) enum TokenNeed {
 }
 
 impl TokenNeed {
-    /// What people read of it.
+    /// Returns a phrase for people.
     pub(crate) fn words(self) -> &'static str {
         [
             "without a token",
@@ -75,7 +75,7 @@ impl TokenNeed {
         ][self as usize]
     }
 
-    /// How much of it users have to bring.
+    /// Returns a number that grows with what users must provide.
     pub(crate) fn demand(self) -> String {
         (self as u8).to_string()
     }
@@ -84,7 +84,7 @@ impl TokenNeed {
 /// A parameter of an operation.
 #[derive(Debug, Serialize)]
 pub(crate) struct ApiParameter {
-    /// Its name on the wire.
+    /// The name in the API.
     pub(crate) name: String,
     /// The words of its name as an argument.
     pub(crate) argument: String,
@@ -93,11 +93,11 @@ pub(crate) struct ApiParameter {
     pub(crate) description: String,
     pub(crate) required: bool,
     pub(crate) kind: Type,
-    /// Why no call sends it, although its type can be sent.
+    /// The reason why no call sends it, although its type can be sent.
     pub(crate) obstacle: Option<String>,
-    /// What stands between several values in a query; nothing where each has the name of its own.
+    /// The separator between several values in a query; `None` if each value repeats the name.
     pub(crate) separator: Option<&'static str>,
-    /// Where it stands in the spec, as a JSON pointer.
+    /// The place in the spec, as a JSON pointer.
     pub(crate) place: String,
     /// The largest value of an integer.
     pub(crate) maximum: Option<u64>,
@@ -111,14 +111,14 @@ pub(crate) struct Body {
     pub(crate) required: bool,
 }
 
-/// What makes an operation a paginated list.
+/// The properties of a paginated list.
 #[derive(Debug, Serialize)]
 pub(crate) struct ApiList {
     /// The path after `/v1/`, with `_` for every separator.
     pub(crate) name: String,
-    /// Key of the record array, where the spec shows it.
+    /// The key of the array of records, if the spec shows it.
     pub(crate) key: Option<String>,
-    /// The model of a record, where the spec shows its fields.
+    /// The model of a record, if the spec shows its fields.
     pub(crate) model: Option<String>,
 }
 
@@ -128,41 +128,41 @@ pub(crate) struct Model {
     pub(crate) name: String,
     pub(crate) description: String,
     pub(crate) fields: Vec<ApiField>,
-    /// Whether it occurs in responses, where unknown fields are kept.
+    /// True if it occurs in responses, where unknown fields are kept.
     pub(crate) in_responses: bool,
-    /// Whether calls send it, or what holds it.
+    /// True if calls send it, or a model that contains it.
     pub(crate) sent: bool,
-    /// Whether C functions give it, or what holds it.
+    /// True if C functions return it, or a model that contains it.
     pub(crate) given: bool,
-    /// Whether a list has records of it.
+    /// True if it is the record of a list.
     pub(crate) is_record: bool,
-    /// Where it stands in the spec, as a JSON pointer.
+    /// The place in the spec, as a JSON pointer.
     pub(crate) place: String,
 }
 
 /// A documented field.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct ApiField {
-    /// Where it stands in the spec, as a JSON pointer.
+    /// The place in the spec, as a JSON pointer.
     pub(crate) place: String,
-    /// Its name in JSON.
+    /// The name in JSON.
     pub(crate) wire: String,
     /// The words of its name elsewhere.
     pub(crate) name: String,
-    /// Whether only responses have it.
+    /// True if only responses have it.
     pub(crate) read_only: bool,
-    /// Whether only requests have it.
+    /// True if only requests have it.
     pub(crate) write_only: bool,
-    /// What the spec says at this very place, or else of what is referred to there.
+    /// The description at this place in the spec, otherwise that of the schema that it refers to.
     pub(crate) description: String,
-    /// Whether it is always there; in responses null counts as absent.
+    /// True if it is always present. In responses null counts as absent.
     pub(crate) required: bool,
     pub(crate) kind: Type,
-    /// The enum that the names in a map are of.
+    /// The enum of the names in a map.
     pub(crate) keys: Option<String>,
 }
 
-/// A text with known values, where others are legal.
+/// A string with known values, for which other values are legal, too.
 #[derive(Debug, Serialize)]
 pub(crate) struct Enum {
     pub(crate) name: String,
@@ -173,7 +173,7 @@ pub(crate) struct Enum {
 }
 
 impl Api {
-    /// The operations that are paginated lists, in the spec's order.
+    /// Returns the operations that are paginated lists, in the spec's order.
     pub(crate) fn lists(&self) -> impl Iterator<Item = (&ApiOperation, &ApiList)> {
         self.operations
             .iter()
@@ -184,7 +184,7 @@ impl Api {
         self.models.iter().find(|model| model.name == name)
     }
 
-    /// The model that a type is, if it is one.
+    /// Returns the model that a type is, if it is one.
     pub(crate) fn model_of(&self, kind: &Type) -> Option<&Model> {
         match kind.present() {
             Type::Model(name) => self.model(name),
@@ -192,14 +192,14 @@ impl Api {
         }
     }
 
-    /// The model that C sees of a type.
+    /// Returns the model that C sees of a type.
     pub(crate) fn exposed(&self, kind: &Type) -> Option<&Model> {
         let is_it = |one: &&Model| matches!(kind, Type::Model(name) if *name == one.name);
         let model = self.models.iter().find(is_it);
         model.filter(|one| one.is_exposed())
     }
 
-    /// The values of an open enum.
+    /// Returns the known values of an open enum.
     pub(crate) fn known_values(&self, kind: &Type) -> &[String] {
         let is_it = |known: &&Enum| matches!(kind, Type::Enum(name) if *name == known.name);
         let known = self.enums.iter().find(is_it);
@@ -208,23 +208,25 @@ impl Api {
 }
 
 impl ApiOperation {
-    /// Whether every language has a call for it: lists are read as lists, and the token is the client's own business.
+    /// Returns whether every language has a call for the operation. Lists are read as lists, and the client requests
+    /// the token itself.
     pub(crate) fn is_call(&self) -> bool {
         self.list.is_none() && self.id != TOKEN && self.obstacle.is_none()
     }
 
-    /// Whether every language can send its parameters: a call, or a list, whose filters go with every page.
+    /// Returns whether every language can send its parameters: it is a call, or a list, whose filters go with every
+    /// page.
     pub(crate) fn is_generated(&self) -> bool {
         self.list.is_some() || self.is_call()
     }
 
-    /// A parameter of the query.
+    /// Returns a parameter of the query.
     pub(crate) fn query(&self, name: &str) -> Option<&ApiParameter> {
         let mut parameters = self.parameters.iter();
         parameters.find(|one| one.location == "query" && one.name == name)
     }
 
-    /// The parameters that a call takes, in the order of the spec; of a list, those that do not page.
+    /// Returns the parameters that a call takes, in the order of the spec; for a list, those that do not page.
     pub(crate) fn taken(&self) -> impl Iterator<Item = &ApiParameter> {
         let pages = |one: &ApiParameter| {
             self.list.is_some() && one.location == "query" && PAGING.contains(&one.name.as_str())
@@ -233,25 +235,25 @@ impl ApiOperation {
         parameters.filter(move |one| one.is_taken() && !pages(one))
     }
 
-    /// Where it stands in the spec.
+    /// Returns the place in the spec.
     pub(crate) fn place(&self) -> String {
         super::cursor::pointer(&["paths", &self.path, &self.method.to_lowercase()])
     }
 
-    /// How people refer to it: `GET /v1/contacts (listContacts)`.
+    /// Returns the name for people: `GET /v1/contacts (listContacts)`.
     pub(crate) fn title(&self) -> String {
         format!("{} {} ({})", self.method, self.path, self.id)
     }
 }
 
 impl ApiParameter {
-    /// Whether OpenAPI leaves it to the client: a header that other parts of the document describe.
+    /// Returns whether OpenAPI leaves it to the client: a header that other parts of the document describe.
     pub(crate) fn is_of_client(&self) -> bool {
         let kept = ["accept", "content-type", "authorization"];
         self.location == "header" && kept.contains(&self.name.to_lowercase().as_str())
     }
 
-    /// Whether a call can send it: texts, numbers and truth values, and arrays of them.
+    /// Returns whether a call can send it: strings, numbers and booleans, and arrays of them.
     pub(crate) fn is_taken(&self) -> bool {
         let sent = ["path", "query", "header"].contains(&self.location.as_str());
         sent && !self.is_of_client()
@@ -268,29 +270,29 @@ impl Model {
         self.fields.iter().find(|field| field.wire == wire)
     }
 
-    /// A page of a list, which has handles and classes of its own.
+    /// Returns whether it is a page of a list, which has handles and classes of its own.
     pub(crate) fn is_page(&self) -> bool {
         self.field("pagination").is_some()
     }
 
-    /// Whether people see it: it comes with responses, is no envelope of a list, and holds no secret, which never leaves the
-    /// core.
+    /// Returns whether users see it: it comes with responses, is not an envelope of a list, and contains no secret,
+    /// because secrets never leave the core.
     pub(crate) fn has_class(&self) -> bool {
         let holds_secret = self.fields.iter().any(|field| field.kind == Type::Secret);
         self.in_responses && !self.is_page() && !holds_secret
     }
 
-    /// Whether C sees it: records, and what calls give with all they hold, except for secrets and for pages.
+    /// Returns whether C sees it: records, and what calls return with all they contain, except secrets and pages.
     pub(crate) fn is_exposed(&self) -> bool {
         self.has_class() && (self.given || self.is_record)
     }
 }
 
-/// What a value is. Names are those of models and enums.
+/// The type of a value. Names are those of models and enums.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum Type {
     Text,
-    /// A text that must not be shown.
+    /// A string that must not be shown.
     Secret,
     Integer,
     /// An integer that needs all 64 bits for its value.
@@ -311,7 +313,7 @@ pub(crate) enum Type {
 }
 
 impl Type {
-    /// The model or enum that the type refers to, directly or as what an array or a map holds.
+    /// Returns the model or enum that the type refers to, directly or as the content of an array or a map.
     pub(crate) fn named(&self) -> Option<&str> {
         match self {
             Type::Enum(name) | Type::Model(name) => Some(name),
@@ -320,7 +322,7 @@ impl Type {
         }
     }
 
-    /// Refers to models by other names.
+    /// Replaces the names of models.
     pub(crate) fn rename(&mut self, names: &BTreeMap<String, String>) {
         match self {
             Type::Model(name) => name.clone_from(names.get(name).unwrap_or(&name.clone())),
@@ -329,7 +331,7 @@ impl Type {
         }
     }
 
-    /// The type with null, where null is a value of it.
+    /// Returns the type with null if `nullable`.
     pub(crate) fn or_null(self, nullable: bool) -> Type {
         if nullable {
             Type::Nullable(self.into())
@@ -338,7 +340,7 @@ impl Type {
         }
     }
 
-    /// The type without null.
+    /// Returns the type without null.
     pub(crate) fn present(&self) -> &Type {
         match self {
             Type::Nullable(held) => held.present(),
@@ -346,7 +348,7 @@ impl Type {
         }
     }
 
-    /// Whether a value of it is one text, number or truth value.
+    /// Returns whether a value of it is a single string, number or boolean.
     pub(crate) fn is_scalar(&self) -> bool {
         use Type::{Boolean, Enum, Integer, Number, Text, Unsigned};
         matches!(self, Text | Integer | Unsigned | Number | Boolean | Enum(_))
@@ -379,12 +381,12 @@ impl Display for ApiField {
     }
 }
 
-/// What is said of what need not be given.
+/// Returns the note for an optional item.
 pub(crate) fn unless(required: bool) -> &'static str {
     if required { "" } else { ", optional" }
 }
 
-/// What these say, parted by commas.
+/// Returns these items as text, separated by commas.
 pub(crate) fn joined(all: impl IntoIterator<Item: ToString>) -> String {
     let all = all.into_iter().map(|one| one.to_string());
     all.collect::<Vec<String>>().join(", ")

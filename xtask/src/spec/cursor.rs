@@ -1,4 +1,5 @@
-//! A document, what was found in it, and cursors, which record what was read; what no cursor has read is not generated.
+//! A document, the findings in it, and cursors, which record what was read. Parts that no cursor has read are not
+//! generated.
 
 use indexmap::{IndexMap, IndexSet};
 use percent_encoding::percent_decode_str;
@@ -6,7 +7,7 @@ use serde_json::Value;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
-// What notes are about: the topics of the summary, which come in the order of the alphabet.
+// The topics of notes, which the summary shows in alphabetical order.
 pub(crate) const LIST_GONE: &str = "lists of earlier versions that are gone";
 pub(crate) const NO_LIST: &str = "operations that look like a list and are not generated as one";
 pub(crate) const RENAMED: &str = "things that get another name than their own";
@@ -21,49 +22,50 @@ pub(crate) const UNNAMED: &str =
     "values and fields that no language can name; they are delivered like undocumented ones";
 pub(crate) const RAW: &str = "values kept as raw JSON";
 
-/// How many places of a keyword the summary shows.
+/// The number of places of a keyword that the summary shows.
 const SHOWN: usize = 4;
 
-/// What the name of an operation is known by, behind its place.
+/// The suffix after an operation's place that identifies its name.
 pub(crate) const NAME: &str = " name";
-/// The same of a list.
+/// The suffix after an operation's place that identifies the name of its list.
 pub(crate) const LIST: &str = " list";
 
-/// How often names are given anew until all of them differ.
+/// Limits the rounds of renaming until all names differ.
 const MAX_ROUNDS: u32 = 50;
 
-/// Where a file ends up that other files belong to.
+/// The advice for a file that refers to other files.
 const BUNDLE: &str = "bundle the files first: npx @redocly/cli bundle FILE --output bundled.yaml";
 
-/// A document, the places of it that were read, and what was found there.
+/// A document, the places that were read, and the findings.
 #[derive(Default)]
 pub(crate) struct Document {
     pub(crate) value: Value,
     read: RefCell<BTreeSet<String>>,
-    /// Why nothing can be generated from the document: sentences with the place (a JSON pointer), the reason and the way out.
+    /// The reasons why nothing can be generated from the document: sentences with the place (a JSON pointer), the
+    /// reason and the remedy.
     refusals: RefCell<IndexSet<String>>,
-    /// By topic and cause: where it stands, what it is, and the further places that it is met at.
+    /// The notes, by topic and cause: the place, the description, and the other places of the same cause.
     notes: RefCell<BTreeMap<&'static str, IndexMap<String, Note>>>,
-    /// The numbers of things whose names others have, by what they are.
+    /// The numbers of items whose names others have, by their keys.
     numbers: RefCell<IndexMap<String, (u32, Clash)>>,
     rounds: Cell<u32>,
 }
 
-/// What is not generated, or not as it is written, and why.
+/// A part that is not generated, or not as it is written, and the reason.
 struct Note {
     text: String,
     places: BTreeSet<String>,
 }
 
-/// A thing whose name another thing has.
+/// An item whose name another item has.
 #[derive(Clone, Debug)]
 pub(crate) struct Clash {
-    /// What it is, as [`Document::numbered`] knows it.
+    /// The key of the item, for [`Document::numbered`].
     pub(crate) own: String,
     pub(crate) at: String,
-    /// Both things, and the name.
+    /// Both items, and the name.
     pub(crate) reason: String,
-    /// How it gets a name of its own.
+    /// The way to give it a name of its own.
     pub(crate) fix: String,
 }
 
@@ -90,12 +92,12 @@ impl Document {
         self.refusals.borrow_mut().insert(refusal);
     }
 
-    /// Tells the person who generates what is not generated: where it stands, why, and what helps.
+    /// Notes for the user what is not generated: the place, the reason and the remedy.
     pub(crate) fn note(&self, topic: &'static str, at: &str, cause: &str, fix: &str) {
         self.add(topic, format!("{at}: {cause}"), [at, at], cause, fix);
     }
 
-    /// The same of a cause that is met at several places, the second of these, which are counted.
+    /// Notes a cause that occurs at several places, of which the second in `places` is counted.
     pub(crate) fn note_cause(
         &self,
         topic: &'static str,
@@ -117,7 +119,7 @@ impl Document {
         note.places.insert(met_at.to_owned());
     }
 
-    /// The words of a thing, with its number if another thing has its name.
+    /// Returns the words of an item, with its number if another item has its name.
     pub(crate) fn numbered(&self, own: &str, words: &str) -> String {
         match self.numbers.borrow().get(own) {
             Some((number, _)) => format!("{words}{number}"),
@@ -125,8 +127,8 @@ impl Document {
         }
     }
 
-    /// Gives a number to each thing whose name another thing has, and forgets what was read, so that it is read again with
-    /// these. What it is of an operation follows from its first clash.
+    /// Gives a number to each item whose name another item has, and forgets what was read, so that it is read again
+    /// with these numbers. Names of parts of an operation follow from its first clash.
     pub(crate) fn number(&self, clashes: Vec<Clash>) -> bool {
         let mut numbers = self.numbers.borrow_mut();
         let mut done = BTreeSet::new();
@@ -135,7 +137,7 @@ impl Document {
         for clash in clashes {
             let is_part = |whole: &String| clash.own.starts_with(&format!("{whole} "));
             if goes_on && done.iter().any(is_part) {
-                // Its name may be its own once that of the whole is.
+                // Its name may be unique once that of the whole is.
                 continue;
             }
             if !goes_on {
@@ -164,7 +166,7 @@ impl Document {
         goes_on
     }
 
-    /// All refusals, if there are any; `strictly` counts whatever is not generated as one.
+    /// Returns all refusals, if there are any. With `strictly`, everything that is not generated counts as one.
     pub(crate) fn refusals(&self, file: &str, strictly: bool) -> Result<(), String> {
         let mut lines: Vec<String> = self.refusals.borrow().iter().cloned().collect();
         let notes = self.notes.borrow();
@@ -182,7 +184,7 @@ impl Document {
         }
     }
 
-    /// What is not generated: the notes, and what was not read, by keyword.
+    /// Returns what is not generated: the notes, and unread parts, by keyword.
     pub(crate) fn summary(&self) -> String {
         let mut text = "Not generated:\n".to_owned();
         for (topic, notes) in self.notes.borrow().iter() {
@@ -204,7 +206,7 @@ impl Document {
         text
     }
 
-    /// Refuses a document that is a part of another one: the first reference out of it stands for all.
+    /// Refuses a document that is a part of another one. Only the first reference to another file is reported.
     fn refuse_other_files(&self, at: &str, reference: &str) {
         let mut refusals = self.refusals.borrow_mut();
         if !refusals.iter().any(|one| one.ends_with(BUNDLE)) {
@@ -213,7 +215,7 @@ impl Document {
         }
     }
 
-    /// Every value that was not read; of one that was not read at all, nothing below it.
+    /// Returns every value that was not read, without the values below it.
     pub(crate) fn unread(&self) -> Vec<Cursor<'_>> {
         let mut waiting: Vec<Cursor> = self.at("").into_iter().collect();
         let mut out = Vec::new();
@@ -227,7 +229,7 @@ impl Document {
         out
     }
 
-    /// What is at a pointer.
+    /// Returns the value at a pointer.
     pub(crate) fn at(&self, pointer: &str) -> Option<Cursor<'_>> {
         let cursor = Cursor {
             document: self,
@@ -238,7 +240,7 @@ impl Document {
         Some(cursor)
     }
 
-    /// What a reference leads to, in one step.
+    /// Returns the target of a reference, one step away.
     fn follow(&self, reference: &str) -> Option<Cursor<'_>> {
         let fragment = percent_decode_str(reference.strip_prefix('#')?);
         self.at(&fragment.decode_utf8().ok()?)
@@ -255,7 +257,7 @@ impl Note {
 }
 
 impl<'a> Cursor<'a> {
-    /// Notes that what stands here is read as any JSON.
+    /// Notes that the value here is read as any JSON.
     pub(crate) fn raw(&self, reason: &str, way_out: &str) {
         self.document.note(RAW, &self.at, reason, way_out);
     }
@@ -275,13 +277,13 @@ impl<'a> Cursor<'a> {
         self.items().iter().for_each(Cursor::mark_all);
     }
 
-    /// The last step to the place: the name of a member, or the number of an item.
+    /// Returns the last step to the place: the name of a member, or the number of an item.
     pub(crate) fn key(&self) -> String {
         let (_, key) = self.at.rsplit_once('/').unwrap_or_default();
         key.replace("~1", "/").replace("~0", "~")
     }
 
-    /// A member of an object, or an item of an array, without reading it yet.
+    /// Returns a member of an object, or an item of an array, without marking it as read.
     pub(crate) fn peek(&self, key: &str) -> Option<Cursor<'a>> {
         let step = pointer(&[key]);
         Some(Cursor {
@@ -311,7 +313,7 @@ impl<'a> Cursor<'a> {
             .is_some_and(|one| *one.value == true)
     }
 
-    /// The texts of an array.
+    /// Returns the strings in an array.
     pub(crate) fn texts(&self, key: &str) -> Vec<String> {
         let array = self.get(key);
         let items = array.iter().flat_map(Cursor::items);
@@ -319,7 +321,7 @@ impl<'a> Cursor<'a> {
         texts.map(str::to_owned).collect()
     }
 
-    /// The members of an object, or the items of an array, without reading them yet.
+    /// Returns the members of an object, or the items of an array, without marking them as read.
     pub(crate) fn children(&self) -> Vec<Cursor<'a>> {
         let keys: Vec<String> = match self.value {
             Value::Object(map) => map.keys().cloned().collect(),
@@ -329,14 +331,15 @@ impl<'a> Cursor<'a> {
         keys.iter().filter_map(|key| self.peek(key)).collect()
     }
 
-    /// The members of an object, or the items of an array.
+    /// Returns the members of an object, or the items of an array.
     pub(crate) fn items(&self) -> Vec<Cursor<'a>> {
         let children = self.children();
         children.iter().for_each(Cursor::mark);
         children
     }
 
-    /// Where the reference at this place leads, one step; nothing where it is none, or leads nowhere, which is noted.
+    /// Returns the target of the reference at this place, one step away; `None` if there is no reference, or if it
+    /// leads nowhere, which is noted.
     pub(crate) fn target(&self) -> Option<Cursor<'a>> {
         let reference = self.text("$ref")?;
         if !reference.starts_with('#') {
@@ -357,7 +360,7 @@ impl<'a> Cursor<'a> {
         first
     }
 
-    /// Follows references; what is none is itself.
+    /// Follows references. A value that is not a reference is returned unchanged.
     pub(crate) fn followed(self) -> Cursor<'a> {
         match self.target() {
             Some(next) => next.followed(),
@@ -366,7 +369,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A JSON pointer of these steps.
+/// Returns a JSON pointer of these steps.
 pub(crate) fn pointer(steps: &[&str]) -> String {
     let escaped = steps
         .iter()

@@ -1,17 +1,17 @@
-//! Reads the text of a spec, JSON or YAML, and refuses what is no OpenAPI 3 document.
+//! Reads the text of a spec, JSON or YAML, and refuses documents that are not OpenAPI 3.
 
 use saphyr::{Scalar, Yaml, YamlLoader};
 use saphyr_parser::{BufferedInput, Parser};
 use serde_json::{Map, Value};
 
-/// The largest file that is read; the largest public descriptions have about a third of it.
+/// Limits the size of a file. The largest public descriptions have about a third of it.
 const MAX_BYTES: usize = 32 << 20;
-/// How deep values may stand in each other, as `serde_json` has it for JSON.
+/// Limits the nesting of values, like `serde_json` does for JSON.
 const MAX_DEPTH: usize = 127;
-/// The key of what a mapping of YAML takes from others.
+/// The key with which a YAML mapping merges others.
 const MERGE: &str = "<<";
 
-/// The document in a text.
+/// Reads the document in a text.
 pub(crate) fn read(text: &str) -> Result<Value, String> {
     if text.len() > MAX_BYTES {
         let (megabytes, max) = (text.len() >> 20, MAX_BYTES >> 20);
@@ -39,7 +39,8 @@ fn too_deep() -> String {
     )
 }
 
-/// Scalars are kept as they are written until it is known whether they are keys: `1.10` is one, and so are `NO` and `200`.
+/// Reads YAML. Scalars are kept as written until it is known whether they are keys: `1.10` is one, and so are `NO` and
+/// `200`.
 fn yaml(text: &str) -> Result<Value, String> {
     let mut loader = YamlLoader::<Yaml>::default();
     loader.early_parse(false);
@@ -81,7 +82,7 @@ fn value(node: &Yaml, depth: usize) -> Result<Value, String> {
                     (_, child) => drop(own.insert(key, child)),
                 }
             }
-            // What a mapping says itself stands for what is merged into it, and of that what comes first.
+            // A mapping's own members take precedence over merged ones, and earlier merged ones over later ones.
             for (key, child) in merged.iter().filter_map(Value::as_object).flatten() {
                 own.entry(key).or_insert_with(|| child.clone());
             }
@@ -104,7 +105,7 @@ fn scalar(read: &Scalar) -> Value {
     }
 }
 
-/// A text as it is, and what YAML takes for a number as it is written.
+/// Returns a string as it is, and anything that YAML reads as a number as it is written.
 fn text(value: &Value) -> String {
     let text = value.as_str().map(str::to_owned);
     text.unwrap_or_else(|| value.to_string())

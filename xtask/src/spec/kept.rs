@@ -1,5 +1,5 @@
-//! What a spec from elsewhere does not say and the one before did: what our extensions say of an operation, and what the client
-//! is written for by hand, the request for a token and the pagination of lists.
+//! Parts that a spec from elsewhere lacks and the previous one had: our extensions of operations, and the parts for
+//! which the client is written by hand, the request for a token and the pagination of lists.
 
 use super::api::TOKEN;
 use super::cursor::pointer;
@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 
 const EXTENSION: &str = "x-talentdata-";
 const SCHEMAS: &str = "/components/schemas";
-/// The schema that lists are read by.
+/// The schema with which lists are read.
 const PAGINATION: &str = "Pagination";
 
-/// Puts it into a spec; what is kept, and what is gone.
+/// Adds these parts to a spec, and returns what was kept and what is gone.
 pub(crate) fn keep(before: &Value, spec: &mut Value) -> Vec<String> {
     let mut said = Vec::new();
     let token = operations(before).find(|(_, one)| one["operationId"] == TOKEN);
@@ -52,7 +52,7 @@ pub(crate) fn keep(before: &Value, spec: &mut Value) -> Vec<String> {
     said
 }
 
-/// Every method of every path, with both.
+/// Returns every operation, with its path and method.
 fn operations(spec: &Value) -> impl Iterator<Item = ([&str; 2], &Value)> {
     let paths = spec["paths"].as_object().into_iter().flatten();
     paths.flat_map(|(path, item)| {
@@ -61,7 +61,8 @@ fn operations(spec: &Value) -> impl Iterator<Item = ([&str; 2], &Value)> {
     })
 }
 
-/// Takes over what a value refers to. A schema of that name in the spec gets another one, which is never sent.
+/// Copies the schemas that a value refers to. A different schema of that name in the spec gets another name, which is
+/// never sent.
 fn take(before: &Value, spec: &mut Value, value: &Value, said: &mut Vec<String>) {
     let mut references = Vec::new();
     each_text(&mut value.clone(), &mut |text| {
@@ -88,7 +89,7 @@ fn take(before: &Value, spec: &mut Value, value: &Value, said: &mut Vec<String>)
     }
 }
 
-/// Gives a schema another name, wherever it is referred to.
+/// Renames a schema, and all references to it.
 fn rename(spec: &mut Value, name: &str, other: &str) {
     let schemas = spec.pointer_mut(SCHEMAS).and_then(Value::as_object_mut);
     if let Some((schemas, schema)) = schemas.and_then(|all| all.remove(name).map(|one| (all, one)))
@@ -113,7 +114,7 @@ fn each_text(value: &mut Value, change: &mut impl FnMut(&mut String)) {
     }
 }
 
-/// Puts a value where a pointer leads, with what leads to it.
+/// Inserts a value at a pointer, and creates the objects that lead to it.
 fn insert(spec: &mut Value, at: &str, value: &Value) {
     let mut place = spec;
     for step in at.split('/').skip(1) {

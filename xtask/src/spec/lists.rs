@@ -1,19 +1,19 @@
-//! Which operations are paginated lists, and why others that look like one are not.
+//! Finds the operations that are paginated lists, and the reasons why others that look like one are not.
 
 use super::api::{Api, ApiField, ApiList, ApiOperation, Model, PAGING, Type};
 use super::cursor::{Document, LIST};
 use crate::names;
 
-/// What every page says of itself.
+/// The members of every page's pagination object.
 pub(super) const PAGINATION_MEMBERS: &str =
     "total: integer, limit: integer, offset: integer, hasMore: boolean";
 
-/// Parameters by which services page, in lower case and without separators.
+/// The parameters with which services page, in lower case and without separators.
 const PAGES: &str = "limit offset skip top page pagesize pagenumber perpage size count cursor after before startingafter \
                      endingbefore pagetoken nexttoken marker start take";
 
-/// An operation with `limit` and `offset` whose response holds the pagination object is a list. Otherwise the reasons, if
-/// people would take it for one.
+/// Returns the list if the operation has `limit` and `offset` and its response contains the pagination object.
+/// Otherwise returns the reasons, if people would take it for a list.
 pub(super) fn list(
     api: &Api,
     document: &Document,
@@ -48,7 +48,7 @@ fn of_objects(kind: &Type) -> bool {
     matches!(kind.present(), Type::Array(held) if matches!(**held, Type::Model(_) | Type::Object))
 }
 
-/// Why an operation is not a list that this client can read; empty where it is one.
+/// Returns the reasons why an operation is not a list that this client can read; empty if it is one.
 fn reasons(api: &Api, operation: &ApiOperation, page: Option<&Model>) -> Vec<String> {
     let mut out = Vec::new();
     let method = operation.method.as_str();
@@ -91,7 +91,7 @@ fn reasons(api: &Api, operation: &ApiOperation, page: Option<&Model>) -> Vec<Str
     out
 }
 
-/// Whether people would take it for a list: it reads, and pages or gives several objects.
+/// Returns whether people would take it for a list: it reads, and pages or returns several objects.
 fn resembles_list(api: &Api, operation: &ApiOperation, page: Option<&Model>) -> bool {
     let pages = operation.parameters.iter().any(|one| {
         let name = one.name.to_ascii_lowercase();

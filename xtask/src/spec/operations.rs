@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 /// The media type of JSON.
 const JSON: &str = "application/json";
 
-/// The methods of HTTP that OpenAPI knows.
+/// The HTTP methods that OpenAPI supports.
 const METHODS: &str = "get post put patch delete head options trace";
 
 /// Reads every method of every path, in the spec's order.
@@ -34,7 +34,8 @@ pub(super) fn read(types: &mut Types) {
     }
 }
 
-/// The successful responses, and the others: statuses from 200 to 299, `2XX`, or `default` where none of them is.
+/// Returns the successful responses, and the others. Successful are statuses from 200 to 299 and `2XX`, or `default` if
+/// there are none.
 fn responses<'a>(body: &Cursor<'a>) -> (Vec<Cursor<'a>>, Vec<Cursor<'a>>) {
     let mut written = body
         .get("responses")
@@ -51,14 +52,16 @@ fn responses<'a>(body: &Cursor<'a>) -> (Vec<Cursor<'a>>, Vec<Cursor<'a>>) {
     (successes, others)
 }
 
-/// What is sent or answered: nothing, JSON of a media type with its schema, or something else, in words.
+/// The content of a request or a response: nothing, JSON of a media type with its schema, or something else, described
+/// in words.
 enum Content<'a> {
     Nothing,
     Json(String, Option<Cursor<'a>>),
     Other(String),
 }
 
-/// The content of a request body, a response or a parameter. A text that may be anything is no JSON for certain.
+/// Returns the content of a request body, a response or a parameter. A string of any media type is not certain to be
+/// JSON.
 fn content<'a>(holder: &Cursor<'a>) -> Content<'a> {
     let written = holder.peek("content");
     let all = written.map_or(Vec::new(), |content| content.children());
@@ -82,7 +85,7 @@ fn content<'a>(holder: &Cursor<'a>) -> Content<'a> {
     }
 }
 
-/// The schema of JSON.
+/// Returns the schema of JSON content.
 fn json<'a>(holder: &Cursor<'a>) -> Option<Cursor<'a>> {
     match content(holder) {
         Content::Json(_, schema) => schema,
@@ -90,14 +93,14 @@ fn json<'a>(holder: &Cursor<'a>) -> Option<Cursor<'a>> {
     }
 }
 
-/// What the successful responses of an operation hold.
+/// The content of an operation's successful responses.
 #[derive(Default)]
 struct Answer {
-    /// Those that are JSON, with their media types.
+    /// The types of those that are JSON, with their media types.
     kinds: Vec<(String, Type)>,
-    /// Whether one is empty.
+    /// True if one is empty.
     empty: bool,
-    /// What one is that is not JSON.
+    /// The description of one that is not JSON.
     other: Option<String>,
 }
 
@@ -144,7 +147,7 @@ fn operation<'a>(
     let (successes, others) = responses(body);
     let record = format!("{}_record", names::list(path));
     types.record = Some(names::camel(&record));
-    // Nobody answers HEAD with a body.
+    // A response to HEAD has no body.
     let answer = match method {
         "head" => Answer::default(),
         _ => answer(types, &successes, &named("Response")),
@@ -174,7 +177,7 @@ fn operation<'a>(
         ),
         Content::Nothing => (None, None),
     };
-    // Nobody reads the others, but a model is generated where it has a name.
+    // No code reads the others, but a model is generated if it has a name.
     let others = others.iter().filter_map(json);
     let others = others.filter(|schema| schema.has("$ref"));
     let others: Vec<Type> = others
@@ -185,11 +188,11 @@ fn operation<'a>(
     types.in_responses.extend(kinds.map(str::to_owned));
     let headers = successes.first().cloned().map(Cursor::followed);
     let headers = headers.and_then(|one| one.peek("headers"));
-    // Those that the client reads are shared by all responses.
+    // The headers that the client reads are shared by all responses.
     for header in headers.iter().flat_map(Cursor::children) {
         header.target();
     }
-    // Those of the method stand for those of the path.
+    // Parameters of the method replace those of the path.
     let mut parameters: Vec<ApiParameter> = Vec::new();
     let written = [body, item].map(|one| one.get("parameters"));
     for one in written.iter().flatten().flat_map(Cursor::items) {
@@ -204,7 +207,7 @@ fn operation<'a>(
     let name = body.text("x-talentdata-name").unwrap_or(&id);
     let command = body.text("x-talentdata-command").unwrap_or(name);
     let [name, command] = [name, command].map(|words| document.numbered(&own, words));
-    // HTTP says so of the method, or the spec of the operation.
+    // HTTP defines this for the method, or the spec for the operation.
     let idempotent = body.get("x-talentdata-idempotent");
     let of_method = !["post", "patch"].contains(&method);
     let mut operation = ApiOperation {
@@ -279,7 +282,7 @@ fn parameter<'a>(
         return None;
     };
     let schema = written.get("schema").or_else(|| json(written));
-    // A shared parameter is named by itself.
+    // A shared parameter has a name of its own.
     let place = match written.at.strip_prefix("/components/parameters/") {
         Some(shared) => format!("{shared} parameter"),
         None => format!("{id} {name}"),
@@ -287,7 +290,7 @@ fn parameter<'a>(
     let place = value(&names::camel(&place));
     let kind = schema.clone().map(|one| types.kind(one, &place));
     let limit = schema.filter(|_| name == "limit").map(Cursor::followed);
-    // Where it is exclusive, nothing is known of it.
+    // An exclusive maximum is ignored.
     let limit = limit.filter(|one| !one.has("exclusiveMaximum"));
     let maximum = limit.and_then(|one| one.get("maximum")?.value.as_f64());
     let kind = kind.unwrap_or(Type::Text);
@@ -311,7 +314,8 @@ fn parameter<'a>(
     })
 }
 
-/// What stands between the values of an array in a query, or why the parameter cannot be sent as it is documented.
+/// Returns the separator between the values of an array in a query, or the reason why the parameter cannot be sent as
+/// documented.
 fn style(written: &Cursor, location: &str, kind: &Type) -> Result<Option<&'static str>, String> {
     let is_list = matches!(kind.present(), Type::Array(_));
     let is_text = matches!(kind.present(), Type::Text | Type::Enum(_));
@@ -339,7 +343,7 @@ fn style(written: &Cursor, location: &str, kind: &Type) -> Result<Option<&'stati
     Ok(is_joined.then_some(separator))
 }
 
-/// Whether the bearer token goes with the operation; other schemes are noted.
+/// Returns whether the operation uses the bearer token. Other schemes are noted.
 fn token(document: &Document, body: &Cursor) -> TokenNeed {
     let security = body.get("security").or_else(|| document.at("/security"));
     let (mut with, mut without) = (false, false);
@@ -373,7 +377,7 @@ fn token(document: &Document, body: &Cursor) -> TokenNeed {
     }
 }
 
-/// Why no language can call an operation.
+/// Returns the reason why no language can call an operation, if there is one.
 fn obstacle(operation: &ApiOperation) -> Option<String> {
     let parameters = operation.parameters.iter();
     let in_path = parameters.clone().filter(|one| one.location == "path");
@@ -394,7 +398,7 @@ fn obstacle(operation: &ApiOperation) -> Option<String> {
     ))
 }
 
-/// Why no call takes a parameter.
+/// Returns the reason why no call takes a parameter.
 fn unsent(one: &ApiParameter) -> String {
     match &one.obstacle {
         Some(obstacle) => obstacle.clone(),
@@ -403,7 +407,7 @@ fn unsent(one: &ApiParameter) -> String {
     }
 }
 
-/// Notes what the operation has and no language gets. What follows from that is counted.
+/// Notes the parts of the operation that no language gets. Their consequences are counted.
 fn note(document: &Document, operation: &ApiOperation, no_list: Vec<String>, body: Option<String>) {
     let (id, at) = (&operation.id, operation.place());
     let parameters = operation.parameters.iter();
@@ -438,7 +442,7 @@ fn note(document: &Document, operation: &ApiOperation, no_list: Vec<String>, bod
     }
 }
 
-/// A name for an operation without one: its method and path.
+/// Returns a name for an operation without one, from its method and path.
 pub(crate) fn id_of(method: &str, path: &str) -> String {
     let path = path.replace('{', "by_").replace('}', "");
     let words = format!("{method} {}", path.replace('/', " "));

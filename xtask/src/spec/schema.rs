@@ -1,4 +1,4 @@
-//! One form for every schema: references and `allOf` resolved, null set apart, single choices unwrapped.
+//! A common form for all schemas: references and `allOf` resolved, null separated, single choices unwrapped.
 
 use super::cursor::{Cursor, RAW};
 use crate::text::one_line;
@@ -9,10 +9,10 @@ pub(super) const COMPONENTS: &str = "/components/schemas/";
 
 const TYPES: [&str; 6] = ["string", "integer", "number", "boolean", "array", "object"];
 
-/// Keywords that say more than a reference beside them does; a type would only repeat it.
+/// Keywords that add information to a reference next to them. A type would only repeat it.
 const REFINING: &str = "properties required items additionalProperties enum";
 
-/// What the values of keywords can be. OpenAPI 2 marked a field as required by true.
+/// The types that values of keywords may have. OpenAPI 2 marked a required field with true.
 const FORMS: [(&str, &str); 5] = [
     ("an object", "properties"),
     ("an object or a boolean", "items additionalProperties"),
@@ -21,39 +21,39 @@ const FORMS: [(&str, &str); 5] = [
     ("a string", "$ref"),
 ];
 
-/// What all the parts of a schema say together.
+/// The combined content of all parts of a schema.
 #[derive(Default)]
 pub(super) struct ResolvedSchema<'a> {
-    /// Where it stands: where references, and whatever else says nothing of its own, lead to.
+    /// The place of the schema, after following references and other parts that add nothing of their own.
     pub(super) at: String,
-    /// Whether null is a value of it.
+    /// True if null is a valid value.
     pub(super) nullable: bool,
-    /// Whether only responses have it.
+    /// True if only responses have it.
     pub(super) read_only: bool,
-    /// Whether only requests have it.
+    /// True if only requests have it.
     pub(super) write_only: bool,
-    /// Whether its parts contradict each other, or one is no schema: any value is taken.
+    /// True if its parts contradict each other, or one is not a schema. Then any value is accepted.
     pub(super) raw: bool,
-    /// What is said nearest to where it is used.
+    /// The description nearest to the place of use.
     pub(super) description: Option<String>,
-    /// What it says of itself.
+    /// The description in the schema itself.
     pub(super) own: Option<String>,
-    /// The one type, apart from null, and where it is written.
+    /// The only type other than null, and its place.
     pub(super) kind: Option<(&'a str, String)>,
-    /// Each property with its schemas, which all hold.
+    /// Each property with its schemas, all of which must hold.
     pub(super) properties: IndexMap<String, Vec<Cursor<'a>>>,
     pub(super) required: Vec<Cursor<'a>>,
     pub(super) items: Vec<Cursor<'a>>,
     /// The schemas of further properties.
     pub(super) additional: Vec<Cursor<'a>>,
-    /// The texts of an enum, and where it is written.
+    /// The strings of an enum, and its place.
     pub(super) values: Option<(Vec<&'a str>, String)>,
     /// The schemas of `anyOf` or `oneOf`, without null.
     pub(super) choices: Option<Vec<Cursor<'a>>>,
     pub(super) format: Option<Cursor<'a>>,
 }
 
-/// Reads the schema that holds where all of these hold.
+/// Reads several schemas, all of which must hold, as one.
 pub(super) fn schema<'a>(parts: &[Cursor<'a>]) -> ResolvedSchema<'a> {
     let mut out = ResolvedSchema::default();
     if let [first, _, ..] = parts {
@@ -67,7 +67,7 @@ pub(super) fn schema<'a>(parts: &[Cursor<'a>]) -> ResolvedSchema<'a> {
 }
 
 impl<'a> ResolvedSchema<'a> {
-    /// Adds what a schema and its parts say; `above` are the places that lead to it.
+    /// Adds the content of a schema and its parts. `above` are the places that lead to it.
     fn add(&mut self, one: &Cursor<'a>, above: &mut Vec<String>) {
         if above.contains(&one.at) {
             let fix = "write the properties out in one of the schemas";
@@ -135,7 +135,7 @@ impl<'a> ResolvedSchema<'a> {
         self.format = self.format.take().or_else(|| one.peek("format"));
     }
 
-    /// Two types hold together where one contains the other.
+    /// Adds a type. Two types are compatible if one contains the other.
     fn add_kind(&mut self, kind: &'a str, of: &Cursor) {
         let at = format!("{}/type", of.at);
         match &self.kind {
@@ -150,7 +150,7 @@ impl<'a> ResolvedSchema<'a> {
         }
     }
 
-    /// Values that are all texts are an enum; of others only the type is read.
+    /// Adds listed values. If all are strings, they are an enum; otherwise only their type is read.
     fn add_values(&mut self, one: &Cursor<'a>) {
         let Some((written, mut values)) = values(one) else {
             return;
@@ -178,7 +178,7 @@ impl<'a> ResolvedSchema<'a> {
     }
 }
 
-/// The type that a value is of.
+/// Returns the type of a value.
 fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -191,7 +191,8 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// The types of a schema without null, and whether null is one; of several, and of null alone, none is read.
+/// Returns the types of a schema without null, and whether null is one of them. Several types, and null alone, are not
+/// marked as read.
 fn types<'a>(schema: &Cursor<'a>) -> (Vec<&'a str>, bool) {
     let Some(written) = schema.peek("type") else {
         return (Vec::new(), false);
@@ -214,12 +215,12 @@ fn types<'a>(schema: &Cursor<'a>) -> (Vec<&'a str>, bool) {
     (out, kinds.iter().any(says_null))
 }
 
-/// Whether a type is null, which YAML reads as null where it is written without quotes.
+/// Returns whether a type is null. YAML reads an unquoted `null` as null.
 fn says_null(kind: &Value) -> bool {
     kind.is_null() || kind == "null"
 }
 
-/// The values that an enum or a constant lists.
+/// Returns the values of an enum or a constant.
 fn values<'a>(schema: &Cursor<'a>) -> Option<(Cursor<'a>, Vec<&'a Value>)> {
     let written = schema.peek("enum").or_else(|| schema.peek("const"))?;
     let values = match (written.value, schema.has("enum")) {
@@ -229,7 +230,7 @@ fn values<'a>(schema: &Cursor<'a>) -> Option<(Cursor<'a>, Vec<&'a Value>)> {
     Some((written, values))
 }
 
-/// Whether null is the only value.
+/// Returns whether null is the only value.
 fn is_null(schema: &Cursor) -> bool {
     let kind = schema.value.get("type");
     let is_null = kind.is_some_and(|kind| match kind.as_array().map(Vec::as_slice) {
@@ -240,7 +241,7 @@ fn is_null(schema: &Cursor) -> bool {
     is_null || values(schema).is_some_and(|(_, values)| all_null(&values))
 }
 
-/// Whether null is one of the values, as far as the schema says it by itself.
+/// Returns whether the schema itself allows null.
 fn allows_null(schema: &Cursor) -> bool {
     let listed = values(schema).is_some_and(|(_, all)| all.iter().any(|one| one.is_null()));
     let kinds = schema.value.get("type").and_then(Value::as_array);
@@ -248,7 +249,7 @@ fn allows_null(schema: &Cursor) -> bool {
     listed || kinds || schema.flag("nullable")
 }
 
-/// Where a reference leads; a component of another kind is none.
+/// Returns the target of a reference; `None` if it is another kind of component.
 fn referred<'a>(schema: &Cursor<'a>) -> Option<Cursor<'a>> {
     let target = schema.target()?;
     let is_component = target.at.starts_with("/components/") && target.at.matches('/').count() < 4;
@@ -261,7 +262,7 @@ fn referred<'a>(schema: &Cursor<'a>) -> Option<Cursor<'a>> {
     Some(target)
 }
 
-/// Whether it is a schema; keywords that have another form than they must have are noted, and not read.
+/// Returns whether it is a schema. Keywords with a wrong type are noted and ignored.
 fn is_schema(schema: &Cursor) -> bool {
     for (forms, keys) in FORMS {
         for one in keys.split(' ').filter_map(|key| schema.peek(key)) {

@@ -1,5 +1,5 @@
-//! What is decided when all types are known: what occurs in responses, what no language can name, what the client
-//! needs.
+//! Decisions that need all types: those that occur in responses, those that no language can name, and those that the
+//! client needs.
 
 use super::api::{Api, ApiField, ApiOperation, TOKEN, Type, joined};
 use super::cursor::{Document, NO_LIST, SECRET, UNNAMED};
@@ -7,11 +7,11 @@ use super::lists::PAGINATION_MEMBERS;
 use crate::names;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The request for a token, which the client writes out by hand.
+/// The request for a token, which the client builds with hand-written code.
 const REQUEST: &str = "TokenRequest: clientId: text, clientSecret: secret text";
 
-/// Leaves out of responses what only requests have, and of requests what only responses have. A model that both hold becomes
-/// two where these differ: that of requests gets `Request` behind its name.
+/// Removes fields that only requests have from responses, and fields that only responses have from requests. If the two
+/// differ, a model in both becomes two models. The name of the one for requests ends with `Request`.
 pub(super) fn part(api: &mut Api, in_responses: &BTreeSet<String>) {
     let mut sent: BTreeSet<String> = BTreeSet::new();
     let bodies = api.operations.iter().filter_map(|one| one.body.as_ref());
@@ -19,7 +19,7 @@ pub(super) fn part(api: &mut Api, in_responses: &BTreeSet<String>) {
     let [in_responses, sent] = [in_responses.clone(), sent].map(|roots| reachable(api, roots));
     let mut taken: BTreeSet<String> = api.models.iter().map(|one| one.name.clone()).collect();
     taken.extend(api.enums.iter().map(|one| one.name.clone()));
-    // By the name of a model, that of the model that requests have in its place.
+    // The names of the models for requests, by the names of the models that they replace.
     let mut parted: BTreeMap<String, String> = BTreeMap::new();
     let mut models = Vec::new();
     for mut model in std::mem::take(&mut api.models) {
@@ -64,11 +64,12 @@ pub(super) fn part(api: &mut Api, in_responses: &BTreeSet<String>) {
     bodies.for_each(|body| body.kind.rename(&parted));
 }
 
-/// Marks what responses, requests and C functions hold, directly or through others; in responses null counts as absent.
+/// Marks what responses, requests and C functions contain, directly or through others. In responses null counts as
+/// absent.
 pub(super) fn mark(api: &mut Api, in_responses: BTreeSet<String>) {
     let calls = || api.operations.iter().filter(|one| one.is_call());
     let sent = calls().filter_map(|one| one.body.as_ref()?.kind.named());
-    // Pages have a handle of their own, and a function that gives their pagination.
+    // Pages have a handle of their own, and a function that returns their pagination.
     let given = calls().filter_map(|one| api.model_of(one.response.as_ref()?));
     let given = given.filter(|one| !one.is_page()).map(|one| &*one.name);
     let sent = sent.map(str::to_owned).collect();
@@ -92,10 +93,10 @@ pub(super) fn mark(api: &mut Api, in_responses: BTreeSet<String>) {
     }
 }
 
-/// These models and enums, and all that they hold.
+/// Returns these models and enums, and all that they contain.
 fn reachable(api: &Api, mut seen: BTreeSet<String>) -> BTreeSet<String> {
     let held = |one: &ApiField| [one.kind.named().map(str::to_owned), one.keys.clone()];
-    // A model stands before those that hold it.
+    // A model comes before those that contain it.
     for model in api.models.iter().rev() {
         if seen.contains(&model.name) {
             seen.extend(model.fields.iter().flat_map(held).flatten());
@@ -104,11 +105,11 @@ fn reachable(api: &Api, mut seen: BTreeSet<String>) -> BTreeSet<String> {
     seen
 }
 
-/// Leaves out fields that no language can name and nobody has to send: they are delivered like what the document does not show.
+/// Removes fields that no language can name and that no request needs. They are delivered like undocumented fields.
 pub(super) fn leave_out(api: &mut Api, document: &Document) {
     for model in &mut api.models {
         let sent = model.sent && !model.in_responses;
-        // Where these differ, so do the names in every language.
+        // If these names differ, so do the names in every language.
         let mut taken = BTreeSet::new();
         let mut fields = std::mem::take(&mut model.fields);
         for field in fields.iter_mut().filter(|one| one.kind == Type::Secret) {
@@ -133,7 +134,7 @@ pub(super) fn leave_out(api: &mut Api, document: &Document) {
     }
 }
 
-/// Refuses a spec that lacks what the hand-written code takes from it.
+/// Refuses a spec that lacks parts that the hand-written code needs.
 pub(crate) fn check_needed(api: &Api, document: &Document) {
     let refuse = |at: &str, reason: &str| {
         let fix = "keep it as it was, or change the hand-written code in crates/ with it";

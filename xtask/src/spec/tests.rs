@@ -1,4 +1,5 @@
-//! Single changes of our own spec, and small specs of vendors: generated, reported or refused, never lost.
+//! Tests with single changes of our own spec, and with small specs of vendors. Each change must be generated, reported
+//! or refused, never lost.
 
 use super::*;
 use crate::generation::{FILE, Spec, examined};
@@ -7,13 +8,13 @@ use crate::names::registry::Registry;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// A change of our own spec, or a spec as vendors write it, and what becomes of it.
+/// A change of our own spec, or a spec as vendors write it, and its expected outcome.
 #[derive(Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Change {
-    /// What stands where, by JSON pointer.
+    /// The values to set, by JSON pointer.
     pub(crate) set: BTreeMap<String, Value>,
-    /// What is gone, by JSON pointer.
+    /// The values to remove, by JSON pointer.
     pub(crate) remove: Vec<String>,
     /// A spec in YAML.
     yaml: String,
@@ -27,15 +28,16 @@ pub(crate) struct Change {
     reported: Vec<String>,
     /// Lines of the outline.
     shows: Vec<String>,
-    /// What no line of it begins with.
+    /// Beginnings that no line of the outline may have.
     hides: Vec<String>,
-    /// What `spec-diff` says: text, and the levels in the order of the surfaces (`b`, `a`, `d`, or `-` for none).
+    /// The expected output of `spec-diff`: text, and the levels in the order of the surfaces (`b`, `a`, `d`, or `-` for
+    /// none).
     pub(crate) says: Vec<(String, String)>,
-    /// The version that it asks for.
+    /// The expected next version.
     pub(crate) version: String,
-    /// Whether it fits into no spec with other changes, and is not compiled with them.
+    /// True if it fits into no spec with other changes, and is not compiled with them.
     pub(crate) apart: bool,
-    /// Whether a compiler of C is asked what breaks.
+    /// True if a C compiler checks what breaks.
     pub(crate) compiled: bool,
 }
 
@@ -50,7 +52,7 @@ pub(crate) fn changed(change: &Change) -> Value {
     document
 }
 
-/// Makes a change; what it sets may be within what it sets before.
+/// Applies a change. A value may be set within one that was set before.
 pub(crate) fn apply(change: &Change, document: &mut Value) {
     for (place, value) in &change.set {
         let (parent, key) = place.rsplit_once('/').unwrap();
@@ -69,7 +71,7 @@ pub(crate) fn apply(change: &Change, document: &mut Value) {
     }
 }
 
-/// Everything that comes of a spec: refusals, summary, outline, and the whole model.
+/// The output for a spec: refusals, summary, outline, and the whole model.
 type Said = [String; 4];
 
 fn said(document: &Value, whole: bool) -> Said {
@@ -81,7 +83,7 @@ fn said(document: &Value, whole: bool) -> Said {
     [refusals, summary, outline(&names), format!("{api:?}")]
 }
 
-/// Whether every row of a table comes out as it says; how many there are.
+/// Checks every row of a table, and returns the number of rows.
 fn check(table: &str, said: impl Fn(Change) -> Said) -> usize {
     let mut failures = String::new();
     let unchanged = self::said(&ours(), true);
@@ -116,7 +118,7 @@ fn check(table: &str, said: impl Fn(Change) -> Said) -> usize {
 }
 
 #[test]
-fn of_our_own_spec_only_facts_about_the_document_are_not_generated() {
+fn only_facts_about_the_document_are_not_generated_from_our_spec() {
     let [refusals, summary, ..] = said(&ours(), true);
     assert_eq!(refusals, "");
     let mut lines = summary.lines();
@@ -138,7 +140,7 @@ fn no_change_is_lost() {
 }
 
 #[test]
-fn specs_are_taken_as_vendors_write_them() {
+fn specs_of_vendors_are_accepted() {
     check(include_str!("tests/vendors.json"), |row| {
         let mut document =
             json!({"openapi": "3.1.0", "paths": row.paths, "components": row.components});
@@ -162,7 +164,7 @@ fn a_list_that_is_gone_is_reported_in_every_run() {
     let root = tempfile::tempdir().unwrap();
     let ledger = root.path().join("bindings/c/symbols.txt");
     std::fs::create_dir_all(ledger.parent().unwrap()).unwrap();
-    // As it stands after an earlier run.
+    // The content after an earlier run.
     std::fs::write(&ledger, "contacts = list\nja_levels = list\n").unwrap();
     for _ in 0..2 {
         let spec = Spec::parse(root.path(), &ours().to_string(), "SPEC").unwrap();
@@ -173,9 +175,9 @@ fn a_list_that_is_gone_is_reported_in_every_run() {
     }
 }
 
-/// Each ends with a message that says what to do, or succeeds; none panics or goes on for ever.
+/// Each input ends with a message that says what to do, or succeeds. None panics or runs forever.
 #[test]
-fn bad_input_is_refused_with_a_message_or_taken() {
+fn bad_input_is_refused_with_a_message_or_accepted() {
     let nested = |levels: usize, open: &str, close: &str| {
         let (open, close) = (open.repeat(levels), close.repeat(levels));
         format!("openapi: 3.1.0\npaths: {open}1{close}")
@@ -197,7 +199,7 @@ fn bad_input_is_refused_with_a_message_or_taken() {
     let one = |schema: Value| with(vec![("A".to_owned(), schema)]);
     let large = |bytes| one(json!({"description": "x".repeat(bytes)}));
     let deep = one(deep);
-    // Schemas each of which holds the next one, and the last one this.
+    // Schemas each of which contains the next one; the last one contains `last`.
     let chain = |last: &str| {
         let place = "#/components/schemas/";
         let next = (1..200).map(|number| format!("{place}Link{number}"));
@@ -233,7 +235,8 @@ fn bad_input_is_refused_with_a_message_or_taken() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Everything that has a name, what it is and what is said of it, and the names in each scope; an empty line before each.
+/// Returns everything that has a name, with its description, and the names in each scope, with an empty line before
+/// each.
 fn outline(names: &Registry) -> String {
     let mut out = String::new();
     for (key, subject) in &names.subjects {

@@ -1,4 +1,4 @@
-//! The one place that decides what a value is: from schemas to types, models and enums.
+//! Decides the type of every value: turns schemas into types, models and enums.
 
 use super::api::{Api, ApiField, Enum, Model, Type, joined};
 use super::cursor::{Cursor, Document, RAW, RENAMED, UNNAMED};
@@ -7,27 +7,27 @@ use crate::names;
 use crate::text::or_not_described;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The formats of numbers that are read.
+/// The supported formats of numbers.
 const NUMBERS: &str = "int32 int64 uint64 float double";
 
-/// Gathers the models and enums of a document.
+/// Collects the models and enums of a document.
 pub(super) struct Types<'a> {
     pub(super) document: &'a Document,
     pub(super) api: Api,
-    /// The models and enums that responses are.
+    /// The models and enums of responses.
     pub(super) in_responses: BTreeSet<String>,
-    /// What the operation calls a record that is written within its response.
+    /// The name that the operation gives to a record that is written within its response.
     pub(super) record: Option<String>,
-    /// What the records within pages are called, by place.
+    /// The names of the records within pages, by place.
     records: BTreeMap<String, String>,
-    /// The type of each schema: nothing yet while it is being read.
+    /// The type of each schema; `None` while it is being read.
     known: BTreeMap<String, Option<Type>>,
-    /// Names of models and enums, and of what could have been one.
+    /// The names of models and enums, and of schemas that could have become one.
     taken: BTreeSet<String>,
 }
 
 impl<'a> Types<'a> {
-    /// Reads every schema that has a name of its own; a model comes after those that it holds.
+    /// Reads every schema that has a name of its own. A model comes after those that it contains.
     pub(super) fn new(document: &'a Document) -> Self {
         let schemas = document.at("/components/schemas");
         let mut schemas = schemas.map_or(Vec::new(), |all| all.items());
@@ -40,7 +40,7 @@ impl<'a> Types<'a> {
             known: BTreeMap::new(),
             taken: schemas.iter().map(|one| names::model(&one.key())).collect(),
         };
-        // Where a record holds a page of its own list, that page is cut and not the list.
+        // If a record contains a page of its own list, the page is cut, not the list.
         schemas.sort_by_key(|one| one.value.pointer("/properties/pagination").is_none());
         for schema in schemas {
             types.kind(schema, "");
@@ -48,13 +48,13 @@ impl<'a> Types<'a> {
         types
     }
 
-    /// The type of one schema, without null.
+    /// Returns the type of one schema, without null.
     pub(super) fn kind(&mut self, schema: Cursor<'a>, name: &str) -> Type {
         self.of(vec![schema], name).0
     }
 
-    /// The type without null of schemas that all hold, and what they say. A model or an enum gets the name, unless it has one of
-    /// its own.
+    /// Returns the type without null of schemas that must all hold, and their combined content. A model or an enum gets
+    /// this name, unless it has one of its own.
     fn of(&mut self, mut parts: Vec<Cursor<'a>>, name: &str) -> (Type, ResolvedSchema<'a>) {
         parts.dedup_by(|one, other| one.at == other.at);
         let places: Vec<&str> = parts.iter().map(|one| one.at.as_str()).collect();
@@ -65,7 +65,7 @@ impl<'a> Types<'a> {
         };
         let kind = match self.known.get(&key) {
             Some(Some(kind)) => kind.clone(),
-            // Neither a C handle nor a Python class can hold itself.
+            // Neither a C handle nor a Python class can contain itself.
             Some(None) => {
                 let fix = "refer to it by an identifier, or take its parts apart by hand";
                 let cause = "it leads back to a schema that holds it";
@@ -83,7 +83,7 @@ impl<'a> Types<'a> {
         (kind, schema)
     }
 
-    /// The name of a component, or one that no other schema has.
+    /// Returns the name of a component, or a name that no other schema has.
     fn name(&mut self, schema: &ResolvedSchema, name: &str) -> String {
         let steps = schema.at.strip_prefix(COMPONENTS).unwrap_or(&schema.at);
         if !steps.contains('/') {
@@ -105,7 +105,7 @@ impl<'a> Types<'a> {
     }
 
     fn read(&mut self, schema: &ResolvedSchema<'a>, name: &str) -> Type {
-        // In C a field without `Value` is the name of a function.
+        // In C, the name of a field without `Value` is the name of a function.
         let place = name.strip_suffix("Value").unwrap_or(name);
         if schema.raw {
             return Type::Json;
@@ -148,7 +148,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// What an array or a map holds.
+    /// Returns the type of the content of an array or a map.
     fn held(&mut self, all: &[Cursor<'a>], place: &str, suffix: &str) -> Box<Type> {
         let (kind, of) = self.of(all.to_vec(), &value(&format!("{place}{suffix}")));
         let nullable = of.nullable && kind != Type::Json;
@@ -194,7 +194,7 @@ impl<'a> Types<'a> {
         Type::Model(name.to_owned())
     }
 
-    /// An enum of those values that can be named; without any, it is a text.
+    /// Adds an enum of the values that can be named. Without any, the type is a string.
     fn enumeration(&mut self, schema: &ResolvedSchema, name: &str, values: Vec<String>) -> Type {
         let (at, mut names) = (&schema.at, BTreeSet::new());
         let (named, unnamed): (Vec<String>, Vec<String>) = values.into_iter().partition(|value| {
@@ -223,8 +223,8 @@ impl<'a> Types<'a> {
         Type::Enum(name.to_owned())
     }
 
-    /// One of several schemas: their type where they share it, an enum where all are texts and some list values, else any
-    /// value.
+    /// Returns the type of a choice between schemas: their common type, an enum if all are strings and some list
+    /// values, otherwise any value.
     fn choice(&mut self, schema: &ResolvedSchema<'a>, choices: &[Cursor<'a>], name: &str) -> Type {
         let (mut kinds, mut values, mut is_new) = (Vec::new(), Vec::new(), false);
         for one in choices {
@@ -267,7 +267,7 @@ impl<'a> Types<'a> {
     }
 }
 
-/// What stands at a place within another schema is called by the place.
+/// Returns the name of a schema within another one, made from its place.
 pub(super) fn value(place: &str) -> String {
     names::camel(&format!("{place}Value"))
 }

@@ -1,11 +1,11 @@
-//! Single changes of our own spec, and what each does to every surface.
+//! Single changes of our own spec, and their effects on every surface.
 
 use super::*;
 use crate::names::registry::Surface;
 use crate::spec::tests::{Change as Row, changed, ours};
 use serde_json::Value;
 
-/// Written for the headers of before.
+/// A program for the previous headers.
 const PROGRAM: &str = "
 #include <talentdata/service.h>
 
@@ -29,7 +29,7 @@ fn levels(change: &Change) -> String {
 }
 
 #[test]
-fn every_change_is_said_with_its_level_for_each_surface() {
+fn every_change_is_reported_with_its_level_for_each_surface() {
     let table: Vec<Value> = serde_json::from_str(include_str!("tests/changes.json")).unwrap();
     let root = crate::workspace::root();
     let spec = |document: &Value| Spec::parse(&root, &document.to_string(), "SPEC").unwrap();
@@ -50,7 +50,7 @@ fn every_change_is_said_with_its_level_for_each_surface() {
             let (set, remove) = (&value["set"], &value["remove"]);
             failures.push(format!("{set} {remove}\n  says {said}, {version}"));
         }
-        // What breaks in C is what does not compile.
+        // A change breaks C if the program no longer compiles.
         let breaks = said.iter().any(|(_, levels)| levels.as_bytes()[1] == b'b');
         assert!(!row.compiled || compiles(&after) != breaks, "{value}");
     }
@@ -58,7 +58,7 @@ fn every_change_is_said_with_its_level_for_each_surface() {
     assert!(table.len() >= 60, "{} changes", table.len());
 }
 
-/// Whether the program compiles with the headers of a spec.
+/// Returns whether the program compiles with the headers of a spec.
 fn compiles(spec: &Spec) -> bool {
     let directory = tempfile::tempdir().unwrap();
     let [headers, program] = ["talentdata", "program.c"].map(|name| directory.path().join(name));
@@ -93,7 +93,7 @@ fn versions_are_counted_from_the_last_release_by_the_gravest_change() {
 }
 
 #[test]
-fn it_is_printed_for_people_and_for_programs() {
+fn changes_are_printed_for_people_and_for_programs() {
     let change = |text: &str, levels| Change::new(text.to_owned(), levels);
     let changes = [
         change(

@@ -1,4 +1,4 @@
-//! Models and enums in every language, and what reads each field.
+//! Models and enums in every language, and the functions that read each field.
 
 use super::View;
 use crate::languages::{cpp_body, cpp_sent, read_by_c, read_by_cpp, read_by_python, table};
@@ -22,7 +22,7 @@ impl View<'_> {
         own.describe(of, &model.description, None);
         named_schema(&own, name);
         let all = joined(&model.fields);
-        // A literal of a structure of requests names every field.
+        // A struct literal for a request names every field.
         let literal = if model.in_responses { of } else { &all };
         own.facts(&[Rust], "in Rust", name, literal);
         let body = cpp_body(api, name);
@@ -31,7 +31,7 @@ impl View<'_> {
                 own.claim("in C++", &body);
             }
             own.facts(&[Cpp], "in C++", &body, &all);
-            // There bodies are texts or arguments.
+            // In these languages, bodies are strings or arguments.
             let required = joined(model.fields.iter().filter(|one| one.required));
             own.facts(&[C, Python, CommandLine], "sent", name, &required);
         }
@@ -109,7 +109,7 @@ impl View<'_> {
         }
     }
 
-    /// What C and C++ read a field with.
+    /// Returns the functions with which C and C++ read a field.
     fn exposed_field(&self, own: &NamedItem, model: &Model, field: &ApiField) -> Value {
         let (name, wire, words) = (&model.name, &field.wire, &field.name);
         let is_record = model.is_record;
@@ -124,7 +124,7 @@ impl View<'_> {
         let required = field.required || !matches!(read, "integer" | "number" | "boolean");
         let described = format!("{c_kind} {required}");
         let text = optional("std::string".to_owned(), field.required);
-        // The text of an enum's value is there beside it, for values that are not documented.
+        // The string of an enum's value is available, too, for values that are not documented.
         let suffixes: &[&str] = match read {
             "enum" => &["", "_text"],
             "texts" | "items" | "models" => &["_count", "_at"],
@@ -165,7 +165,7 @@ impl View<'_> {
         let name = &known.name;
         let key = format!("enum {name}");
         let own = self.item(&key, name, &known.place, RENAME_SCHEMA);
-        // The order is that of comparisons in Rust; those in C come after it.
+        // The order of values is that of comparisons in Rust; the numbers in C follow it.
         own.describe(&joined(&known.values), &known.description, None);
         named_schema(&own, name);
         own.claim("in Rust", &known_name(known));
@@ -195,14 +195,14 @@ impl View<'_> {
     }
 }
 
-/// The names that every schema has.
+/// Reserves the names that every schema has.
 fn named_schema(own: &NamedItem, name: &str) {
     own.claim("in Rust", name);
     own.claim("in C++", &names::snake(name));
     own.claim("in C", &names::c_type(name));
 }
 
-/// A type of C++ that may be absent, unless it is required.
+/// Returns a C++ type that is optional unless it is required.
 fn optional(kind: String, required: bool) -> String {
     if required {
         kind

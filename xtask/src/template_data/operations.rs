@@ -71,7 +71,7 @@ impl View<'_> {
             call.facts(&Surface::ALL, "token", "", &operation.token.demand());
             call.claim("in the C++ client", &format!("try_{cpp}"));
         }
-        // In C++ those that a list requires are among them.
+        // In C++, the required parameters of a list are among the options.
         let of_list = operation.list.is_some() && !parameters.is_empty();
         if operation.is_generated() && (has_optional || of_list) {
             call.claim("in Rust", &options);
@@ -94,7 +94,7 @@ impl View<'_> {
         }
     }
 
-    /// The list that an operation is; `of` is the view of the operation.
+    /// Returns the data of the list that an operation is. `of` is the data of the operation.
     pub(super) fn list(&self, operation: &ApiOperation, list: &ApiList, of: &Value) -> Value {
         let (api, path, name) = (self.api, &operation.path, &list.name);
         let key = format!("list {name}");
@@ -123,7 +123,7 @@ impl View<'_> {
         let record = list.model.as_deref().unwrap_or("Record");
         let kind = part("record type", record);
         kind.facts(&[Rust, Cpp], "", "", record);
-        // To say more than nothing breaks nothing where records keep what they have.
+        // A type where there was none breaks nothing if records keep what they have.
         if list.model.is_some() {
             kind.facts(&[C, Python], "", record, "");
         }
@@ -144,7 +144,7 @@ impl View<'_> {
         }
     }
 
-    /// A parameter; those that no call takes are described for the diff alone.
+    /// Returns the data of a parameter. Parameters that no call takes are described only for the diff.
     fn parameter(
         &self,
         operation: &ApiOperation,
@@ -177,7 +177,7 @@ impl View<'_> {
                 own.claim(&scope, &name);
             }
         }
-        // Of several parameters with one name on the wire, the first is known by it.
+        // The first of several parameters with the same name in the API keeps that name as its key.
         let mut same = operation
             .parameters
             .iter()
@@ -197,7 +197,7 @@ impl View<'_> {
         ))
     }
 
-    /// The body of a request, and its arguments in Python.
+    /// Returns the data of a request body, and its arguments in Python.
     fn body(&self, operation: &ApiOperation, body: &Body, whole: &str) -> (Value, Vec<Value>) {
         let (api, required) = (self.api, body.required);
         let shown = body.kind.to_string() + unless(required) + &as_media(&body.media_type);
@@ -231,7 +231,7 @@ impl View<'_> {
     }
 }
 
-/// What is said of a media type, if it is not the usual one.
+/// Returns the note for a media type, if it is not the usual one.
 fn as_media(media: &str) -> String {
     match media {
         "application/json" => String::new(),
@@ -239,13 +239,13 @@ fn as_media(media: &str) -> String {
     }
 }
 
-/// The parameters that an operation cannot do without.
+/// Returns the required parameters of an operation.
 fn required(operation: &ApiOperation) -> String {
     let takes = operation.taken().filter(|one| one.required);
     joined(takes.map(|one| format!("{}: {}", names::name(&one.argument, &ARGUMENT), one.kind)))
 }
 
-/// What a call cannot do without, and what it gives.
+/// Returns the signature of a call: what it requires, and what it returns.
 fn signature(operation: &ApiOperation) -> String {
     let mut takes = vec![required(operation)];
     takes.retain(|one| !one.is_empty());
@@ -260,7 +260,7 @@ fn signature(operation: &ApiOperation) -> String {
     )
 }
 
-/// The model of a body whose fields are arguments of their own: each has a name that nothing else has.
+/// Returns the model of a body whose fields are separate arguments, which requires that each has a unique name.
 fn body_model<'a>(api: &'a Api, operation: &ApiOperation, body: &Body) -> Option<&'a Model> {
     let model = api.model_of(&body.kind)?;
     let parameters = operation.taken().map(|one| &one.argument);
@@ -270,7 +270,8 @@ fn body_model<'a>(api: &'a Api, operation: &ApiOperation, body: &Body) -> Option
     fresh.all(|fresh| fresh).then_some(model)
 }
 
-/// A parameter, or a field of a body, in every language; `own` is what only one of the two has.
+/// Returns the data of a parameter, or of a field of a body, in every language. `own` is the data that only one of the
+/// two has.
 fn argument(
     api: &Api,
     operation: &ApiOperation,

@@ -1,4 +1,4 @@
-//! `changes`: what syncs into a mirror have found.
+//! `changes`: the changes that syncs into a mirror have found.
 
 use crate::common::Common;
 use crate::lists::{one_of, resource};

@@ -1,4 +1,4 @@
-//! `export`: whole lists into files or standard output, side by side through one client.
+//! `export`: whole lists into files or standard output, read in parallel through one client.
 
 use crate::common::Common;
 use crate::connect::with_client;
@@ -72,7 +72,7 @@ pub(crate) async fn run(args: &ExportArgs, common: &Common) -> Result<(), Ending
     .await
 }
 
-/// Writes lists as a mirror has them, and their receipts.
+/// Writes lists as a mirror contains them, and their receipts.
 fn from_mirror(
     exports: &[Export],
     from: &Path,
@@ -96,7 +96,7 @@ fn from_mirror(
 }
 
 impl ExportArgs {
-    /// An export for each list.
+    /// Returns an export for each list.
     fn exports(&self, common: &Common) -> Result<Vec<Export>, Error> {
         let refuse = |message: &str| Err(Error::invalid(message));
         let (is_one, to_stdout) = (self.lists.names.len() == 1, self.out == Path::new("-"));
@@ -109,7 +109,7 @@ impl ExportArgs {
         let format = match self.format {
             Some(format) => format,
             None if is_one => Format::of_path(&self.out)?,
-            // Then the path is a directory.
+            // In this case the path is a directory.
             None => Format::Jsonl,
         };
         let options = options::read(&common.matches, JobKind::Export)?;
@@ -129,7 +129,7 @@ impl ExportArgs {
         lists.into_iter().map(export).collect()
     }
 
-    /// Creates the directory for several lists, and checks the path of the receipt, before hours are spent.
+    /// Creates the directory for several lists, and checks the path of the receipt, before any time is spent.
     fn prepare(&self, exports: &[Export]) -> Result<(), Error> {
         if exports.len() > 1 {
             std::fs::create_dir_all(&self.out).map_err(|error| {

@@ -1,4 +1,4 @@
-//! The operations of the service that are no lists: a command each, with a flag for every parameter and field.
+//! The operations of the service that are not lists: a command for each, with a flag for every parameter and field.
 
 use crate::common::Common;
 use crate::connect::with_client;
@@ -11,16 +11,16 @@ use talentdata_core::internal::streams::Patient;
 use talentdata_core::types::{OPERATIONS, Operation, Parameter};
 use talentdata_core::{Arguments, Error, ErrorKind};
 
-/// The flag that gives the whole body.
+/// The flag for the whole body.
 const BODY: &str = "body";
 
-/// The operation that has this command.
+/// Returns the operation with this command.
 pub(crate) fn find(name: &str) -> Option<&'static Operation> {
     let mut callable = OPERATIONS.iter().filter(|one| one.callable);
     callable.find(|one| one.command == name).copied()
 }
 
-/// A command for each operation that is no list.
+/// Returns a command for each operation that is not a list.
 pub(crate) fn commands() -> impl Iterator<Item = Command> {
     let callable = OPERATIONS.iter().copied().filter(|one| one.callable);
     callable.map(grammar)
@@ -66,7 +66,7 @@ fn grammar(operation: &'static Operation) -> Command {
     )
 }
 
-/// An example of a call with every required flag.
+/// Returns an example of a call with every required flag.
 fn example(operation: &Operation) -> String {
     let fields = operation.body.iter().flat_map(|body| body.fields);
     let needed = operation.parameters.iter().chain(fields);
@@ -79,19 +79,19 @@ fn example(operation: &Operation) -> String {
     )
 }
 
-/// Returns whether all known values are meant if none is given.
+/// Returns whether all known values are used if none is given.
 fn has_default(one: &Parameter) -> bool {
     one.positional && !one.known_values.is_empty()
 }
 
-/// The argument that gives a parameter as a flag, or by its place.
+/// Returns the argument for a parameter, as a flag or by its place.
 fn placed(one: &'static Parameter) -> Arg {
     let more = if has_default(one) {
         "; without any, all of these"
     } else {
         ""
     };
-    // Its flag is its own, while the name on the wire may be that of a setting.
+    // The flag is unique, while the name in the API may be that of a setting.
     let mut argument = argument(one, more).id(one.flag);
     if one.repeated {
         argument = argument.action(ArgAction::Append);
@@ -149,7 +149,7 @@ pub(crate) async fn run(operation: &'static Operation, common: &Common) -> Resul
     output::json(&value)
 }
 
-/// The request body that a file, or standard input, holds.
+/// Reads the request body from a file, or from standard input.
 fn read(file: &Path) -> Result<String, Error> {
     let text = if file == Path::new("-") {
         std::io::read_to_string(Patient(std::io::stdin()))

@@ -1,4 +1,4 @@
-//! `plan`: how long an export would take.
+//! `plan`: the time that an export would take.
 
 use crate::common::Common;
 use crate::connect::with_client;

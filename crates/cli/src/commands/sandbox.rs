@@ -1,4 +1,4 @@
-//! `sandbox`: the embedded service as a process of its own, for trying and for tests in other languages.
+//! `sandbox`: the embedded service as a process of its own, for trials and for tests in other languages.
 
 use crate::common::Common;
 use crate::connect::start;
@@ -59,7 +59,7 @@ pub(crate) async fn run(args: &SandboxArgs, common: &Common) -> Result<(), Endin
         })
     ))?;
     if args.until_stdin_closes {
-        // A read that never returns would hold up the end of the runtime, if it were on one of its threads.
+        // On a thread of the runtime, a read that never returns would delay the end.
         let wait = || {
             let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
             std::process::exit(0);
@@ -99,7 +99,7 @@ fn flag(option: &'static SandboxOption) -> Arg {
     }
 }
 
-/// Reads milliseconds as the seconds that the table takes.
+/// Converts milliseconds to the seconds that the table takes.
 fn milliseconds(text: &str) -> Result<String, String> {
     let number = text.parse().map(Duration::from_millis);
     let time = number.map_err(|_| format!("{text:?} is not a whole number that fits"))?;

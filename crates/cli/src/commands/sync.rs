@@ -1,4 +1,4 @@
-//! `sync`: brings a mirror up to date, list after list, and says what has changed.
+//! `sync`: updates a mirror, list after list, and reports the changes.
 
 use crate::common::Common;
 use crate::connect::with_client;
@@ -53,7 +53,7 @@ pub(crate) async fn run(args: &SyncArgs, common: &Common) -> Result<(), Ending> 
         common,
         receipt,
         to_stdout: false,
-        // They write to one file.
+        // All syncs write to the same file.
         width: 1,
     };
     with_client(common, async |client| run.run_all(client, &syncs).await).await

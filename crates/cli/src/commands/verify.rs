@@ -1,4 +1,4 @@
-//! `verify`: whether a file is what an export has written, and whether a mirror is intact.
+//! `verify`: checks that a file is what an export has written, or that a mirror is intact.
 
 use crate::output::{self, Ending};
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Commands that go well: what they print, and the files that they write.
+//! Successful commands: their output, and the files that they write.
 
 use crate::support::{Trial, code, names, program, requests, run, trial};
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ fn resources_are_those_of_the_spec() {
 }
 
 #[test]
-fn version_needs_no_credentials_and_check_asks_for_all_known_categories_or_those_named() {
+fn version_needs_no_credentials_and_check_names_categories() {
     let trial = trial(&[]);
     let url = trial.sandbox.base_url();
     let without = run(&mut program(&format!("--base-url {url} version"))).json();
@@ -73,7 +73,7 @@ fn a_page_is_printed_byte_for_byte_and_its_size_is_left_to_the_service() {
 
 #[test]
 fn a_plan_counts_the_pages_that_an_export_takes() {
-    // At 30 a page the overlap of one matters: 30 + 29 * 3 = 117. The end of several pages is looked at again.
+    // With 30 records a page, the overlap of one matters: 30 + 29 * 3 = 117. The end of several pages is read again.
     for (size, max, pages) in [(117, 30, 6), (118, 30, 7), (30, 30, 2), (0, 30, 2)] {
         let options = Options {
             max_limit: Some(max),
@@ -88,7 +88,7 @@ fn a_plan_counts_the_pages_that_an_export_takes() {
         trial.run("export contacts --out - --receipt r");
         assert_eq!(trial.json("r")["pages"].to_string(), pages, "{size}");
     }
-    // The sum of the largest totals does not overflow.
+    // The sum of the largest totals must not overflow.
     let trial = trial(&[]);
     let pagination = json!({"total": i64::MAX, "limit": 1, "offset": 0, "hasMore": false});
     let page = json!({"contacts": [{"id": "a"}], "pagination": pagination});
@@ -102,7 +102,7 @@ fn a_plan_counts_the_pages_that_an_export_takes() {
 }
 
 #[test]
-fn a_schema_is_printed_edited_and_given_back() {
+fn a_schema_can_be_printed_edited_and_used() {
     let trial = trial(&[("contacts", 120)]);
     let json = trial.run("schema contacts --columns json");
     assert!(!json.quiet().contains("struct") && !json.stdout.contains("timestamp"));
@@ -200,7 +200,7 @@ fn nine_lists_in_one_run_share_one_token() {
 }
 
 #[test]
-fn a_pipe_gets_the_receipt_and_stays_one() {
+fn a_pipe_gets_the_receipt_and_remains_a_pipe() {
     let trial = trial(&[("pools", 5)]);
     let mut pipe = trial.stalled_pipe("pipe");
     trial
@@ -214,7 +214,7 @@ fn a_pipe_gets_the_receipt_and_stays_one() {
     assert_eq!(receipt["records"], 5);
 }
 
-/// What is printed and written as JSON, as docs/results.schema.json describes it; TALENTDATA_WRITE=1 writes that file.
+/// The JSON output as docs/results.schema.json describes it. TALENTDATA_WRITE=1 writes that file.
 #[test]
 fn the_published_schema_is_that_of_the_results() {
     let mut generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();

@@ -1,4 +1,4 @@
-//! Ctrl-C, SIGTERM, failures and closed pipes: what is said, the exit code, and the command that continues.
+//! Ctrl-C, SIGTERM, failures and closed pipes: the message, the exit code, and the command that continues.
 
 use crate::support::{Ended, Signal, Trial, code, names, run, send, trial, wait_until};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,12 +11,12 @@ use std::process::{Child, Command, Stdio};
 use talentdata_core::ErrorKind;
 use talentdata_sandbox::Options;
 
-/// Lists that no run reads to their end within a test.
+/// Lists that are too long to be read completely within a test.
 fn endless() -> Trial {
     trial(&[("contacts", 1_000_000_000), ("pools", 1_000_000_000)])
 }
 
-/// Waits until nothing more goes into the pipe, so that whoever writes to it is stuck.
+/// Waits until the pipe is full, so that its writer is blocked.
 fn wait_until_full(child: &mut Child, pipe: &impl AsFd) {
     let at_once = Timespec::default();
     wait_until(child, || {
@@ -24,15 +24,15 @@ fn wait_until_full(child: &mut Child, pipe: &impl AsFd) {
     });
 }
 
-/// What every message ends with that leaves something to continue.
+/// The end of every message after which something can be continued.
 const HINT: &str =
     "; to continue, run the same command with --resume; to begin again, with --restart\n";
 
-/// The same, where a repeat meets the same refusal.
+/// The end of such a message if the same command would be refused again.
 const HINT_WHEN_MENDED: &str =
     "; when that is mended, run the same command with --resume; to begin again, with --restart\n";
 
-/// How much of which list a receipt says there is.
+/// Returns the completeness, the list and the number of records in a receipt.
 fn receipt_of(receipt: &Value) -> (&str, &str, u64) {
     let [completeness, resource] =
         ["completeness", "resource"].map(|name| receipt[name].as_str().unwrap());
@@ -70,14 +70,14 @@ fn an_interrupted_export_says_how_to_continue() {
 }
 
 #[test]
-fn so_does_a_failure_and_its_receipt_and_the_file_are_not_those_of_an_older_run() {
+fn a_failed_export_says_how_to_continue_and_replaces_an_older_receipt() {
     let trial = trial(&[("contacts", 1_000), ("pools", 10)]);
     let not_found = code(ErrorKind::NotFound);
     trial
         .run("export contacts --receipt r.json --out one")
         .quiet();
     let proven = |receipt: &Value| assert_eq!(receipt_of(receipt), ("proven", "contacts", 1000));
-    // What is refused before it begins changes nothing.
+    // A command that is refused before it begins changes nothing.
     trial
         .run("export contacts --receipt r.json --out one --page-size 0")
         .says(2, "");
@@ -93,14 +93,14 @@ fn so_does_a_failure_and_its_receipt_and_the_file_are_not_those_of_an_older_run(
         assert!(trial.read("one") == whole);
         let mut receipt = trial.json("r.json");
         if lists != "contacts" {
-            // Each of several has its own.
+            // Each of several lists has its own receipt.
             assert_eq!(receipt_of(&receipt[1]), ("proven", "pools", 10));
             receipt = receipt[0].take();
         }
         let (completeness, resource, records) = receipt_of(&receipt);
         assert_eq!((completeness, resource), ("unfinished", "contacts"));
         assert!(records > 100, "{receipt}");
-        // Damaged work stays until the first page of the export that begins again has come.
+        // Damaged work stays until the first page of the new export has come.
         if lists == "contacts" {
             let ids = trial.path("one.part/ids");
             let kept = fs::read(&ids).unwrap();
@@ -118,7 +118,7 @@ fn so_does_a_failure_and_its_receipt_and_the_file_are_not_those_of_an_older_run(
     let said = ended.error(not_found, "no partial file was kept");
     assert!(!said.contains("--resume"), "{said}");
     assert_eq!(trial.names(), ["one", "r.json", "several"]);
-    // A process that is killed has no last word.
+    // A process that is killed has no chance to write.
     trial.fault(json!({"path": "/v1/pools"}), json!({"delay_ms": 60_000}));
     let mut child = trial.start_and_wait("export pools --receipt r.json --out p.csv", 2);
     child.kill().unwrap();
@@ -146,7 +146,7 @@ fn interrupted() -> Trial {
 const SEVERAL: &str = "export contacts vacancies pools --out lists --receipt r.json";
 
 #[test]
-fn kept_work_of_several_lists_is_refused_at_once_with_both_ways_out() {
+fn kept_work_of_several_lists_is_refused_at_once_with_advice() {
     let trial = interrupted();
     let requests = trial.sandbox.stats().requests;
     let words = "contacts.jsonl.part holds|vacancies.jsonl.part holds|; to continue, run the same command with \
@@ -167,7 +167,7 @@ fn kept_work_of_several_lists_is_refused_at_once_with_both_ways_out() {
 }
 
 #[test]
-fn a_job_that_always_resumes_begins_again_after_a_change_and_says_so() {
+fn a_job_that_always_resumes_starts_over_after_a_change_and_says_so() {
     let trial = interrupted();
     let ended = trial.run(&format!("{SEVERAL} --resume --page-size 50"));
     let said = ended.says(0, "page_size was 100 and is now 50");
@@ -183,7 +183,7 @@ fn a_job_that_always_resumes_begins_again_after_a_change_and_says_so() {
         (&receipts[0]["resumed"], &receipts[2]["restarted"]),
         (&json!(0), &Value::Null)
     );
-    // The next run finds nothing to say.
+    // The next run has nothing to report.
     trial.run(&format!("{SEVERAL} --resume")).quiet();
 }
 
@@ -202,7 +202,7 @@ fn an_export_from_a_mirror_does_not_replace_kept_work() {
 }
 
 #[test]
-fn several_lists_stop_together_and_none_is_taken_for_a_whole_one() {
+fn several_lists_stop_together_and_none_looks_complete() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         let trial = endless();
         let child = trial.start_and_wait("export contacts pools --out lists", 20);
@@ -221,7 +221,7 @@ fn several_lists_stop_together_and_none_is_taken_for_a_whole_one() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn an_output_that_blocks_does_not_hold_up_the_end() {
+fn an_output_that_blocks_does_not_delay_the_end() {
     let trial = endless();
     let (_stalled, writer) = std::io::pipe().unwrap();
     let mut command = trial.command("export contacts --out -");
@@ -234,7 +234,7 @@ fn an_output_that_blocks_does_not_hold_up_the_end() {
     wait_until_full(&mut child, &pipe);
     send(&child, Signal::TERM);
     Ended::wait(child).says(143, "output is incomplete");
-    // Without a reader not even opening it comes to an end.
+    // Without a reader, even opening the pipe blocks.
     drop(pipe);
     let mut child = trial.start("export contacts -v --out pipe");
     let status = format!("/proc/{}/status", child.id());
@@ -254,7 +254,7 @@ fn an_output_that_blocks_does_not_hold_up_the_end() {
 fn a_second_signal_ends_what_the_first_cannot_stop() {
     let trial = endless();
     fs::create_dir(trial.path("new")).unwrap();
-    // One list goes to a pipe that nobody reads, and holds up the program.
+    // One list goes to a pipe that nobody reads, which blocks the program.
     let stalled = trial.stalled_pipe("new/pools.jsonl");
     let mut child = trial.start("export contacts pools --out new");
     wait_until_full(&mut child, &stalled);
@@ -267,17 +267,17 @@ fn a_second_signal_ends_what_the_first_cannot_stop() {
 }
 
 #[test]
-fn a_command_that_leaves_nothing_behind_dies_of_the_signal_itself() {
+fn a_command_without_work_to_keep_dies_of_the_signal_itself() {
     use std::os::unix::process::ExitStatusExt;
     let trial = trial(&[]);
     trial.fault(json!({"path": "/v1/version"}), json!({"delay_ms": 60_000}));
     let mut child = trial.start_and_wait("version", 1);
-    // Not INT, which is ignored from the start in what a shell runs in the background.
+    // Not INT, which is ignored from the start by programs that a shell runs in the background.
     send(&child, Signal::TERM);
     assert_eq!(child.wait().unwrap().signal(), Some(Signal::TERM.as_raw()));
 }
 
-/// The program, started by a shell that first runs `before`.
+/// Returns the program, started by a shell that first runs `before`.
 fn after(before: &str, trial: &Trial, words: &str) -> Command {
     let program = trial.command(words);
     let mut shell = Command::new("sh");
@@ -291,14 +291,14 @@ fn after(before: &str, trial: &Trial, words: &str) -> Command {
 }
 
 #[test]
-fn a_limit_of_the_file_size_is_an_error_that_says_so() {
+fn a_file_above_the_size_limit_is_an_error_that_says_so() {
     let trial = trial(&[("contacts", 2_000)]);
     let mut limited = after("ulimit -f 100", &trial, "export contacts --out out.jsonl");
     limited.stdout(Stdio::piped()).stderr(Stdio::piped());
     run(&mut limited).error(32, "File too large");
 }
 
-/// Starts an export to a pipe, and returns what it has written once `meanwhile` was done while the pipe was full.
+/// Starts an export to a pipe, calls `meanwhile` while the pipe is full, and returns the number of records written.
 fn through_a_full_pipe(mut export: Command, mode: OFlags, meanwhile: impl FnOnce(&Child)) -> usize {
     let (mut reader, writer) = std::io::pipe().unwrap();
     fcntl_setfl(&writer, mode).unwrap();
@@ -332,7 +332,7 @@ fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_reader_that_goes_away_is_not_an_error() {
     let trial = trial(&[("contacts", 1_000_000), ("pools", 250)]);
     let mut child = trial.start("export contacts --out -");
     let mut line = String::new();
@@ -351,14 +351,14 @@ fn a_reader_that_goes_away_is_no_error() {
     for words in rest.split('|') {
         run(trial.command(words).stdout(closed())).quiet();
     }
-    // Nor does it stop anything when nobody reads standard error.
+    // It also does not matter if nobody reads standard error.
     let mut export = trial.command("export pools --out - -vv");
     let ended = run(export.stderr(closed()));
     assert_eq!((ended.code, ended.stdout.lines().count()), (Some(0), 250));
 }
 
 #[test]
-fn one_list_that_fails_does_not_hold_up_the_others_and_what_fails_all_is_said_once() {
+fn a_list_that_fails_does_not_stop_others_and_common_errors_come_once() {
     let trial = trial(&[("contacts", 300), ("pools", 20), ("vacancies", 20)]);
     trial.fault(
         json!({"path": "/v1/pools"}),
@@ -381,7 +381,7 @@ fn one_list_that_fails_does_not_hold_up_the_others_and_what_fails_all_is_said_on
 }
 
 #[test]
-fn what_is_not_proven_is_said_and_the_file_is_there() {
+fn an_unproven_export_is_reported_and_leaves_the_file() {
     let options = Options {
         max_limit: Some(1),
         ..Options::default()

@@ -1,4 +1,4 @@
-//! The program as its users meet it: real processes against the sandbox, over real sockets.
+//! Tests of the program as users run it: real processes against the sandbox, over real sockets.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

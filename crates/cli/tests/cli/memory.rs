@@ -1,10 +1,10 @@
-//! What tables of wide, deep and long records take of the memory: hardly more for many records than for few.
+//! The memory that tables of wide, deep and long records take: hardly more for many records than for few.
 
 use super::support::{Ended, program, stub};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// A list of `total` pools of these fields, in pages of `size` at most; its address.
+/// Serves a list of `total` pools with these fields, in pages of at most `size`, and returns its address.
 fn list(total: u64, size: u64, fields: String) -> String {
     stub::serve(stub::api(move |request| {
         let record = |id| format!("{{\"id\":\"{id}\",\"number\":{id},{fields}}}");
@@ -12,7 +12,7 @@ fn list(total: u64, size: u64, fields: String) -> String {
     }))
 }
 
-/// The most memory that an export of the list has had, in MiB.
+/// Returns the peak memory of an export of the list, in MiB.
 fn peak(base_url: &str, format: &str) -> usize {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("pools");
@@ -28,7 +28,7 @@ fn peak(base_url: &str, format: &str) -> usize {
         .unwrap();
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;
-    // It grows and never falls; the last look is milliseconds before the end.
+    // The value never falls, and the last look is milliseconds before the end.
     while child.try_wait().unwrap().is_none() {
         let status = std::fs::read_to_string(&status).unwrap_or_default();
         let line = status.lines().find(|line| line.starts_with("VmHWM:"));
@@ -41,9 +41,10 @@ fn peak(base_url: &str, format: &str) -> usize {
     peak
 }
 
-/// Strings of 1 MiB are 260 MiB of text. How many pages wait depends on how fast their records are taken, so the bound is
-/// that of all that can wait at once: 64 MiB of pages, and 16 MiB each of records, of columns and of the file's batch, each
-/// of them up to twice while it grows. Other shapes take no more than a margin for many records beyond what they take for few.
+/// Strings of 1 MiB are 260 MiB of text. The number of waiting pages depends on how fast their records are taken. So
+/// the limit is the sum of everything that can wait at the same time: 64 MiB of pages, and 16 MiB each of records, of
+/// columns and of the file's batch, each doubled while it grows. For other shapes, many records may take only a margin
+/// more than few.
 #[test]
 fn exports_stay_in_bounds() {
     // 500 columns, and 6 KiB of text a record.
@@ -59,9 +60,9 @@ fn exports_stay_in_bounds() {
     }
     let deep = format!("\"deep\":{deep}");
     for (fields, size, format, [few, many], margin) in [
-        // 12 MiB of text more, and cells that take about the same.
+        // 12 MiB more text, and cells that take about the same.
         (&wide, 10, "arrow", [2_000, 4_000], 12),
-        // 42 MiB of text more. The encoded columns of a row group, 8,192 records, are held.
+        // 42 MiB more text. The encoded columns of a row group, 8,192 records, are kept in memory.
         (&wide, 10, "parquet", [1_500, 8_500], 40),
         (&deep, 100, "arrow", [1_000, 6_000], 6),
         (&deep, 100, "parquet", [1_000, 6_000], 6),

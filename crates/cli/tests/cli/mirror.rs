@@ -1,4 +1,4 @@
-//! `sync`, `changes`, `forget`, `export --from` and `verify FILE.db`: mirrors as their users meet them.
+//! `sync`, `changes`, `forget`, `export --from` and `verify FILE.db`: mirrors as users use them.
 
 use crate::support::{Ended, Signal, Trial, code, program, run, send, trial};
 use serde_json::{Value, json};
@@ -8,12 +8,12 @@ use talentdata_sandbox::Change;
 
 const SYNC: &str = "sync contacts pools --to m.db";
 
-/// A command that needs no service.
+/// Runs a command that needs no service.
 fn alone(trial: &Trial, words: &str) -> Ended {
     run(program(words).current_dir(trial.directory.path()))
 }
 
-/// What was read from a mirror, and the bookmark that its last line on standard error has.
+/// Returns the output of a command that reads a mirror, and the bookmark in its last line on standard error.
 fn noted(ended: &Ended) -> (&str, &str) {
     assert_eq!(
         (ended.code, ended.stderr.lines().count()),
@@ -25,7 +25,7 @@ fn noted(ended: &Ended) -> (&str, &str) {
 }
 
 #[test]
-fn a_mirror_reports_what_has_changed_and_gives_back_what_was() {
+fn a_mirror_reports_changes_and_earlier_states() {
     let trial = trial(&[("contacts", 250), ("pools", 20)]);
     let sandbox = &trial.sandbox;
     assert_eq!(trial.run(&format!("{SYNC} --receipt r.json")).quiet(), "");
@@ -66,7 +66,7 @@ fn a_mirror_reports_what_has_changed_and_gives_back_what_was() {
     assert!(trial.read("was.jsonl") == trial.read("archive.jsonl"));
     let now = alone("export contacts --out - --from m.db");
     assert_eq!(noted(&now).0.lines().count(), 248);
-    // Also where nothing has changed.
+    // Even if nothing has changed.
     let nothing = alone(&format!("changes contacts --from m.db --since {last}"));
     assert_eq!(noted(&nothing), ("", last));
     alone("verify m.db").json();
@@ -83,7 +83,7 @@ fn a_mirror_reports_what_has_changed_and_gives_back_what_was() {
     alone("changes contacts --from m.db").error(2, "does not have contacts");
     let folder = trial.run("sync pools --to .");
     folder.error(32, "a mirror is one file");
-    // Names that SQLite takes for something else than files.
+    // Names that SQLite interprets as something other than files.
     for name in [":memory:", "file:x?mode=memory"] {
         trial.run(&format!("sync pools --to {name}")).quiet();
         alone(&format!("verify {name}")).json();
@@ -91,7 +91,7 @@ fn a_mirror_reports_what_has_changed_and_gives_back_what_was() {
 }
 
 #[test]
-fn a_type_that_changes_is_told_on_standard_error_or_ends_the_command() {
+fn a_type_that_changes_is_a_warning_or_ends_the_command() {
     let trial = trial(&[]);
     let serve = |score: Value| {
         let pagination = json!({"total": 1, "limit": 100, "offset": 0, "hasMore": false});
@@ -151,7 +151,7 @@ fn a_type_that_changes_is_told_on_standard_error_or_ends_the_command() {
 }
 
 #[test]
-fn deletes_that_are_too_many_to_be_believed_are_withheld_until_they_are_accepted() {
+fn a_suspicious_number_of_deletes_is_withheld_until_accepted() {
     let trial = trial(&[("contacts", 250), ("pools", 5)]);
     trial.run(SYNC).quiet();
     trial
@@ -166,7 +166,7 @@ fn deletes_that_are_too_many_to_be_believed_are_withheld_until_they_are_accepted
 }
 
 #[test]
-fn ctrl_c_leaves_the_mirror_as_it_was() {
+fn ctrl_c_does_not_change_the_mirror() {
     let trial = trial(&[("contacts", 1_000_000_000), ("pools", 5)]);
     let child = trial.start_and_wait("sync contacts --to m.db", 30);
     send(&child, Signal::INT);

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 
-/// Starts it, and reads the line that says it is ready.
+/// Starts the sandbox, and reads the line that says it is ready.
 fn start(options: &str) -> (Child, Value) {
     let mut command = program(&format!("sandbox {options}"));
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
@@ -44,7 +44,7 @@ fn it_serves_until_standard_input_is_closed() {
 }
 
 #[test]
-fn its_ways_can_be_chosen() {
+fn its_behaviour_can_be_configured() {
     let (child, ready) = start(
         "--policy=token-bucket --rounding=fractional --latency-ms=1 --token-lifetime=60 --order=updated --ids=none \
          --drift=every=1,inserts=3,deletes=1,updates=2 --replicas=count=2,lag-percent=0 --warnings \
@@ -66,7 +66,7 @@ fn its_ways_can_be_chosen() {
 }
 
 #[test]
-fn lists_in_whole_pages_are_exported_whole() {
+fn lists_in_whole_pages_are_exported_completely() {
     for pages in ["rounded", "told", "refused", "fixed"] {
         let (child, ready) = start(&format!("--pages={pages} --records=pools=250"));
         let ended = ask(&ready, "export pools --out -");
@@ -77,7 +77,7 @@ fn lists_in_whole_pages_are_exported_whole() {
     }
 }
 
-/// What the sandbox expects in a rule, by its own words for an unknown member, is in the help.
+/// Every member that the sandbox accepts in a rule, according to its message about an unknown one, must be in the help.
 #[test]
 fn the_help_documents_every_member_of_a_fault_rule() {
     let sandbox = crate::support::trial(&[]).sandbox;

@@ -1,4 +1,4 @@
-//! Secrets: the ways they come in, and that they never come out.
+//! Secrets: the ways in which they come in. They must never come out.
 
 use crate::sharing::PERMISSIONS;
 use crate::support::{Ended, code, program, requests, run, trial};
@@ -11,7 +11,7 @@ use std::process::Stdio;
 use talentdata_core::ErrorKind;
 
 #[test]
-fn the_secret_comes_from_standard_input_a_file_or_a_profile_that_nobody_else_can_read() {
+fn the_secret_comes_from_standard_input_a_private_file_or_a_profile() {
     let trial = trial(&[]);
     let (url, id) = (trial.sandbox.base_url(), trial.sandbox.client_id());
     let secret = trial.sandbox.client_secret();
@@ -42,7 +42,7 @@ fn the_secret_comes_from_standard_input_a_file_or_a_profile_that_nobody_else_can
 }
 
 #[test]
-fn no_log_line_error_or_file_holds_the_secret_or_a_token_but_the_file_of_the_token() {
+fn only_the_token_file_contains_a_token_and_nothing_the_secret() {
     let trial = trial(&[("contacts", 300)]);
     let words = "export contacts -vvvv --receipt r.json --out contacts.jsonl";
     let export = run(&mut trial.member(words));
@@ -57,7 +57,7 @@ fn no_log_line_error_or_file_holds_the_secret_or_a_token_but_the_file_of_the_tok
     let digits = runs.find(|digits| digits.len() >= 48).unwrap();
     let token = String::from_utf8(digits[digits.len() - 48..].to_vec()).unwrap();
     let secret = trial.sandbox.client_secret();
-    // A service that echoes what it was sent, so that the report has something to hide.
+    // A service that echoes the request, so that the report has something to hide.
     for (path, words, sent) in [
         ("/v1/pools", "page pools -vvvv", secret),
         (PERMISSIONS, "permissions -vvvv", &token),
@@ -72,7 +72,7 @@ fn no_log_line_error_or_file_holds_the_secret_or_a_token_but_the_file_of_the_tok
     for word in ["hyper", "reqwest", "rustls", "tower"] {
         assert!(!said.contains(word), "{word}: {said}");
     }
-    // Nothing else is as long as a token.
+    // No other word is as long as a token.
     let mut words = said.split(|letter: char| !letter.is_ascii_hexdigit());
     assert_eq!(words.find(|word| word.len() >= 40), None, "{said}");
     let requests = requests(&trial.sandbox);

@@ -1,5 +1,5 @@
-//! Real processes that share the request budget of a host or of several, and a token: fair, without a refusal, and
-//! undisturbed by those that end, stop, or find the files of the runtime directory in ruins.
+//! Real processes that share a token, and the request budget of one host or several: fairly, without refusals, and
+//! undisturbed by processes that end or stop, or by damaged files in the runtime directory.
 
 use crate::server::Server;
 use crate::support::{Ended, Signal, Trial, code, names, run, send, wait_until};
@@ -16,7 +16,7 @@ use talentdata_sandbox::{Options, Tokens};
 
 const TOKEN: &str = "/v1/oauth/token";
 pub(crate) const PERMISSIONS: &str = "/v1/oauth/token/permissions";
-/// Each process reads a list of its own, so that the sandbox can tell them apart.
+/// Each process reads a list of its own, so that the sandbox can distinguish them.
 const LISTS: [&str; 4] = ["contacts", "vacancies", "pools", "ja_roles"];
 
 fn path(list: &str) -> String {
@@ -34,7 +34,7 @@ fn company(size: u64, policy: Policy, tokens: Tokens) -> Trial {
 }
 
 impl Trial {
-    /// A client that shares with those of this trial alone.
+    /// Returns a client that shares only with the clients of this trial.
     pub(crate) fn member(&self, words: &str) -> Command {
         let mut command = self.command(words);
         command
@@ -43,13 +43,13 @@ impl Trial {
         command
     }
 
-    /// Begins to export a list to nowhere, with a receipt.
+    /// Starts to export a list to nowhere, with a receipt.
     fn export(&self, list: &str) -> Child {
         let mut command = self.member(&format!("export {list} --out - --receipt {list}.json"));
         command.stdout(Stdio::null()).spawn().unwrap()
     }
 
-    /// The receipt of an export that has ended well, without a refusal.
+    /// Returns the receipt of an export, which must have succeeded without a refusal.
     fn receipt(&self, list: &str, child: Child) -> Value {
         Ended::wait(child).quiet();
         let receipt = self.json(&format!("{list}.json"));
@@ -58,7 +58,7 @@ impl Trial {
         receipt
     }
 
-    /// Begins a call that needs a token.
+    /// Starts a call that needs a token.
     fn call(&self) -> Child {
         self.member("permissions").spawn().unwrap()
     }
@@ -79,7 +79,7 @@ impl Trial {
         }
     }
 
-    /// The file of the shared token.
+    /// Returns the file of the shared token.
     pub(crate) fn token_file(&self) -> PathBuf {
         let names = names(&self.path("talentdata"));
         let name = names.iter().find(|name| name.starts_with("token-"));
@@ -97,7 +97,7 @@ fn ends_well(child: Child) {
 }
 
 #[test]
-fn four_exports_are_served_evenly_and_one_that_is_killed_or_stopped_holds_up_nobody() {
+fn exports_share_evenly_and_a_killed_or_stopped_one_delays_nobody() {
     let company = company(8_000, Policy::SlidingLog, Tokens::All);
     let [victim, stopped, third, fourth] = LISTS.map(|list| company.export(list));
     let counts = || LISTS.map(|list| company.count(&path(list)));
@@ -164,7 +164,7 @@ fn the_budget_is_shown_while_it_is_used_and_afterwards() {
 }
 
 #[test]
-fn a_process_that_ends_in_order_is_not_counted_any_more() {
+fn a_process_that_ends_normally_is_no_longer_counted() {
     let company = company(1_000_000, Policy::SlidingLog, Tokens::All);
     let server = Server::valkey();
     let command = |words: &str| {
@@ -185,7 +185,7 @@ fn a_process_that_ends_in_order_is_not_counted_any_more() {
     let wrong = run(command("page pools").env("TALENTDATA_CLIENT_SECRET", "wrong"));
     wrong.error(code(ErrorKind::Auth), "");
     assert_eq!(members(), [], "a command that has failed");
-    // An export that was stopped, and one that had no time to say so.
+    // One export is stopped, and one has no time to say so.
     for (signal, code) in [(Signal::INT, Some(130)), (Signal::KILL, None)] {
         let mut command = command("export contacts --out -");
         let mut child = command.stdout(Stdio::null()).spawn().unwrap();
@@ -199,23 +199,23 @@ fn a_process_that_ends_in_order_is_not_counted_any_more() {
 }
 
 #[test]
-fn processes_that_share_a_token_need_one_and_renew_it_once_for_all() {
+fn processes_that_share_a_token_need_one_and_renew_it_once() {
     let company = company(1_000_000_000, Policy::Unlimited, Tokens::Newest);
     let scans = LISTS.map(|list| company.export(list));
     company.two_calls();
     let paths = LISTS.map(path);
     paths.iter().for_each(|path| company.wait_for(path, 5));
-    // So does one that begins later.
+    // A process that begins later uses it, too.
     ends_well(company.call());
     assert_eq!((company.count(TOKEN), company.count(PERMISSIONS)), (1, 3));
     let mode = fs::metadata(company.token_file()).unwrap().permissions();
     assert_eq!(mode.mode() & 0o777, 0o600);
-    // A client of another kind comes and goes.
+    // A client with a token of its own comes and goes.
     let mut other = company.member("permissions");
     run(other.env("TALENTDATA_TOKEN_CACHE", "process")).json();
     let before = paths.each_ref().map(|path| company.count(path));
     for (path, before) in paths.iter().zip(before) {
-        // Of each scan, a few requests with the old token may be under way.
+        // A few requests of each scan may be under way with the old token.
         company.wait_for(path, before + 40);
     }
     assert_eq!(company.count(TOKEN), 3);
@@ -223,7 +223,7 @@ fn processes_that_share_a_token_need_one_and_renew_it_once_for_all() {
 }
 
 #[test]
-fn a_process_that_is_killed_or_stopped_while_it_renews_spoils_nothing() {
+fn a_process_that_is_killed_or_stopped_while_it_renews_does_no_harm() {
     for (signal, delay) in [(Signal::KILL, 600_000), (Signal::STOP, 4_000)] {
         let company = company(0, Policy::Unlimited, Tokens::Newest);
         let first = json!({"path": TOKEN, "nth": 1});
@@ -237,7 +237,7 @@ fn a_process_that_is_killed_or_stopped_while_it_renews_spoils_nothing() {
             first.wait().unwrap();
             continue;
         }
-        // Its own token has been ended by the one that it finds now.
+        // The token that it finds now has ended its own.
         send(&first, Signal::CONT);
         ends_well(first);
         ends_well(company.call());

@@ -1,4 +1,4 @@
-//! Starts the program with nothing of this machine's settings, and a sandbox for it.
+//! Starts the program without any settings of this machine, and a sandbox for it.
 
 #[allow(dead_code, reason = "shared with the tests of the client")]
 #[path = "../../../core/tests/client/stub.rs"]
@@ -21,9 +21,9 @@ use talentdata_sandbox::limit::Policy;
 use talentdata_sandbox::{Options, Sandbox};
 use tempfile::TempDir;
 
-/// The program with these words as its arguments, and no settings from anywhere else.
+/// Returns the program with these words as its arguments, and no settings from anywhere else.
 pub(crate) fn program(words: &str) -> Command {
-    // A signal that is handled here is not ignored in children, even where the tests run in the background of a shell.
+    // A signal that is handled here is not ignored in children, even if the tests run in the background of a shell.
     static HANDLED: Once = Once::new();
     HANDLED.call_once(|| {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -38,7 +38,7 @@ pub(crate) fn program(words: &str) -> Command {
         .args(words.split_whitespace())
         .env_clear()
         .env("HOME", "/nonexistent")
-        // Else the file of the shared budget would make that home.
+        // Otherwise the file of the shared budget would create the home directory.
         .env("XDG_RUNTIME_DIR", env!("CARGO_TARGET_TMPDIR"))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -46,13 +46,13 @@ pub(crate) fn program(words: &str) -> Command {
     command
 }
 
-/// A service, and a directory in which the program is run.
+/// A service, and the directory in which the program runs.
 pub(crate) struct Trial {
     pub(crate) sandbox: Sandbox,
     pub(crate) directory: TempDir,
 }
 
-/// Lists of these sizes, in a service that no test runs into the limit of by chance, and that takes fault rules.
+/// Starts a service with lists of these sizes. It accepts fault rules, and no test reaches its limit by chance.
 pub(crate) fn trial(sizes: &[(&str, u64)]) -> Trial {
     Trial::new(sizes, Options::default())
 }
@@ -63,7 +63,7 @@ impl Trial {
         Trial::limited(sizes, Options { policy, ..options })
     }
 
-    /// With the limit that the options have.
+    /// Starts a service with the limit in the options.
     pub(crate) fn limited(sizes: &[(&str, u64)], options: Options) -> Self {
         let sizes = sizes.iter().map(|(name, size)| ((*name).to_owned(), *size));
         let options = Options {
@@ -77,7 +77,7 @@ impl Trial {
         }
     }
 
-    /// The program with the sandbox's address and credentials in its environment.
+    /// Returns the program with the sandbox's address and credentials in its environment.
     pub(crate) fn command(&self, words: &str) -> Command {
         let mut command = program(words);
         command
@@ -96,7 +96,7 @@ impl Trial {
         self.command(words).spawn().unwrap()
     }
 
-    /// Starts the program, and waits until it has sent so many requests.
+    /// Starts the program, and waits until it has sent this many requests.
     pub(crate) fn start_and_wait(&self, words: &str, requests: u64) -> Child {
         let enough = self.sandbox.stats().requests + requests;
         let mut child = self.start(words);
@@ -104,7 +104,7 @@ impl Trial {
         child
     }
 
-    /// Makes the sandbox answer requests that match so.
+    /// Makes the sandbox send this reply to matching requests.
     pub(crate) fn fault(&self, matched: Value, reply: Value) {
         let script = json!({"rules": [{"match": matched, "reply": reply}]});
         self.sandbox.set_faults(&script.to_string()).unwrap();
@@ -126,12 +126,12 @@ impl Trial {
         serde_json::from_str(&self.read(name)).unwrap()
     }
 
-    /// The names in the directory, in order.
+    /// Returns the names in the directory, in order.
     pub(crate) fn names(&self) -> Vec<String> {
         names(self.directory.path())
     }
 
-    /// A pipe in the directory that is held open and never read.
+    /// Creates a pipe in the directory that is held open and never read.
     pub(crate) fn stalled_pipe(&self, name: &str) -> fs::File {
         stub::make_pipe(&self.path(name));
         let both = fs::File::options()
@@ -155,12 +155,12 @@ pub(crate) fn send(child: &Child, signal: Signal) {
     kill_process(pid, signal).unwrap();
 }
 
-/// Runs to the end.
+/// Runs a command to its end.
 pub(crate) fn run(command: &mut Command) -> Ended {
     Ended::of(command.output().unwrap())
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
@@ -181,7 +181,7 @@ impl Ended {
         Ended::of(child.wait_with_output().unwrap())
     }
 
-    /// It went well and said nothing but data; those.
+    /// Checks that it succeeded and printed nothing but data, and returns the data.
     pub(crate) fn quiet(&self) -> &str {
         assert_eq!((self.code, self.stderr.as_str()), (Some(0), ""), "{self:?}");
         &self.stdout
@@ -191,7 +191,7 @@ impl Ended {
         serde_json::from_str(self.quiet()).unwrap()
     }
 
-    /// It failed with this code, and said so in one line on standard error, with these words.
+    /// Checks that it failed with this code, and printed one line with these words on standard error.
     pub(crate) fn error(&self, code: i32, words: &str) -> &str {
         assert_eq!(self.stdout, "", "{self:?}");
         assert!(self.stderr.starts_with("error: "), "{self:?}");
@@ -199,7 +199,7 @@ impl Ended {
         self.says(code, words)
     }
 
-    /// It ended with this code, and said these words, which `|` separates.
+    /// Checks that it ended with this code and printed these words, which are separated by `|`.
     pub(crate) fn says(&self, code: i32, words: &str) -> &str {
         assert_eq!(self.code, Some(code), "{self:?}");
         for word in words.split('|') {
@@ -213,7 +213,7 @@ pub(crate) fn code(kind: ErrorKind) -> i32 {
     kind.exit_code().into()
 }
 
-/// The requests that the sandbox has seen.
+/// Returns the requests that the sandbox has received.
 pub(crate) fn requests(sandbox: &Sandbox) -> Vec<Value> {
     let host = sandbox.base_url().trim_start_matches("http://");
     let mut socket = TcpStream::connect(host).unwrap();

@@ -1,4 +1,4 @@
-//! What a person at a terminal sees, by a pseudo terminal.
+//! Output on a terminal, tested with a pseudo terminal.
 
 use crate::support::trial;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -7,7 +7,8 @@ use std::fs::File;
 use std::io::Read;
 use std::process::Command;
 
-/// All that the command shows on a terminal, to which `attach` connects it, until the last writer has gone.
+/// Returns everything that the command shows on a terminal, to which `attach` connects it, until the last writer has
+/// gone.
 fn shown(mut command: Command, attach: fn(&mut Command, File) -> &mut Command) -> String {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&master).unwrap();
@@ -16,10 +17,10 @@ fn shown(mut command: Command, attach: fn(&mut Command, File) -> &mut Command) -
     let screen = File::options().read(true).write(true).open(name);
     attach(&mut command, screen.unwrap());
     let mut child = command.env("TERM", "xterm").spawn().unwrap();
-    // The command holds the screen open, too.
+    // The command holds the terminal open, too.
     drop(command);
     let mut bytes = Vec::new();
-    // The end is an error.
+    // The end of a terminal is an error.
     let _ = File::from(master).read_to_end(&mut bytes);
     assert_eq!(child.wait().unwrap().code(), Some(0));
     String::from_utf8_lossy(&bytes).into_owned()
@@ -49,7 +50,7 @@ fn progress_and_a_summary_are_shown_over_all_lists() {
 }
 
 #[test]
-fn text_of_the_service_cannot_drive_the_terminal() {
+fn text_of_the_service_cannot_control_the_terminal() {
     let trial = trial(&[]);
     let answer = json!({
         "version": "é\u{9b}31m \u{7f}", "apiStatus": "\u{1b}]0;x\u{7}", "endpoints": {}, "\u{202e}": 1

@@ -1,4 +1,4 @@
-//! Wrong usage is refused before anything is sent or written; help and completions know all names.
+//! Wrong usage is refused before anything is sent or written. Help and completions contain all names.
 
 use crate::support::{names, program, run, trial};
 use std::os::unix::fs::symlink;
@@ -23,7 +23,7 @@ fn wrong_usage_is_refused_before_anything_is_sent_or_written() {
             _ => ended.error(code, &words),
         };
         assert_eq!(ended.stdout, "", "{arguments}");
-        // A secret is never repeated; the ways to give one are named.
+        // A secret is never repeated. The message names the ways to give one.
         assert!(!ended.stderr.contains("CANARY"), "{ended:?}");
     }
     let mut filter = trial.command("resources");
@@ -94,7 +94,7 @@ fn a_wrong_setting_is_reported_by_its_name() {
         }
         run(&mut command).error(2, said);
     }
-    // A flag goes before the environment.
+    // A flag takes precedence over the environment.
     for (flag, variable, is_wrong) in [("0.5", "-1", false), ("-1", "0.5", true)] {
         let mut command = program("version --base-url http://127.0.0.1:1 --share");
         let ended = run(command.arg(flag).env("TALENTDATA_SHARE", variable));
@@ -145,13 +145,13 @@ fn help_has_an_example_of_every_command_the_settings_and_the_exit_codes() {
 }
 
 #[test]
-fn completions_know_every_list_and_bash_takes_them() {
+fn completions_contain_every_list_and_are_valid_in_bash() {
     let script = |shell: &str| run(&mut program(&format!("completions {shell}"))).stdout;
     let [bash, zsh] = ["bash", "zsh"].map(script);
     for resource in ListName::ALL {
         let name = resource.name().replace('_', "-");
         for script in [&bash, &zsh] {
-            // For page, export and plan.
+            // The list is an argument of page, export and plan.
             let known = script.lines().filter(|line| line.contains(&name)).count();
             assert!(known >= 3, "{name}: {script}");
         }

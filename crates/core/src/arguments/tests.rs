@@ -1,4 +1,4 @@
-//! Where arguments go, and which cannot be sent.
+//! The places of arguments in a request, and the arguments that cannot be sent.
 
 use super::*;
 use crate::error::ErrorKind;
@@ -46,7 +46,7 @@ static OPERATION: Operation = Operation {
     ..*CHECK_VERSION
 };
 
-/// A parameter of the query whose values are separated.
+/// A parameter of the query with a separator between its values.
 const fn joined(name: &'static str, separator: &'static str) -> Parameter {
     Parameter {
         separator: Some(separator),
@@ -54,7 +54,7 @@ const fn joined(name: &'static str, separator: &'static str) -> Parameter {
     }
 }
 
-/// Two things are called `id` on the wire.
+/// Two parameters are called `id` in the API.
 static SEPARATED: Operation = Operation {
     path: "/v1/pools/{id}",
     name: "search",
@@ -98,7 +98,7 @@ fn arguments(values: &str) -> Arguments {
     Arguments::new(serde_json::from_str(values).unwrap(), Some("{}".into()))
 }
 
-/// The message of the error with which these are refused.
+/// The message of the error for these arguments.
 fn refused(arguments: Arguments, operation: &'static Operation) -> String {
     let error = arguments.parts(operation).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
@@ -115,7 +115,7 @@ fn each_argument_goes_where_the_document_says() {
     assert_eq!(query, [("tags", "x"), ("tags", "y&z"), ("depth", depth)]);
     assert_eq!(parts.headers["x-trace"], "1");
     assert_eq!(parts.body.as_deref(), Some(&b"{}"[..]));
-    // A value with braces names no other parameter.
+    // Braces in a value name no other parameter.
     let values = r#"{"id": "{view}", "view": "{id}..", "depth": 1}"#;
     let parts = arguments(values).parts(&OPERATION).unwrap();
     assert_eq!(parts.path, ["v1", "pools", "{view}", "members:{id}.."]);
@@ -124,7 +124,7 @@ fn each_argument_goes_where_the_document_says() {
 const UNKNOWN: &str =
     "put_members has no such parameter; its parameters are id, view, tags, depth, x-trace";
 
-/// Values, and what is said of them.
+/// Arguments, and the message of their error.
 const REFUSED: &str = r#"
 {"view": "a"} | id: is required
 {"id": "", "view": "a"} | id: must not be empty
@@ -195,7 +195,7 @@ fn arguments_complete_others_and_are_not_shown() {
     let recorded = both.recorded(&OPERATION);
     assert_eq!(recorded["depth"], 2);
     assert_eq!(recorded["tags"], serde_json::json!(["x"]));
-    // Of a header, records have a hash.
+    // A header is recorded as a hash.
     let header = recorded["x-trace"].as_str().unwrap();
     assert!(
         header.starts_with("hash ") && !header.contains("CANARY"),

@@ -325,17 +325,17 @@ impl SharedGate {
         self.pace.seen(at, &entry, &self.ledger);
     }
 
-    /// Takes on the limit that the server names where it is lower than the configured one: so many requests as our
-    /// window has of it. A longer window is obeyed besides, and bounds the pace by no more than its whole limit.
+    /// Adopts the limit that the server names if it is lower than the configured one, converted to requests per window
+    /// of ours. A longer window must be kept in addition, and bounds the pace by no more than its whole limit.
     /// Everything that was learned under another limit is dropped.
     fn adopt_limit(&mut self, now: Time, headers: &RateHeaders) {
         let Some(named) = headers.limit else { return };
         if named == 0 && headers.remaining.is_some_and(|left| left > 0) {
-            // Some gateways write 0 for "no limit"; what is left says that it is not a limit of none.
+            // Some gateways write 0 for "no limit". If requests are left, the limit is not 0.
             return;
         }
         let window = headers.window.unwrap_or(WINDOW).min(WINDOW);
-        // To keep a limit of none we could never ask again, not even whether it is still none.
+        // With a limit of 0 we could never ask again whether it is still 0.
         let per_window = (f64::from(named) / window.as_secs_f64()).floor().max(1.0);
         let limit = per_window.min(self.limit.max(1).into());
         if limit > self.pace.limit && now < self.limit_named.saturating_add(LIMIT_LASTS) {

@@ -24,7 +24,7 @@ use tokio::runtime::Handle;
 
 /// The prefix of the file's name. Processes of a version that writes another state have another file.
 const PREFIX: &str = "budget-11-";
-/// A process that has the lock after so many tries, with such pauses, has been stopped.
+/// A process that still has the lock after this many tries, with pauses of this length, has been stopped.
 const TRIES: u32 = 1500;
 const PAUSE: Duration = Duration::from_micros(100);
 /// The time for which this process's own copy of the state is useful if the file is lost.
@@ -137,7 +137,7 @@ impl HostState {
         let before = member.pauses;
         let change = |gate: &mut SharedGate, now, part| {
             gate.clamp_pauses(now, &before);
-            // What became of requests of this client, and what it was told of pauses.
+            // The outcomes of this client's requests, and the pauses that the service has asked it for.
             let mut pauses = before;
             for (ticket, outcome) in &outcomes {
                 gate.complete(now, self.identity.id, *ticket, outcome);
@@ -200,7 +200,7 @@ impl HostMember {
         Err(io::Error::other("the file is replaced again and again"))
     }
 
-    /// The state as it is now, for somebody who only looks; none where there is none.
+    /// Returns the current state for reading only; `None` if there is none.
     fn look(&self) -> io::Result<Option<SharedGate>> {
         let content = self.file.look()?;
         Ok(content.and_then(|content| self.decode(&content)))
@@ -209,7 +209,7 @@ impl HostMember {
     /// Goes on with what was known last, and leaves the others theirs.
     fn alone(&mut self, now: Time) -> &mut (SharedGate, f64) {
         let alone = self.alone.take().unwrap_or_else(|| {
-            // What others see, or else what this process saw last.
+            // The state that others see, or else the state that this process saw last.
             let known = self.look().ok().flatten();
             let known = known.or_else(|| self.decode(&self.seen));
             let gate = known.unwrap_or_else(|| SharedGate::new(REQUESTS_PER_SECOND, true, now));

@@ -116,10 +116,10 @@ pub struct BudgetState {
     pub seconds_paused: f64,
 }
 
-/// The contact of one client with the budget that it shares. Changes are logged, so no lock may be held meanwhile: a log
-/// callback may wait for a thread that needs it.
+/// The contact of one client with the budget that it shares. Changes are logged. No lock may be held during that,
+/// because a log callback may wait for a thread that needs the lock.
 pub(crate) struct SharingStatus {
-    /// And since when the budget cannot be reached.
+    /// The second part is the time since which the budget cannot be reached.
     stats: Mutex<(BudgetStats, Option<Instant>)>,
     /// Dropped when the client has left.
     present: watch::Sender<()>,
@@ -140,7 +140,7 @@ impl SharingStatus {
         }
     }
 
-    /// The budget was reached, and is shared by so many clients.
+    /// Notes that the budget was reached, and is shared by this many clients.
     pub(super) fn reached(&self, members: usize) {
         let mut contact = lock(&self.stats);
         let (stats, unreachable_since) = &mut *contact;

@@ -1,4 +1,4 @@
-//! The budget that hosts share, on a Redis or Valkey server, where a script gives out moments to send at.
+//! The budget that hosts share, on a Redis or Valkey server, whose script hands out send slots.
 //!
 //! A [`RedisMember`] decides. It reads no clock and waits for nothing. A task asks the server when the member says so,
 //! over a connection that is made when it is first needed, and again after a failure. Taking never waits for the server.
@@ -77,7 +77,7 @@ impl RedisState {
                 Ok(reply) => state.0.received(clock::now(), reply),
                 Err(reason) => state.0.unanswered(clock::now(), reason),
             }
-            // A pause that was reported meanwhile does not wait for the next request.
+            // A pause that was reported in the meantime does not wait for the next request.
             shared.ask_if_due(&mut state);
             drop(state);
             match replied {
@@ -120,7 +120,7 @@ impl Drop for RedisBudget {
         let mut state = lock(&self.0.state);
         let ask = state.0.leaving(clock::now());
         let leave = async move {
-            // If it does not get there, the server forgets the member by itself.
+            // If the message does not arrive, the server forgets the member on its own.
             if let Some(connection) = &mut *shared.connection.lock().await {
                 let _ = connection.ask_once(&shared.place, &ask).await;
             }

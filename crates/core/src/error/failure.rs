@@ -1,24 +1,26 @@
-//! The table of failures of a request: what becomes of each, and why. Nothing else decides whether a failure is an outage.
+//! The table of failures of a request: the consequence of each, and the reason. Only this table decides whether a
+//! failure is an outage.
 //!
-//! The error of a failure, the budget and the manual (docs/errors.md) read this one table.
+//! Errors, the budget and the manual (docs/errors.md) all read this table.
 
 use super::ErrorKind;
 
-/// What becomes of a request that has failed.
+/// The consequence of a failed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Course {
-    /// Several in a row are an outage: all requests of the budget wait, but for one at a time that probes the service.
+    /// Several in a row are an outage. Then all requests of the budget wait, except one at a time that probes the
+    /// service.
     Outage,
-    /// It is sent again, up to `max_attempts` times; other requests go on.
+    /// The request is sent again, up to `max_attempts` times. Other requests continue.
     Attempts,
-    /// It is sent once more, since the response may have been damaged on its way.
+    /// The request is sent once more, because the response may have been damaged in transit.
     Twice,
-    /// It is the end of the call.
+    /// The call ends.
     Final,
 }
 
 impl Course {
-    /// How often a request that fails like this is sent at most, whatever the settings allow.
+    /// Returns how often a request that fails like this is sent at most, regardless of the settings.
     pub const fn max_attempts(self) -> u32 {
         match self {
             Course::Outage | Course::Attempts => u32::MAX,
@@ -27,7 +29,7 @@ impl Course {
         }
     }
 
-    /// A few words on it, for the manual.
+    /// Returns a short description for the manual.
     pub const fn summary(self) -> &'static str {
         match self {
             Course::Outage => "outage",
@@ -41,24 +43,24 @@ impl Course {
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestFailure {
-    /// What has happened, as the beginning of a message or as an entry of the manual.
+    /// The failure, as the beginning of a message or as an entry of the manual.
     pub what: &'static str,
     /// The kind of the error.
     pub kind: ErrorKind,
-    /// What becomes of the request.
+    /// The consequence for the request.
     pub course: Course,
-    /// Why that is so, for the manual.
+    /// The reason for that, for the manual.
     pub why: &'static str,
 }
 
-/// Makes a constant of each row, and the list of all for the manual.
+/// Defines a constant for each row, and the list of all rows for the manual.
 macro_rules! failures {
     ($($name:ident: $kind:ident, $course:ident, $what:literal, $why:literal;)*) => {
         $(pub(crate) const $name: RequestFailure = RequestFailure {
             what: $what, kind: ErrorKind::$kind, course: Course::$course, why: $why,
         };)*
 
-        /// Failures without a response of the service, in the order of a request's way.
+        /// Failures without a response of the service, in the order in which a request can meet them.
         pub const FAILURES: &[RequestFailure] = &[$($name),*];
     };
 }
@@ -100,7 +102,7 @@ failures! {
         "a service that is overloaded or down stops sending";
 }
 
-/// Makes a row for statuses, with what the client says of them.
+/// Returns a row for statuses.
 const fn of(
     kind: ErrorKind,
     course: Course,
@@ -115,7 +117,7 @@ const fn of(
     }
 }
 
-/// Statuses that are no success, by their first and last number; the first row that has a status is its own.
+/// Statuses other than success, by their first and last number. The first matching row applies.
 #[rustfmt::skip]
 pub const STATUSES: &[(u16, u16, RequestFailure)] = {
     use Course::{Attempts, Final, Outage};
@@ -144,7 +146,8 @@ pub const STATUSES: &[(u16, u16, RequestFailure)] = {
     ]
 };
 
-/// The failure that a status means, or `None` for a success. The service documents 429; the rest is common HTTP.
+/// Returns the failure that a status means, or `None` for a success. The service documents 429; the rest is common
+/// HTTP.
 pub(crate) fn of_status(status: u16) -> Option<RequestFailure> {
     let mut rows = STATUSES.iter();
     let row = rows.find(|(first, last, _)| (*first..=*last).contains(&status));

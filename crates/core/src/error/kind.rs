@@ -78,32 +78,33 @@ impl ErrorKind {
         all
     };
 
-    /// The number that every language uses.
+    /// Returns the number that every language uses.
     pub const fn number(self) -> u32 {
         self as u32
     }
 
-    /// The name that every language uses.
+    /// Returns the name that every language uses.
     pub const fn name(self) -> &'static str {
         self.facts().1
     }
 
-    /// A few words on it, for help texts.
+    /// Returns a short description for help texts.
     pub const fn summary(self) -> &'static str {
         self.facts().2
     }
 
-    /// Whether the same call may succeed later without a change. A single error of the kind may know better.
+    /// Returns whether the same call may succeed later without a change. For a single error, `Error::is_retryable` is
+    /// more precise.
     pub const fn is_retryable(self) -> bool {
         matches!(self.remedy(), Remedy::Retry)
     }
 
-    /// What a script does about it.
+    /// Returns what a script should do about the error.
     pub const fn remedy(self) -> Remedy {
         self.facts().3
     }
 
-    /// The exit code of the command line: 2 for usage, 130 when stopped, else 10 and the number.
+    /// Returns the exit code of the command line: 2 for usage, 130 if stopped, otherwise 10 plus the number.
     pub const fn exit_code(self) -> u8 {
         match self {
             Self::Config | Self::InvalidArgument => 2,
@@ -112,7 +113,7 @@ impl ErrorKind {
         }
     }
 
-    /// Whether messages of this kind may quote what the service sent.
+    /// Returns whether messages of this kind may quote the service.
     pub(super) const fn quotes_responses(self) -> bool {
         matches!(
             self,
@@ -130,23 +131,23 @@ impl ErrorKind {
     }
 }
 
-/// What a script does about an error. docs/errors.md lists it for each kind.
+/// The action that a script should take after an error. docs/errors.md lists it for each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// The same call again, later: after the wait that the error names, otherwise after a minute.
+    /// Repeat the call later: after the wait that the error names, otherwise after a minute.
     Retry,
-    /// A setting, an argument or the program has to be corrected first.
+    /// Correct a setting, an argument or the program first.
     Correct,
-    /// The next list, record or call; a repeat gets the same answer.
+    /// Continue with the next list, record or call. A repeat gets the same answer.
     Skip,
-    /// Continue with what there is.
+    /// Continue with the data that was received.
     GoOn,
-    /// Somebody has to look at the service, the network or the machine.
+    /// Alert somebody, who must look at the service, the network or the machine.
     WakeSomebody,
 }
 
 impl Remedy {
-    /// The sentence that the manual has on it.
+    /// Returns the sentence for the manual.
     pub const fn advice(self) -> &'static str {
         match self {
             Self::Retry => "Retry: after the wait that the error names, otherwise after a minute.",
@@ -158,7 +159,7 @@ impl Remedy {
     }
 }
 
-/// Each kind with its name, a few words on it and the remedy, in the order of the numbers.
+/// Each kind with its name, a short description and the remedy, in the order of the numbers.
 #[rustfmt::skip]
 const FACTS: &[(ErrorKind, &str, &str, Remedy)] = &[
     (Config, "Config", "a setting is missing or wrong", Remedy::Correct),
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn exit_codes_tell_kinds_apart() {
+    fn exit_codes_distinguish_kinds() {
         let codes: std::collections::BTreeSet<u8> =
             ErrorKind::ALL.iter().map(|kind| kind.exit_code()).collect();
         assert_eq!(codes.len(), ErrorKind::ALL.len() - 1);

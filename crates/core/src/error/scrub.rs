@@ -1,33 +1,34 @@
-//! Makes foreign text fit to be shown: secrets removed, control characters escaped, length bounded.
+//! Makes foreign text fit to be shown: removes secrets, escapes control characters, and limits the length.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use talentdata_types::Secret;
 
-/// How much foreign text an error keeps in one place, in bytes.
+/// Limits the foreign text that an error keeps in one place, in bytes.
 pub(super) const KEPT: usize = 512;
 
-/// What stands for a text in which a secret would not be found.
+/// Replaces a text in which a secret would not be found.
 pub(super) const LEFT_OUT: &str = "the text is left out, because a secret or token shorter than 8 characters could not be hidden in it";
 
-/// What stands where a secret stood.
+/// Replaces a secret.
 const REDACTED: &str = "[redacted]";
 
-/// Shorter pieces of a secret are too much like ordinary text, in bytes. A secret that is itself shorter cannot be hidden
-/// there: it would be found in ordinary words, and what is left of these would give it away.
+/// The length from which a piece of a secret is hidden, in bytes. A shorter piece is too similar to ordinary text. So a
+/// secret that is itself shorter cannot be hidden: it would be found within ordinary words, and the gaps would reveal
+/// it.
 const SHORTEST_PIECE: usize = 8;
 
-/// Knows the forms in which a secret may come back in a response.
+/// The forms in which secrets may come back in a response.
 #[derive(Clone, Default)]
 pub(crate) struct Scrubber {
-    /// The longest first, which is the one meant where one form begins with another.
+    /// All forms, the longest first. If one form begins with another, the longer one is meant.
     needles: Vec<String>,
-    /// Whether one of the secrets is too short to be hidden.
+    /// True if one of the secrets is too short to be hidden.
     has_short_secret: bool,
 }
 
 impl Scrubber {
-    /// Hides these secrets as they are, as JSON, URL-encoded and in base64.
+    /// Returns a scrubber that hides these secrets as they are, as JSON, URL-encoded and in base64.
     pub(crate) fn new<'a>(secrets: impl IntoIterator<Item = &'a Secret>) -> Self {
         let (mut needles, mut has_short_secret) = (Vec::new(), false);
         for secret in secrets {
@@ -52,12 +53,13 @@ impl Scrubber {
         }
     }
 
-    /// Returns whether it knows of a secret that it cannot hide, so that no foreign text may be shown.
+    /// Returns whether one of the secrets is too short to be hidden, so that no foreign text may be shown.
     pub(crate) fn has_short_secret(&self) -> bool {
         self.has_short_secret
     }
 
-    /// The beginning of a foreign text, at most `most` bytes: secrets hidden, and what drives a terminal escaped.
+    /// Returns the beginning of a foreign text, at most `most` bytes, with secrets hidden and terminal controls
+    /// escaped.
     pub(crate) fn redact_untrusted(&self, text: &str, most: usize) -> String {
         if self.has_short_secret {
             LEFT_OUT.to_owned()
@@ -66,9 +68,9 @@ impl Scrubber {
         }
     }
 
-    /// Redacts a text in our own words, which may quote foreign ones.
+    /// Redacts a text of our own, which may quote foreign text.
     ///
-    /// It is cut last, for half a secret is not known as one. Text behind the cut is not looked at.
+    /// The text is cut last, because half a secret cannot be recognized. Text after the cut is not examined.
     pub(super) fn redact(&self, text: &str, most: usize) -> String {
         let mut shown = String::new();
         let mut rest = text;
@@ -93,14 +95,15 @@ impl Scrubber {
         shown
     }
 
-    /// The beginning of a body, fit for an error; none when the body is empty.
+    /// Returns the beginning of a body, fit for an error; `None` if the body is empty or no foreign text may be shown.
     pub(crate) fn snippet(&self, body: &[u8]) -> Option<String> {
         (!body.is_empty() && !self.has_short_secret)
             .then(|| self.redact_untrusted(&String::from_utf8_lossy(body), KEPT))
     }
 
-    /// The length of the secret that the text begins with. Large and small letters are the same here: a host's name
-    /// and percent escapes come in either. Where the text ends, a piece counts: it may have been cut before it came.
+    /// Returns the length of the secret that the text begins with. Case is ignored, because hosts' names and percent
+    /// escapes come in either. At the end of the text a piece of a secret counts as well, because the text may have
+    /// been cut before it came.
     fn secret_at(&self, text: &str) -> Option<usize> {
         self.needles.iter().find_map(|needle| {
             let length = needle.len().min(text.len());
@@ -112,7 +115,7 @@ impl Scrubber {
     }
 }
 
-/// Adds a letter so that it can do nothing but be seen.
+/// Adds a character in a form that can do nothing but be seen.
 fn push_visible(shown: &mut String, letter: char) {
     match letter {
         '\n' | '\t' => shown.push(' '),
@@ -121,14 +124,14 @@ fn push_visible(shown: &mut String, letter: char) {
     }
 }
 
-/// Returns whether a terminal that is shown this character may do something else than show it: a control
-/// character, or one that changes the direction of writing.
+/// Returns whether a terminal may react to this character instead of showing it: a control character, or one that
+/// changes the direction of writing.
 pub fn is_terminal_control(letter: char) -> bool {
     let turns = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     letter.is_control() || turns
 }
 
-/// Base64 of the bytes at each of the three alignments, without the letters that neighbours share.
+/// Returns base64 of the bytes at each of the three alignments, without the letters that neighbours share.
 fn base64_forms(bytes: &[u8]) -> Vec<String> {
     let mut forms = Vec::new();
     for shift in 0..3 {
@@ -171,7 +174,7 @@ mod tests {
         }
     }
 
-    /// A text of which each piece of eight letters holds a K, which is nowhere else.
+    /// A text in which each piece of eight letters contains a K, which is in no other text here.
     fn secret(length: usize) -> String {
         let text: String = (0..length.div_ceil(8))
             .map(|n| format!("tK{n:06X}"))
@@ -180,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_comes_several_times_is_hidden_wherever_the_cut_is() {
+    fn a_secret_that_comes_several_times_is_hidden_at_any_cut() {
         for length in [12, 40, 1200, 16_000] {
             let secret = secret(length);
             let scrubber = Scrubber::new([&Secret::new(secret.as_str())]);

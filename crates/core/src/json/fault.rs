@@ -1,9 +1,9 @@
-//! Where a text stops being JSON, and what stands there: in names and numbers, without any value.
+//! The place where a text stops being JSON, and what is there: in names and numbers, without any value.
 
 use super::{member, text};
 use std::fmt::Write;
 
-/// Words that other languages write for values that JSON does not have. Any other word may be somebody's data.
+/// The words that other languages write for values that JSON does not have. Any other word may be somebody's data.
 const FOREIGN: [&str; 14] = [
     "NaN",
     "-NaN",
@@ -20,32 +20,32 @@ const FOREIGN: [&str; 14] = [
     "False",
     "undefined",
 ];
-/// Limits the levels that are named.
+/// Limits the levels that the path names.
 const MAX_LEVELS: usize = 16;
 /// A place at which a text is not JSON.
 pub(crate) struct JsonFault {
-    /// The names and numbers that lead to it: `contacts[17].score`.
+    /// The names and numbers that lead to the place: `contacts[17].score`.
     pub(crate) path: String,
-    /// The number of the item that it is in, of an array in the outermost object, and the item's `id`, where that stands
-    /// before the fault.
+    /// The index of the item with the fault, if it is in an array of the outermost object, and the item's `id`, if that
+    /// comes before the fault.
     pub(crate) item: Option<(usize, Option<String>)>,
-    /// The words for what stands there.
+    /// A description of what is at the place.
     pub(crate) what: String,
 }
 
-/// An object or an array that the fault is in.
+/// An object or an array that contains the fault.
 struct Level<'a> {
-    /// Where it begins.
+    /// The index at which it begins.
     start: usize,
     is_array: bool,
-    /// Whether a string is the name of a member now.
+    /// True if the next string is the name of a member.
     expects_name: bool,
     name: &'a str,
-    /// The number of items before.
+    /// The number of items before the current one.
     index: usize,
 }
 
-/// Finds what is at this line and column, both counted from 1, where a reader of JSON has given up.
+/// Describes the fault at this line and column, both counted from 1, at which a JSON reader has stopped.
 pub(crate) fn find(whole: &str, line: usize, column: usize) -> JsonFault {
     let lines = whole.split_inclusive('\n').take(line.saturating_sub(1));
     let before: usize = lines.map(str::len).sum();
@@ -108,7 +108,7 @@ pub(crate) fn find(whole: &str, line: usize, column: usize) -> JsonFault {
             false => write!(path, "{dot}{name}"),
         };
     }
-    // The reader counts some characters before and some after it has looked at them.
+    // The reader reports the position of some characters before, and of others after it has read them.
     let mut here = whole[at..].chars();
     let control = here.clone().take(2).find(|one| one.is_control());
     let what = match (control.filter(|_| string.is_some()).or(here.next()), string) {
@@ -129,7 +129,7 @@ pub(crate) fn find(whole: &str, line: usize, column: usize) -> JsonFault {
     JsonFault { path, item, what }
 }
 
-/// The word that a text begins with.
+/// Returns the word that a text begins with.
 fn word(text: &str) -> &str {
     let text = text.trim_start();
     let is_end = |one: char| !one.is_ascii_alphanumeric() && one != '-';
@@ -141,7 +141,7 @@ mod tests {
     use crate::json::read_object;
 
     #[test]
-    fn what_is_no_json_is_named_by_list_index_field_and_id() {
+    fn a_json_fault_is_named_by_list_index_field_and_id() {
         for (record, path, id, what) in [
             (
                 r#"{"id":"b","score":NaN}"#,

@@ -1,10 +1,10 @@
-//! What a page says of its place in the list. These members are hints: what has one meaning is taken for it.
+//! The paging metadata of a page. These members are hints: a value is used if it can only have one meaning.
 
 use crate::json;
 use serde::Serialize;
 use talentdata_types::Record;
 
-/// The paging metadata of a page (section 2), as far as the service tells it.
+/// The paging metadata of a page (section 2), as far as the service reports it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Paging {
@@ -14,19 +14,19 @@ pub struct Paging {
     /// The number of records in the response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<i64>,
-    /// The number of records before those of the response.
+    /// The number of records before those in the response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<i64>,
-    /// Whether more records follow.
+    /// True if more records follow.
     #[serde(rename = "hasMore", skip_serializing_if = "Option::is_none")]
     pub has_more: Option<bool>,
-    /// The members that the document does not show, and those without one meaning, as received.
+    /// The members that the API description does not contain, and those without one clear meaning, as received.
     #[serde(flatten)]
     pub extra: Record,
 }
 
 impl Paging {
-    /// Reads the pagination object; anything else tells nothing.
+    /// Reads the pagination object. Any other value yields no metadata.
     pub(crate) fn read(object: &str) -> Self {
         let mut paging = Paging::default();
         for (name, value) in json::by_name(&json::members(object)) {
@@ -44,26 +44,27 @@ impl Paging {
         paging
     }
 
-    /// The length of the list. Some services write -1 where they do not know it.
+    /// Returns the length of the list. Some services write -1 if they do not know it.
     pub(crate) fn known_total(&self) -> Option<u64> {
         self.total.and_then(|total| u64::try_from(total).ok())
     }
 }
 
-/// Takes the value in where there is one, and returns whether there is.
+/// Stores the value if there is one, and returns whether there is.
 fn set<T>(hint: &mut Option<T>, value: Option<T>) -> bool {
     *hint = value;
     hint.is_some()
 }
 
-/// The whole number that a raw value means. Loosely typed services (PHP, gateways that map XML to JSON) write it as text.
+/// Returns the integer that a raw value means. Loosely typed services (PHP, gateways that map XML to JSON) write it as
+/// a string.
 fn integer(value: &str) -> Option<i64> {
     let text = json::decoded(value);
     let number = text.as_deref().map_or(value, str::trim);
     i64::try_from(json::whole(number)?).ok()
 }
 
-/// The truth value that a raw value means. The same services write 1 and 0, and Python's `str` makes `"True"`.
+/// Returns the boolean that a raw value means. The same services write 1 and 0, and Python's `str` writes `"True"`.
 fn boolean(value: &str) -> Option<bool> {
     let text = json::decoded(value);
     let text = text.as_deref().map_or(value, str::trim);
@@ -79,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hint_is_taken_where_it_has_one_meaning() {
+    fn a_hint_is_used_if_it_has_one_meaning() {
         for (written, meant) in [
             ("250", Some(250)),
             ("250.0", Some(250)),
@@ -104,7 +105,7 @@ mod tests {
         ] {
             let paging = Paging::read(&format!(r#"{{"total":{written}}}"#));
             assert_eq!(paging.total, meant, "{written}");
-            // What has no meaning here can still be looked at.
+            // A value without a clear meaning can still be looked at.
             assert_eq!(
                 paging.extra.len(),
                 usize::from(meant.is_none()),
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_left_out_where_others_read_it() {
+    fn unknown_values_are_omitted_from_the_json() {
         let paging = Paging::read(r#"{"total":"7","limit":null,"hasMore":0,"next":1.50}"#);
         let json = serde_json::to_string(&paging).unwrap();
         assert_eq!(

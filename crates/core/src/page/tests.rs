@@ -1,4 +1,4 @@
-//! What a page must be, and which of its arrays holds the records.
+//! The form that a page must have, and the choice of the array that holds the records.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn read(body: impl Into<bytes::Bytes>) -> Result<Page> {
     Page::read(&Response::of_json(body), None, 0)
 }
 
-/// A page with these members besides its pagination.
+/// A page with these members and a pagination.
 fn page(members: &str) -> Result<Page> {
     read(format!("{{{members},{PAGINATION}}}"))
 }
@@ -30,7 +30,7 @@ fn the_records_are_in_the_array_that_has_as_many_as_were_returned() {
     let none = r#""items":[]"#;
     for (members, returned, found) in [
         (items.to_owned(), 2, Some("items")),
-        // A service may just as well say how many were asked for.
+        // Some services report the requested limit instead.
         (items.to_owned(), 100, Some("items")),
         (format!("{items},{notes}"), 2, Some("items")),
         (format!("{items},{notes}"), 1, Some("notes")),
@@ -40,7 +40,7 @@ fn the_records_are_in_the_array_that_has_as_many_as_were_returned() {
         (none.to_owned(), 100, Some("items")),
         (r#""items":[1,2]"#.to_owned(), 2, None),
         (r#""items":[{},2]"#.to_owned(), 2, None),
-        // The last of a name counts, whatever stood there before.
+        // The last duplicate of a name wins, regardless of the earlier values.
         (format!("{notes},{items},\"items\":3"), 1, Some("notes")),
         (format!("\"it\\u0065ms\":[1],{items}"), 2, Some("items")),
     ] {
@@ -49,13 +49,13 @@ fn the_records_are_in_the_array_that_has_as_many_as_were_returned() {
         assert_eq!(key.ok().as_deref(), found, "{members} {returned}");
         assert_eq!(kind, found.is_none().then_some(ErrorKind::Schema));
     }
-    // Of an empty list, whatever the service repeats as the limit.
+    // In an empty list, regardless of the limit that the service repeats.
     let empty = key(&format!("{none},{notes}"), 100, 0);
     assert_eq!(empty.unwrap(), "items");
 }
 
 #[test]
-fn of_a_member_that_occurs_twice_the_last_counts() {
+fn the_last_duplicate_of_a_member_wins() {
     let both = page(r#""rows":[{"id":1}],"rows":[{"id":2},{"id":3}]"#).unwrap();
     assert_eq!(texts(&both), [r#"{"id":2}"#, r#"{"id":3}"#]);
     assert!(page(r#""success":false,"success":true,"rows":[]"#).is_ok());
@@ -64,11 +64,11 @@ fn of_a_member_that_occurs_twice_the_last_counts() {
 }
 
 #[test]
-fn records_are_exactly_what_came() {
+fn records_are_exactly_as_received() {
     let rows = [
         "{ \"a\" : 1 ,\r\n\t\"b\" : [ 1e400 , -0.0 ] }",
         r#"{"n":123456789012345678901234567890,"x":0.1000000000000000055511151231257827}"#,
-        // Half a surrogate pair is no text, but it is JSON.
+        // Half a surrogate pair is not valid text, but it is valid JSON.
         r#"{"half":"\ud800","\udc00":"\\\"{[","😀":"äöü€"}"#,
         r#"{}"#,
     ];
@@ -80,7 +80,7 @@ fn records_are_exactly_what_came() {
 }
 
 #[test]
-fn what_is_not_json_in_utf8_is_refused_with_its_place() {
+fn a_response_that_is_not_json_in_utf8_is_refused_with_the_place() {
     for value in [
         "01",
         "NaN",
@@ -138,7 +138,7 @@ fn deep_nesting_is_refused_and_overflows_no_stack() {
             "{error}"
         );
     }
-    // What is side by side is not deep, nor is text.
+    // Many values side by side are not deep, and neither is a string.
     let flat = format!(
         "\"rows\":[{{\"a\":[{}[]],\"b\":\"{}\"}}]",
         "[],".repeat(500),
@@ -148,13 +148,13 @@ fn deep_nesting_is_refused_and_overflows_no_stack() {
     for million in [nested("[", "]", 1_000_000), "[".repeat(1_000_000)] {
         assert!(page(&format!("\"rows\":[{{\"a\":{million}}}]")).is_err());
     }
-    // Members that nobody reads may be as they like.
+    // Members that nobody reads may have any form.
     let beside = format!("\"rows\":[{{}}],\"x\":{}", nested("[", "]", 1_000_000));
     assert_eq!(page(&beside).unwrap().records.len(), 1);
 }
 
 #[test]
-fn what_would_take_much_more_memory_than_its_text_is_refused() {
+fn responses_that_take_much_more_memory_than_their_text_are_refused() {
     let too_large = |members: &str| {
         let error = page(members).err();
         let kind = error.as_ref().map(Error::kind);
@@ -171,7 +171,7 @@ fn what_would_take_much_more_memory_than_its_text_is_refused() {
     let record = |fields: String| format!("\"rows\":[{{{fields}}}]");
     assert!(!too_large(&record(fields(10_000))));
     assert!(too_large(&record(fields(10_001))));
-    // Within a value they may be many.
+    // A nested value may have many fields.
     assert!(!too_large(&record(format!(
         "\"x\":{{{}}}",
         fields(100_000)
@@ -179,7 +179,7 @@ fn what_would_take_much_more_memory_than_its_text_is_refused() {
     let rows = |count| format!("\"rows\":[{}]", vec!["{}"; count].join(","));
     assert!(!too_large(&rows(MAX_ITEMS)));
     assert!(too_large(&rows(MAX_ITEMS + 1)));
-    // However many arrays they are in.
+    // The limit applies to all arrays together.
     let arrays = |count: usize| {
         let arrays = (0..count).map(|name| format!("\"{name}\":[1,2]"));
         format!("{},\"rows\":[{{}}]", arrays.collect::<Vec<_>>().join(","))

@@ -1,4 +1,4 @@
-//! What a record contains, and what tells it from others.
+//! The content of a record, and its identity.
 
 use super::{IdentityKey, RawRecord};
 use crate::error::ErrorKind;
@@ -30,13 +30,13 @@ fn a_record_is_told_by_its_id_else_by_all_of_it() {
             key.identify(b"a", true),
             key.identify(b"2", true),
             key.identify(br#"{"x":{"id":3}}"#, false),
-            // Of a name that occurs twice the last counts.
+            // The last duplicate of a name wins.
             key.identify(b"c", true),
             key.identify(b"e", true),
             key.identify(br#"{"id":null,"x":1}"#, false),
             key.identify(br#"{"id":""}"#, false),
             key.identify(br#"{"id":{}}"#, false),
-            // However it is written.
+            // An escape does not change the identity.
             key.identify(b"2", true),
             key.identify(b"a", true),
         ]

@@ -1,4 +1,4 @@
-//! The token: one POST however many callers wait, kept until shortly before it expires (section 5).
+//! The token: one POST regardless of the number of callers that wait, kept until shortly before it expires (section 5).
 
 #[cfg(unix)]
 mod shared;
@@ -14,25 +14,25 @@ use shared::SharedToken;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The time for which refused credentials are not tried again: repeating them could lock the account.
+/// The time for which refused credentials are not tried again. Repeated attempts could lock the account.
 const REFUSED_FOR: Duration = Duration::from_secs(10);
-/// The time for which a failed renewal is not repeated, because each attempt holds up all calls. Callers that were waiting
-/// share the failure, and a token that is still valid is used.
+/// The time for which a failed renewal is not repeated, because each attempt holds up all calls. Callers that were
+/// waiting share the failure. A token that is still valid is used.
 const FAILED_FOR: Duration = Duration::from_secs(1);
 
 /// The message about a token that was refused as soon as it was issued.
 const REFUSED: &str = "the service refused the token right after it was issued; ";
-/// Where each client has a token of its own.
+/// Advice if each client has a token of its own.
 const TRY_HOST: &str = "another process may have renewed it with the same client_id. If the service accepts only the newest token, set token_cache to host (it is process), and the processes of this user on this host share one";
-/// Where the processes of a user on a host share one.
+/// Advice if the processes of a user on a host share one token.
 const OTHERS: &str = "although token_cache is host, another host, another user, or a client whose token_cache is process may have renewed it with the same client_id";
 
 /// The token cache of one client.
 #[derive(Default)]
 pub(crate) struct Auth {
-    /// Locked while a token is fetched, so that everyone else waits for that one.
+    /// Locked while a token is fetched, so that all other callers wait for that token.
     state: tokio::sync::Mutex<State>,
-    /// The token that other processes use as well, where the settings ask for it.
+    /// The token that other processes use as well, if the settings ask for it.
     #[cfg(unix)]
     shared: Option<SharedToken>,
 }
@@ -45,7 +45,7 @@ struct State {
 }
 
 impl Auth {
-    /// The cache that the settings ask for.
+    /// Returns the cache that the settings ask for.
     pub(crate) fn new(config: &Config) -> Self {
         Auth {
             #[cfg(unix)]
@@ -54,9 +54,9 @@ impl Auth {
         }
     }
 
-    /// The present token, or the one that `fetch` obtains.
+    /// Returns the current token, or the one that `fetch` obtains.
     ///
-    /// `asked` is when the caller began to wait.
+    /// `asked` is the time at which the caller began to wait.
     pub(crate) async fn token(
         &self,
         asked: Time,
@@ -74,7 +74,7 @@ impl Auth {
         state.note(clock::now(), fetch.await)
     }
 
-    /// Drops a token that was refused as soon as it was issued, and returns advice for the user.
+    /// Drops a token that was refused right after it was issued, and returns advice for the user.
     pub(crate) fn refused(&self, token: &Token, token_cache: TokenCache) -> String {
         let mut advice = REFUSED.to_owned();
         match (&token.unusual_type, token_cache) {
@@ -98,19 +98,19 @@ impl Auth {
 }
 
 impl State {
-    /// The latest token, if the service no longer takes it.
+    /// Returns the latest token if the service no longer accepts it.
     fn refused(&self) -> Option<&Issued> {
         let token = self.token.as_ref().filter(|token| token.is_refused());
         token.map(|token| &token.issued)
     }
 
-    /// The latest token, if a request may still be sent with it.
+    /// Returns the latest token if a request may still be sent with it.
     fn valid(&self, now: Time) -> Option<Arc<Token>> {
         let lasts = |token: &Arc<Token>| now < token.issued.expires_at && !token.is_refused();
         self.token.clone().filter(lasts)
     }
 
-    /// The outcome for a caller that has been waiting since `asked`; none when a token has to be fetched.
+    /// Returns the outcome for a caller that has been waiting since `asked`; `None` if a token must be fetched.
     fn known(&self, now: Time, asked: Time) -> Option<Result<Arc<Token>>> {
         let failure = self.failure.as_ref().filter(|(at, error)| {
             let lasts = match error.kind() {
@@ -123,12 +123,13 @@ impl State {
             // A renewal that has just failed is not tried again.
             return (now < token.issued.renew_at || failure.is_some()).then_some(Ok(token));
         }
-        // Callers that were waiting when a fetch failed share its outcome. Refused credentials are the outcome for all.
+        // Callers that were waiting when a fetch failed share its outcome. Refused credentials are the outcome for all
+        // callers.
         let (at, error) = failure?;
         (error.kind() == ErrorKind::Auth || *at >= asked).then(|| Err(error.clone()))
     }
 
-    /// Takes in the outcome of a fetch; the old token outlives a renewal that failed.
+    /// Stores the outcome of a fetch. If a renewal fails, the old token stays in use.
     fn note(&mut self, now: Time, outcome: Result<Token>) -> Result<Arc<Token>> {
         match outcome {
             Ok(mut token) => {

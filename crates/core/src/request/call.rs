@@ -1,4 +1,4 @@
-//! One call: the operation, the parts of its request, and the memory that its response may take.
+//! One call: the operation, the parts of its request, and the memory for its response.
 
 use super::page_memory::MemoryClaim;
 use super::page_size::PageRequest;
@@ -13,13 +13,13 @@ use url::Url;
 pub(crate) struct Call {
     pub(super) operation: &'static Operation,
     pub(crate) parts: Parts,
-    /// The memory that a page takes. Other responses are small.
+    /// The memory for a page. Other responses are small.
     pub(crate) claim: Option<MemoryClaim>,
-    /// The number of records that a page is asked for, where it may be reduced.
+    /// The number of records to request in a page, if it may be reduced.
     pub(crate) size: Option<PageRequest>,
-    /// Where the service has redirected it to, within its origin.
+    /// The address to which the service has redirected the call, within its origin.
     pub(super) redirected: Option<Url>,
-    /// How often it was redirected.
+    /// The number of redirects so far.
     pub(super) redirects: u32,
 }
 
@@ -45,7 +45,7 @@ impl Call {
         claim.is_some_and(|claim| claim.scan.is_some())
     }
 
-    /// Adds to the cost of the scan that the call belongs to.
+    /// Updates the statistics of the scan that the call belongs to.
     pub(super) fn count(&self, change: impl FnOnce(&mut CallStats)) {
         let claim = self.claim.as_ref();
         if let Some(scan) = claim.and_then(|claim| claim.scan.as_ref()) {

@@ -1,48 +1,51 @@
-//! How many requests a service answers at once, where that is what it limits: found out by its refusals. Pure.
+//! The number of requests that a service answers at the same time, if the service limits it: learned from its refusals.
+//! Pure.
 //!
-//! A refusal while others are under way, and while the rate limit is not used up, may mean that so many are all that the
-//! service takes. The number grows again by one at a time (additive increase), ever more carefully.
+//! A refusal may mean that no more requests are accepted at the same time, if others are under way and the rate limit
+//! is not used up. From then on there are no more than that. The number grows again by one at a time (additive
+//! increase), and more slowly after each refused trial.
 
 use crate::budget::RequestOutcome;
 
-/// The successes after which one request more is tried, once the first such trial was refused.
+/// After a refused trial, this many successes must come before one more request is tried. Doubles with each refused
+/// trial.
 const PATIENCE: u32 = 16;
-/// Limits how many successes that takes at last.
+/// Limits that number of successes.
 const MAX_PATIENCE: u32 = 1024;
-/// No service is known to limit so many.
+/// No known service limits this many requests at the same time.
 const MANY: usize = 128;
 
-/// The requests under way, and how many there may be.
+/// The number of requests under way, and its limit.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     now: usize,
-    /// `None` while nothing says that the service limits them.
+    /// `None` if no limit is known.
     most: Option<usize>,
     successes: u32,
-    /// The successes that are waited for before one more is tried.
+    /// The number of successes that must come before one more request is tried.
     patience: u32,
-    /// Whether there may be one more than before, to see whether it is refused.
+    /// True while one more request than before is allowed, to see whether it is refused.
     is_tried: bool,
 }
 
 impl InFlight {
-    /// Returns whether another request has to wait for one under way.
+    /// Returns whether another request must wait for one under way.
     pub(super) fn is_full(&self) -> bool {
         self.most.is_some_and(|most| self.now >= most)
     }
 
-    /// A request is sent.
+    /// Notes that a request is sent.
     pub(super) fn sent(&mut self) {
         self.now += 1;
     }
 
-    /// A request has ended like this.
+    /// Notes the outcome of a request.
     pub(super) fn ended(&mut self, outcome: &RequestOutcome) {
         self.now = self.now.saturating_sub(1);
         match outcome {
             RequestOutcome::Answered(429, headers) if headers.remaining != Some(0) => {
                 if self.now == 0 {
-                    // It was the only one, so this is another limit.
+                    // It was the only request, so another limit applies.
                     return;
                 }
                 if std::mem::take(&mut self.is_tried) {
@@ -71,7 +74,8 @@ mod tests {
     use super::*;
     use crate::budget::RateHeaders;
 
-    /// Sends as many requests as may be, in rounds of responses; the refusals by a service that takes `most` at once.
+    /// Sends as many requests as allowed, in rounds of responses, to a service that accepts `most` at the same time.
+    /// Returns the number of refusals.
     fn refusals(most: usize, rounds: usize, headers: &RateHeaders) -> (usize, InFlight) {
         let mut requests = InFlight::default();
         let mut refused = 0;
@@ -113,7 +117,7 @@ mod tests {
         };
         let (_, requests) = refusals(4, 5, &headers);
         assert_eq!(requests.most, None);
-        // Nor does the refusal of a request alone.
+        // Neither does the refusal of a single request.
         let mut alone = InFlight::default();
         alone.sent();
         alone.ended(&RequestOutcome::Answered(429, RateHeaders::default()));
@@ -121,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_a_passing_refusal_is_forgotten() {
+    fn a_limit_that_no_longer_holds_is_lifted() {
         let mut requests = InFlight::default();
         (0..5).for_each(|_| requests.sent());
         requests.ended(&RequestOutcome::Answered(429, RateHeaders::default()));

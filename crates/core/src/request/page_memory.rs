@@ -1,8 +1,8 @@
-//! The memory of a client's pages: the limit for all of them together, and which page continues when it is used up.
+//! The memory of a client's pages: one limit for all of them, and the pages that may exceed it.
 //!
-//! A page claims memory from before it is asked for until its records are handed on. Pages that were fetched ahead wait
-//! for memory as for a semaphore. Two kinds of page do not wait, so that every reader makes progress: the page that its
-//! scan cannot continue without, and one page at a time of those that belong to no scan.
+//! A page claims memory before it is requested, and releases it when its records are passed on. Pages that are fetched
+//! ahead wait for memory at a semaphore. Two kinds of page do not wait, so that every reader makes progress: the page
+//! that its scan needs next, and one page at a time that belongs to no scan.
 
 use super::stats::ScanCalls;
 use crate::clock;
@@ -11,14 +11,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Mutex as TurnMutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 
-/// The memory that the pages of a client may take together, in bytes. A single page may be as large.
+/// Limits the memory that the pages of a client may take together, in bytes. A single page may be as large.
 pub(crate) const PAGE_MEMORY_BYTES: usize = 64 * 1024 * 1024;
 
 /// The memory of one client's pages.
 #[derive(Clone, Debug)]
 pub(crate) struct PageMemory {
     bytes: Arc<Semaphore>,
-    /// Held by the one page without a scan that exceeds the limit.
+    /// Held by the one page without a scan that may exceed the limit.
     turn: Arc<TurnMutex<()>>,
 }
 
@@ -31,7 +31,7 @@ impl PageMemory {
     }
 
     /// Claims memory for the page at `offset` of a scan, or for a single page if `scan` is `None`. Waits until there is
-    /// room for a page of the size that this scan had last.
+    /// room for a page as large as the last one of this scan.
     pub(crate) async fn claim(&self, scan: Option<Arc<ScanCalls>>, offset: u64) -> MemoryClaim {
         let likely = |scan: &Arc<ScanCalls>| lock(&scan.stats).page_bytes;
         let likely = scan.as_ref().map_or(0, likely);
@@ -47,7 +47,7 @@ impl PageMemory {
     }
 }
 
-/// The memory that one page may take. Dropping the claim gives it back.
+/// The memory that one page may take. Dropping the claim releases it.
 #[derive(Debug)]
 pub(crate) struct MemoryClaim {
     memory: PageMemory,
@@ -59,7 +59,7 @@ pub(crate) struct MemoryClaim {
 }
 
 impl MemoryClaim {
-    /// Waits until the page may take this much, and returns the time that it has waited.
+    /// Waits until the page may take this much memory in total, and returns the time that it waited.
     pub(crate) async fn grow(&mut self, bytes: usize) -> Duration {
         let held = self.held.as_ref();
         let held = held.map_or(0, OwnedSemaphorePermit::num_permits);
@@ -93,7 +93,7 @@ impl MemoryClaim {
         clock::now().saturating_sub(came)
     }
 
-    /// The page is complete, and takes this much.
+    /// Notes that the page is complete and takes this much memory.
     pub(crate) async fn complete(&mut self, bytes: usize) {
         if let Some(scan) = &self.scan {
             lock(&scan.stats).page_bytes = bytes;
@@ -109,10 +109,10 @@ impl MemoryClaim {
 mod tests {
     use super::*;
 
-    /// Returns whether a claim may have this much at once.
+    /// Returns whether a claim can grow to this size without waiting.
     async fn may(claim: &mut MemoryClaim, bytes: usize) -> bool {
         let waiting = std::pin::pin!(claim.grow(bytes));
-        // It is asked once, and only waits when it has to.
+        // Polled once, which is enough if it need not wait.
         tokio::select! {
             biased;
             _ = waiting => true,
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn pages_ahead_wait_and_the_one_that_is_needed_goes_on() {
+    async fn pages_ahead_wait_and_the_page_that_is_needed_does_not() {
         let memory = PageMemory::new(100);
         let scan = Arc::new(ScanCalls::default());
         let mut pages = Vec::new();
@@ -131,28 +131,28 @@ mod tests {
         scan.needed.send_replace(Some(0));
         assert!(may(&mut pages[1], 50).await && may(&mut pages[2], 50).await);
         assert!(!may(&mut pages[3], 1).await && !may(&mut pages[1], 51).await);
-        // However much it is.
+        // The amount does not matter.
         assert!(may(&mut pages[0], 500).await);
         pages[0].complete(500).await;
         assert!(!may(&mut pages[1], 51).await);
-        // What it exceeded is not there for others when it is gone.
+        // The memory beyond the limit is not available to others afterwards.
         pages.remove(0);
         assert!(!may(&mut pages[2], 1).await);
         scan.needed.send_replace(Some(3));
         assert!(may(&mut pages[2], 300).await);
-        // One that is complete keeps what it takes, and gives back the rest.
+        // A complete page keeps the memory that it takes, and releases the rest.
         pages[0].complete(20).await;
         assert!(may(&mut pages[1], 80).await && !may(&mut pages[1], 81).await);
     }
 
     #[tokio::test]
-    async fn what_is_given_back_wakes_who_waits() {
+    async fn released_memory_wakes_a_page_that_waits() {
         let memory = PageMemory::new(100);
         let mut first = memory.claim(None, 0).await;
         let mut second = memory.claim(None, 0).await;
         let mut third = memory.claim(None, 0).await;
         first.grow(100).await;
-        // Of the pages without a scan, one at a time may exceed what there is.
+        // One page at a time without a scan may exceed the limit.
         assert!(may(&mut second, 10).await);
         let waiting = tokio::spawn(async move {
             third.grow(40).await;
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn scans_do_not_wait_for_each_other_for_ever() {
+    async fn scans_do_not_wait_for_each_other_forever() {
         let memory = PageMemory::new(100);
         let scan = [(); 2].map(|()| Arc::new(ScanCalls::default()));
         let mut idle = memory.claim(Some(Arc::clone(&scan[0])), 0).await;

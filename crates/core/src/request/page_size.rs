@@ -1,24 +1,25 @@
-//! The number of records that pages are asked for: as many as may be, fewer where the service cannot send so many, and
+//! The number of records to request in a page: as many as possible, fewer if the service cannot send them, and later
 //! carefully more again. Pure.
 //!
-//! What says "too large" differs: a refusal that names the limit or not, a gateway that gives up waiting, a connection that
-//! is cut, a response beyond all bounds; everywhere, or only where the records of a list are large.
+//! Services say "too large" in many ways: by a refusal that names the limit or does not, a gateway that gives up
+//! waiting, a connection that is cut, or a response beyond all bounds. It may concern all pages, or only those with
+//! large records.
 
 use crate::error::{Error, ErrorKind};
 use crate::process::lock;
 use std::sync::{Arc, Mutex};
 
-/// The pages of a reduced size that have to come before a larger one is tried.
+/// The number of pages of a reduced size that must come before a larger one is tried.
 const PATIENCE: u64 = 4;
-/// After each trial in vain, so many times more pages have to come before the next one.
+/// The factor by which that number grows after each failed trial.
 const PATIENCE_GROWS: u64 = 4;
-/// A refusal that does not say that it is about the size is followed down to this one, because it may be about anything.
+/// The smallest page that is requested after a refusal that does not mention the size. It may have any other reason.
 const LEAST_OF_REFUSED: u64 = 5;
-/// The size of such a page where larger ones have come.
+/// The largest page that is requested after such a refusal if this size has worked before.
 const PROBE: u64 = 10;
 /// The statuses of refusals that may be about the size.
 const REFUSALS: [u16; 6] = [200, 400, 413, 414, 416, 422];
-/// The words of a refusal that is about the size.
+/// Words that show that a refusal is about the size.
 const ABOUT_SIZE: [&str; 6] = [
     "limit",
     "size",
@@ -27,7 +28,7 @@ const ABOUT_SIZE: [&str; 6] = [
     "too large",
     "too many",
 ];
-/// The words that stand before the largest size where a refusal names it.
+/// Words that come before the largest size in a refusal that names it.
 const AT_MOST: [&str; 8] = [
     "max", "most", "exceed", "than", "and ", "up to", "limit", "<",
 ];
@@ -35,53 +36,54 @@ const AT_MOST: [&str; 8] = [
 /// The size of the pages of one scan, or of a single page.
 #[derive(Debug, Default)]
 pub(crate) struct PageSize {
-    /// No page is asked for more records.
+    /// Limits the records in a page.
     most: u64,
-    /// The size of most pages now.
+    /// The current size of most pages.
     now: u64,
-    /// The largest that has come since the size was reduced.
+    /// The largest size that has come since the size was reduced.
     worked: u64,
-    /// The pages that have come since the size changed.
+    /// The number of pages that have come since the size changed.
     pages: u64,
     patience: u64,
-    /// Whether a larger page is under way to see whether it comes.
+    /// True while a larger page is under way as a trial.
     is_tried: bool,
-    /// The smallest that was asked for because larger ones did not come.
+    /// The smallest size that was requested because larger pages did not come.
     pub(crate) reduced_to: Option<u64>,
 }
 
 /// The size of one page, from the first attempt to the last.
 pub(crate) struct PageRequest {
     pub(crate) size: Arc<Mutex<PageSize>>,
-    /// The number of records that it is asked for.
+    /// The number of records to request.
     pub(crate) limit: u64,
-    /// Whether it is to show whether a larger size works.
+    /// True if the page is a trial of a larger size.
     is_trial: bool,
     offset: u64,
-    /// Whether other pages came in the size in which this one did not, so that others need not become as small.
+    /// True if other pages came in the size in which this one failed, so that the others need not become as small.
     is_alone: bool,
-    /// Whether the page was asked for in a small size to see whether its size or its offset is refused.
+    /// True if the page was requested in a small size to see whether its size or its offset is refused.
     is_probed: bool,
-    /// The failures since the size was reduced, and whether it was.
+    /// The number of failures since the size was reduced.
     failures: u32,
+    /// True if the size was reduced.
     is_reduced: bool,
-    /// The first refusal, which is the error where no smaller page comes either.
+    /// The first refusal. It is the error if no smaller page comes either.
     pub(crate) refusal: Option<Error>,
 }
 
-/// What follows from a failure.
+/// The consequence of a failure.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Smaller {
     /// The failure is not about the size.
     No,
-    /// A smaller page is asked for at once.
+    /// A smaller page is requested at once.
     AtOnce,
-    /// A smaller page is asked for when the service may be asked again.
+    /// A smaller page is requested as soon as the retry rules allow.
     Later,
 }
 
 impl PageSize {
-    /// Pages have at most so many records.
+    /// Returns the size of pages with at most `most` records.
     pub(crate) fn new(most: u64) -> Self {
         PageSize {
             most,
@@ -91,7 +93,7 @@ impl PageSize {
         }
     }
 
-    /// The limit of the next page, and whether it is a trial.
+    /// Returns the limit of the next page, and whether it is a trial.
     fn next(&mut self) -> (u64, bool) {
         if self.now >= self.most || self.pages < self.patience || self.is_tried {
             return (self.now, false);
@@ -107,7 +109,7 @@ impl PageSize {
 }
 
 impl PageRequest {
-    /// A page to ask for at this offset.
+    /// Returns a page to request at this offset.
     pub(crate) fn new(size: Arc<Mutex<PageSize>>, offset: u64) -> Self {
         let (limit, is_trial) = lock(&size).next();
         PageRequest {
@@ -123,14 +125,14 @@ impl PageRequest {
         }
     }
 
-    /// An attempt begins: what other pages have shown meanwhile holds for this one.
+    /// Begins an attempt: a size that other pages have reduced in the meantime applies to this page, too.
     pub(crate) fn adapt(&mut self) {
         if !self.is_trial {
             self.limit = self.limit.min(lock(&self.size).now);
         }
     }
 
-    /// The page has come.
+    /// Notes that the page has come.
     pub(crate) fn came(&self) {
         let size = &mut *lock(&self.size);
         if self.is_reduced {
@@ -138,7 +140,7 @@ impl PageRequest {
             size.reduced_to = Some(least.min(self.limit));
         }
         if self.is_alone && self.limit < size.now {
-            // It may have been the records of this page.
+            // The reason may have been the records of this page.
             size.reduce(self.limit.max(size.now / 2));
         }
         size.worked = size.worked.max(self.limit);
@@ -149,7 +151,7 @@ impl PageRequest {
         }
     }
 
-    /// An attempt has failed; whether a smaller page is asked for next.
+    /// Notes a failed attempt, and returns whether a smaller page is requested next.
     pub(crate) fn failed(&mut self, error: &Error) -> Smaller {
         let size = &mut *lock(&self.size);
         let has_worked = !self.is_trial && self.limit <= size.worked;
@@ -164,7 +166,7 @@ impl PageRequest {
             {
                 if status != 413 && named.is_none() && !is_about_size(error) {
                     least = LEAST_OF_REFUSED;
-                    // Where pages of this size came, the offset may be what is refused, which one small page shows.
+                    // If pages of this size have come, the service may refuse the offset. One small page shows that.
                     if self.is_probed {
                         return Smaller::No;
                     }
@@ -175,16 +177,16 @@ impl PageRequest {
                 }
                 (Smaller::AtOnce, 0)
             }
-            // Connecting takes as long for any page.
+            // The time to connect does not depend on the page.
             (ErrorKind::Timeout, None) if error.message().contains("connect_timeout") => {
                 return Smaller::No;
             }
-            // It has taken long enough.
+            // The timeout was long enough, so no repeat in this size.
             (ErrorKind::Timeout, _) => (Smaller::Later, 0),
             (ErrorKind::Server | ErrorKind::Transport, _)
                 if error.max_attempts() > 1 && error.retry_after().is_none() =>
             {
-                // It may be a passing failure.
+                // The failure may be temporary.
                 (Smaller::Later, 1 + u32::from(has_worked))
             }
             _ => return Smaller::No,
@@ -224,16 +226,16 @@ impl PageRequest {
     }
 }
 
-/// Whether the words of a refusal are about the size.
+/// Returns whether the words of a refusal are about the size.
 fn is_about_size(error: &Error) -> bool {
     let body = error.body().unwrap_or_default().to_ascii_lowercase();
     ABOUT_SIZE.iter().any(|word| body.contains(word))
 }
 
-/// The largest size that a refusal names, which is less than what was asked for.
+/// Returns the largest size that a refusal names, if it is less than what was requested.
 fn named(error: &Error, asked: u64) -> Option<u64> {
     let body = error.body()?.to_ascii_lowercase();
-    // Go writes `<` in JSON like this.
+    // Go escapes `<` in JSON.
     let body = body.replace("\\u003c", "<");
     let is_digit = |byte: &u8| byte.is_ascii_digit();
     let mut numbers = Vec::new();
@@ -255,7 +257,7 @@ fn named(error: &Error, asked: u64) -> Option<u64> {
         }
         before = end;
     }
-    // What begins at one is a range.
+    // A 1 is the beginning of a range.
     let fits = |number: &u64| (2..asked).contains(number);
     numbers.into_iter().filter(fits).max()
 }
@@ -277,7 +279,7 @@ mod tests {
         Arc::new(Mutex::new(PageSize::new(most)))
     }
 
-    /// The limits of a page that fails like this until nothing smaller is asked for, or at most `most` times.
+    /// The limits of a page that fails with this error until no smaller page is requested, or `most` times.
     fn limits(size: &Arc<Mutex<PageSize>>, offset: u64, most: usize, error: &Error) -> Vec<u64> {
         let mut page = PageRequest::new(Arc::clone(size), offset);
         let mut limits = vec![page.limit];
@@ -288,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_says_too_large_is_answered_by_asking_for_half() {
+    fn every_sign_of_a_page_that_is_too_large_leads_to_a_smaller_one() {
         let halves = [100, 50, 25, 12, 6, 3, 2];
         for error in [
             refusal(413, ""),
@@ -333,7 +335,7 @@ mod tests {
         ] {
             assert_eq!(limits(&size(100), 0, 99, &error), [100], "{error:?}");
         }
-        // Where a page of that size came before, the offset may be what is refused.
+        // If a page of that size has come, the service may refuse the offset.
         let size = size(100);
         PageRequest::new(Arc::clone(&size), 0).came();
         assert_eq!(limits(&size, 99, 99, &other), [100, 10]);
@@ -357,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_that_a_refusal_names_is_taken() {
+    fn a_size_that_a_refusal_names_is_used() {
         for (body, asked, named) in [
             ("limit must be between 1 and 50 (got 100)", 100, Some(50)),
             (
@@ -381,7 +383,7 @@ mod tests {
         ] {
             assert_eq!(super::named(&refusal(400, body), asked), named, "{body}");
         }
-        // It is never exceeded later, however many pages come.
+        // It is never exceeded later, regardless of the number of pages.
         let size = size(100);
         let error = refusal(400, "at most 40");
         assert_eq!(limits(&size, 0, 2, &error), [100, 40]);
@@ -393,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn larger_pages_are_tried_one_at_a_time_and_less_often_after_each_in_vain() {
+    fn larger_pages_are_tried_one_at_a_time_and_less_often_after_failures() {
         let size = size(100);
         // The service sends at most 30.
         let error = refusal(413, "");
@@ -413,7 +415,7 @@ mod tests {
             page.came();
         }
         assert_eq!(tried, [4, 20, 84, 340]);
-        // Where they come, they grow as far as they may.
+        // If larger pages come, the size grows up to the limit.
         let size = self::size(100);
         assert_eq!(limits(&size, 0, 5, &error), [100, 50, 25, 12, 6]);
         let came = (0..100).map(|_| {
@@ -426,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_under_way_take_on_what_another_page_has_shown() {
+    fn pages_under_way_adopt_a_size_that_another_page_has_reduced() {
         let size = size(100);
         let mut pages = [(); 2].map(|()| PageRequest::new(Arc::clone(&size), 0));
         assert_eq!(pages[0].failed(&refusal(413, "")), Smaller::AtOnce);

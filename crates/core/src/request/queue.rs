@@ -1,4 +1,4 @@
-//! Lets calls through the gate one by one, in the order in which they came: the part that waits.
+//! Lets calls through the gate one by one, in the order of arrival. This is the part that waits.
 
 use super::in_flight::InFlight;
 use super::retry::{Deadline, RetryState};
@@ -14,33 +14,33 @@ use std::time::Duration;
 use tokio::sync::{Mutex, Notify};
 use tokio::task::spawn_blocking;
 
-/// A shorter wait is the usual gap between two requests, which is not logged.
+/// Shorter waits are usual gaps between two requests, and are not logged.
 const PAUSE: Duration = Duration::from_millis(250);
-/// Where a request waits for one under way, it looks again after this long at the latest.
+/// A request that waits for one under way checks again after this time at the latest.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// The queue for the budget of a company, shared by all calls of a client.
+/// The queue for the budget of a company. All calls of a client share it.
 pub(crate) struct AdmissionQueue {
     pub(crate) budget: Box<dyn Budget>,
-    /// Held by the first in the queue; the runtime's mutex is fair.
+    /// Held by the first call in the queue. The runtime's mutex is fair.
     head: Mutex<()>,
-    /// Scans stand here first, so that only one of their pages is in the queue at any time and a
-    /// single call does not wait behind all of them.
+    /// The queue of the scans. Only one of their pages is in the main queue at any time, so that a single call does not
+    /// wait behind all of them.
     scans: Mutex<()>,
-    /// A clone is held by each single call in the queue. While there is one, the page at the head of the queue has the
+    /// Each single call in the queue holds a clone. While there is one, the page at the head of the queue has the
     /// priority of a single call.
     waiting_calls: Arc<()>,
-    /// The outcomes of this client's own requests, and how many failed within the last minute. The gate also knows the
-    /// requests of others.
+    /// The outcomes of this client's own requests, and the number of failures within the last minute. The gate also
+    /// knows the requests of others.
     outage: StdMutex<(Outage, LastMinute)>,
     /// This client's requests under way.
     in_flight: StdMutex<InFlight>,
-    /// Notified whenever the budget may have changed its mind.
+    /// Notified when the decision of the budget may have changed.
     changed: Arc<Notify>,
 }
 
 impl AdmissionQueue {
-    /// A queue for this budget, which may notify `changed`.
+    /// Creates a queue for this budget, which may notify `changed`.
     pub(crate) fn new(budget: Box<dyn Budget>, changed: Arc<Notify>) -> Arc<Self> {
         Arc::new(AdmissionQueue {
             budget,
@@ -53,26 +53,26 @@ impl AdmissionQueue {
         })
     }
 
-    /// Waits to be the first in the queue, and is so until what is returned is dropped. Pages of scans line up first, unless
-    /// the service has refused them before.
+    /// Waits to be the first in the queue. The call stays the first until the returned value is dropped. Pages of scans
+    /// wait in the queue of the scans before, unless the service has just refused them.
     pub(crate) async fn enter(&self, queues_with_scans: bool) -> impl Send {
         let (single, scans) = if queues_with_scans {
             (None, Some(self.scans.lock().await))
         } else {
             let single = Arc::clone(&self.waiting_calls);
-            // The head of the queue asks again, now in its class.
+            // The call at the head of the queue asks again, with its new priority.
             self.changed.notify_one();
             (Some(single), None)
         };
         (self.head.lock().await, scans, single)
     }
 
-    /// Waits until a request may be sent; for the first in the queue, who may also fetch the token
-    /// it needs before.
+    /// Waits until a request may be sent. Only the first call in the queue may use this, for its own request and,
+    /// before that, for the token that it needs.
     ///
     /// # Errors
-    /// `RateLimited` when the service has asked for a longer wait than the settings allow, or than there is time; the reason
-    /// of an outage that is not waited for any longer. They end the call.
+    /// `RateLimited` if the service asks for a longer wait than the settings or the time left allow; the reason of an
+    /// outage that the call no longer waits for. They end the call.
     pub(crate) async fn admit(
         self: &Arc<Self>,
         class: PriorityClass,
@@ -83,7 +83,7 @@ impl AdmissionQueue {
         let (came, mut is_logged) = (clock::now(), false);
         loop {
             let now = clock::now();
-            // A page that a single call waits behind goes like that call.
+            // A page that a single call waits for has the priority of that call.
             let class = match Arc::strong_count(&self.waiting_calls) {
                 1 => class,
                 _ => PriorityClass::Single,
@@ -119,7 +119,8 @@ impl AdmissionQueue {
         }
     }
 
-    /// The right to send now, or what else the budget says. If nobody waits for it any more, the permit gives its turn back.
+    /// Returns a permit to send now, or else the answer of the budget. If nobody waits for the permit any more,
+    /// dropping it returns the slot to the budget.
     fn take(
         self: Arc<Self>,
         class: PriorityClass,
@@ -146,8 +147,8 @@ impl AdmissionQueue {
         }
     }
 
-    /// Records that a request of this client has failed. Returns the failures since its last success, if any, and the number
-    /// of requests that have failed within the last minute.
+    /// Records a failed request of this client. Returns the failures since its last success, if any, and the number of
+    /// failures within the last minute.
     pub(crate) fn record_failure(&self, now: Time) -> (Option<Failures>, u32) {
         let (outage, failed) = &mut *lock(&self.outage);
         failed.count(now);

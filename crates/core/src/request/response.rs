@@ -1,15 +1,15 @@
-//! Judges a response: which error a status means, and whether a body is the JSON it should be.
+//! Checks a response: the error that its status means, and whether its body is JSON.
 
 use crate::error::failure::{Course, of_status};
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::sentence::sentence;
 use crate::request::transport::Response;
 
-/// The names of encodings that are read.
+/// The names of the supported encodings.
 const UTF_8: [&str; 3] = ["utf-8", "utf8", "us-ascii"];
 
 impl Response {
-    /// The error that the status means.
+    /// Returns the error that the status means.
     pub(crate) fn error_of_status(&self) -> Option<Error> {
         let status = self.status.as_u16();
         let failure = of_status(status)?;
@@ -22,7 +22,8 @@ impl Response {
         Some(Error::of(failure, failure.what).with_retry_after(wait))
     }
 
-    /// What the service itself says about a failure, as the end of a message. A page comes from what stands before it.
+    /// Returns what the service itself says about a failure, as the end of a message. An HTML page comes from a proxy
+    /// or gateway in front of the service.
     pub(crate) fn said(&self) -> String {
         let is_page = self.body.trim_ascii_start().starts_with(b"<");
         if self.status.is_success() && !is_page {
@@ -36,7 +37,7 @@ impl Response {
         sentence(&self.body).map_or_else(String::new, |said| format!("; {who}: {said}"))
     }
 
-    /// The body as text that may be a JSON object.
+    /// Returns the body as text that may be a JSON object.
     pub(crate) fn object_text(&self) -> Result<&str> {
         let text = self.json_text()?;
         if text.trim_start().starts_with('[') {
@@ -46,7 +47,7 @@ impl Response {
         Ok(text)
     }
 
-    /// The body as text that may be JSON.
+    /// Returns the body as text that may be JSON.
     pub(crate) fn json_text(&self) -> Result<&str> {
         let fail = |message: &str| Err(Error::new(ErrorKind::Decode, message));
         let kind = self.header("content-type").unwrap_or_default();

@@ -1,6 +1,6 @@
-//! Decides whether a call is sent again: its attempts, its deadline, and its patience with a service that is down. These are
-//! pure decisions over the time and the failures so far. `error/failure.rs` says which status or failure may be sent again,
-//! and the gate decides when the next request may go.
+//! Decides whether a call is sent again: its attempts, its deadline, and its patience with a service that is down. The
+//! decisions are pure functions of the time and the failures so far. `error/failure.rs` says which status or failure
+//! may be sent again, and the gate decides when the next request may be sent.
 
 use crate::budget::{Admission, Failures, back_off};
 use crate::clock::Time;
@@ -8,22 +8,22 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::settings::Config;
 use std::time::Duration;
 
-/// The back-off after the first fault, in seconds; it doubles with each fault, and half of it is drawn, so that clients do not
-/// march in step.
+/// The back-off after the first fault, in seconds. It doubles with each fault. Half of it is random, so that clients do
+/// not retry in step.
 const FAULT_BASE: f64 = 0.05;
-/// No back-off is longer, in seconds.
+/// The longest back-off, in seconds.
 const LONGEST: f64 = 16.0;
-/// While the shared budget cannot be reached, it is tried again after this long.
+/// The interval between attempts to reach the shared budget.
 const UNREACHABLE: Duration = Duration::from_millis(100);
-/// Number of tokens refused right after they were issued that ends a call. A service may revoke tokens that worked as often
-/// as it likes, but these will be followed by more of the kind.
+/// The number of tokens refused right after they were issued that ends a call. A service may revoke any number of
+/// tokens that worked, but a new token that it refuses will be followed by more of the kind.
 const MOST_NEW_REFUSED: u32 = 2;
 
-/// The time by which a call has to be done.
+/// The time by which a call must be done.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline {
     time: Time,
-    /// Whether the time that the call waits for others does not count.
+    /// True if the time that the call waits for others does not count.
     is_extendable: bool,
 }
 
@@ -45,7 +45,7 @@ impl Deadline {
         }
     }
 
-    /// Returns the time by which the call has to be done.
+    /// Returns the time by which the call must be done.
     pub(crate) fn time(self) -> Time {
         self.time
     }
@@ -65,24 +65,25 @@ impl Deadline {
 /// The failures of a call so far, and the decision whether it is sent again. It reads no clock.
 pub(crate) struct RetryState<'a> {
     config: &'a Config,
-    /// Whether the call fetches a page of a scan.
+    /// True if the call fetches a page of a scan.
     pub(crate) is_scan: bool,
     began: Time,
-    /// Failures in a row that had happened before this call began, in the outage that it waits for.
+    /// The number of failures in a row before this call began, in the outage that it waits for.
     failures_before: Option<u32>,
-    /// Requests sent so far, besides those for tokens.
+    /// The number of requests sent so far, without those for tokens.
     pub(crate) attempts: u32,
     pub(crate) token_requests: u32,
-    /// Failures that count against `max_attempts`.
+    /// The number of failures that count against `max_attempts`.
     faults: u32,
-    /// Failures that were no part of an outage.
+    /// The number of failures that were not part of an outage.
     failed: u32,
-    /// Tokens that were refused as soon as they were issued.
+    /// The number of tokens that were refused right after they were issued.
     new_refused: u32,
-    /// Whether the attempt was redirected, or refused for its token or for the rate limit, until the next one begins. The call has waited
-    /// for its turn before; while the service is down, pages line up again, so that single calls get to probe it, too.
+    /// True until the next attempt if the last one was redirected, or refused for its token or for the rate limit. A
+    /// page has waited for its turn before, so it does not queue with the other scans again. While the service is down,
+    /// pages do queue again, so that single calls get to probe it, too.
     pub(crate) is_refused: bool,
-    /// Whether the error that comes next ends the call.
+    /// True if the next error ends the call.
     pub(crate) is_final: bool,
     last: Option<Error>,
     /// The outage that has ended the call.
@@ -90,7 +91,7 @@ pub(crate) struct RetryState<'a> {
 }
 
 impl<'a> RetryState<'a> {
-    /// A call that begins now.
+    /// Returns the state of a call that begins now.
     pub(crate) fn new(config: &'a Config, is_scan: bool, now: Time) -> Self {
         RetryState {
             config,
@@ -109,11 +110,12 @@ impl<'a> RetryState<'a> {
         }
     }
 
-    /// Until when the call waits, `waited` so long already, for the budget that answered so.
+    /// Returns the time until which the call waits for the budget, which has answered `admission`. `waited` is the time
+    /// that it has waited already.
     ///
     /// # Errors
-    /// `RateLimited` where the wait is longer than the settings allow; `Timeout` at the deadline; the reason of an outage that
-    /// is not waited for any longer. They end the call.
+    /// `RateLimited` if the wait is longer than the settings allow; `Timeout` at the deadline; the reason of an outage
+    /// that the call no longer waits for. They end the call.
     pub(crate) fn wait(
         &mut self,
         now: Time,
@@ -159,8 +161,8 @@ impl<'a> RetryState<'a> {
         Ok(until.min(deadline.time))
     }
 
-    /// Until when the call waits for a service that is down. The wait of a single call is not limited by time but by
-    /// failures.
+    /// Returns the time until which the call waits for a service that is down. The wait of a single call is limited by
+    /// failures, not by time.
     fn outage_ends(&self, failures: &Failures) -> Time {
         let ends = failures.since.max(self.began);
         if self.is_scan {
@@ -170,12 +172,12 @@ impl<'a> RetryState<'a> {
         }
     }
 
-    /// A single call ends after `max_attempts` failures: one request at a time probes the service, so while it waits, the
-    /// failures of others count like its own.
+    /// Returns whether a single call has seen `max_attempts` failures. One request at a time probes a service that is
+    /// down, so the failures of other requests count like its own.
     fn has_seen_enough(&mut self, failures: &Failures) -> bool {
         let before = failures.count.saturating_sub(self.faults);
         let before = self.failures_before.get_or_insert(before);
-        // After a success, they are counted anew.
+        // After a success, the count starts again.
         *before = (*before).min(failures.count);
         !self.is_scan && failures.count - *before >= self.config.max_attempts
     }
@@ -195,8 +197,7 @@ impl<'a> RetryState<'a> {
     }
 
     /// Returns whether the call continues with another token after the service has refused one. `is_new` says that the
-    /// service had never accepted that one.
-    /// Refusals use no attempts, unless something else has failed as well.
+    /// service had never accepted that token. Refused tokens use no attempts, unless something else has failed as well.
     pub(crate) fn retry_with_new_token(&mut self, is_new: bool) -> bool {
         self.new_refused += u32::from(is_new);
         self.faults += u32::from(self.faults > 0);
@@ -205,8 +206,12 @@ impl<'a> RetryState<'a> {
         self.is_refused
     }
 
-    /// Takes in a failed attempt. How long to back off before the next one, besides what the gate demands; the error when
-    /// there shall be none. `failures` are those of all recent requests, of which `recent` have failed within a minute.
+    /// Notes a failed attempt, and returns the back-off before the next one. The gate may demand a longer wait.
+    /// `failures` are the failures in a row of all recent requests; `recent` is the number of failures within the last
+    /// minute.
+    ///
+    /// # Errors
+    /// The error of the attempt if it is the last one.
     pub(crate) fn failed(
         &mut self,
         now: Time,
@@ -218,21 +223,22 @@ impl<'a> RetryState<'a> {
             return Err(error);
         }
         if self.is_refused {
-            // Another token is asked for, or a redirect is followed, at once.
+            // A new token is requested, or a redirect is followed, at once.
             return Ok(Duration::ZERO);
         }
         self.is_refused = error.kind() == ErrorKind::RateLimited;
-        // What is not worth another attempt in any case is not the fault of a service that is down.
+        // A failure that no repeat can mend does not come from a service that is down.
         let is_fault = error.kind().is_retryable() && !self.is_refused && error.max_attempts() > 1;
         let outage = failures.filter(|failures| failures.is_outage() && is_fault);
         let max_attempts = error.max_attempts().min(self.config.max_attempts);
         let told = error.retry_after().unwrap_or_default();
         self.failed += u32::from(is_fault && outage.is_none());
-        // A page is given up for what it alone fails by; where others fail as well, it has until its deadline.
+        // A page is abandoned after `max_attempts` failures of its own. While other requests fail as well, it has until
+        // its deadline.
         let flaps = is_fault && recent > self.failed;
         self.faults += u32::from(!self.is_scan || !flaps && outage.is_none());
         let wait = if outage.is_some() || self.is_refused {
-            // The gate knows when.
+            // The gate decides when.
             Duration::ZERO
         } else {
             let doublings = self.failed.saturating_sub(1);
@@ -251,14 +257,14 @@ impl<'a> RetryState<'a> {
         Err(error)
     }
 
-    /// Asks for less from here on, so that what has failed so far says little about it.
+    /// Resets the count of failures, because the call now requests a smaller page.
     pub(crate) fn begin_anew(&mut self, now: Time) {
         (self.began, self.failures_before, self.faults) = (now, None, 0);
     }
 
-    /// The error of a call whose time is up.
+    /// Returns the error of a call whose time is up.
     pub(crate) fn out_of_time(&mut self) -> Error {
-        // Why it has taken so long, if that is known.
+        // The last failure explains why it took so long, if there is one.
         self.last.take().unwrap_or_else(|| {
             let limit = self.config.timeout.as_secs_f64();
             let message = format!("not done within {limit} s (timeout)");
@@ -266,14 +272,14 @@ impl<'a> RetryState<'a> {
         })
     }
 
-    /// Adds to the error that ends the call how often it was sent, and for how long the service has been down.
+    /// Adds to the error that ends the call the number of its attempts, and how long the service has been down.
     pub(crate) fn describe(&self, error: Error) -> Error {
         let error = error.with_attempts(self.attempts);
         let Some((now, Failures { count, since })) = self.outage else {
             return error;
         };
         let seconds = now.saturating_sub(since).as_secs_f64();
-        // What had failed before the call began may be the requests of others.
+        // Failures before the call began may be those of other requests.
         let whose = if since < self.began {
             " (all processes that share the budget)"
         } else {
@@ -298,7 +304,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// A call, or a page of a scan, with one setting that is not the usual one.
+    /// A call, or a page of a scan, with one setting that is not the default.
     fn call(is_scan: bool, name: &str, value: u32) -> RetryState<'static> {
         let mut builder = Builder::default();
         builder.base_url("https://talent.example").set(name, value);
@@ -327,7 +333,7 @@ mod tests {
         }
     }
 
-    /// Fails once more, without others.
+    /// Fails once more, while no other request fails.
     fn fails(call: &mut RetryState<'_>, error: Error) -> Option<Duration> {
         call.failed(Time::ZERO, deadline(call), error, (None, 0))
             .ok()
@@ -342,7 +348,7 @@ mod tests {
             assert!(wait >= ceiling / 2 && wait <= ceiling, "{index}: {wait:?}");
         }
         assert_eq!(fails(&mut call, status(500)), None);
-        // Tokens that are refused use no attempts, unless something else has failed as well.
+        // Refused tokens use no attempts, unless something else has failed as well.
         let mut call = attempts(false, 3);
         let refused = |call: &mut RetryState<'_>| {
             let goes_on = call.retry_with_new_token(false);
@@ -358,8 +364,8 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_given_up_for_what_it_alone_fails_by() {
-        // How many other requests have failed in the last minute; how often it is sent.
+    fn a_page_that_fails_alone_is_abandoned_after_its_attempts() {
+        // A scan or not, the number of other requests that failed within the last minute, and the number of attempts.
         for (is_scan, others, sent) in [(true, 0, 4), (true, 1, 100), (false, 1, 4)] {
             let mut call = attempts(is_scan, 4);
             let mut goes_on = |own: &u32| {
@@ -372,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_told_wait_is_kept_by_whom_it_concerns_and_the_deadline_wins() {
+    fn a_wait_named_by_the_service_is_kept_but_the_deadline_wins() {
         for (error, wait) in [
             (limited(7), 0),
             (status(503).with_retry_after(Some(7 * SECOND)), 7),
@@ -396,13 +402,13 @@ mod tests {
         let error = wait(31 * SECOND).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::RateLimited);
         assert!(error.message().contains("timeout is 8 s"), "{error}");
-        // What it waits for others does not count.
+        // Time spent waiting for others does not count.
         limit.extend(60 * SECOND);
         assert_eq!(limit.time(), 68 * SECOND);
     }
 
     #[test]
-    fn a_scan_waits_as_long_as_an_outage_may_last_and_uses_no_attempts() {
+    fn a_scan_waits_for_max_outage_and_uses_no_attempts() {
         // The last success was at 5 s.
         let since = 5 * SECOND;
         let down = |count| Some(Failures { count, since });
@@ -415,7 +421,7 @@ mod tests {
         let over = scan.failed(65 * SECOND, limit, status(503), (down(70), 0));
         let wanted = "the service failed; no request has succeeded for 60.0 s, 70 have failed in a row (max_outage is 60 s)";
         assert_eq!(scan.describe(over.unwrap_err()).message(), wanted);
-        // Where others succeed, it is this request that fails, and a single call is not that patient.
+        // If other requests succeed, the failure is not an outage. A single call does not wait for one.
         assert!(
             scan.failed(6 * SECOND, limit, status(502), (None, 0))
                 .is_err()
@@ -428,9 +434,9 @@ mod tests {
         );
     }
 
-    /// Each probe is eight seconds after the one before, and either the call's own or that of another.
+    /// Each probe is eight seconds after the previous one, and is either the call's own or that of another call.
     #[test]
-    fn a_single_call_ends_when_as_many_probes_have_failed_as_it_has_attempts() {
+    fn a_single_call_ends_after_as_many_failed_probes_as_attempts() {
         let since = Time::ZERO;
         let wait = |call: &mut RetryState<'_>, now, count| {
             let failures = Failures { count, since };
@@ -461,7 +467,7 @@ mod tests {
             let wanted = "; no request has succeeded for 33.0 s, 44 have failed in a row";
             assert!(error.message().ends_with(wanted), "{error}");
         }
-        // After a success between, the failures of another outage count from its beginning.
+        // After a success in between, the failures of the new outage count from its beginning.
         let mut call = attempts(false, 4);
         let mut gives_up = |count| wait(&mut call, SECOND, count).is_err();
         assert!(!gives_up(40) && !gives_up(43) && !gives_up(2) && !gives_up(5) && gives_up(6));

@@ -1,8 +1,9 @@
-//! Finds the sentence in which a service, or what stands before it, says what is wrong.
+//! Finds the sentence in which a service, or a proxy in front of it, says what is wrong.
 
 use serde_json::Value;
 
-/// The members of a JSON object in which services say what is wrong, the most telling first (RFC 6749, RFC 9457, and use).
+/// The members of a JSON object in which services say what is wrong, the most informative first (RFC 6749, RFC 9457,
+/// and common use).
 const SAYING: [&str; 10] = [
     "error_description",
     "message",
@@ -16,7 +17,7 @@ const SAYING: [&str; 10] = [
     "errorMessage",
 ];
 
-/// The sentence in which a body says what is wrong: of a JSON object or a page, otherwise its first line.
+/// Returns the sentence in which a JSON or HTML body says what is wrong; for other bodies, the first line.
 pub(crate) fn sentence(body: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(body);
     let text = text.trim_start_matches('\u{feff}').trim();
@@ -31,7 +32,8 @@ pub(crate) fn sentence(body: &[u8]) -> Option<String> {
     Some(words.join(" ")).filter(|said| !said.is_empty())
 }
 
-/// The first text in a member that says what is wrong. Errors are also objects, and arrays of either.
+/// Returns the first string in a member that says what is wrong. The member may also be an object, or an array of
+/// either.
 fn said_by(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()).filter(|text| !text.trim().is_empty()),
@@ -44,7 +46,7 @@ fn said_by(value: &Value) -> Option<String> {
     }
 }
 
-/// The text of the first element of this name.
+/// Returns the text of the first element of this name.
 fn element<'a>(page: &'a str, name: &str) -> Option<&'a str> {
     let small = page.to_ascii_lowercase();
     let begin = small.find(&format!("<{name}"))?;
@@ -53,7 +55,7 @@ fn element<'a>(page: &'a str, name: &str) -> Option<&'a str> {
     page.get(begin..end).filter(|text| !text.trim().is_empty())
 }
 
-/// A sentence of a token endpoint without words that may be a token, which nobody could know as one.
+/// Returns a sentence of a token endpoint without the words that may be a token, which the client could not recognize.
 pub(super) fn without_tokens(said: &str) -> String {
     let may_be_token = |word: &&str| {
         word.len() >= 24 && !word.contains("://") && word.contains(|it: char| it.is_ascii_digit())
@@ -72,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sentence_of_a_body_is_found_wherever_services_put_it() {
+    fn the_sentence_of_a_body_is_found_in_every_usual_place() {
         for (body, said) in [
             (r#"{"message":"It is closed."}"#, Some("It is closed.")),
             (
@@ -119,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_a_token_is_left_out_of_the_sentence_of_a_token_endpoint() {
+    fn possible_tokens_are_omitted_from_sentences_of_a_token_endpoint() {
         let said = "code AADSTS7000215: see https://login.example/errors/7000215 eyJhbGciOiJIUzI1NiIsInR5cCI6";
         let shown = without_tokens(said);
         assert_eq!(

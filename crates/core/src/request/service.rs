@@ -1,4 +1,5 @@
-//! The service as one client reaches it: sends each call, judges the response, and sends it again where that can help.
+//! The service as one client reaches it: sends each call, checks the response, and sends the call again if that can
+//! help.
 
 use super::auth::{Auth, Token, read_token, refusal};
 use super::call::Call;
@@ -22,10 +23,10 @@ use std::sync::Arc;
 use talentdata_types::{CREATE_TOKEN, Method, TokenRequest, TokenUse};
 use url::Url;
 
-/// The name of this client on the wire.
+/// The client's name in the header `User-Agent`.
 const NAME: &str = concat!("talentdata/", env!("CARGO_PKG_VERSION"));
 
-/// The statuses of redirects that are followed, and how often in a row.
+/// The statuses of redirects that are followed, and the maximum number in a row.
 const FOLLOWED: [u16; 5] = [301, 302, 303, 307, 308];
 const MOST_REDIRECTS: u32 = 5;
 
@@ -39,7 +40,7 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Prepares calls with these settings that wait in this queue; nothing is sent.
+    /// Prepares calls with these settings that wait in this queue. Nothing is sent.
     ///
     /// # Errors
     /// `Config` or `Tls` if the system's certificates or proxy settings cannot be used.
@@ -53,13 +54,13 @@ impl Service {
         })
     }
 
-    /// Returns with whom the client shares the request budget.
+    /// Returns the state of the request budget that the client shares with others.
     pub(crate) fn budget(&self) -> BudgetStats {
         self.queue.budget.status().stats()
     }
 
-    /// Sends a call until it succeeds, cannot succeed, or its deadline passes; `read` turns the
-    /// response into the result.
+    /// Sends a call until it succeeds, cannot succeed, or reaches its deadline. `read` turns the response into the
+    /// result.
     pub(crate) async fn call<T>(
         &self,
         call: &mut Call,
@@ -83,7 +84,7 @@ impl Service {
                 };
                 let (reason, status) = (error.kind().name(), error.status());
                 let now = clock::now();
-                // What fails on the way to a token is not about the page.
+                // A failed request for a token says nothing about the page.
                 let size = call.size.as_mut().filter(|_| error.operation().is_none());
                 if let Some(size) = size {
                     let smaller = size.failed(&error);
@@ -97,7 +98,7 @@ impl Service {
                             "asking for a smaller page"
                         );
                         state.begin_anew(now);
-                        // A redirect names the size that was asked for.
+                        // A redirect contains the old size.
                         call.redirected = None;
                     }
                     match (smaller, size.refusal.take()) {
@@ -106,7 +107,7 @@ impl Service {
                             continue;
                         }
                         (Smaller::Later, _) => {}
-                        // No smaller page comes either, so the first refusal says most.
+                        // No smaller page comes either, so the first refusal is the most useful error.
                         (Smaller::No, refusal) => error = refusal.unwrap_or(error),
                     }
                 }
@@ -119,7 +120,7 @@ impl Service {
                 }
             }
         };
-        // A page of a scan waits for the pages before it, which is no fault of the service.
+        // A page of a scan waits for the pages before it. Its timeout must not count that time.
         let outcome = if is_scan {
             Ok(attempts.await)
         } else {
@@ -129,7 +130,7 @@ impl Service {
         outcome.map_err(|error| state.describe(error).with_operation(operation))
     }
 
-    /// Waits for the turn of the call, and sends it once, after a request for a token if it needs one.
+    /// Waits for the turn of the call, and sends it once. Requests a token before if the call needs one.
     async fn attempt<T>(
         &self,
         call: &mut Call,
@@ -173,7 +174,7 @@ impl Service {
             stats.retries += u64::from(state.attempts > 1);
             stats.waited += waited;
         });
-        // While it tries a token, no other request is sent.
+        // While this request tries a token, no other request is sent.
         let trial = token.is_some_and(Token::is_to_be_tried).then_some(head);
         let redirects = call.redirects;
         let outcome = self.send(call, token, permit, deadline, read).await;
@@ -194,27 +195,27 @@ impl Service {
                     .sanitize(&self.scrubber(Some(token)));
             }
             (Some(300..=399), _) if call.redirects > redirects => {
-                // The next request goes there at once, in the place of this one.
+                // The next request goes there at once, in place of this one.
                 state.is_refused = true;
                 return Err(error);
             }
             _ => {}
         }
-        // Without a connection nothing was sent, and what the rate limit refuses is not carried out. Anything else may have
-        // been, and to ask again could do it twice.
+        // Without a connection nothing was sent, and requests beyond the rate limit are not carried out. Any other
+        // request may have been carried out, and a repeat could do it twice.
         let untouched = [ErrorKind::Connect, ErrorKind::Tls, ErrorKind::RateLimited];
         state.is_final |= !call.operation.idempotent && !untouched.contains(&error.kind());
         Err(error)
     }
 
-    /// Knows the secrets of a request with this token.
+    /// Returns a scrubber that knows the secrets of a request with this token.
     fn scrubber(&self, token: Option<&Token>) -> Scrubber {
         let client_secret = self.config.client_secret.as_ref();
         let token_secret = token.map(|token| &token.issued.secret);
         Scrubber::new(client_secret.into_iter().chain(token_secret))
     }
 
-    /// Sends one request and reads its response; an error is fit to be shown.
+    /// Sends one request and reads its response. An error is fit to be shown.
     async fn send<T>(
         &self,
         call: &mut Call,
@@ -226,10 +227,10 @@ impl Service {
         let request = self.request(call, token)?;
         let claim = call.claim.as_mut();
         let exchange = self.transport.send(request, permit, *deadline, claim).await;
-        // Waiting for memory is no fault of the service.
+        // The wait for memory does not count.
         deadline.extend(exchange.waited_for_memory);
         let scrubber = self.scrubber(token);
-        // The library's text about a connection may quote the other end.
+        // The library's message about a connection may quote the server.
         let response = exchange
             .response
             .map_err(|error| error.sanitize(&scrubber))?;
@@ -248,7 +249,7 @@ impl Service {
         };
         outcome.map_err(|error| {
             let said = response.said();
-            // A response of the token endpoint may hold a token, regardless of its status.
+            // A response of the token endpoint may contain a token, regardless of its status.
             let shows_body = operation != CREATE_TOKEN.id;
             let said = if shows_body {
                 said
@@ -264,8 +265,8 @@ impl Service {
         })
     }
 
-    /// What becomes of a call that the service redirects: a GET request follows within the origin, and the error says so;
-    /// everything else ends with it. Neither a credential nor a request that changes something goes where nobody has sent it.
+    /// Handles a redirect. A GET request follows it within the origin, and the error says so. Any other call ends with
+    /// an error. So credentials and requests that change something only go where the user has sent them.
     fn redirect(&self, call: &mut Call, response: &Response, error: Error) -> Error {
         let from = call.redirected.take().unwrap_or_else(|| self.url(call));
         let target = response.header("location");
@@ -298,7 +299,7 @@ impl Service {
         error.with_message(format!("the service redirects to {why}"))
     }
 
-    /// Asks for a token once, in the place of the call that needs it.
+    /// Requests a token once, in place of the call that needs it.
     async fn fetch_token(
         &self,
         state: &mut RetryState<'_>,
@@ -321,7 +322,7 @@ impl Service {
         })
     }
 
-    /// Builds the request that a call is sent as.
+    /// Builds the request of a call.
     fn request(&self, call: &Call, token: Option<&Token>) -> Result<Request<Full<Bytes>>> {
         let parts = &call.parts;
         let mut request = Request::new(Full::from(parts.body.clone().unwrap_or_default()));
@@ -349,7 +350,7 @@ impl Service {
         Ok(request)
     }
 
-    /// The address of a call.
+    /// Returns the address of a call.
     fn url(&self, call: &Call) -> Url {
         let mut url = self.config.base_url.at(&call.parts.path);
         for (name, value) in &call.parts.query {

@@ -1,15 +1,15 @@
-//! The cost of the calls of one scan. Each task that runs one of them adds to it.
+//! The statistics of the calls of one scan, to which each of its tasks adds.
 
 use std::sync::Mutex;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// The cost of the calls of a scan so far.
+/// The statistics of the calls of a scan so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CallStats {
     pub(crate) requests: u64,
     pub(crate) retries: u64,
-    /// Page requests that were answered with status 429.
+    /// The number of page requests with the status 429.
     pub(crate) rate_limited: u64,
     /// The time that the first call in the queue waited for the budget.
     pub(crate) waited: Duration,
@@ -23,6 +23,6 @@ pub(crate) struct CallStats {
 #[derive(Debug, Default)]
 pub(crate) struct ScanCalls {
     pub(crate) stats: Mutex<CallStats>,
-    /// The offset of the page that the scan cannot continue without, which therefore does not wait for memory.
+    /// The offset of the page that the scan needs next, which therefore does not wait for memory.
     pub(crate) needed: watch::Sender<Option<u64>>,
 }

@@ -1,4 +1,4 @@
-//! One attempt: sends a request, tells the gate of the response, reads the body within its bounds.
+//! One attempt: sends a request, reports the response to the gate, and reads the body within its bounds.
 
 mod client;
 mod connect;
@@ -25,7 +25,7 @@ use std::time::{Duration, SystemTime};
 const SMALL_BODY: usize = 64 * 1024;
 /// The largest body of a page, decompressed, in bytes.
 const PAGE_BODY: usize = 64 * 1024 * 1024;
-/// Bodies have room for a multiple of this, so that the room of one that is gone fits the next.
+/// The capacity of a body is a multiple of this, so that freed memory fits the next body.
 const ROOM: usize = 16 * 1024;
 
 /// The HTTP client of one configuration.
@@ -34,11 +34,11 @@ pub(crate) struct Transport {
     attempt: Duration,
     idle: Duration,
     timeout: Duration,
-    /// The service as errors name it, with the proxy that all connections to it go through.
+    /// The service as errors name it, with the proxy of its connections.
     host: String,
 }
 
-/// What the service answered.
+/// A response of the service.
 pub(crate) struct Response {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
@@ -50,11 +50,11 @@ pub(crate) struct Response {
 /// One request and its outcome.
 pub(crate) struct Exchange {
     pub(crate) response: Result<Response>,
-    /// The time that a page waited for memory, which is no fault of the service.
+    /// The time that a page waited for memory. It does not count against the deadline.
     pub(crate) waited_for_memory: Duration,
 }
 
-/// The time by which an attempt has to be done, and why.
+/// The time by which an attempt must be done, and the setting that says so.
 #[derive(Clone, Copy)]
 struct Limit {
     until: Time,
@@ -74,8 +74,8 @@ impl Transport {
         })
     }
 
-    /// Sends one request and reads its response, whatever the status, as long as the call has time, and as far as there is
-    /// memory for a page.
+    /// Sends one request and reads its response, regardless of the status, within the time of the call. A page waits
+    /// for memory as it grows.
     pub(crate) async fn send(
         &self,
         request: Request<Full<Bytes>>,
@@ -114,7 +114,7 @@ impl Transport {
         };
         let received: Result<Response> = received.await;
         deadline.extend(waited);
-        // A call that has no time left has not waited long enough to know that the request failed.
+        // If the call has run out of time, it has not waited long enough to know that the request failed.
         if received.as_ref().is_err_and(Error::is_outage) && clock::now() < deadline.time() {
             let sent = permit.outcome != Some(RequestOutcome::Unsent);
             permit.outcome = Some(RequestOutcome::Failed { sent });
@@ -125,7 +125,7 @@ impl Transport {
         }
     }
 
-    /// The time limit of an attempt that begins now.
+    /// Returns the time limit of an attempt that begins now.
     fn limit(&self, deadline: Deadline) -> Limit {
         let until = clock::now().saturating_add(self.attempt);
         if deadline.time() < until {
@@ -143,7 +143,7 @@ impl Transport {
         }
     }
 
-    /// Reads a body piece by piece, and takes memory for it as it grows. Of that of an error, what comes is enough.
+    /// Reads a body piece by piece, and claims memory for it as it grows. The body of an error may be incomplete.
     async fn body(
         &self,
         headers: &HeaderMap,
@@ -196,7 +196,7 @@ impl Transport {
                     let doubled = (2 * body.capacity()).min(most);
                     let room = length.max(doubled).next_multiple_of(ROOM);
                     if let Some(claim) = &mut claim {
-                        // Waiting for memory is no fault of the service.
+                        // The wait for memory does not count.
                         let waited = claim.grow(room).await;
                         limit.until = limit.until.saturating_add(waited);
                         *waited_for_memory += waited;
@@ -208,7 +208,7 @@ impl Transport {
         }
     }
 
-    /// The next piece of a body as it comes; none at its end.
+    /// Returns the next piece of a body; `None` at its end.
     async fn piece(&self, incoming: &mut Incoming, limit: Limit) -> Result<Option<Bytes>> {
         loop {
             let pause = clock::now().saturating_add(self.idle);
@@ -227,14 +227,14 @@ impl Transport {
             };
             let Some(frame) = frame else { return Ok(None) };
             let frame = frame.map_err(|error| failure::of(&self.host, &error))?;
-            // Trailers say nothing that is needed.
+            // Trailers are not needed.
             if let Ok(piece) = frame.into_data() {
                 return Ok(Some(piece));
             }
         }
     }
 
-    /// Ends a step when the attempt takes too long.
+    /// Runs a step, and ends it if the attempt takes too long.
     async fn within<T>(
         &self,
         limit: Limit,
@@ -253,7 +253,7 @@ impl Transport {
 
 #[cfg(test)]
 impl Response {
-    /// A response with status 200 and this body, which was received before.
+    /// Returns a response with status 200 and this body.
     pub(crate) fn of_json(body: impl Into<Bytes>) -> Self {
         Response {
             status: StatusCode::OK,
@@ -276,7 +276,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
     use std::thread::ThreadId;
 
-    /// Notes what became of the requests.
+    /// Records the outcomes of the requests.
     struct Recorder {
         told: Arc<Mutex<Vec<&'static str>>>,
         /// The thread of the runtime.
@@ -290,7 +290,7 @@ mod tests {
             _class: PriorityClass,
             _endpoint: Endpoint,
         ) -> std::result::Result<Admission, String> {
-            // While the budget is asked, other tasks go on.
+            // Other tasks run while the budget is asked.
             assert_ne!(std::thread::current().id(), self.runtime);
             let ticket = Ticket {
                 id: 1,
@@ -315,7 +315,7 @@ mod tests {
         }
     }
 
-    /// What the budget is told of a request to this address, for which there is so much time.
+    /// Returns what the budget receives about a request to this address, which has this much time left.
     async fn told(base_url: &str, left: Duration) -> Vec<&'static str> {
         let mut builder = Builder::default();
         builder.base_url(base_url);
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_budget_is_told_whether_a_failed_request_was_sent() {
+    async fn the_budget_learns_whether_a_failed_request_was_sent() {
         use std::io::{Read, Write};
         const LONG: Duration = Duration::from_secs(60);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -369,20 +369,20 @@ mod tests {
                 let (mut socket, _) = plain.accept().unwrap();
                 let _ = socket.read(&mut [0; 4096]);
                 let _ = socket.write_all(answer);
-                // The last ones go silent.
+                // The last connections go silent.
                 held.extend((index >= 3).then_some(socket));
             }
             std::thread::sleep(LONG);
         });
         let (plain, tls) = (format!("http://{address}"), format!("https://{address}"));
-        // What does not speak TLS will not speak it for others either.
+        // A server that does not speak TLS will not speak it to others either.
         assert_eq!(told(&tls, LONG).await, ["unsent"]);
         assert_eq!(told(&plain, LONG).await, ["failed"]);
         assert_eq!(told(&plain, LONG).await, ["answered", "failed"]);
         assert_eq!(told(&plain, LONG).await, ["failed"]);
-        // The caller has no more time than that.
+        // The caller has no more time.
         assert_eq!(told(&plain, Duration::from_millis(50)).await, ["lost"]);
-        // A handshake that does not end is a connection that was not made.
+        // Without the end of the handshake, there is no connection.
         assert_eq!(told(&tls, LONG).await, ["not connected"]);
     }
 }

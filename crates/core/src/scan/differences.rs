@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Number of fields of a kind that a sentence names.
+/// The number of fields of each kind that the summary names.
 const SHOWN: usize = 5;
 
-/// A longer `id` is left out of an example.
+/// Limits the length of an `id` in an example. A longer one is omitted.
 const MAX_ID_BYTES: usize = 200;
 
 /// How records differed from their columns. Fields are named by JSON pointers, with `*` in the place of an index.
@@ -80,7 +80,7 @@ impl SchemaDifferences {
         (!parts.is_empty()).then(|| format!("the records differ from their columns: {text}"))
     }
 
-    /// Warns of the differences in the log, where there are any.
+    /// Logs a warning if there are differences.
     pub fn log(&self, list: &str) {
         if let Some(summary) = self.summary() {
             tracing::warn!("{list}: {summary}");
@@ -89,7 +89,7 @@ impl SchemaDifferences {
 }
 
 impl Example {
-    /// The example of a value in a record.
+    /// Returns an example for a value in a record.
     pub fn new(record: &RawRecord, pointer: &str, found: &str) -> Self {
         let id = record.id().filter(|id| id.len() <= MAX_ID_BYTES);
         let text = id.map(|id| json::decoded(id).map_or(id.to_owned(), |text| text.into_owned()));
@@ -101,7 +101,7 @@ impl Example {
         }
     }
 
-    /// The record, in words.
+    /// Returns a phrase that names the record.
     pub fn in_words(&self) -> String {
         let offset = self.offset;
         match &self.id {

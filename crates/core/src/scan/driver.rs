@@ -21,25 +21,25 @@ use talentdata_types::ListName;
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 
-/// The size of the pages of a scan, shared by its requests.
+/// Returns the page size of a scan, which its requests share.
 fn page_size(most: u64) -> Arc<Mutex<PageSize>> {
     Arc::new(Mutex::new(PageSize::new(most)))
 }
 
-/// One scan at work.
+/// A running scan.
 pub(super) struct Driver {
     service: Arc<Service>,
     resource: ListName,
     options: ScanOptions,
     receipt: Receipt,
     sequence: Sequence<Page>,
-    /// The requests under way, each with its number. They end with the driver.
+    /// The requests under way, each with its number. They are cancelled when the driver is dropped.
     underway: JoinSet<(u64, Result<(Page, Slice)>)>,
     calls: Arc<ScanCalls>,
-    /// The number of records that pages are asked for; `None` if the service decides.
+    /// The number of records to request in a page. `None` if the service decides.
     page_size: Option<Arc<Mutex<PageSize>>>,
     started: Time,
-    /// The number of seconds for which the budget could not be reached before the scan.
+    /// The number of seconds for which the budget was unreachable before the scan.
     unreachable_before: f64,
     /// The key of the records in a response, once it is known.
     records_key: Option<String>,
@@ -77,15 +77,15 @@ impl Driver {
         }
     }
 
-    /// Runs to the end of the list, to an error, or until nobody receives batches any more.
+    /// Runs until the end of the list, an error, or the end of the receiver.
     pub(super) async fn run(mut self, batches: Sender<Result<Batch>>) {
         if let Err(error) = self.read(&batches).await {
-            // Whoever stopped listening does not want the error either.
+            // If the receiver is gone, nobody needs the error.
             let _ = batches.send(Err(error)).await;
         }
     }
 
-    /// Reads the list once and sends its records as they come.
+    /// Reads the list once, and sends its records as they arrive.
     async fn read(&mut self, batches: &Sender<Result<Batch>>) -> Result<()> {
         check_limit(self.resource, "page_size", self.options.page_size)?;
         let operation = self.resource.shape().operation;
@@ -106,7 +106,8 @@ impl Driver {
             match self.sequence.join() {
                 Ok(Some(joined)) => return Ok(joined),
                 Ok(None) => {}
-                // A small limit is asked for only because so few records are wanted.
+                // The page size was small only because few records are wanted. If the service refuses it, use the usual
+                // one.
                 Err(error) if is_refusal(&error) && self.page_size_is_limit() => {
                     self.options.page_size = None;
                     self.page_size = self.resource.shape().max_limit.map(page_size);
@@ -129,7 +130,7 @@ impl Driver {
         }
     }
 
-    /// Returns whether nothing has been read yet, and the page size is only the number of records wanted.
+    /// Returns whether nothing has been read yet, and the page size comes from the number of records wanted.
     fn page_size_is_limit(&self) -> bool {
         let ScanOptions {
             page_size, limit, ..
@@ -144,7 +145,7 @@ impl Driver {
         let offset = wanted.offset;
         let most = resource.shape().max_limit.unwrap_or(u64::MAX);
         let limit = match (wanted.limit, &self.page_size) {
-            // A service whose pages all have one size may have larger ones than may be asked for.
+            // If all pages of a service have one size, it may be larger than the largest limit that requests may have.
             (Some(limit), _) => PageLimit::Exactly(limit.min(most)),
             (None, Some(size)) => PageLimit::AtMost(PageRequest::new(Arc::clone(size), offset)),
             (None, None) => PageLimit::Usual,
@@ -172,7 +173,7 @@ impl Driver {
         });
     }
 
-    /// Makes a batch of the new records of a page, with a receipt that covers them.
+    /// Returns a batch of the new records of a page, with a receipt that covers them.
     fn deliver(&mut self, page: Page, delivery: Delivery) -> Batch {
         let record = |index: &usize| page.records.get(*index).cloned();
         let fresh = delivery.fresh.iter();
@@ -205,7 +206,7 @@ impl Driver {
         receipt.seconds_backed_off = stats.backed_off.as_secs_f64();
         let budget = receipt.budget.get_or_insert_default();
         budget.note(self.service.budget(), self.unreachable_before);
-        // The budget of a second may be spent at its beginning.
+        // The requests of one second may all be sent at its beginning.
         let budget = f64::from(REQUESTS_PER_SECOND) * receipt.seconds.max(1.0);
         receipt.budget_used = receipt.requests as f64 / budget;
         receipt.doubts = joiner.evidence.doubts.clone();

@@ -5,30 +5,30 @@ use super::slice::Slice;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Limits the change of a total with each response, and back, that is no doubt.
+/// Limits the change of the total per response that is not remembered as a step.
 const SMALL_STEP: i64 = 3;
-/// Limits the steps of the total that are remembered.
+/// Limits the number of steps of the total that are remembered.
 const MAX_STEPS: usize = 1000;
 
-/// The observations of a scan, from its first run on if it was resumed.
+/// The observations of a scan. For a resumed scan they begin with its first run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Evidence {
     /// The total of the first response.
     total: Option<u64>,
-    /// Whether another response had another total, or any had none.
+    /// True if two responses had different totals, or a response had none.
     pub(super) total_changed: bool,
-    /// The large steps by which the total rose or fell from one response to the next.
+    /// The large steps by which the total changed from one response to the next.
     steps: BTreeSet<i64>,
     /// The number of delivered records.
     pub(super) delivered: u64,
-    /// Whether a page had to be read again.
+    /// True if a page had to be read again.
     pub(super) repaired: bool,
     pub(super) doubts: Vec<Doubt>,
-    /// The total and the arrival of the last response whose request was sent after the response before had arrived.
-    /// In between, responses may overtake each other.
+    /// The total and the arrival time of the last response that was certainly sent after the previous tip: its request
+    /// was sent after the previous tip had arrived. Other responses may have overtaken each other.
     #[serde(skip)]
     tip: Option<(u64, u64)>,
-    /// The number of responses since then.
+    /// The number of responses since the tip.
     #[serde(skip)]
     since: i64,
 }
@@ -47,7 +47,8 @@ impl Evidence {
                 return;
             }
             let step = signed(total).saturating_sub(signed(before));
-            // A list that has changed by much and is suddenly as it was is read from several copies.
+            // If the total makes a large step and later the opposite step, the responses come from different copies of
+            // the list.
             if step.abs() > SMALL_STEP * self.since {
                 if self.steps.contains(&-step) {
                     self.doubt(Doubt::StaleReads);
@@ -60,7 +61,7 @@ impl Evidence {
         (self.tip, self.since) = (Some((total, page.arrived)), 0);
     }
 
-    /// Notes a doubt if a page reaches behind its total.
+    /// Notes a doubt if a page extends beyond its total.
     pub(super) fn compare_total(&mut self, page: &Slice) {
         if !page.ids.is_empty() && page.total.is_some_and(|total| page.end() > total) {
             self.doubt(Doubt::WrongTotal);
@@ -79,9 +80,9 @@ impl Evidence {
         !self.total_changed && self.total == Some(self.delivered) && !self.repaired
     }
 
-    /// Weighs the whole, once the end of the list is reached.
+    /// Compares the total with the number of delivered records at the end of the list.
     pub(super) fn conclude(&mut self) {
-        // Records that moved across the frontier have not come at all.
+        // A record that moved from ahead of the frontier to behind it was never delivered.
         let differs = self.total.is_some_and(|total| total != self.delivered);
         if differs && !self.total_changed && !self.doubts.contains(&Doubt::WrongTotal) {
             self.doubt(Doubt::CountDiffers);

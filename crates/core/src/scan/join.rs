@@ -1,9 +1,10 @@
-//! Joins the pages of a list that may change while it is read; pure.
+//! Joins the pages of a list that may change while it is read. Pure: no I/O, no clock.
 //!
-//! A page is a contiguous piece of the list at its own moment. If it holds a record that was delivered, all that
-//! stands behind the last such record on it comes next: whatever was in the list all the time between the two is on
-//! the page as well. What stands before that record and is not known came during the scan. This holds for every
-//! page, whenever it was read, as long as the list keeps its order and records keep their identities.
+//! A page is a contiguous piece of the list at one point in time. If it shows records that were already delivered, the
+//! records after the last of these come next. Nothing is missing between the two: a record that was there during the
+//! whole scan would be on the page as well. An unknown record before that last one was inserted during the scan. This
+//! is true of every page, regardless of when it was read, if the list keeps its order and records keep their
+//! identities.
 
 mod offsets;
 
@@ -20,12 +21,12 @@ use std::collections::{HashMap, HashSet};
 
 /// The number of times that the end of a list must be read.
 const READS_OF_END: u32 = 2;
-/// Limits the reads of the end of a list that gains records there faster than they can be read. Records that come during
-/// the scan need not be delivered.
+/// Limits the reads of the end of a list that gains records there faster than they can be read. Records that are
+/// inserted during the scan need not be delivered.
 const MAX_READS_OF_END: u32 = 8;
-/// The same for all ends of a list of unknown length: in vain if it has changed meanwhile.
+/// Limits the reads of the end over the whole scan if responses have no total.
 const MAX_READS_UNTOLD: u32 = 32;
-/// Limits how often an empty page is requested again before it is believed.
+/// Limits how often an empty page is requested again before the scan accepts it.
 const MAX_BLANKS: u32 = 4;
 /// Limits the pages in a row that bring nothing new and lead no farther.
 const MAX_STUCK: u32 = 12;
@@ -35,7 +36,7 @@ const MAX_IDLE: u64 = 60;
 const MAX_RESTARTS: u32 = 2;
 /// Limits the records that are remembered because a page did not show them.
 const MAX_MISSED: usize = 4096;
-/// The number of known records that join a page without a doubt even if the frontier is not among them.
+/// A page with this many known records joins without a doubt even if the frontier is not among them.
 const FEW: u64 = 8;
 /// Limits how often in a row an earlier page is requested to see more known records.
 const MAX_WIDENED: u32 = 3;
@@ -45,26 +46,26 @@ const MAX_BETWEEN: usize = 200;
 /// The decision about a page.
 #[derive(Debug)]
 pub(crate) enum Verdict {
-    /// Deliver what it has brought.
+    /// Deliver the new records of the page.
     Deliver(Delivery),
-    /// Keep it until the page at this offset has been joined.
+    /// Keep the page until the page at this offset has been joined.
     NeedsEarlier(u64),
-    /// Drop it, and read the page at this offset.
+    /// Drop the page, and read the page at this offset.
     Retry(u64),
-    /// Drop it and all pages that were read ahead, and read the page at this offset.
+    /// Drop the page and all pages that were read ahead, and read the page at this offset.
     Jump(u64),
 }
 
-/// The records that a page has brought, and what follows for the scan.
+/// The new records of a page, and the next step of the scan.
 #[derive(Debug, Default)]
 pub(crate) struct Delivery {
     /// The indices of the records to deliver, each with its place in the order.
     pub(crate) fresh: Vec<(usize, DeliveredId)>,
     /// The indices of records that were inserted behind the scan and are not delivered.
     pub(crate) inserted_behind_us: Vec<usize>,
-    /// Whether pages that were read ahead must be dropped.
+    /// True if pages that were read ahead must be dropped.
     pub(crate) alone: bool,
-    /// Whether the list ends with this page.
+    /// True if the list ends with this page.
     pub(crate) end: bool,
 }
 
@@ -93,49 +94,49 @@ pub(crate) struct Joiner {
     rereading: Rereading,
     /// The offset of the last record of the page that was joined last.
     pub(super) last_offset: Option<u64>,
-    /// The arrival of the page that brought the frontier.
+    /// The arrival time of the page that delivered the frontier.
     joined_at: u64,
-    /// The arrival of the last page whose records were placed between others.
+    /// The arrival time of the last page whose records were placed between others.
     inserted_at: u64,
-    /// The record that was delivered last.
+    /// The frontier: the record that was delivered last.
     frontier: Option<RecordId>,
     /// The number of records, beyond one, that a page shares with the page before it.
     extra_overlap: u64,
     /// The number of records that the service grants in a page.
     granted: u64,
-    /// The reason why pages are delivered as they come, if they cannot be joined.
+    /// The reason why pages are delivered without being joined, if they cannot be joined.
     cannot_join: Option<Doubt>,
     /// The distance of the last step back from a page on which nothing was known.
     back: u64,
-    /// Whether such steps lead forward now, from the beginning of the list.
+    /// True if the scan now steps forward from the beginning of the list instead of back.
     forward: bool,
     /// The number of restarts because all records were replaced.
     restarts: u32,
-    /// Whether the page at offset 0 is the first of another list.
+    /// True if the page at offset 0 is the first page of a list that replaced the one read so far.
     restarting: bool,
     /// The number of requests in a row for an earlier page with more known records.
     widened: u32,
-    /// The value of `last_offset` when a page last had to wait for one before it.
+    /// The value of `last_offset` when a page last had to wait for an earlier one.
     waited_at: Option<u64>,
-    /// Whether the service says nothing of the length of the list.
+    /// True if the service reports neither a total nor whether more records follow.
     is_untold: bool,
-    /// The number of reads of the end since something new came.
+    /// The number of reads of the end since the last new record.
     ends: u32,
     /// The number of reads of the end, and then of the beginning.
     visits: u32,
     /// The number of empty pages in a row that should have had records.
     blanks: u32,
-    /// The number of pages in a row that led nowhere.
+    /// The number of pages in a row that had nothing new and led no farther.
     stuck: u32,
     /// The number of pages without anything new that were no farther along the list.
     idle: u64,
     /// The number of requested pages, including those that were read ahead in vain.
     pub(super) requests: u64,
-    /// The offset of the page farthest along the list since something new came.
+    /// The offset of the page farthest along the list since the last new record.
     farthest: u64,
-    /// The place of the last known record on the page before.
+    /// The place of the last known record on the previous page.
     reached: u64,
-    /// The records that a page should have shown, each with the arrival of that page.
+    /// The records that a page should have shown, each with the arrival time of that page.
     missed: HashMap<u32, u64>,
     /// The number of records that came again beyond the overlap.
     pub(crate) duplicates: u64,
@@ -185,7 +186,7 @@ impl Joiner {
         self.granted.saturating_sub(self.overlap()).max(1)
     }
 
-    /// Returns whether a page that begins here may bring something new, judged by a total.
+    /// Returns whether a page at this offset can have new records in a list of `total` records.
     pub(crate) fn may_bring(&self, offset: u64, total: u64) -> bool {
         let reading = self.phase == Phase::Reading && self.ends == 0;
         let straight = self.back == 0 && !self.forward && self.last_offset.is_some();
@@ -193,8 +194,8 @@ impl Joiner {
         reading && offset.saturating_add(self.overlap()) < total
     }
 
-    /// Returns whether the end of a list that does not change was read once. Everything has been read by then, so the
-    /// beginning can be read while the end is read again.
+    /// Returns whether the end was read once and the total has not changed so far. All records have come by then, so
+    /// the beginning can be read at the same time as the end is read again.
     pub(crate) fn is_at_end(&self) -> bool {
         self.phase == Phase::Reading && self.ends == 1 && !self.evidence.total_changed
     }
@@ -217,8 +218,8 @@ impl Joiner {
         (self.granted / 2).saturating_sub(1)
     }
 
-    /// Returns whether the service says nothing of the length of the list, and its end, which was seen, has to be seen
-    /// from behind: on an empty page.
+    /// Returns whether the next page must begin behind the end of the list. This is so if the service does not report
+    /// the length of the list and the end was read once: only an empty page confirms it.
     pub(crate) fn looks_behind(&self) -> bool {
         self.is_untold && self.phase == Phase::Reading && self.ends == 1
     }
@@ -228,7 +229,7 @@ impl Joiner {
         self.looks_behind() || self.is_untold && self.cannot_join.is_some()
     }
 
-    /// Judges a page; `again` when it was judged before.
+    /// Decides what to do with a page. `again` says that this page was judged before.
     pub(crate) fn judge(&mut self, page: &mut Slice, again: bool) -> Verdict {
         self.is_untold = page.is_untold;
         let records = page.ids.len() as u64;
@@ -267,7 +268,8 @@ impl Joiner {
         let known = self.known(page);
         let is_ordered = known.is_sorted_by_key(|(_, number)| self.order.place(*number));
         if page.sent < self.inserted_at && !is_ordered {
-            // What was read since was placed before records that are deleted, and still stand on this page.
+            // Since this page was requested, new records were placed before records that had been deleted. This page
+            // still shows the deleted ones, so its order differs.
             return Verdict::Retry(self.next_offset());
         }
         self.compare(page, &known);
@@ -276,7 +278,7 @@ impl Joiner {
             Phase::Reading | Phase::Rereading => {}
         }
         if self.last_offset.is_none() && page.offset > 0 {
-            // Only a page from the beginning may begin a scan.
+            // A scan must begin with the page at offset 0.
             return Verdict::Jump(0);
         }
         if page.is_blank() {
@@ -295,7 +297,7 @@ impl Joiner {
                 if page.ids.is_empty() {
                     return self.progress(page, &known, Delivery::default());
                 }
-                // The page before was not the last one: pages are shorter now, or the list has grown.
+                // The previous page was not the last one: pages have become shorter, or the list has grown.
                 self.granted = records.max(self.granted / 2).max(2);
                 self.ends = 0;
             }
@@ -303,13 +305,14 @@ impl Joiner {
         }
         let sound = self.evidence.doubts.is_empty();
         if sound && page.offset > 0 && known.len() < page.ids.len() && !self.shows_frontier(page) {
-            // It may not know yet what came there while it was read at the same time as the pages before it.
+            // The page was requested before the frontier arrived. It may be too old to show the records that were
+            // inserted since.
             if page.sent < self.joined_at && self.brings_new(page, &known) {
                 self.evidence.repaired = true;
                 return Verdict::Retry(self.next_offset());
             }
-            // Of few records, each may have moved there while those behind it were deleted. A page that begins
-            // earlier shows more of them.
+            // If the page shows few known records, all of them may have moved there while the records behind them were
+            // deleted. A page that begins earlier shows more known records.
             let few = (self.granted / 2).min(FEW) as usize;
             if known.len() < few && self.widened < MAX_WIDENED {
                 self.evidence.repaired = true;
@@ -327,8 +330,8 @@ impl Joiner {
         self.progress(page, &known, delivery)
     }
 
-    /// Judges the beginning of the list, which is read before a scan is resumed and again at its end. The order of known
-    /// records there reveals a list that is sorted by time of change.
+    /// Decides what to do with the first page of the list, which is read before a scan is resumed and again at its end.
+    /// The order of known records there reveals a list that is sorted by time of change.
     fn look_at_beginning(&mut self, page: &Slice, known: &[(usize, u32)]) -> Verdict {
         let mut delivery = match known {
             [] if self.order.len() > 0 => Delivery::default(),
@@ -344,7 +347,7 @@ impl Joiner {
         Verdict::Deliver(delivery)
     }
 
-    /// Returns the records of a page that were delivered, by index and number.
+    /// Returns the records of a page that were already delivered, by index and number.
     fn known(&self, page: &Slice) -> Vec<(usize, u32)> {
         let numbered = page.ids.iter().enumerate();
         numbered
@@ -352,7 +355,7 @@ impl Joiner {
             .collect()
     }
 
-    /// Notes a doubt if two records on a page have one identity, because one of them may be taken for the other.
+    /// Notes a doubt if two records on a page have the same identity, because the scan may confuse them.
     fn doubt_twins(&mut self, page: &Slice) {
         let mut seen = HashSet::with_capacity(page.ids.len());
         for id in &page.ids {
@@ -367,8 +370,8 @@ impl Joiner {
         }
     }
 
-    /// Notes a doubt if known records are not in the order of their places, or if a record comes back that a page had
-    /// missed.
+    /// Notes a doubt if known records are not in the order of their places, or if a record is back that an earlier page
+    /// lacked.
     fn compare(&mut self, page: &Slice, known: &[(usize, u32)]) {
         for (_, number) in known {
             let since = self.missed.get(number);
@@ -413,7 +416,7 @@ impl Joiner {
 
     /// Delivers the records behind the last known one, and places them directly behind it in the order.
     fn take(&mut self, page: &Slice, known: &[(usize, u32)]) -> Delivery {
-        // Where records have changed their order, the one farthest along the list.
+        // If records have changed their order, the last known one is the one farthest along the list.
         let last = known
             .iter()
             .max_by_key(|(_, number)| self.order.place(*number));
@@ -462,8 +465,8 @@ impl Joiner {
         }
     }
 
-    /// Sets the overlap of the next pages to twice the distance by which the frontier has moved since it was seen, or
-    /// reduces it by one if the frontier has not moved.
+    /// Adapts the overlap of the next pages. If the frontier has moved since it was seen, the overlap becomes twice
+    /// that distance; otherwise it shrinks by one.
     fn adapt_overlap(&mut self, page: &Slice) {
         let at = self
             .frontier
@@ -478,7 +481,7 @@ impl Joiner {
         };
     }
 
-    /// Checks whether the page ends the list, or leads nowhere.
+    /// Checks whether the page ends the list, or leads no farther.
     fn progress(
         &mut self,
         page: &Slice,
@@ -491,7 +494,7 @@ impl Joiner {
             let is_seen_again = nothing && (!page.is_untold || page.ids.is_empty());
             self.ends = if is_seen_again { self.ends + 1 } else { 1 };
             let short = page.is_short();
-            // Of a list of one page, the end is read with the beginning.
+            // If the list has one page, that page is its beginning and its end.
             let is_whole = page.offset == 0 && !page.is_untold;
             let enough = if is_whole { 1 } else { READS_OF_END };
             self.visits += 1;
@@ -525,11 +528,11 @@ impl Joiner {
         self.stuck = if stuck { self.stuck + 1 } else { 0 };
         self.reached = last;
         if self.granted == 1 && self.stuck > 0 {
-            // A page that only holds what is known may be followed by more all the same.
+            // New records may still follow a page that has only a known one.
             self.cannot_join = Some(Doubt::NoOverlap);
             delivery.alone = true;
         }
-        // A list that is known to have no order need not be followed wherever it leads.
+        // If completeness is in doubt already, the number of requests is limited.
         let enough = 100 + 3 * self.order.len() as u64 / self.stride();
         let lost = !self.evidence.doubts.is_empty() && self.requests > enough;
         if self.stuck > MAX_STUCK || self.idle > MAX_IDLE || lost {
@@ -539,10 +542,10 @@ impl Joiner {
         Verdict::Deliver(delivery)
     }
 
-    /// Steps back if nothing on the page is known, because the list has shrunk or grown in front. From the beginning of
-    /// the list it steps forward.
+    /// Steps back if nothing on the page is known, because the list has become shorter, or longer in front of the scan.
+    /// At the beginning of the list it steps forward instead.
     fn seek(&mut self, page: &Slice, again: bool) -> Verdict {
-        // Behind the end of a list of unknown length, nothing is to be seen.
+        // An empty page behind the end of a list of unknown length is expected, so it is no repair.
         if !page.is_untold || !page.ids.is_empty() {
             self.evidence.repaired = true;
             self.repairs += 1;
@@ -578,7 +581,7 @@ impl Joiner {
         self.restart()
     }
 
-    /// Starts again at offset 0 after all delivered records have gone, as if another list had taken their place.
+    /// Starts again at offset 0 if all delivered records have disappeared, as if another list had replaced them.
     fn restart(&mut self) -> Verdict {
         self.restarts += 1;
         if self.restarts > MAX_RESTARTS {
@@ -589,7 +592,7 @@ impl Joiner {
         Verdict::Jump(0)
     }
 
-    /// Delivers a page as it comes if pages cannot overlap, or if records cannot be distinguished.
+    /// Delivers a page without joining it, because pages cannot overlap or records cannot be distinguished.
     fn read_unjoined(&mut self, page: &Slice) -> Verdict {
         let expected = self.last_offset.map_or(0, |edge| edge + 1);
         if page.offset > expected || page.end() < expected {

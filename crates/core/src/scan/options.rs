@@ -10,16 +10,16 @@ use talentdata_types::ListName;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ScanOptions {
-    /// The number of records per page to ask for; the list's maximum by default.
+    /// The number of records to request per page. Default: the list's maximum.
     pub page_size: Option<u64>,
-    /// Where to continue; at the beginning by default.
+    /// The point from which to continue. Default: the beginning.
     pub resume: Option<Resume>,
-    /// The maximum number of records to deliver. A scan that ends there has a receipt that says so.
+    /// The maximum number of records to deliver. If a scan ends there, its receipt says so.
     pub limit: Option<u64>,
-    /// Values of the list's parameters, such as filters; they are sent with every page.
+    /// Values of the list's parameters, for example filters. They are sent with every page.
     pub arguments: Arguments,
-    /// The action at the end of a list whose completeness is not proven. By default record batches fail, and readers
-    /// of records find it in the receipt. Exports and syncs have no such option.
+    /// The action at the end of a list whose completeness is not proven. By default record batches fail, and readers of
+    /// records find the doubts in the receipt. Exports and syncs have no such option.
     pub unproven: Option<Unproven>,
 }
 

@@ -1,17 +1,18 @@
 //! The records that a scan has delivered, in the order of the list: an order-maintenance list with relabelling.
 //!
-//! Each record has a place, a number that grows along the list. A record that turns up between two others gets a
-//! place between theirs; where there is no room, a stretch behind it is spread anew, which costs a logarithmic
-//! number of steps on average (Dietz and Sleator). A record takes 32 bytes and at most 17 in the hash table.
+//! Each record has a place, a number that grows along the list. A record that is inserted between two others gets a
+//! place between theirs. If there is no room, the places of a stretch behind it are spread evenly, which takes a
+//! logarithmic number of steps on average (Dietz and Sleator). A record takes 32 bytes, plus at most 17 in the hash
+//! table.
 
 use crate::record::RecordId;
 use hashbrown::HashTable;
 
-/// The distance between the places of two records at first.
+/// The initial distance between the places of two records.
 const GAP: u64 = 1 << 32;
-/// The number of records in a block. Records are kept in blocks, so that growing copies nothing.
+/// The number of records in a block. Records are stored in blocks, so that growth copies nothing.
 const BLOCK: usize = 1 << 12;
-/// Stands for no record.
+/// The value of `next` for the last record.
 const NONE: u32 = u32::MAX;
 
 /// The order of all delivered records.
@@ -43,7 +44,7 @@ impl Order {
         self.table.find(id.short(), is_it).copied()
     }
 
-    /// Returns the place of a record, which can be compared with other places until the next insert.
+    /// Returns the place of a record. It may be compared with other places until the next insert.
     pub(super) fn place(&self, number: u32) -> u64 {
         self.entry(number).map_or(0, |entry| entry.place)
     }
@@ -92,7 +93,7 @@ impl Order {
         number
     }
 
-    /// Makes room behind a record: over the shortest stretch that is sparse enough, places are spread evenly.
+    /// Makes room behind a record: spreads the places evenly over the shortest stretch that is sparse enough.
     fn spread(&mut self, from: u32) {
         let start = self.place(from);
         let (mut count, mut at) = (1, self.next(from));
@@ -144,7 +145,7 @@ mod tests {
         numbers
     }
 
-    /// Behind the same record again and again, behind the newest again and again, and anywhere.
+    /// Inserts always behind the first record, always in the middle, or at random.
     #[test]
     fn places_keep_the_order_wherever_records_are_inserted() {
         let key = IdentityKey::random();

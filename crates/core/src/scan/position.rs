@@ -1,4 +1,4 @@
-//! The state that a scan hands out with its records, so that another scan can continue from there.
+//! The state of a scan that comes with its records, so that another scan can continue from there.
 
 use super::evidence::Evidence;
 use super::receipt::Receipt;
@@ -12,12 +12,12 @@ use talentdata_types::ListShape;
 
 /// The number of bytes of a [`DeliveredId`].
 const DELIVERED_ID_BYTES: usize = 24;
-/// Stands for the record before the first one.
+/// The value of `behind` for the first record.
 const FIRST: u64 = u64::MAX;
-/// Marks a record whose identity was delivered before.
+/// The value of `behind` for a record whose identity was delivered before.
 const REPEATED: u64 = u64::MAX - 1;
 
-/// A record that was delivered: its identity, and the delivered record that it follows in the order.
+/// A delivered record: its identity, and the delivered record that it follows in the order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct DeliveredId {
     pub(super) id: RecordId,
@@ -65,22 +65,22 @@ impl DeliveredId {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Offsets {
-    /// No page has shown them yet.
+    /// No page has shown yet which offsets the service honours.
     #[default]
     Unknown,
-    /// All of them.
+    /// All offsets.
     Every,
-    /// Multiples of the limit that goes with them.
+    /// Multiples of the limit in the same request.
     OfLimit,
     /// Multiples of this page size.
     OfPage(u64),
 }
 
-/// The part of a scan's state that does not grow with the list. Together with the entries of all delivered records,
-/// another scan can continue from it.
+/// The part of a scan's state that does not grow with the list. Another scan can continue from it, together with the
+/// entries of all delivered records.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScanState {
-    /// The key of the hashes of identities.
+    /// The key with which identities are hashed.
     pub(super) key: IdentityKey,
     /// The offset of the last record of the page that was joined last.
     #[serde(rename = "edge")]
@@ -92,7 +92,7 @@ pub struct ScanState {
     pub(super) evidence: Evidence,
 }
 
-/// The place where a scan continues: all that earlier scans of the list have delivered and seen.
+/// The point from which a scan continues: the state and the delivered records of all earlier scans of the list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resume {
     pub(super) state: ScanState,
@@ -137,25 +137,25 @@ impl Resume {
     }
 }
 
-/// The records that a page has brought.
+/// The new records of a page.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
-    /// The records to deliver, in order; there may be none.
+    /// The records to deliver, in order. May be empty.
     pub records: Vec<RawRecord>,
     /// Records that were inserted during the scan, before records that had been delivered. They are not among `records`.
     pub inserted_behind_us: Vec<RawRecord>,
-    /// The receipt up to these records, always unfinished. The scan itself may be further ahead.
+    /// The receipt up to these records, always unfinished. The scan may have read further.
     pub receipt: Receipt,
     /// The state of the scan after these records.
     pub state: ScanState,
-    /// The entries of the records, 24 bytes each, which follow the entries of the batches before.
+    /// The entries of the records, 24 bytes each. They continue the entries of the earlier batches.
     pub entries: Vec<u8>,
-    /// The claim of its page to the memory of all pages, until the batch is dropped.
+    /// The share of the page in the memory limit of all pages, held until the batch is dropped.
     pub(super) _claim: Option<Arc<MemoryClaim>>,
 }
 
 impl Batch {
-    /// Makes a batch of records of which nothing else is known.
+    /// Returns a batch of these records without a receipt or a state.
     pub fn of(records: Vec<RawRecord>) -> Self {
         Batch {
             records,
@@ -163,7 +163,7 @@ impl Batch {
         }
     }
 
-    /// Keeps the first `count` records, which come from a list of this shape.
+    /// Keeps only the first `count` records. The records come from a list of this shape.
     pub(super) fn truncate(&mut self, count: usize, shape: &ListShape) {
         let Some(first) = self.records.get(count) else {
             return;
@@ -183,7 +183,7 @@ mod tests {
     use talentdata_types::ListName;
 
     #[test]
-    fn a_batch_that_is_cut_counts_what_is_left() {
+    fn a_truncated_batch_counts_only_its_remaining_records() {
         let shape = ListName::Contacts.shape();
         let texts = [0, 1, 1, 2].map(|new| format!("{{\"id\":\"1\",\"new{new}\":1}}"));
         let records = RawRecord::parse_all(&texts).unwrap();
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_without_what_is_known_of_offsets_is_read() {
+    fn a_state_without_offsets_can_be_read() {
         let mut state = serde_json::to_value(ScanState::default()).unwrap();
         assert!(state.as_object_mut().unwrap().remove("offsets").is_some());
         let state: ScanState = serde_json::from_value(state).unwrap();

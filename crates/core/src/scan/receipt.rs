@@ -111,7 +111,8 @@ pub struct BudgetUse {
 }
 
 impl BudgetUse {
-    /// Takes in what the client says now, which could not reach the budget for `unreachable_before` seconds before the scan.
+    /// Adds the client's current statistics. The budget was unreachable for `unreachable_before` seconds before the
+    /// scan.
     pub(super) fn note(&mut self, stats: BudgetStats, unreachable_before: f64) {
         self.store = stats.store;
         self.max_members = self.max_members.max(stats.members as u64);
@@ -121,7 +122,7 @@ impl BudgetUse {
         }
     }
 
-    /// Of two runs of an export, `self` being the second: what they have seen together.
+    /// Combines the budget use of two runs of an export. `self` is the second run.
     fn after(mut self, first: &BudgetUse) -> BudgetUse {
         self.max_members = self.max_members.max(first.max_members);
         self.seconds_unreachable += first.seconds_unreachable;
@@ -132,7 +133,7 @@ impl BudgetUse {
     }
 }
 
-/// What the word "proven" assumes in [`Receipt::assumes`].
+/// The assumptions behind "proven", for [`Receipt::assumes`].
 const ASSUMES: &str = "the list keeps its order and its records keep their identities during the scan, and all responses read the same copy of the list";
 
 /// Whether every record present throughout a scan was delivered exactly once.
@@ -191,7 +192,7 @@ pub enum Doubt {
 }
 
 impl Doubt {
-    /// The reason in words.
+    /// Returns the reason for people to read.
     pub fn reason(self) -> &'static str {
         match self {
             Self::NoOverlap => "the service sends too few records per page for pages to overlap",
@@ -218,10 +219,10 @@ impl Doubt {
 }
 
 impl Receipt {
-    /// Of two runs of an export, `self` being the second: what they have done together.
+    /// Combines the receipts of two runs of an export. `self` is the second run.
     ///
-    /// Completeness is proven only if the pages of both join, and the second to those of the first,
-    /// which it has checked.
+    /// Completeness is proven only if the pages of each run join, and those of the second run join those of the first.
+    /// The second run has checked this.
     pub fn after(mut self, first: &Receipt) -> Receipt {
         let budget = self.budget_used * self.seconds + first.budget_used * first.seconds;
         self.resumed += first.resumed + 1;
@@ -264,7 +265,7 @@ impl Receipt {
         self
     }
 
-    /// Returns the receipt as it is while this many records are still held back from the caller.
+    /// Returns the receipt for the time during which `held` records are still held back from the caller.
     pub fn without(mut self, held: usize) -> Self {
         self.records = self.records.saturating_sub(held as u64);
         if held > 0 {
@@ -273,7 +274,8 @@ impl Receipt {
         self
     }
 
-    /// The end of the list is reached; `counted` is whether the total never changed and so many records came.
+    /// Notes that the end of the list is reached. `counted` says that the total never changed and exactly that many
+    /// records came.
     pub(super) fn conclude(&mut self, counted: bool) {
         if !self.doubts.is_empty() {
             self.completeness = Completeness::NotProven;
@@ -293,8 +295,8 @@ impl Receipt {
         (self.basis, self.assumes) = (None, None);
     }
 
-    /// Returns why records may be missing although the end of the list was reached. `None` if it was not reached, or if
-    /// completeness is proven.
+    /// Returns why records may be missing although the end of the list was reached. `None` if the end was not reached,
+    /// or if completeness is proven.
     pub fn shortfall(&self) -> Option<String> {
         let (list, records) = (&self.resource, self.records);
         (self.completeness == Completeness::NotProven).then(|| {
@@ -305,16 +307,16 @@ impl Receipt {
         })
     }
 
-    /// The doubts in words.
+    /// Returns the reasons of all doubts as one string.
     fn reasons(&self) -> String {
         let reasons: Vec<&str> = self.doubts.iter().map(|doubt| doubt.reason()).collect();
         reasons.join("; ")
     }
 
-    /// The receipt of a scan that is proven complete, or that delivered as many records as its limit asked for.
+    /// Returns the receipt if the scan is proven complete, or has delivered as many records as its limit allows.
     ///
     /// # Errors
-    /// `Incomplete`, which names the doubts, for any other.
+    /// `Incomplete` otherwise. The message names the doubts.
     pub fn require_proven(self) -> Result<Receipt> {
         let message = match self.completeness {
             Completeness::Proven | Completeness::Limited => return Ok(self),
@@ -382,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_doubt_of_any_run_stays() {
+    fn a_doubt_from_any_run_remains() {
         let first = receipt(1, vec![Doubt::MovedTooFar]);
         let both = receipt(1, vec![Doubt::MovedTooFar, Doubt::EmptyPage]).after(&first);
         assert_eq!(both.doubts, [Doubt::MovedTooFar, Doubt::EmptyPage]);

@@ -1,4 +1,4 @@
-//! The order of the pages of a scan: which to read ahead, and which to show the joiner next. Pure.
+//! Decides which pages a scan reads ahead, and which page the joiner sees next. Pure: no I/O, no clock.
 
 use super::join::{Delivery, Joiner, Verdict, Wanted};
 use super::position::Offsets;
@@ -7,18 +7,18 @@ use crate::error::{Error, Result};
 use crate::page::is_refusal;
 use std::collections::VecDeque;
 
-/// Limits the pages that are under way or waiting. At 40 requests a second this covers responses that
-/// take more than a second, and bounds the memory of a scan.
+/// Limits the pages that are under way or waiting. At 40 requests a second this covers responses that take more than a
+/// second, and bounds the memory of a scan.
 pub(super) const AHEAD: usize = 48;
-/// Limits the pages that are under way or waiting without a rate limit. All of them are then in the service's hands
-/// and in memory at once, and more of them make nothing faster.
+/// Limits the pages that are under way or waiting if there is no rate limit. All of them are then at the service and in
+/// memory at once, and more of them would not be faster.
 pub(super) const AHEAD_UNPACED: usize = 16;
 /// The number of pages that are read ahead at first. It grows by one with each page that joins, and is halved by each
 /// page that does not (additive increase and multiplicative decrease), because pages read ahead of a list that
 /// changes seldom join.
 const AHEAD_AT_FIRST: usize = 6;
 
-/// The pages of one scan; `P` is a page as the caller knows it.
+/// The pages of one scan. `P` is the caller's type of page.
 pub(crate) struct Sequence<P> {
     pub(crate) joiner: Joiner,
     /// Limits the pages that are under way or waiting now.
@@ -26,14 +26,14 @@ pub(crate) struct Sequence<P> {
     /// Limits `ahead`.
     most_ahead: usize,
     queue: VecDeque<PendingPage<P>>,
-    /// The offset of the next page to read ahead; `None` while only the joiner can say.
+    /// The offset of the next page to read ahead. `None` while it depends on the joiner.
     next: Option<u64>,
-    /// The total that arrived last, which is only a hint.
+    /// The total in the last response. Only a hint.
     total: u64,
-    /// Whether a page was the last one, as far as it said.
+    /// True if a response said that no more records follow.
     has_ended: bool,
     requests: u64,
-    /// A page that was refused, while another page is tried.
+    /// The page that was refused, while another page is tried in its place.
     refusal: Option<Refusal>,
     /// The number of events so far, by which the ages of pages are compared.
     clock: u64,
@@ -42,9 +42,9 @@ pub(crate) struct Sequence<P> {
 struct Refusal {
     offset: u64,
     error: Error,
-    /// Which offsets were believed to be honoured then.
+    /// The offsets that the service was known to honour before the refusal.
     offsets: Offsets,
-    /// Whether it would have been behind the end, as far as is known.
+    /// True if the page was expected behind the end of the list.
     is_behind_end: bool,
 }
 
@@ -52,9 +52,9 @@ struct Refusal {
 struct PendingPage<P> {
     request: u64,
     wanted: Wanted,
-    /// Whether it was read ahead, and not because another page did not join.
+    /// True if the page was read ahead. False if it was requested because another page did not join.
     planned: bool,
-    /// The number of records that it was expected to have.
+    /// The number of records that the page was expected to have.
     expects: u64,
     /// The time of the request.
     sent: u64,
@@ -65,7 +65,7 @@ enum State<P> {
     Wanted,
     Underway,
     Arrived(Result<(P, Slice)>),
-    /// It did not join when it was shown.
+    /// The page did not join when the joiner saw it.
     Shown(P, Slice),
 }
 
@@ -98,7 +98,7 @@ impl<P> Sequence<P> {
                 self.queue.push_back(beginning);
             }
         }
-        // Only the first page says how many records there are, so it is read alone.
+        // The length of the list is unknown before the first page, so that page is read alone.
         if self.queue.len() < self.ahead
             && let Some(next) = self.next
             && self.joiner.may_bring(next, self.total)
@@ -120,13 +120,13 @@ impl<P> Sequence<P> {
         self.queue.front().map(|entry| entry.wanted.offset)
     }
 
-    /// Takes a page that has arrived, or what went wrong with it.
+    /// Takes the response to a request: a page, or an error.
     pub(crate) fn arrive(&mut self, request: u64, page: Result<(P, Slice)>) {
         self.clock += 1;
         let arrived = self.clock;
         let index = self.queue.iter().position(|entry| entry.request == request);
         let entry = index.and_then(|index| self.queue.get_mut(index));
-        // One that was read ahead in vain still has a total.
+        // A page that is no longer needed still has a total.
         let sent = entry.as_ref().map_or(0, |entry| entry.sent);
         let limit = entry.as_ref().and_then(|entry| entry.wanted.limit);
         let expects = entry.as_ref().map_or(0, |entry| entry.expects);
@@ -140,7 +140,7 @@ impl<P> Sequence<P> {
             self.joiner.evidence.note_total(&slice);
             self.total = match slice.total {
                 Some(total) => total,
-                // Twice as far as it is known to go, until its end was seen.
+                // Without a total, the list is assumed to be twice as long as what was seen, until its end was seen.
                 None if slice.has_more && !self.has_ended => self.total.max(2 * slice.end()),
                 None if slice.has_more => self.total.max(slice.end() + 1),
                 None => self.total.min(slice.end()),
@@ -160,8 +160,8 @@ impl<P> Sequence<P> {
         }
     }
 
-    /// A page had to be asked for fewer records than were planned, and ends here: plans pages of its size between it and
-    /// the page behind it.
+    /// Plans pages of `size` records between a page that ends at `end` and the page behind it. This is needed if a page
+    /// was requested with fewer records than planned.
     fn fill_gap(&mut self, mut index: usize, mut end: u64, size: u64) {
         let size = self.joiner.reduce(size);
         let overlap = self.joiner.overlap().min(size - 1);
@@ -177,7 +177,7 @@ impl<P> Sequence<P> {
         }
     }
 
-    /// Returns the next page that joins, and what it has brought; `None` while the scan has to wait for one.
+    /// Returns the next page that joins, and its new records. `None` while the scan has to wait for a page.
     ///
     /// # Errors
     /// The error of the page that is needed next.
@@ -201,13 +201,13 @@ impl<P> Sequence<P> {
                 self.ahead = (self.ahead / 2).max(1);
             }
             if !self.joiner.is_closing() {
-                // What looked like the end was none, so the beginning was requested too early.
+                // This was not the end of the list, so the beginning was requested too early.
                 self.queue.retain(|entry| entry.wanted.offset > 0);
             }
             match verdict {
                 Verdict::Deliver(delivery) => {
                     if delivery.alone {
-                        // Only the beginning, which was requested together with the end.
+                        // Keep only the beginning, which was requested together with the end.
                         self.queue.retain(|entry| entry.wanted.offset == 0);
                     } else if entry.planned && !again {
                         self.ahead = (self.ahead + 1).min(self.most_ahead);
@@ -232,15 +232,15 @@ impl<P> Sequence<P> {
     fn jump(&mut self, offset: u64) {
         self.queue.clear();
         self.push_front(offset);
-        // What is to be read ahead is known when that page is joined.
+        // The pages to read ahead depend on that page.
         self.next = None;
     }
 
-    /// A page was refused. The service may not honour its offset, which another page shows; or the list may be shorter
-    /// by now, which its beginning shows.
+    /// Requests another page after the service refused one. If the service does not honour the offset, a page at
+    /// another offset will show it. If the list has become shorter, its first page will show it.
     ///
     /// # Errors
-    /// The refusal, where it is neither.
+    /// Returns the error if it is no refusal. If the page at offset 0 fails as well, returns the refusal.
     fn try_another(&mut self, offset: u64, error: Error) -> Result<()> {
         if !is_refusal(&error) {
             return Err(error);
@@ -262,11 +262,12 @@ impl<P> Sequence<P> {
         Ok(())
     }
 
-    /// A page has arrived; if it is the beginning of a list in which another page was refused, that one counts as empty
-    /// where the list has become so short.
+    /// Interprets the page at offset 0 if it was requested because another page was refused. If the list ends before
+    /// the refused page, that page counts as empty and takes the place of the page at offset 0. Any other page is
+    /// returned unchanged.
     ///
     /// # Errors
-    /// The refusal, where the list is as long as it was.
+    /// The refusal, if the list still extends beyond the refused page.
     fn after_refusal(&mut self, page: Slice) -> Result<Slice> {
         let Some(refusal) = self.refusal.take().filter(|_| page.offset == 0) else {
             return Ok(page);
@@ -309,7 +310,8 @@ mod tests {
     use super::*;
     use crate::record::IdentityKey;
 
-    /// What is asked for at once in a list of 15 records, which has so many when its end is read again.
+    /// Returns the offsets that are requested together, for a list of 15 records that has `later` records when its end
+    /// is read again.
     fn asked(later: u64) -> Vec<Vec<u64>> {
         let key = IdentityKey::random();
         let id = |record: u64| key.identify(&record.to_le_bytes(), true);
@@ -334,7 +336,7 @@ mod tests {
     #[test]
     fn the_end_is_read_again_together_with_the_beginning() {
         assert_eq!(asked(15), [vec![0], vec![9], vec![14, 0]]);
-        // Where it was none, the beginning is of no use until the end is reached.
+        // If the list has grown, the beginning is read only after the new end.
         let further = [vec![23], vec![24], vec![0]];
         let begun = [vec![0], vec![9], vec![14, 0]].into_iter();
         assert_eq!(asked(25), begun.chain(further).collect::<Vec<_>>());

@@ -1,5 +1,5 @@
-//! Scans of simulated services on virtual time: lists that change, tie, move, lag or repeat themselves
-//! between requests, while pages arrive in any order.
+//! Scans of simulated services on virtual time. Lists change, tie, move, lag or repeat themselves between requests,
+//! while pages arrive in any order.
 
 mod service;
 
@@ -21,59 +21,67 @@ use std::sync::{Arc, Mutex};
 #[serde(deny_unknown_fields, default)]
 struct Scenario {
     kind: String,
-    /// Why it must be so.
+    /// The reason for the expectations.
     #[serde(rename = "docs")]
     _docs: String,
-    /// One for each seed in turn.
+    /// The services, used in turn by successive seeds.
     services: Vec<Kind>,
-    /// What they say of a list and the pages that they can send: each of these for all of them in turn.
+    /// Variants of the pagination and of the page sizes that a service allows. Each is combined with all services in
+    /// turn.
     serving: Vec<Serving>,
-    /// Records of the list, records of a page, and pages read ahead at most.
+    /// For each shape: records in the list, records in a page, and the maximum number of pages read ahead.
     shapes: Vec<(Span, Span, usize)>,
-    /// Scans of each shape; `TALENTDATA_ROUNDS` asks for more, unless one is enough.
+    /// The number of scans of each shape. `TALENTDATA_ROUNDS` raises it, unless it is 1.
     seeds: u64,
-    /// Whether pages under way are answered in any order; with every other seed where it does not say.
+    /// True if pages under way arrive in random order. Default: for every other seed.
     reorder: Option<bool>,
-    /// So many runs of a scan are stopped, each after so many requests, or anywhere within the pages of the list; one more
-    /// goes to the end.
+    /// The number of runs that are stopped before the last run, which goes to the end.
     stopped_runs: u64,
+    /// The number of requests after which a run is stopped. Default: at random within the pages of the list.
     stop: Option<Span>,
-    /// Whether scans may end with an error, which counts like a doubt.
+    /// True if scans may end with an error, which counts like a doubt.
     may_fail: bool,
     must: Must,
 }
 
-/// What must be true. Scans that are wrong are proven, yet a record that was in the list all the time was lost, or one came
-/// twice: none is, unless one in so many may be.
+/// The expectations. A scan is wrong if it counts as proven but has lost a record that was in the list all the time, or
+/// has delivered one twice. Without another expectation, no scan may be wrong.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Must {
-    /// Fewer than one of so many scans is wrong, or no more than one of so many that are proven.
+    /// Fewer than one in this many scans may be wrong.
     wrong: Option<u64>,
+    /// At most one in this many proven scans may be wrong.
     wrong_of_proven: Option<u64>,
-    /// Fewer than one of so many is doubted for no reason; at least so many are.
+    /// Fewer than one in this many scans may have doubts.
     doubted: Option<u64>,
+    /// At least this many scans must have doubts.
     min_doubted: u64,
+    /// At least this many scans must be proven.
     min_proven: u64,
-    /// The doubts of each scan.
+    /// The exact doubts of each scan.
     doubts: Option<Vec<Doubt>>,
-    /// How many records each scan loses, without repeating any; whether most of them lose some.
+    /// The number of records that each scan loses. It must repeat none.
     loses: Option<usize>,
+    /// True if more than nine in ten scans must lose records.
     mostly_loses: bool,
-    /// How many records each scan delivers at least; whether they are those that were there at first, in order.
+    /// The minimum number of records that each scan delivers.
     min_delivered: usize,
+    /// True if each scan must deliver exactly the initial records, in order.
     delivers_in_order: bool,
-    /// Whether the total stood still, so many records came, and no page had to be read again.
+    /// True if the total must not change, exactly that many records must come, and no page may be read again.
     is_counted: bool,
-    /// Requests of a scan at most; beyond one for each page of a list that does not change; on average, for each such page.
+    /// The maximum number of requests of a scan.
     max_requests: Option<u64>,
+    /// The exact number of requests beyond one for each page of a list that does not change.
     requests_again: Option<u64>,
+    /// The maximum number of requests for each such page, on average over all scans.
     max_cost: Option<f64>,
 }
 
-/// A scan, and how it is run.
+/// A scan and its conditions.
 struct Trial<'a> {
-    /// For messages.
+    /// The name for messages.
     name: String,
     service: Service<'a>,
     page_size: u64,
@@ -85,7 +93,7 @@ struct Trial<'a> {
     max_requests: u64,
 }
 
-/// What it has done.
+/// The outcome of a trial.
 #[derive(Default)]
 struct Outcome {
     delivered: Vec<u64>,
@@ -100,7 +108,7 @@ impl Outcome {
         self.delivered.len() - self.delivered.iter().collect::<HashSet<_>>().len()
     }
 
-    /// How many of the records that were in the list all the time were not delivered.
+    /// Returns the number of records that were in the list all the time and were not delivered.
     fn lost(&self, service: &Service) -> usize {
         let delivered: HashSet<&u64> = self.delivered.iter().collect();
         let stable = service.stable();
@@ -109,7 +117,7 @@ impl Outcome {
 }
 
 impl Trial<'_> {
-    /// All runs of the scan.
+    /// Executes all runs of the scan.
     fn run(&mut self) -> Outcome {
         let mut outcome = Outcome::default();
         let mut resume = None;
@@ -123,7 +131,7 @@ impl Trial<'_> {
         outcome
     }
 
-    /// One run; returns where the scan stands if it was stopped.
+    /// Executes one run. Returns the position of the scan if it was stopped.
     fn run_once(
         &mut self,
         resume: Option<Resume>,
@@ -170,7 +178,7 @@ impl Trial<'_> {
                         offsets: joiner.known_offsets(),
                         evidence: evidence.clone(),
                     };
-                    // As a checkpoint would have it.
+                    // Convert the state to JSON and back, as a checkpoint does.
                     let state = serde_json::to_string(&state).unwrap();
                     let state = serde_json::from_str(&state).unwrap();
                     return Some(Resume::new(state, entries).unwrap());
@@ -196,7 +204,7 @@ impl Trial<'_> {
                     Ok(page) => break Ok(page),
                     Err(error) if wanted.limit.is_some() => break Err(error),
                     Err(error) if asked.failed(&error) == Smaller::No => {
-                        // What may pass is tried again.
+                        // Only a failure that may be temporary is tried again.
                         if error.status() != Some(504) || limit == 1 {
                             break Err(asked.refusal.take().unwrap_or(error));
                         }
@@ -226,15 +234,15 @@ impl Trial<'_> {
     }
 }
 
-/// What was seen in the scans of a scenario.
+/// The results of the scans of a scenario.
 #[derive(Debug, Default)]
 struct Tally {
     scans: u64,
     wrong: u64,
     doubted: u64,
-    /// A record was lost, whether that was noticed or not.
+    /// The number of scans that lost a record, whether or not they had doubts.
     lossy: u64,
-    /// Requests for each page of a list that does not change.
+    /// The average number of requests for each page of a list that does not change.
     cost: f64,
 }
 
@@ -320,7 +328,7 @@ impl Scenario {
     }
 }
 
-/// The pages of a list that does not change.
+/// Returns the number of pages of a list that does not change.
 fn pages(records: u64, page_size: u64) -> u64 {
     match page_size {
         1 => records,
@@ -328,7 +336,7 @@ fn pages(records: u64, page_size: u64) -> u64 {
     }
 }
 
-/// All rows, by the tests that judge them.
+/// All scenarios, grouped by the test that runs them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Scenarios {
@@ -350,12 +358,12 @@ fn short_lists_are_proven_unless_their_order_changes() {
 }
 
 #[test]
-fn long_lists_and_resumed_scans_lose_nothing_that_they_do_not_doubt() {
+fn long_lists_and_resumed_scans_lose_no_record_without_a_doubt() {
     scenarios().long.iter().for_each(Scenario::judge);
 }
 
 #[test]
-fn services_that_read_whole_pages_only_are_read_whole() {
+fn services_with_whole_pages_only_are_read_completely() {
     scenarios().whole_pages.iter().for_each(Scenario::judge);
 }
 
@@ -365,11 +373,11 @@ fn lists_of_unknown_length_are_proven_unless_their_order_changes() {
 }
 
 #[test]
-fn pages_that_are_too_large_are_asked_for_in_parts() {
+fn pages_that_are_too_large_are_requested_in_parts() {
     scenarios().too_large.iter().for_each(Scenario::judge);
 }
 
 #[test]
-fn services_at_their_worst_are_read_to_an_end_and_not_believed() {
+fn scans_of_the_worst_services_end_and_are_not_proven() {
     scenarios().worst.iter().for_each(Scenario::judge);
 }

@@ -1,4 +1,4 @@
-//! The part of a page that joins it with others: its place, the identities of its records, and the total.
+//! The part of a page that the joiner needs: its place, the identities of its records, and the total.
 
 use crate::page::Page;
 use crate::record::{IdentityKey, RecordId};
@@ -6,28 +6,28 @@ use crate::record::{IdentityKey, RecordId};
 /// The part of a page that the joiner needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Slice {
-    /// The offset that was asked for.
+    /// The requested offset.
     pub(crate) offset: u64,
-    /// The limit that was asked for with it, if it was not that of the scan.
+    /// The requested limit, if it is not that of the scan.
     pub(crate) limit: Option<u64>,
-    /// The limit that it came with, where that may be reduced.
+    /// The limit with which the page came, if limits may be reduced.
     pub(crate) asked: Option<u64>,
-    /// The identities of its records.
+    /// The identities of the page's records.
     pub(crate) ids: Vec<RecordId>,
-    /// Whether more records follow. The joiner judges that by the records where the service does not say it.
+    /// True if more records follow. If the service does not say, the joiner decides it from the number of records.
     pub(crate) has_more: bool,
-    /// Whether the service says neither that nor a total.
+    /// True if the service reports neither a total nor whether more records follow.
     pub(crate) is_untold: bool,
-    /// The number of records in the list, where the service says it.
+    /// The number of records in the list, if the service reports it.
     pub(crate) total: Option<u64>,
-    /// When it was asked for, on one clock for all pages.
+    /// The time of the request, on one clock for all pages.
     pub(crate) sent: u64,
-    /// When it arrived, on that clock.
+    /// The time of arrival, on the same clock.
     pub(crate) arrived: u64,
 }
 
 impl Slice {
-    /// Takes the slice from a page.
+    /// Returns the slice of a page.
     pub(super) fn of(page: &Page, offset: u64, key: &IdentityKey) -> Self {
         let identities = page.records.iter().map(|record| record.identity(key));
         let total = page.pagination.known_total();
@@ -38,7 +38,8 @@ impl Slice {
         }
     }
 
-    /// Makes the slice of these records, of which the service may say whether more follow, and how many there are in all.
+    /// Returns the slice of a page with these records. The service may have reported whether more follow, and the
+    /// total.
     pub(super) fn new(
         offset: u64,
         ids: Vec<RecordId>,
@@ -60,7 +61,7 @@ impl Slice {
         }
     }
 
-    /// Returns the offset behind the last record.
+    /// Returns the offset after the last record.
     pub(super) fn end(&self) -> u64 {
         self.offset.saturating_add(self.ids.len() as u64)
     }
@@ -70,7 +71,7 @@ impl Slice {
         self.total.is_some_and(|total| self.end() < total)
     }
 
-    /// Returns whether the page shows nothing although the list has records there.
+    /// Returns whether the page is empty although the list has records there.
     pub(super) fn is_blank(&self) -> bool {
         self.ids.is_empty() && (self.has_more || self.is_short())
     }

@@ -6,12 +6,12 @@ use crate::record::RawRecord;
 use std::collections::BTreeMap;
 use talentdata_types::ListShape;
 
-/// More names than this are counted together: a service that uses names as data must not fill the memory.
+/// Limits the names that are counted separately. A service that uses names as data must not fill the memory.
 const MAX_NAMES: usize = 1000;
-/// The name that stands for all names beyond `MAX_NAMES`.
+/// The key that collects all names beyond `MAX_NAMES`.
 const OTHERS: &str = "...";
 
-/// The name under which to count `name`: `...` if there is no room for another one.
+/// Returns the key under which to count `name`: `...` if there is no room for another name.
 pub fn counted_name<'a, T>(counts: &BTreeMap<String, T>, name: &'a str) -> &'a str {
     if counts.len() < MAX_NAMES || counts.contains_key(name) {
         name
@@ -43,7 +43,7 @@ pub(super) fn count(receipt: &mut Receipt, shape: &ListShape, records: &[RawReco
     }
 }
 
-/// Takes back what was counted of some of the same records.
+/// Subtracts the counts of records that were counted before.
 pub(super) fn subtract(receipt: &mut Receipt, shape: &ListShape, records: &[RawRecord]) {
     let mut part = Receipt::default();
     count(&mut part, shape, records);
@@ -93,7 +93,7 @@ mod tests {
     ];
 
     #[test]
-    fn only_what_the_spec_does_not_know_is_counted() {
+    fn only_fields_and_values_unknown_to_the_spec_are_counted() {
         let shape = ListShape {
             fields: FIELDS,
             ..*ListName::Contacts.shape()

@@ -1,20 +1,20 @@
-//! What becomes of a list that was read to its end although nothing proves that every record came.
+//! The outcome of a list that was read to its end although nothing proves that every record came.
 
 use super::receipt::Receipt;
 use crate::choice;
 use crate::error::{Error, ErrorKind, Result};
 
-/// What happens at the end of a list whose completeness is not proven.
+/// The action at the end of a list whose completeness is not proven.
 ///
-/// A scan that stops at its limit, or that its reader leaves early, is never asked for a proof.
+/// A scan that stops at its limit, or whose reader leaves early, needs no proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Unproven {
-    /// The end is the error `Incomplete`, which names the doubts.
+    /// Fail with the error `Incomplete`, which names the doubts.
     Fail = 1,
-    /// A warning names the doubts, and the end is a usual one.
+    /// End normally, with a warning that names the doubts.
     Warn = 2,
-    /// The end is a usual one. The receipt names the doubts.
+    /// End normally. The receipt names the doubts.
     Accept = 3,
 }
 
@@ -25,14 +25,15 @@ choice!(Unproven, "unproven", {
 });
 
 impl Unproven {
-    /// The ways out of the error, in words that every language understands.
+    /// Advice for the user that applies to every language.
     pub const ADVICE: &str =
         "read it again, keep it in a mirror, or set the option unproven to accept";
 
-    /// Ends a list that was read so far. `warn` is called with the text of the warning, where there is one.
+    /// Carries out the action for a list with this receipt. Calls `warn` with the text of the warning, if there is one.
     ///
     /// # Errors
-    /// `Incomplete`, with the doubts and the advice, where the end of the list was reached without a proof and that is to fail.
+    /// `Incomplete`, with the doubts and the advice, if the action is `Fail` and the end of the list was reached
+    /// without a proof.
     pub fn conclude(
         self,
         receipt: &Receipt,
@@ -52,7 +53,7 @@ impl Unproven {
     }
 }
 
-/// The end of a list whose receipt says this.
+/// Receipts at the end of a list.
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,23 +1,22 @@
-//! The base URL, checked so that a credential can only go where the user meant.
+//! The base URL, checked so that credentials only go where the user intended.
 
 use super::servers::is_loopback;
 use crate::error::{Error, Result};
 use std::fmt;
 use url::Url;
 
-/// Where the service is: https, or plain http on this machine only.
+/// The address of the service: https, or plain http on this machine only.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BaseUrl(Url);
 
 impl BaseUrl {
-    /// Checks `text`.
+    /// Reads and checks a base URL.
     ///
     /// # Errors
-    /// `Config` for anything but an absolute https URL (or http on a loopback address) without
-    /// user, query and fragment.
+    /// `Config` unless it is an absolute https URL (or http on a loopback address) without user, query and fragment.
     pub fn parse(text: &str) -> Result<Self> {
         let refuse = |why: &str| Err(Error::config(format!("base_url must {why}")));
-        // URL parsers drop some of these in silence, and what is left may be another host.
+        // URL parsers silently drop some of these characters, and the rest may be another host.
         if text.is_empty() {
             return refuse("not be empty");
         }
@@ -61,12 +60,12 @@ impl BaseUrl {
         is_loopback(&self.0)
     }
 
-    /// Returns whether it is spoken to without TLS, which is only done on this machine.
+    /// Returns whether the service is reached without TLS, which is only allowed on this machine.
     pub(crate) fn is_plain(&self) -> bool {
         self.0.scheme() == "http"
     }
 
-    /// The URL of a path below this one.
+    /// Returns the URL of a path below this one.
     pub(crate) fn at(&self, path: &[String]) -> Url {
         let mut url = self.0.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
@@ -110,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_refused_and_says_why() {
+    fn any_other_url_is_refused_with_the_reason() {
         let texts = "talent.example /v1 ftp://talent.example http://talent.example \
             http://localhost.evil.example http://127.0.0.1.nip.example http://192.168.0.1 \
             https://user@talent.example https://user:pass@talent.example https://talent.example?x=1 \

@@ -1,6 +1,6 @@
-//! Files that hold settings: the profile file, and a file with nothing but the secret.
+//! Files with settings: the profile file, and a file with only the secret.
 //!
-//! Both may hold a secret, so both are refused when other users can read them.
+//! Both may contain a secret, so both are refused if other users can read them.
 
 use super::table::{PROFILE, SETTINGS, SettingKind};
 use super::values::unknown;
@@ -15,10 +15,10 @@ use toml::{Table, Value};
 /// The section that is read if none is named.
 const DEFAULT: &str = "default";
 
-/// Limits the bytes of a settings file.
+/// Limits the size of a settings file, in bytes.
 const LARGEST: u64 = 1024 * 1024;
 
-/// Reads a section of the profile file; nothing if there is no file and no section was named.
+/// Reads a section of the profile file. Returns nothing if there is no file and no section was named.
 pub(super) fn load(
     name: Option<&str>,
     environment: impl Fn(&str) -> Option<String>,
@@ -37,7 +37,7 @@ pub(super) fn load(
     let text = read_private(&path)?;
     let shown = path.display();
     let mut sections: BTreeMap<String, Table> = toml::from_str(&text).map_err(|error| {
-        // The parser's own message would quote the line, and the line may hold the secret.
+        // The parser's own message would quote the line, which may contain the secret.
         let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
         Error::config(format!(
             "{shown} line {line}: not a section such as [{DEFAULT}] with settings such as base_url = \"...\""
@@ -90,7 +90,7 @@ fn path(environment: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
     Some(directory.join("talentdata").join("profiles.toml"))
 }
 
-/// Reads a secret from a file that holds nothing else; a final line break is dropped.
+/// Reads a secret from a file that contains nothing else. A final line break is dropped.
 ///
 /// # Errors
 /// `Config` if the file cannot be read or other users can read it.
@@ -104,12 +104,12 @@ pub fn read_secret_file(path: &Path) -> Result<Secret> {
     Ok(Secret::new(text.trim_end_matches(['\r', '\n'])))
 }
 
-/// Reads text as editors and shells save it: UTF-8, of which a byte order mark is dropped.
+/// Reads text as editors and shells save it: UTF-8, with an optional byte order mark, which is dropped.
 ///
 /// # Errors
-/// `Config` for other text; `shown` is where it comes from.
+/// `Config` for other text. `shown` names its source.
 pub fn read_text(bytes: Vec<u8>, shown: &str) -> Result<String> {
-    // PowerShell before version 6 writes UTF-16 where a command is redirected into a file.
+    // PowerShell before version 6 redirects the output of a command to a file as UTF-16.
     if matches!(bytes[..], [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) || bytes.contains(&0) {
         return Err(Error::config(format!(
             "cannot read {shown}: it is UTF-16 or binary; save it as UTF-8"
@@ -121,7 +121,7 @@ pub fn read_text(bytes: Vec<u8>, shown: &str) -> Result<String> {
             "cannot read {shown}: it is not UTF-8; save it as UTF-8"
         ))
     })?;
-    // Windows editors begin files with it.
+    // Windows editors write a byte order mark at the beginning of files.
     Ok(text
         .strip_prefix('\u{feff}')
         .map_or(text.clone(), str::to_owned))
@@ -137,7 +137,7 @@ fn read_private(path: &Path) -> Result<String> {
             "cannot read {shown}: it is a directory"
         )));
     }
-    // What is no file, such as the pipe of the shell's <(command), is private to whoever made it.
+    // Anything else, for example the pipe of the shell's <(command), is private to its creator.
     if facts.is_file() {
         check_private(path, &file, &facts)?;
     }
@@ -156,7 +156,8 @@ fn read_private(path: &Path) -> Result<String> {
 #[cfg(unix)]
 fn check_private(path: &Path, file: &File, facts: &std::fs::Metadata) -> Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
-    // Who mounted it has decided who reads it, as Kubernetes and Docker do for the secrets of a container.
+    // On a read-only mount, whoever mounted it has decided who may read it. Kubernetes and Docker mount the secrets of
+    // a container this way.
     let mount = rustix::fs::fstatvfs(file);
     if mount.is_ok_and(|mount| mount.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY)) {
         return Ok(());
@@ -168,12 +169,12 @@ fn check_private(path: &Path, file: &File, facts: &std::fs::Metadata) -> Result<
     )
 }
 
-/// Checks owner and mode of a file on a file system that can be written.
+/// Checks the owner and the mode of a file on a writable file system.
 #[cfg(unix)]
 pub(super) fn check_mode(path: &Path, (owner, user): (u32, u32), mode: u32) -> Result<()> {
     check_owner(path, owner, user)?;
     let shown = path.display();
-    // What belongs to the administrator, and this user cannot change, is the administrator's to judge.
+    // If the administrator owns the file and this user cannot change it, the administrator decides who may read it.
     let (open, advice) = if owner == user {
         (0o077, format!("run: chmod 600 '{shown}'"))
     } else {
@@ -187,7 +188,7 @@ pub(super) fn check_mode(path: &Path, (owner, user): (u32, u32), mode: u32) -> R
     )))
 }
 
-/// Checks that the owner, who chooses where the secret goes, is the user or the administrator.
+/// Checks that the owner, who can choose where the secret is sent, is the user or the administrator.
 #[cfg(unix)]
 pub(super) fn check_owner(path: &Path, owner: u32, user: u32) -> Result<()> {
     if owner == user || owner == 0 {

@@ -1,4 +1,4 @@
-//! Settings that are a word or the URL of a server: where the request budget is kept, and the proxy.
+//! Settings that are a word or the URL of a server: the place of the request budget, and the proxy.
 
 use crate::budget::{BudgetStore, write_server};
 use crate::error::{Error, Result};
@@ -28,7 +28,7 @@ impl Proxy {
     }
 }
 
-/// Reads the URL of a proxy. Without a scheme it is one of http, as other programs have it.
+/// Reads the URL of a proxy. Without a scheme it is http, as in other programs.
 pub(crate) fn proxy_url(text: &str) -> std::result::Result<Url, &'static str> {
     let text = text.trim();
     let url = if text.contains("://") {
@@ -55,7 +55,7 @@ pub(crate) fn proxy_url(text: &str) -> std::result::Result<Url, &'static str> {
     Ok(url)
 }
 
-/// The error of a proxy that is set, but cannot be used. What was given is not shown, since it may contain a password.
+/// Returns the error for a proxy that cannot be used. The value is not shown, because it may contain a password.
 pub(crate) fn wrong_proxy(setting: &str, why: &str) -> Error {
     let none = if setting == "proxy" {
         ""
@@ -77,7 +77,7 @@ pub(super) fn parse_budget_store(text: &str) -> Result<BudgetStore> {
         }),
     };
     let Some(url) = url else {
-        // What was given is not shown, since it may contain a password.
+        // The value is not shown, because it may contain a password.
         let message = "budget must be process, host, or a redis or rediss URL, such as redis://cache.example:6379/0";
         return Err(Error::config(message));
     };
@@ -105,8 +105,8 @@ fn server(text: &str, schemes: [&str; 2], path: impl Fn(&str) -> bool) -> Option
     is_plain.then_some(url)
 }
 
-/// Returns whether the host is this machine. The name `localhost` is never looked up, so it always is. With a scheme that
-/// browsers do not know, an address is plain text.
+/// Returns whether the host is this machine. The name `localhost` always is, because it is never looked up. The URL
+/// parser recognizes addresses only in schemes of browsers, so an address may be plain text here.
 pub(super) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let address = host.trim_matches(['[', ']']).parse::<IpAddr>();

@@ -1,5 +1,5 @@
-//! Every row of the table is read from every source, in order of precedence, and says the same where it is wrong; files that
-//! hold settings are private.
+//! Tests of settings: every row of the table is read from every source, in order of precedence, and a wrong value has
+//! the same message everywhere. Files with settings must be private.
 
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
@@ -21,8 +21,8 @@ fn directory(text: &str, mode: u32) -> tempfile::TempDir {
     directory
 }
 
-/// The settings with these values, these variables, and this line in the default section of the profile file; and with an
-/// address, unless that is what is given. Neither they nor the error show a secret.
+/// Reads settings from these values, these variables, and this line in the default section of the profile file. Adds an
+/// address unless one is given. Checks that neither the settings nor the error show a secret.
 fn config(values: &[(&str, &str)], variables: &[(&str, &str)], line: &str) -> Result<Config> {
     let directory = directory(&format!("[default]\n{line}\n"), 0o600);
     let mut builder = Builder::default();
@@ -47,14 +47,14 @@ fn config(values: &[(&str, &str)], variables: &[(&str, &str)], line: &str) -> Re
     config
 }
 
-/// All that a configuration holds.
+/// The whole content of a configuration.
 fn content(config: Result<Config>) -> String {
     let config = config.unwrap();
     let secret = config.client_secret.as_ref().map(|secret| secret.expose());
     format!("{config:?} {secret:?}")
 }
 
-/// Some values of a setting that may be used, as text.
+/// Some valid values of a setting, as text.
 fn good(setting: &Setting) -> [String; 3] {
     match setting.kind {
         SettingKind::Integer(Bounds { min, max, .. }) => {
@@ -74,7 +74,7 @@ fn good(setting: &Setting) -> [String; 3] {
     }
 }
 
-/// A value as TOML writes it.
+/// A value as it is written in TOML.
 fn toml(setting: &Setting, text: &str) -> String {
     if setting.bounds().is_some() || matches!(setting.kind, SettingKind::Boolean(_)) {
         format!("{} = {text}", setting.name)
@@ -97,7 +97,7 @@ fn an_explicit_value_goes_before_the_environment_and_that_before_the_profile() {
         assert_eq!(content(config(&[], &variable, &line)), two, "{name}");
         let all = config(&[(name, first)], &variable, &line);
         assert_eq!(content(all), one, "{name}");
-        // The default that is told is the one that applies.
+        // The documented default is the one that applies.
         if let Some(default) = setting.default() {
             let default = given(default.trim_end_matches(" s"));
             assert_eq!(default, content(config(&[], &[], "")));
@@ -129,7 +129,7 @@ fn a_wrong_value_ends_in_the_same_error_from_every_source() {
     }
 }
 
-/// A setting, a value, and what is said of it.
+/// A setting, a wrong value, and the message.
 const WRONG: &str = r#"
 timeout | soon | timeout must be a time between 0.001 and 86,400 s (got "soon")
 timeout | NaN | timeout must be between 0.001 and 86,400 s (got NaN)
@@ -191,7 +191,7 @@ fn no_password_is_shown_with_the_settings() {
 
 const PROFILES: &str = "[default]\nclient_id = \"me\"\nclient_secret = \"CANARY\"\n[other]\nbase_url = \"https://b.example\"\n";
 
-/// A file, of lines apart by semicolons, and what is said of it.
+/// A file, whose lines are separated by semicolons, and the message.
 const MALFORMED: &str = r#"
 [default]; client_secret = CANARY | line 2
 client_secret = "CANARY" | line 1: not a section
@@ -232,9 +232,9 @@ fn a_section_is_read_by_its_name_and_a_malformed_file_is_refused_without_a_quote
     }
 }
 
-/// Owner and user, the mode, and whether the file is read.
+/// Each row has the owner, the user, the mode, and whether the file is accepted.
 #[test]
-fn what_belongs_to_root_and_the_user_cannot_change_is_the_administrators_to_judge() {
+fn the_administrator_decides_about_files_that_only_root_can_change() {
     let path = Path::new("secret");
     for (owner, user, mode, taken) in [
         (7, 7, 0o600, true),
@@ -242,12 +242,12 @@ fn what_belongs_to_root_and_the_user_cannot_change_is_the_administrators_to_judg
         (7, 7, 0o640, false),
         (7, 7, 0o644, false),
         (0, 0, 0o644, false),
-        // As Kubernetes mounts secrets, and with fsGroup; as Docker does.
+        // As Kubernetes mounts secrets, without and with fsGroup, and as Docker does.
         (0, 7, 0o644, true),
         (0, 7, 0o440, true),
         (0, 7, 0o444, true),
         (0, 7, 0o640, true),
-        // What everybody can write is nobody's to judge.
+        // A file that everybody can write is never accepted.
         (0, 7, 0o666, false),
         (0, 7, 0o777, false),
         (8, 7, 0o600, false),
@@ -258,7 +258,7 @@ fn what_belongs_to_root_and_the_user_cannot_change_is_the_administrators_to_judg
             taken,
             "{owner} {user} {mode:o}: {outcome:?}"
         );
-        // Nobody is told to change what is not theirs.
+        // The advice is never to change another user's file.
         let advice = outcome
             .err()
             .map_or(String::new(), |error| error.message().to_owned());
@@ -266,7 +266,7 @@ fn what_belongs_to_root_and_the_user_cannot_change_is_the_administrators_to_judg
     }
 }
 
-/// What a file of the secret holds, and what is read; nothing where it is refused.
+/// Each row has the content of the file and the secret in it; `None` if the file is refused.
 #[test]
 fn a_secret_is_read_as_editors_shells_and_mounts_store_it() {
     let directory = tempfile::tempdir().unwrap();
@@ -318,7 +318,7 @@ fn a_file_that_others_can_read_or_own_is_refused_with_the_way_out() {
     }
     let directory = directory(PROFILES, 0o600);
     let file = directory.path().join("talentdata").join("profiles.toml");
-    // Only the administrator can give a file away.
+    // Only the administrator can change the owner of a file.
     if std::os::unix::fs::chown(&file, Some(12345), None).is_ok() {
         let error = section(&directory, None).unwrap_err();
         assert!(error.message().contains("12345"), "{error}");

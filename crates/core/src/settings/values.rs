@@ -11,12 +11,13 @@ use std::str::FromStr;
 use std::time::Duration;
 use talentdata_types::Secret;
 
-/// Limits the bytes of identifiers and secrets. Longer ones are surely something else, such as a file's content.
+/// Limits the bytes of identifiers and secrets. A longer value is surely something else, for example the content of a
+/// file.
 const LONGEST_TEXT: usize = 16 * 1024;
 /// Limits the bytes of a value that an error quotes.
 const LONGEST_QUOTE: usize = 40;
 
-/// One value per setting, as text, from the first source that has it. Any value may hold a secret by mistake, so none is
+/// One value per setting, as text, from the first source that has one. Any value may be a secret by mistake, so none is
 /// shown. `Config` is read from it, setting by setting.
 #[derive(Debug)]
 pub(crate) struct SettingValues(pub(super) BTreeMap<String, Secret>);
@@ -89,7 +90,7 @@ impl SettingValues {
         }
     }
 
-    /// Reads a value, or the default, in the form that the kind of the setting demands.
+    /// Reads a value, or the default, in the form that the kind of the setting requires.
     fn parsed<T: FromStr>(&self, name: &str) -> Result<T> {
         let setting = row(name)?;
         let text = self.0.get(name).map(|text| text.expose().trim().to_owned());
@@ -112,7 +113,7 @@ pub(super) fn row(name: &str) -> Result<&'static Setting> {
         .ok_or_else(|| unknown(name))
 }
 
-/// The error for a name that is no setting.
+/// Returns the error for a name that is not a setting.
 pub(super) fn unknown(name: &str) -> Error {
     let known: Vec<&str> = SETTINGS.iter().map(|row| row.name).collect();
     Error::config(format!(
@@ -122,7 +123,7 @@ pub(super) fn unknown(name: &str) -> Error {
     ))
 }
 
-/// Checks that a value can be an identifier, a secret or a URL, and never shows it.
+/// Checks that a value can be an identifier, a secret or a URL. Errors never show it.
 fn check_text(name: &str, value: &str) -> Result<()> {
     let why = if value.is_empty() {
         "not be empty".into()

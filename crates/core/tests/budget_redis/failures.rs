@@ -1,6 +1,6 @@
-//! What becomes of members when the server forgets, stalls, dies, or is replaced, and when members are killed or stopped:
-//! those that are left go on, without being refused, and say for how long they were on their own. How much of the budget they
-//! use meanwhile is tested on virtual time (`budget/redis/simulation.rs`).
+//! Failures of the server (it forgets, stalls, dies, or is replaced) and of members (they are killed or stopped). The
+//! remaining members continue without refusals, and report for how long they were on their own. How much of the budget
+//! they use during that time is tested on virtual time (`budget/redis/simulation.rs`).
 
 use crate::members::Company;
 use crate::proxy::Proxy;
@@ -14,12 +14,12 @@ use std::time::{Duration, SystemTime};
 use talentdata_sandbox::limit::Policy;
 
 const SCANS: usize = 4;
-/// The part of the requests that may be refused where members do not know of each other for a while: on virtual time it
-/// must be half of that.
+/// Limits the part of the requests that may be refused while members do not know of each other. On virtual time the
+/// limit is half of it.
 const RARELY: f64 = 0.04;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn members_go_on_whatever_happens_to_the_server() {
+async fn members_continue_after_any_failure_of_the_server() {
     let (mut server, replica) = (Server::valkey(), Server::valkey());
     let proxy = Proxy::to(server.port, Duration::ZERO).await;
     let budget = format!("redis://127.0.0.1:{}", proxy.port);
@@ -35,13 +35,13 @@ async fn members_go_on_whatever_happens_to_the_server() {
     server.restart();
     let () = replica.run(&["REPLICAOF", "127.0.0.1", &server.port.to_string()]);
     company.phase(6).await;
-    // What the replica takes over is the state; without it there would be nothing to test.
+    // The replica takes over the state. Without it, the test would prove nothing.
     replica.wait_until(r#"redis.call("DBSIZE") > 0"#);
     server.stop();
     let () = replica.run(&["REPLICAOF", "NO", "ONE"]);
     proxy.lead_to(replica.port);
     for report in company.reports(8) {
-        // A part of the three seconds goes by before it is noticed.
+        // A part of the three seconds passes before the members notice it.
         assert!(report.seconds_unreachable() > 1.0, "{}", report.budget);
         assert!(report.budget["unreachable_reason"].is_string());
         assert_eq!(report.budget["members"], SCANS);
@@ -49,9 +49,9 @@ async fn members_go_on_whatever_happens_to_the_server() {
     replica.wait_until(r#"redis.call("DBSIZE") > 0"#);
 }
 
-/// Three of ten members are cut off, and go on with their parts, while the others are not disturbed.
+/// Three of ten members are disconnected, and continue with their share, while the others are not disturbed.
 #[tokio::test(flavor = "multi_thread")]
-async fn members_that_are_cut_off_go_on_with_their_part() {
+async fn members_that_are_disconnected_continue_with_their_share() {
     let server = Server::valkey();
     let proxy = Proxy::to(server.port, Duration::ZERO).await;
     let [direct, through] =
@@ -69,7 +69,7 @@ async fn members_that_are_cut_off_go_on_with_their_part() {
     }
 }
 
-/// Compiles the library that a server with another clock is started with.
+/// Compiles the library that gives a server another clock.
 fn compile(library: &Path) {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/budget_redis/clock.c");
     let mut compiler = Command::new("cc");
@@ -78,9 +78,9 @@ fn compile(library: &Path) {
     assert!(compiled.success());
 }
 
-/// It is set forwards and back: no request is refused, and everybody goes on.
+/// The clock is set forwards and back. No request is refused, and all members continue.
 #[tokio::test(flavor = "multi_thread")]
-async fn members_go_on_when_the_clock_of_the_server_is_set() {
+async fn members_continue_when_the_clock_of_the_server_is_set() {
     let directory = tempfile::tempdir().unwrap();
     let [library, path] = ["clock.so", "ahead"].map(|name| directory.path().join(name));
     compile(&library);
@@ -97,7 +97,7 @@ async fn members_go_on_when_the_clock_of_the_server_is_set() {
     for (phase, seconds) in [(1, 10), (2, -10)] {
         company.phase(phase).await;
         ahead.write_at(&c_long::to_ne_bytes(seconds), 0).unwrap();
-        // A server tells the time from a clock that it reads only now and then.
+        // A server reads its clock only now and then.
         let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
         let set = now + seconds as f64;
         server.wait_until(&format!(r#"math.abs(redis.call("TIME")[1] - {set}) < 5"#));
@@ -108,7 +108,7 @@ async fn members_go_on_when_the_clock_of_the_server_is_set() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn members_go_on_whatever_happens_to_one_of_them() {
+async fn members_continue_after_any_failure_of_one_of_them() {
     let server = Server::valkey();
     let budget = format!("redis://127.0.0.1:{}", server.port);
     let mut company = Company::new();
@@ -131,7 +131,7 @@ async fn members_go_on_whatever_happens_to_one_of_them() {
         assert!(goes_on, "{}", report.budget);
     }
     for report in &reports[..SCANS] {
-        // The machine may be busy with something else for a while.
+        // The machine may be busy with other work for a while.
         assert!(report.seconds_unreachable() < 2.5, "{}", report.budget);
     }
 }

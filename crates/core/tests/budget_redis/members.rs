@@ -1,4 +1,4 @@
-//! Processes that share a budget: they scan a list, and print when they were served.
+//! Processes that share a budget: they scan a list, and print the times at which they were served.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,21 +9,24 @@ use talentdata_core::{Builder, Client, ScanOptions};
 use talentdata_sandbox::limit::Policy;
 use talentdata_sandbox::{Options, Sandbox};
 
-/// Tells a process that it is a member, and until when, in milliseconds since the Unix epoch; at least for one page.
+/// Tells a process that it is a member, and until when, in milliseconds since the Unix epoch. It reads at least one
+/// page.
 const MEMBER: &str = "TALENTDATA_TEST_BUDGET_MEMBER";
-/// The test that it is started as.
+/// The test that starts a member.
 const TEST: &str = "share::processes_share_a_server_that_is_far_away";
-/// Records of a page, so few that pages cost little time, and how many of them are new: pages overlap.
+/// The number of records in a page, so few that pages take little time, and the number of new ones, because pages
+/// overlap.
 const PAGE: u64 = 10;
 const NEW: usize = 9;
-/// So long a member waits for contact at the end.
+/// The time for which a member waits for contact at the end.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Between two things that happen, in milliseconds.
+/// The time between two events, in milliseconds.
 pub(crate) const PHASE: u64 = 1500;
-/// Nobody may wait so long for a page, in milliseconds, however busy the machine is.
+/// No member may wait this long for a page, in milliseconds, regardless of the load of the machine.
 const HANG: u64 = 8000;
 
-/// What a member prints: when it was served, in milliseconds since the Unix epoch, and what a receipt says of its budget.
+/// The report that a member prints: the times at which it was served, in milliseconds since the Unix epoch, and its
+/// state of the budget.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub(crate) served: Vec<u64>,
@@ -31,7 +34,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// For how long the budget could not be reached.
+    /// Returns the number of seconds for which the budget could not be reached.
     pub(crate) fn seconds_unreachable(&self) -> f64 {
         self.budget["seconds_unreachable"].as_f64().unwrap()
     }
@@ -87,13 +90,13 @@ impl Company {
         ]
     }
 
-    /// What people are shown of the budget.
+    /// Returns the state of the budget that users see.
     pub(crate) fn shown(&self, budget: &str) -> BudgetState {
         let config = self.settings(budget).config().unwrap();
         config.budget_state().unwrap()
     }
 
-    /// When this phase begins.
+    /// Returns the time at which this phase begins.
     pub(crate) fn time_of(&self, phase: u64) -> u64 {
         self.began + PHASE * phase
     }
@@ -104,7 +107,7 @@ impl Company {
         tokio::time::sleep(Duration::from_millis(left)).await;
     }
 
-    /// The command that starts a member which ends after so many phases.
+    /// Returns the command that starts a member which ends after this many phases.
     pub(crate) fn command(&self, budget: &str, phases: u64) -> Command {
         let until = if phases > 0 { self.time_of(phases) } else { 0 };
         let mut command = Command::new(std::env::current_exe().unwrap());
@@ -118,20 +121,20 @@ impl Company {
         command
     }
 
-    /// So many processes join this budget.
+    /// Starts this many processes, which join this budget.
     pub(crate) fn join(&mut self, count: usize, budget: &str, phases: u64) {
         let mut command = self.command(budget, phases);
         let members = (0..count).map(|_| command.spawn().unwrap());
         self.members.extend(members);
     }
 
-    /// What the members have printed; no request may have been refused.
+    /// Returns the members' reports. No request may have been refused.
     pub(crate) fn reports(&mut self, phases: u64) -> Vec<Report> {
         self.reports_of(phases, 0.0)
     }
 
-    /// What the members have printed. Each must have begun, and none may have hung before the end of this phase; of all requests,
-    /// this part may have been refused.
+    /// Returns the members' reports. Each member must have begun, and none may have hung before the end of this phase.
+    /// At most this part of all requests may have been refused.
     pub(crate) fn reports_of(&mut self, phases: u64, max_refused: f64) -> Vec<Report> {
         let reports: Vec<Report> = self.members.drain(..).map(report).collect();
         for report in &reports {
@@ -158,7 +161,7 @@ impl Drop for Company {
     }
 }
 
-/// What a member has printed; it must have ended well.
+/// Returns a member's report. The member must have ended successfully.
 pub(crate) fn report(member: Child) -> Report {
     let output = member.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", output.status);
@@ -167,13 +170,13 @@ pub(crate) fn report(member: Child) -> Report {
     serde_json::from_str(line.unwrap()).unwrap()
 }
 
-/// Whether the budget is in reach of the client, or comes into its reach while it makes calls.
+/// Returns whether the client can reach the budget, now or while it makes calls.
 async fn has_contact(client: &Client) -> bool {
     let began = Instant::now();
     while began.elapsed() < PATIENCE {
         let lost = client.budget().seconds_unreachable;
         client.version().await.unwrap();
-        // It grows as long as there is no contact.
+        // It grows while there is no contact.
         if client.budget().seconds_unreachable == lost {
             return true;
         }
@@ -181,7 +184,7 @@ async fn has_contact(client: &Client) -> bool {
     false
 }
 
-/// Does what a member does, if this process is one.
+/// Acts as a member, if this process is one.
 pub(crate) async fn act_as_member() {
     let Ok(until) = std::env::var(MEMBER) else {
         return;
@@ -197,7 +200,7 @@ pub(crate) async fn act_as_member() {
         }
         served.push(milliseconds());
     }
-    // Where it has time for that, it reaches the budget at the end.
+    // If it has time for that, it reaches the budget at the end.
     assert!(until == 0 || has_contact(&client).await);
     let budget = serde_json::to_value(client.budget()).unwrap();
     let report = Report { served, budget };

@@ -1,4 +1,4 @@
-//! A way to a server that takes time, can be stalled, can be led to another server, and may begin with TLS.
+//! A connection to a server that takes time, can be stalled, can be led to another server, and may begin with TLS.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 use tokio_rustls::TlsAcceptor;
 
-/// The way.
+/// The connection.
 #[derive(Clone)]
 pub(crate) struct Proxy {
     pub(crate) port: u16,
@@ -19,14 +19,14 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// To the server at this port, which is so far away.
+    /// Leads to the server at this port, at this distance.
     pub(crate) async fn to(target: u16, one_way: Duration) -> Self {
         Proxy::with(target, one_way, None).await
     }
 
-    /// The same, which takes connections with TLS, where that is given.
+    /// Leads to the server at this port, at this distance, and accepts TLS if `tls` is given.
     pub(crate) async fn with(target: u16, one_way: Duration, tls: Option<TlsAcceptor>) -> Self {
-        // Any address of this machine, so that it has names that no certificate is for.
+        // Listens at any address of this machine, so that it has names that no certificate is for.
         let listener = TcpListener::bind(("0.0.0.0", 0)).await.unwrap();
         let proxy = Proxy {
             port: listener.local_addr().unwrap().port(),
@@ -52,17 +52,17 @@ impl Proxy {
         proxy
     }
 
-    /// Lets nothing through, or goes on.
+    /// Lets nothing through, or continues.
     pub(crate) fn stall(&self, stalled: bool) {
         self.state.send_modify(|state| state.1 = stalled);
     }
 
-    /// Leads to another server from now on; connections to the one before end.
+    /// Leads to another server from now on. Connections to the old one end.
     pub(crate) fn lead_to(&self, port: u16) {
         self.state.send_modify(|state| state.0 = port);
     }
 
-    /// All that was sent over it, without TLS where it takes that.
+    /// Returns all bytes that were sent through it, decrypted if it accepts TLS.
     pub(crate) fn heard(&self) -> Vec<u8> {
         self.heard.lock().unwrap().clone()
     }
@@ -82,7 +82,7 @@ impl Proxy {
         }
     }
 
-    /// Carries what comes until one of the ends is closed. On a connection, one message at a time is under way.
+    /// Forwards bytes until one of the ends is closed. On a connection, one message at a time is under way.
     async fn carry(&self, mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin) {
         let mut state = self.state.subscribe();
         let mut bytes = [0; 4096];

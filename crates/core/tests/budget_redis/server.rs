@@ -7,17 +7,17 @@ use std::thread::sleep;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Where `cargo xtask test` has put the programs.
+/// The variables in which `cargo xtask test` names the programs.
 pub(crate) const PROGRAMS: [&str; 2] = ["TALENTDATA_VALKEY_SERVER", "TALENTDATA_REDIS_SERVER"];
-/// Beside the port, in the directory of the server, which creates it once it has the port.
+/// The name of the socket in the server's directory. The server creates it once it has the port.
 const SOCKET: &str = "socket";
-/// Ports that are tried, since others may take one before the server has it.
+/// The number of ports that are tried, because others may take one before the server has it.
 const PORTS: u32 = 5;
-/// How often a condition is looked at, and how long after the last time.
+/// The number of checks of a condition, and the pause between two of them.
 const LOOKS: u32 = 400;
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// A server, which ends with the value.
+/// A server, which ends when the value is dropped.
 pub(crate) struct Server {
     pub(crate) port: u16,
     command: Command,
@@ -26,12 +26,12 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Valkey.
+    /// Starts Valkey.
     pub(crate) fn valkey() -> Self {
         Self::start(PROGRAMS[0], |_| ())
     }
 
-    /// The program that this variable names, with options.
+    /// Starts the program that this variable names, with options.
     pub(crate) fn start(variable: &str, options: impl Fn(&mut Command)) -> Self {
         let program = std::env::var_os(variable).unwrap_or_else(|| {
             panic!("{variable} names no server; `cargo xtask test rust` sets it")
@@ -58,7 +58,7 @@ impl Server {
         panic!("the server does not take connections");
     }
 
-    /// Whether it comes up, and not another program at its port.
+    /// Returns whether the server comes up, and not another program at its port.
     fn comes_up(&mut self) -> bool {
         let socket = self.directory.path().join(SOCKET);
         (0..LOOKS).any(|_| {
@@ -80,14 +80,14 @@ impl Server {
         let _ = self.child.wait();
     }
 
-    /// Runs a command, and returns what it replies.
+    /// Runs a command, and returns the reply.
     pub(crate) fn run<T: redis::FromRedisValue>(&self, words: &[&str]) -> T {
         let mut command = redis::cmd(words[0]);
         command.arg(&words[1..]);
         command.query(&mut self.connection()).unwrap()
     }
 
-    /// Waits until this is so, by an expression of Lua.
+    /// Waits until this condition, an expression in Lua, is true.
     pub(crate) fn wait_until(&self, condition: &str) {
         let script = format!("return ({condition}) and 1 or 0");
         let holds = (0..LOOKS).any(|_| {
@@ -97,7 +97,7 @@ impl Server {
         assert!(holds, "{condition}");
     }
 
-    /// A connection without a password.
+    /// Returns a connection without a password.
     pub(crate) fn connection(&self) -> redis::Connection {
         let client = redis::Client::open(("127.0.0.1", self.port)).unwrap();
         client.get_connection().unwrap()

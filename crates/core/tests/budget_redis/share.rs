@@ -1,4 +1,4 @@
-//! What members get of the budget while nothing fails, and what people see of it.
+//! The shares that members get of the budget while nothing fails, and the state that users see.
 
 use crate::members::{Company, act_as_member, milliseconds};
 use crate::proxy::Proxy;
@@ -9,15 +9,16 @@ use talentdata_core::blocking;
 use talentdata_core::types::BudgetState;
 
 const PASSWORD: &str = "CANARY-of-the-server";
-/// Of forty requests a second.
+/// Almost all of forty requests a second.
 const ALMOST_ALL: f64 = 33.0;
-/// Scans that share a budget.
+/// The number of scans that share a budget.
 const SCANS: usize = 5;
-/// When counting begins and ends, in milliseconds after the processes were started, and that in phases.
+/// The times at which counting begins and ends, in milliseconds after the processes were started, and the end in
+/// phases.
 const COUNTED: (u64, u64) = (2000, 6000);
 const PHASES: u64 = 4;
 
-/// Scans of a server that is 2.5 ms away, and of one that is 10 ms away.
+/// Scans with a server that is 2.5 ms away, and with one that is 10 ms away.
 #[tokio::test(flavor = "multi_thread")]
 async fn processes_share_a_server_that_is_far_away() {
     act_as_member().await;
@@ -41,8 +42,8 @@ async fn processes_share_a_server_that_is_far_away() {
         let total: f64 = counts.iter().sum();
         let rate = total * 1000.0 / (COUNTED.1 - COUNTED.0) as f64;
         println!("{one_way:?}: {rate:.1} a second; pages {counts:?}");
-        // How much of the budget is used, how exactly it is divided, and how long single calls wait, is tested on virtual
-        // time. Here the machine may be busy with other things; where it had time for almost all, it had time for each.
+        // The use of the budget, its division, and the wait of single calls are tested on virtual time. Here the
+        // machine may be busy with other work. If it had time for almost all requests, it had time for each member.
         let fair = total / SCANS as f64;
         for count in counts {
             let is_fair = rate < ALMOST_ALL || (count - fair).abs() <= 0.35 * fair + 1.0;
@@ -51,7 +52,7 @@ async fn processes_share_a_server_that_is_far_away() {
     }
 }
 
-/// The user that docs/budget.md recommends, and no other.
+/// Restricts the server to the user that docs/budget.md recommends.
 fn restrict(server: &Server) {
     let manual = include_str!("../../../../docs/budget.md");
     let rule = manual.lines().find(|line| line.contains("ACL SETUSER"));
@@ -60,7 +61,7 @@ fn restrict(server: &Server) {
     let () = server.run(&["ACL", "SETUSER", "default", "off"]);
 }
 
-/// People see who shares the budget, on which host, and what each has had of it; seeing changes nothing. Members are counted
+/// Users see who shares the budget, on which host, and how much each has used. Looking changes nothing. Members count
 /// while they are there.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_members_are_shown() {
@@ -79,7 +80,7 @@ async fn the_members_are_shown() {
         let alone = company.shown(&budget);
         assert_eq!(alone.mode.as_deref(), Some("slots"), "{alone:?}");
         assert!(alone.requests_per_second.unwrap() > 30.0, "{alone:?}");
-        // The runtime of a blocking client ends with it, after the server has been told.
+        // The runtime of a blocking client ends with it, after the server has been notified.
         let (settings, other) = (company.settings(&budget), first.clone());
         let calls = std::thread::spawn(move || {
             let second = blocking::Client::new(&settings).unwrap();
@@ -106,7 +107,7 @@ async fn the_members_are_shown() {
         let mut state = company.shown(&budget);
         while !all_there(&state) {
             assert!(milliseconds() < company.time_of(40), "{state:?}");
-            // Else it would leave.
+            // Otherwise it would leave.
             first.version().await.unwrap();
             state = company.shown(&budget);
         }

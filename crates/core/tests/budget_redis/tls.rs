@@ -1,4 +1,4 @@
-//! TLS to the server: a certificate that is trusted works, another one is refused, and the password waits for it.
+//! TLS to the server: a trusted certificate works, another one is refused, and the password is not sent before that.
 
 use crate::members::{Company, report};
 use crate::proxy::Proxy;
@@ -13,14 +13,14 @@ use tokio_rustls::TlsAcceptor;
 
 const PASSWORD: &str = "CANARY-of-the-server";
 
-/// A file beside this one. The certificates are for `localhost` and 127.0.0.1 and last until 2120; nobody has the key of
-/// their authority.
+/// A file next to this one. The certificates are for `localhost` and 127.0.0.1 and valid until 2120. Nobody has the key
+/// of their authority.
 fn file(name: &str) -> PathBuf {
     let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     directory.join("tests/budget_redis/tls").join(name)
 }
 
-/// What takes TLS connections with the certificate of the server.
+/// Returns an acceptor of TLS connections with the server's certificate.
 fn acceptor() -> TlsAcceptor {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let versions =
@@ -53,7 +53,8 @@ async fn the_password_is_sent_once_the_certificate_is_trusted() {
         if host == "127.0.0.2" && !cfg!(target_os = "linux") {
             continue;
         }
-        // What is heard on the network, and behind TLS, of one page for a process that trusts the certificates in the file.
+        // The bytes on the network, and those behind TLS, of one page for a process that trusts the certificates in the
+        // file.
         let behind = Proxy::with(server.port, Duration::ZERO, Some(acceptor())).await;
         let before = Proxy::to(behind.port, Duration::ZERO).await;
         let budget = format!("rediss://:{PASSWORD}@{host}:{}", before.port);

@@ -1,4 +1,4 @@
-//! Calls, their tokens, and lists: which calls are sent again, which are not made at all, and what lists deliver.
+//! Calls, their tokens, and lists: which calls are sent again or refused, and what lists deliver.
 
 use crate::start;
 use crate::stub::{self, Request, reply, serve, settings, token};
@@ -14,7 +14,7 @@ use talentdata_core::{Arguments, Client, Error, ErrorKind, RawRecord};
 use talentdata_sandbox::Options;
 use tokio::task::JoinSet;
 
-/// An operation that the spec does not have.
+/// An operation that the spec does not contain.
 const fn operation(method: Method, idempotent: bool) -> Operation {
     Operation {
         method,
@@ -33,7 +33,7 @@ static POST: Operation = operation(Method::Post, false);
 static PUT: Operation = operation(Method::Put, true);
 static MARKED: Operation = operation(Method::Post, true);
 
-/// A status with its headers; without one, the service ends the connection.
+/// A status with its headers. Without a status, the service ends the connection.
 type Answer = (Option<u16>, &'static str);
 
 const OK: Answer = (Some(200), "");
@@ -47,14 +47,14 @@ const REFUSED: Answer = (Some(401), "");
 type Tokens = (f64, &'static str);
 
 const HOUR: Tokens = (3600.0, "");
-/// These expire during the wait that they come with.
+/// These tokens expire during the wait that the service asks for.
 const SHORT: Tokens = (
     1.0,
     "x-ratelimit-limit: 40;w=1\r\nx-ratelimit-remaining: 0\r\nx-ratelimit-reset: 1.2\r\n",
 );
 
-/// A service that issues such tokens, and gives these answers in turn, the last again and again; when requests for tokens
-/// came, and the others.
+/// Starts a service that issues such tokens, and answers with these responses in turn; the last one is repeated.
+/// Returns the times of the requests for tokens, and of the other requests.
 fn service(
     (lifetime, headers): Tokens,
     answers: &'static [Answer],
@@ -84,7 +84,7 @@ fn service(
     (url, requests)
 }
 
-/// Its body and its response are of media types of their own, and its values are separated.
+/// An operation with media types of its own for body and response, and with separated values.
 static DOCUMENTED: Operation = Operation {
     id: "documented",
     answers: true,
@@ -128,7 +128,7 @@ async fn requests_are_as_documented_and_a_status_may_come_without_a_body() {
         client.invoke(&DOCUMENTED, arguments.with_json("{}".to_owned()))
     };
     assert_eq!(call().await.unwrap().as_deref(), Some("null"));
-    // Half an answer is an error all the same.
+    // A status 200 without a body is still an error.
     assert_eq!(call().await.unwrap_err().kind(), ErrorKind::Decode);
     let sent =
         "/v1/together?ids=a,b%26c application/merge-patch+json application/vnd.talent.v2+json";
@@ -136,10 +136,10 @@ async fn requests_are_as_documented_and_a_status_may_come_without_a_body() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn which_calls_are_sent_again_and_how_often() {
+async fn calls_are_sent_again_if_that_is_safe_and_as_often_as_allowed() {
     use ErrorKind::{Auth, RateLimited, Server, Transport};
-    // The number of calls, all but the last of which succeed, and `max_attempts`; the error, and how many requests arrive
-    // for tokens and for the calls.
+    // The number of calls, of which all but the last succeed, and `max_attempts`; then the error, the number of
+    // requests for tokens, and the number of requests for the calls.
     type Row = (
         &'static Operation,
         (u32, u32),
@@ -148,7 +148,7 @@ async fn which_calls_are_sent_again_and_how_often() {
         (Option<ErrorKind>, usize, usize),
     );
     let rows: &[Row] = &[
-        // What may have been carried out is sent again only if that does no harm.
+        // A request that may have been carried out is sent again only if that does no harm.
         (&POST, (1, 4), HOUR, &[FAILS, OK], (Some(Server), 1, 1)),
         (&POST, (1, 4), HOUR, &[BUSY, OK], (Some(Server), 1, 1)),
         (&POST, (1, 4), HOUR, &[CLOSES, OK], (Some(Transport), 1, 1)),
@@ -162,7 +162,7 @@ async fn which_calls_are_sent_again_and_how_often() {
             (None, 1, 4),
         ),
         (&GET, (1, 4), HOUR, &[CLOSES], (Some(Transport), 1, 4)),
-        // These were not carried out.
+        // These requests were not carried out.
         (&POST, (1, 4), HOUR, &[LIMITED, OK], (None, 1, 2)),
         (&POST, (1, 4), HOUR, &[REFUSED, OK], (None, 2, 2)),
         // The rate limit and refused tokens share the attempts. A token that has worked may be refused by turns.
@@ -174,8 +174,8 @@ async fn which_calls_are_sent_again_and_how_often() {
             &[OK, LIMITED, REFUSED, LIMITED],
             (Some(RateLimited), 2, 4),
         ),
-        // A token that is refused as soon as it is issued is renewed once. Its life is only what the service says; whether
-        // it still takes the token is seen by trying.
+        // A token that is refused right after it was issued is renewed once. Its lifetime is only a claim of the
+        // service, so the client tries it to see whether the service accepts it.
         (&GET, (1, 4), HOUR, &[REFUSED], (Some(Auth), 2, 2)),
         (&GET, (1, 4), SHORT, &[OK], (None, 1, 1)),
         (&GET, (1, 4), SHORT, &[REFUSED], (Some(Auth), 2, 2)),
@@ -202,9 +202,9 @@ async fn which_calls_are_sent_again_and_how_often() {
     calls.join_all().await;
 }
 
-/// The gate alone decides when, and nothing may make the next request of a refused call come sooner than before.
+/// Only the gate decides when. No response to another call may shorten the wait of a refused call.
 #[tokio::test]
-async fn a_call_that_is_refused_again_waits_longer_though_others_are_served() {
+async fn a_call_that_is_refused_again_waits_longer_while_others_succeed() {
     const AT_ONCE: Answer = (Some(429), "retry-after: 0\r\n");
     let (url, requests) = service(HOUR, &[AT_ONCE, AT_ONCE, AT_ONCE, AT_ONCE, OK]);
     let client = settings(&url).max_attempts(5).build().unwrap();
@@ -227,7 +227,7 @@ async fn a_call_that_is_refused_again_waits_longer_though_others_are_served() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_called_is_refused_before_anything_is_sent() {
+async fn calls_that_cannot_be_made_fail_before_anything_is_sent() {
     let (sandbox, settings) = start(Options::default());
     let client = settings.build().unwrap();
     for operation in [CREATE_TOKEN, LIST_CONTACTS] {
@@ -282,12 +282,12 @@ async fn pages_that_wait_for_their_turn_are_not_out_of_time() {
         records: [("contacts".to_owned(), 1500)].into(),
         ..Options::default()
     });
-    // Eight pages a second, which are asked for at once: the last one waits for two seconds.
+    // Eight pages a second, which are requested at the same time, so the last one waits for two seconds.
     let client = settings.share(0.2).timeout(Duration::from_secs(1)).build();
     assert_eq!(stub::count(&client.unwrap()).await.unwrap(), 1500);
 }
 
-/// A thousand calls at once.
+/// Starts a thousand calls at the same time.
 fn a_thousand(client: &Client) -> JoinSet<Result<(), Error>> {
     let clients = std::iter::repeat_n(client.clone(), 1000);
     let call = |client: Client| async move { client.permissions().await.map(drop) };
@@ -336,10 +336,10 @@ async fn the_caller_that_fetches_the_token_may_be_cancelled() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tokens_that_are_revoked_every_nine_requests_do_not_end_a_scan() {
     const TOTAL: u64 = 12_000;
-    // Milliseconds until a request is served, and until one is refused: long enough for many requests to be under way with
-    // each token; refusals come before the first success.
+    // Milliseconds until a request is served, and until one is refused. The first pair is long enough for many requests
+    // to be under way with each token; in the second pair, refusals come before the first success.
     for (served, refused) in [(20, 20), (100, 0)] {
-        // How many tokens were issued, and how often the latest was used.
+        // The number of issued tokens, and of the uses of the latest one.
         let state = Mutex::new((0_u64, 0_u64));
         let base_url = stub::serve(move |request, socket| {
             let (status, delay, body) = {

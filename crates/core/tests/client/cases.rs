@@ -1,5 +1,5 @@
-//! Runs the cases of `tests/cases`, which every language's client passes, over real sockets. The README there describes their
-//! form; what is not known is an error.
+//! Runs the cases of `tests/cases`, which the client of every language passes, over real sockets. The README there
+//! describes their form. Unknown fields are errors.
 
 use crate::start;
 use serde::Deserialize;
@@ -29,7 +29,7 @@ struct Case {
     _docs: String,
     #[serde(default)]
     sandbox: SandboxOptions,
-    /// Settings by their names, which the client knows.
+    /// Settings by the names that the client uses.
     #[serde(default)]
     client: Map<String, Value>,
     rules: Vec<Value>,
@@ -70,7 +70,7 @@ enum Verb {
     },
 }
 
-/// What a verb yields: the members that are compared.
+/// Runs a verb, and returns the members of its result that are compared.
 async fn perform(client: &Client, verb: &Verb) -> Result<Value, Error> {
     let list = |list: &str| client.resource(list.parse().unwrap());
     Ok(match verb {
@@ -193,7 +193,7 @@ fn compare_error(expected: &Value, error: &Error, secret: &str) {
         };
         assert!(is_as_wanted, "{name}: {found}, not {wanted}: {error:?}");
     }
-    // Of a token that says it again and again, no piece of eight letters either.
+    // If a token repeats the canary, no piece of eight letters may be shown either.
     let (upper, canary) = (shown.to_uppercase(), "CANARY-".repeat(2));
     let pieces = (0..7).map(|at| &canary[at..at + 8]);
     for piece in pieces.chain(["CANARY", &secret.to_uppercase()]) {

@@ -1,6 +1,6 @@
 //! Services that sort badly, lag, repeat or lie: a scan that says `proven` has delivered every record exactly once.
 //!
-//! The sandbox's own log decides, which knows nothing of how pages are joined.
+//! The sandbox's own log decides, and it does not depend on the joining of pages.
 
 use crate::start;
 use serde::Deserialize;
@@ -13,40 +13,41 @@ use talentdata_core::{Client, Error, ErrorKind};
 use talentdata_sandbox::{Change, ChangeKind, Drift, Logged, Options, Sandbox};
 use tokio::task::JoinSet;
 
-/// A kind of service, and what a scan of it may say besides the law that holds for all of them. The first row of
-/// `completeness.json` has what the others have unless they say otherwise. Those are: lists of which much can be proven, lest
-/// nothing ever is; those that were called proven while records were lost or repeated; those of more than 20,000 records,
-/// where a bounded memory of identities has done so; those that were read without end.
+/// A kind of service, and the results that a scan of it may have besides the law that holds for all services. The first
+/// row of `completeness.json` has the values of the others unless they say otherwise. The rows are: lists of which much
+/// can be proven, so that the tests would notice if nothing ever were; lists that were called proven although records
+/// were lost or repeated; lists of more than 20,000 records, for which a bounded memory of identities had that effect;
+/// lists that were read without end.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
     row: String,
     list: String,
     records: u64,
-    /// The list is shorter where it would have more pages than that.
+    /// The list is shorter if it would have more pages than this.
     pages: u64,
-    /// Pages of at least so many records are tried.
+    /// The smallest page size that is tried.
     smallest_page: u64,
-    /// How many of them are tried, one where nothing is random; `TALENTDATA_ROUNDS` asks for more.
+    /// The number of seeds that are tried; 1 if nothing is random. `TALENTDATA_ROUNDS` raises it.
     seeds: u64,
     /// Options of the sandbox, as on its command line.
     service: BTreeMap<String, String>,
-    /// Made after most of the pages, and then the scan is resumed.
+    /// A change after most of the pages, after which the scan is resumed.
     before_resuming: Option<Change>,
     may_be: MayBe,
 }
 
-/// Which of the things a scan can say are right for a service.
+/// The results of a scan that are right for a service.
 #[derive(Clone, Copy, Deserialize, PartialEq)]
 #[serde(rename_all = "snake_case")]
 enum MayBe {
-    /// Anything, as long as the law holds.
+    /// Anything within the law.
     Any,
-    /// Pages that can overlap prove it.
+    /// Proven if pages can overlap.
     Proven,
-    /// Anything: it is assumed that all responses read one copy, and a few may happen to come from the same one.
+    /// Anything. A proof assumes that all responses come from one copy, and a few may happen to do so.
     ProvenOfOneCopy,
-    /// Nothing proves it.
+    /// Never proven.
     NotProven,
 }
 
@@ -94,7 +95,7 @@ async fn no_proof_is_wrong() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// Reads a list of the row with several seeds, in pages of several sizes, and returns all that is wrong.
+/// Reads a list of the row with several seeds, in pages of several sizes, and returns all faults.
 async fn check(row: Row) -> Vec<String> {
     let mut wrong = Vec::new();
     let rounds = std::env::var("TALENTDATA_ROUNDS").map(|rounds| rounds.parse().unwrap());
@@ -108,7 +109,7 @@ async fn check(row: Row) -> Vec<String> {
             let records = row.records.min(row.pages * page_size);
             let (sandbox, mut settings) = start(row.service(records, seed));
             let client = settings.paced(false).build().unwrap();
-            // Far more than reading the list several times takes.
+            // Far more than it takes to read the list several times.
             let most = 300 + 10 * records / page_size;
             let stop = row.before_resuming.is_some();
             let stop = stop.then_some((row.pages * page_size * 4 / 5) as usize);
@@ -140,16 +141,16 @@ async fn more_requests(sandbox: &Sandbox, most: u64) -> u64 {
     sandbox.stats().requests
 }
 
-/// How often records occur, by identity.
+/// The number of occurrences of each record, by identity.
 type Counts = BTreeMap<String, u64>;
 
-/// What a scan has delivered, and how it ended.
+/// The records that a scan has delivered, and its end.
 struct Told {
     delivered: Counts,
     ended: Result<Completeness, Error>,
 }
 
-/// Reads a list in one scan; or in two, the first of which is stopped behind so many records, with a change in between.
+/// Reads a list in one scan, or in two with a change in between. The first scan stops after `stop` records.
 async fn read(
     client: &Client,
     list: ListName,
@@ -191,7 +192,7 @@ async fn read(
     }
 }
 
-/// The law, and what the row says besides.
+/// Checks the law, and the expectation of the row.
 async fn judge(
     row: &Row,
     sandbox: &Sandbox,
@@ -221,7 +222,7 @@ async fn judge(
     }
 }
 
-/// The list as it was at the beginning, from the pages of a service where it stands still.
+/// Returns the original list, from the pages of a service that does not change it.
 async fn original(row: &Row, records: u64, seed: u64) -> Counts {
     let Options { records, ids, .. } = row.service(records, seed);
     let (_sandbox, mut settings) = start(Options {
@@ -245,8 +246,8 @@ async fn original(row: &Row, records: u64, seed: u64) -> Counts {
     }
 }
 
-/// All records that were in the list throughout, by the sandbox's account, were delivered, and none more often than it was
-/// ever there.
+/// Checks that all records that were always in the list according to the sandbox were delivered, and that none was
+/// delivered more often than it ever existed.
 fn compare(original: &Counts, changes: &[Logged], delivered: &Counts) -> Result<(), String> {
     let count = |operation| {
         let mut counts = Counts::new();
@@ -271,7 +272,7 @@ fn compare(original: &Counts, changes: &[Logged], delivered: &Counts) -> Result<
     }
 }
 
-/// The `id` of a record, or its members except the one that is another one at every read: as in the log.
+/// Returns the `id` of a record, or its members except the one that changes at every read, as in the log.
 fn identity(record: &str) -> String {
     let mut record: Value = serde_json::from_str(record).unwrap();
     let members = record.as_object_mut().unwrap();

@@ -1,5 +1,5 @@
-//! Peak memory: of a client that receives large responses, and of a scan for each record. Each client runs in a process of its
-//! own.
+//! Peak memory of a client that receives large responses, and of a scan per record. Each client runs in a process of
+//! its own.
 
 use crate::{start, stub};
 use flate2::{Compression, write::GzEncoder};
@@ -12,10 +12,10 @@ use tokio::task::JoinSet;
 const MIB: usize = 1024 * 1024;
 /// The size of a page, decompressed.
 const PAGE: usize = 16 * MIB;
-/// Tells a child what it reads.
+/// Tells a child what to read.
 const CHILD: &str = "TALENTDATA_TEST_MEMORY";
 
-/// The most memory that this process has had, in bytes.
+/// Returns the peak memory of this process, in bytes.
 fn peak() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));
@@ -23,8 +23,8 @@ fn peak() -> usize {
     kibibytes.unwrap().parse::<usize>().unwrap() * 1024
 }
 
-/// The other end of the tests below: reads something of the service that the environment names, and tells how many bytes
-/// that took, and how it ended.
+/// The child process of the tests below. Reads what the environment names, and reports the memory that it took and its
+/// outcome.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn act_as_child() {
     let Ok(what) = std::env::var(CHILD) else {
@@ -35,7 +35,7 @@ async fn act_as_child() {
     let before = peak();
     let ended = match what.as_str() {
         "version" => client.version().await.map(drop),
-        // So many pages at the same time.
+        // This many pages at the same time.
         "pages" => {
             let mut pages = JoinSet::new();
             for offset in 0..16 {
@@ -63,7 +63,7 @@ async fn act_as_child() {
     stub::tell(&(peak() - before, ended));
 }
 
-/// What a child takes that reads this, and how it ends.
+/// Returns the memory that a child takes to read this, and its outcome.
 fn taken(what: &str, base_url: &str, id: &str, secret: &str) -> (usize, String) {
     let environment = [
         (CHILD, what),
@@ -80,15 +80,15 @@ fn taken(what: &str, base_url: &str, id: &str, secret: &str) -> (usize, String) 
 
 #[test]
 fn small_compressed_pages_share_a_budget_once_they_are_large() {
-    /// What they may take: 64 MiB for all and one page that may exceed them, which growing can copy, and what the allocator
-    /// keeps. Without the budget it would be all of them.
+    /// The limit: 64 MiB for all pages and one page that may exceed them, doubled because growing may copy, plus the
+    /// memory that the allocator keeps. Without the shared limit it would be the sum of all pages.
     const MOST: usize = 2 * (64 * MIB + PAGE) + 40 * MIB;
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     let piece = vec![b'a'; MIB];
     (0..PAGE / MIB).for_each(|_| encoder.write_all(&piece).unwrap());
     let page = encoder.finish().unwrap();
     assert!(page.len() < 100_000, "{}", page.len());
-    // An encoding that is not read, so that nothing but reading the body takes time and memory.
+    // The charset is not supported, so only reading the body takes time and memory.
     let head = format!(
         "HTTP/1.1 200 x\r\ncontent-encoding: gzip\r\ncontent-type: text/plain; charset=latin1\r\ncontent-length: {}\r\n\r\n",
         page.len()
@@ -109,7 +109,7 @@ fn small_compressed_pages_share_a_budget_once_they_are_large() {
     assert!(taken < MOST, "{} MiB", taken / MIB);
 }
 
-/// Pages that hold as much of one thing as fits: brackets without and with their ends, records, fields, members.
+/// Returns a page filled with one kind of thing: open brackets, nested brackets, records, fields, or members.
 fn hostile(kind: u64) -> String {
     let pagination =
         format!(r#""pagination":{{"total":99,"limit":1,"offset":{kind},"hasMore":true}}"#);
@@ -140,7 +140,7 @@ fn hostile_pages_take_memory_in_proportion_to_their_text() {
     {
         let (taken, ended) = taken(&kind.to_string(), &base_url, "me", stub::SECRET);
         assert_eq!(ended, wanted, "{kind}");
-        // The body once or, while it grows, twice; then as much again for serde_json to remember open brackets.
+        // The body once or, while it grows, twice; then as much again for serde_json to track open brackets.
         assert!(taken < 3 * PAGE + 16 * MIB, "{kind}: {} MiB", taken / MIB);
     }
 }
@@ -166,7 +166,7 @@ fn a_scan_keeps_at_most_a_hundred_bytes_of_a_record() {
         assert_eq!(ended, "");
         taken
     };
-    // Enough that what a client takes in any case has been taken.
+    // The first scan is large enough to include the memory that a client takes regardless of the records.
     let (few, many) = (scanned(20_000), scanned(220_000));
     let each = many.saturating_sub(few) / 200_000;
     println!("{each} bytes a record ({few} and {many} bytes)");

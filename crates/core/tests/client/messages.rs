@@ -1,5 +1,5 @@
-//! What is said of each failure, as a whole: what was refused, by whom, in its own words, where, and what helps. The texts are in
-//! `messages.txt`.
+//! The whole message of each failure: what was refused, by whom, in its own words, where, and the remedy. The texts are
+//! in `messages.txt`.
 
 use crate::stub::{self, PERMISSIONS, TOKEN, reply, tell, token};
 use rustls::ServerConfig;
@@ -15,14 +15,14 @@ use talentdata_core::settings::Builder;
 const CHILD: &str = "TALENTDATA_TEST_MESSAGES";
 const HOUR: f64 = 3600.0;
 
-/// A failure: its name, the settings of a client that meets it, and what stands in the place of its address.
+/// A failure: its name, the settings of a client that meets it, and the text that replaces its address.
 struct Case {
     name: &'static str,
     settings: Builder,
     address: String,
 }
 
-/// A service that issues tokens and answers everything else so.
+/// A service that issues tokens and gives this answer to all other requests.
 fn answering(name: &'static str, answer: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> Case {
     case(name, move |request, socket| {
         if request.asks_for_a_token() {
@@ -47,12 +47,12 @@ fn case(
     }
 }
 
-/// A status with headers and a body.
+/// A service whose responses have this status, these headers and this body.
 fn status(name: &'static str, status: u16, headers: &'static str, body: &'static str) -> Case {
     answering(name, move |socket| reply(socket, status, headers, body))
 }
 
-/// The same for the request for a token.
+/// A service whose responses to requests for tokens have this status, these headers and this body.
 fn of_token(name: &'static str, status: u16, headers: &'static str, body: &'static str) -> Case {
     case(name, move |request, socket| {
         if request.asks_for_a_token() {
@@ -63,7 +63,7 @@ fn of_token(name: &'static str, status: u16, headers: &'static str, body: &'stat
     })
 }
 
-/// Bytes after which the service ends the connection.
+/// A service that sends these bytes and ends the connection.
 fn bytes(name: &'static str, bytes: &'static [u8]) -> Case {
     answering(name, move |socket| {
         let _ = socket.write_all(bytes);
@@ -71,7 +71,7 @@ fn bytes(name: &'static str, bytes: &'static [u8]) -> Case {
     })
 }
 
-/// A proxy on the way to a service, which does this with each connection.
+/// A proxy on the way to a service. It calls `talk` with each connection.
 fn proxy(
     name: &'static str,
     service: &str,
@@ -96,14 +96,14 @@ fn proxy(
     }
 }
 
-/// Answers the request for a connection.
+/// Reads the request for a connection, and answers it.
 fn answer(socket: &mut TcpStream, answer: &[u8]) {
     let mut bytes = [0; 4096];
     let _ = socket.read(&mut bytes);
     let _ = socket.write_all(answer);
 }
 
-/// A proxy that answers so and ends the connection.
+/// A proxy that sends this answer and ends the connection.
 fn refusing(name: &'static str, text: &'static str) -> Case {
     proxy(name, "https://talent.example", move |mut socket| {
         answer(&mut socket, text.as_bytes());
@@ -114,7 +114,7 @@ fn refusing(name: &'static str, text: &'static str) -> Case {
 
 const CONNECTED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 
-/// A service that sends this instead of TLS.
+/// A service that sends these bytes instead of TLS.
 fn no_tls(name: &'static str, bytes: &'static [u8]) -> Case {
     proxy(name, "https://talent.example", move |mut socket| {
         answer(&mut socket, CONNECTED);
@@ -341,7 +341,7 @@ async fn act_as_child() {
             "final"
         };
         let message = error.message().replace(&case.address, "ADDRESS");
-        // How long ago that was.
+        // Remove the number of days.
         let message = message
             .split_once(" expired ")
             .map_or(message.clone(), |(begin, end)| {
@@ -358,7 +358,7 @@ async fn act_as_child() {
 }
 
 #[test]
-fn every_failure_says_who_refused_what_where_and_what_helps() {
+fn every_failure_names_its_cause_its_place_and_a_remedy() {
     let authority = file("authority.pem");
     let environment = [(CHILD, "1"), ("SSL_CERT_FILE", authority.to_str().unwrap())];
     let said: String = stub::child("messages::act_as_child", &environment);

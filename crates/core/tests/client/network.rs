@@ -1,4 +1,4 @@
-//! What a network may do: names that lead elsewhere, proxies, old TLS, responses that never come to their point.
+//! Faults of networks: names that lead elsewhere, proxies, old TLS, responses that never end.
 
 use crate::stub::{self, PERMISSIONS, tell};
 use std::io::{ErrorKind as IoErrorKind, Read, Write};
@@ -11,7 +11,7 @@ use talentdata_core::ErrorKind;
 /// Tells the child which address to call.
 const BASE_URL: &str = "TALENTDATA_TEST_NETWORK";
 
-/// The other end of the tests below that need a process with an environment of its own.
+/// The child process of the tests below that need an environment of their own.
 #[tokio::test]
 async fn act_as_child() {
     if let Ok(base_url) = std::env::var(BASE_URL) {
@@ -24,13 +24,13 @@ async fn act_as_child() {
     }
 }
 
-/// What a child says of its call.
+/// Returns the outcome of a child's call.
 fn outcome_of(base_url: &str, environment: &[(&str, &str)]) -> String {
     let environment = [environment, &[(BASE_URL, base_url)]].concat();
     stub::child("network::act_as_child", &environment)
 }
 
-/// Whether anybody has connected to this address, if that can be told.
+/// Returns whether anybody has connected to this address, or whether that cannot be determined.
 fn was_visited(listener: &TcpListener) -> bool {
     listener.set_nonblocking(true).unwrap();
     let error = listener.accept().err();
@@ -39,7 +39,7 @@ fn was_visited(listener: &TcpListener) -> bool {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn localhost_is_this_machine_whatever_the_name_service_says() {
+fn localhost_is_this_machine_regardless_of_the_name_service() {
     let directory = tempfile::tempdir().unwrap();
     let library = directory.path().join("names.so");
     let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/client/names.c");
@@ -57,7 +57,7 @@ fn localhost_is_this_machine_whatever_the_name_service_says() {
 }
 
 #[tokio::test]
-async fn what_is_meant_for_this_machine_goes_through_no_proxy_and_the_rest_as_it_is_set() {
+async fn requests_to_this_machine_use_no_proxy_and_others_follow_the_settings() {
     let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", proxy.local_addr().unwrap());
     let names = [
@@ -73,7 +73,7 @@ async fn what_is_meant_for_this_machine_goes_through_no_proxy_and_the_rest_as_it
     for (base_url, more) in [
         (&*here, None),
         (&*localhost, None),
-        // The setting goes before the environment. The name is known nowhere.
+        // The setting takes precedence over the environment. No name service knows this name.
         ("https://talent.invalid", Some(("TALENTDATA_PROXY", "none"))),
         (
             "https://talent.invalid",
@@ -95,10 +95,11 @@ async fn what_is_meant_for_this_machine_goes_through_no_proxy_and_the_rest_as_it
     assert!(outcome.contains(&wanted), "{outcome}");
 }
 
-/// How a proxy is asked for the service.
+/// The beginning of the request to a proxy for the service.
 const CONNECT: &str = "CONNECT talent.example:443 ";
 
-/// A server of bytes that answers each connection so, and then ends it, or waits until the client does; what it was sent.
+/// Starts a server that sends these bytes on each connection, and then ends it, or waits until the client ends it.
+/// Returns the bytes that it receives.
 fn answers(listener: TcpListener, answer: Vec<u8>, waits: bool) -> Receiver<Vec<u8>> {
     let (sender, sent) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
@@ -113,7 +114,8 @@ fn answers(listener: TcpListener, answer: Vec<u8>, waits: bool) -> Receiver<Vec<
     sent
 }
 
-/// The proxy refuses, or connects, and then the service does not answer, or ends the connection; or it is not there.
+/// The proxy connects, but the service does not answer or ends the connection; or the proxy refuses; or there is no
+/// proxy.
 #[tokio::test]
 async fn every_error_names_the_proxy_and_none_its_password() {
     const REFUSED: &str = "HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n";
@@ -132,7 +134,7 @@ async fn every_error_names_the_proxy_and_none_its_password() {
         });
         let mut settings = stub::settings("https://talent.example");
         settings
-            // What others meet at this address is theirs.
+            // Failures of other tests at this address must not count here.
             .budget("process")
             .proxy(format!("http://user:CANARY-proxy@127.0.0.1:{port}"))
             .connect_timeout(Duration::from_millis(500))
@@ -153,22 +155,22 @@ async fn every_error_names_the_proxy_and_none_its_password() {
     }
 }
 
-/// Whatever is set to be a proxy is used, or is an error that names it.
+/// Every value of a proxy setting is either used, or is an error that names the setting.
 #[test]
-fn no_setting_of_a_proxy_leads_past_it() {
+fn no_proxy_setting_is_silently_ignored() {
     let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = proxy.local_addr().unwrap();
     let plain = address.to_string();
     let with_path = format!("http://{address}/");
     let with_user = format!("http://us%20er:p%40ss@{address}");
     let asked = answers(proxy, b"HTTP/1.1 403 No\r\n\r\n".to_vec(), false);
-    // The variables, and what is said; nothing where the proxy is asked.
+    // The variables, and the message; empty if the proxy is used.
     let rows: [(&[(&str, &str)], &str); 18] = [
         (&[("HTTPS_PROXY", &plain)], ""),
         (&[("https_proxy", &with_path)], ""),
         (&[("ALL_PROXY", &with_user)], ""),
         (&[("HTTPS_PROXY", ""), ("all_proxy", &plain)], ""),
-        // It only concerns programs that a web server calls, and there HTTP_PROXY.
+        // `REQUEST_METHOD` only matters for programs that a web server calls, and only for HTTP_PROXY.
         (&[("HTTPS_PROXY", &plain), ("REQUEST_METHOD", "GET")], ""),
         (
             &[
@@ -225,7 +227,7 @@ fn no_setting_of_a_proxy_leads_past_it() {
         let refused = outcome.contains("the proxy refused with status 403 (No)");
         assert_eq!(refused, is_asked, "{outcome}");
     }
-    // Excluded hosts are reached without it. The name is known nowhere.
+    // Excluded hosts are reached without the proxy. No name service knows this name.
     for excluded in [
         "*",
         "talent.invalid",
@@ -250,7 +252,7 @@ fn no_setting_of_a_proxy_leads_past_it() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_without_a_common_tls_version_is_not_tried_again() {
-    // TLS 1.1 is all it has: it says so by an alert, or goes on in that version.
+    // The server only supports TLS 1.1. It sends an alert, or continues in that version.
     let alert = vec![21, 3, 2, 0, 2, 2, 70];
     let mut hello = vec![22, 3, 2, 0, 42, 2, 0, 0, 38, 3, 2];
     hello.extend([7; 32]);
@@ -260,12 +262,12 @@ async fn a_server_without_a_common_tls_version_is_not_tried_again() {
         (alert, ErrorKind::Tls, 1),
         (hello, ErrorKind::Tls, 1),
         (plain, ErrorKind::Tls, 1),
-        // A handshake that is cut may go through the next time.
+        // A handshake that is cut may succeed the next time.
         (Vec::new(), ErrorKind::Connect, 4),
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        // Not closed before the client has read what it is told.
+        // Not closed before the client has read the answer.
         let waits = !answer.is_empty();
         let tried = answers(listener, answer, waits);
         let client = stub::settings(&format!("https://{address}")).build();
@@ -278,7 +280,7 @@ async fn a_server_without_a_common_tls_version_is_not_tried_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn responses_that_never_come_to_their_point_are_timeouts() {
+async fn responses_that_never_end_are_timeouts() {
     // Interim responses without end are in `memory`.
     let stops = stub::serve(|_, socket| {
         let _ = socket.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{");
@@ -291,7 +293,7 @@ async fn responses_that_never_come_to_their_point_are_timeouts() {
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, 1));
     let wanted = format!("the response of {stops} paused for longer than 0.1 s (idle_timeout)");
     assert_eq!(error.message(), wanted);
-    // Some interim responses are passed over.
+    // A few interim responses are skipped.
     let permissions = stub::api(|_| (200, "", PERMISSIONS.to_owned()));
     let base_url = stub::serve(move |request, socket| {
         let interim = b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n".repeat(16);

@@ -1,4 +1,5 @@
-//! A service that is down for a while: scans wait for it, single calls say so within seconds, and it is asked seldom.
+//! A service that is down for a while: scans wait for it, single calls fail within seconds, and it receives few
+//! requests.
 
 use crate::{start, stub};
 use serde_json::json;
@@ -9,9 +10,9 @@ use talentdata_core::settings::Builder;
 use talentdata_sandbox::{Options, Sandbox};
 use tokio::time::sleep;
 
-/// Contacts of the service.
+/// The number of contacts of the service.
 const TOTAL: u64 = 3000;
-/// The most requests that go into an outage of a few seconds.
+/// The maximum number of requests during an outage of a few seconds.
 const DOZEN: u64 = 12;
 
 /// A service that can be down, and settings of a client of it.
@@ -23,7 +24,7 @@ fn service() -> (Sandbox, Builder) {
     })
 }
 
-/// From now on the service does this to every response; how many requests came before.
+/// Makes the service answer every request with this reply, and returns the number of requests before.
 fn set_down(sandbox: &Sandbox, reply: &serde_json::Value) -> u64 {
     let requests = sandbox.stats().requests;
     let rules = json!({ "rules": [{ "reply": reply }] });
@@ -31,7 +32,7 @@ fn set_down(sandbox: &Sandbox, reply: &serde_json::Value) -> u64 {
     requests
 }
 
-/// Waits until the service has served so many requests.
+/// Waits until the service has served this many requests.
 async fn served(sandbox: &Sandbox, requests: u64) {
     while sandbox.stats().requests < requests {
         sleep(Duration::from_millis(5)).await;
@@ -39,10 +40,11 @@ async fn served(sandbox: &Sandbox, requests: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn scans_wait_for_a_service_that_is_down_however_it_is_down() {
+async fn scans_wait_for_a_service_that_is_down_in_any_way() {
     let breaks = json!({"framing": "length", "cut_at": 5});
     let hangs = json!({"close_after_read": true, "how": "stall"});
-    // How many scans there are, after how many requests it is down, for how long, and how many requests it gets meanwhile.
+    // The number of scans, the number of requests before the outage, its duration, and the maximum number of requests
+    // during it.
     let alone = |reply| (1, 8, 2500, DOZEN, reply);
     let rows = [
         alone(json!({"status": 500})),
@@ -51,9 +53,9 @@ async fn scans_wait_for_a_service_that_is_down_however_it_is_down() {
         alone(json!({"status": 504})),
         alone(json!({"close_after_read": true})),
         alone(breaks),
-        // How many are sent before the first of them times out depends on the usual round trip.
+        // The number sent before the first of them times out depends on the usual round trip.
         (1, 8, 2500, 40, hangs),
-        // They share the probes.
+        // These scans share the probes.
         (4, 12, 4000, DOZEN, json!({"status": 500})),
     ];
     let mut outages = tokio::task::JoinSet::new();
@@ -65,7 +67,7 @@ async fn scans_wait_for_a_service_that_is_down_however_it_is_down() {
             }
             let mut scans = tokio::task::JoinSet::new();
             for _ in 0..count {
-                // Each is a member of its own, as if it were in a process of its own.
+                // Each scan is a member of its own, as if it were in a process of its own.
                 let client = settings.budget("host").build().unwrap();
                 scans.spawn(async move { stub::count(&client).await });
             }
@@ -89,7 +91,7 @@ async fn scans_wait_for_a_service_that_is_down_however_it_is_down() {
 }
 
 #[tokio::test]
-async fn a_scan_goes_on_while_one_request_in_three_fails() {
+async fn a_scan_continues_while_one_request_in_three_fails() {
     let (page, others) = (AtomicU64::new(0), AtomicU64::new(0));
     let base_url = stub::serve(stub::api(move |request| {
         let fails = match request.number("offset").unwrap() {
@@ -122,8 +124,8 @@ async fn a_scan_waits_for_a_service_that_refuses_connections() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_scan_gives_up_when_the_outage_has_lasted_too_long_and_says_so() {
-    // In the second row, the token cannot be had already: its own call would wait for more than eleven seconds.
+async fn a_scan_fails_with_the_reason_if_an_outage_lasts_too_long() {
+    // In the second row, there is no token yet. The request for one would wait for more than eleven seconds.
     for (pages, max_outage, status) in [(4, 1500, 502), (0, 2000, 503)] {
         let (sandbox, mut settings) = service();
         settings.max_outage(Duration::from_millis(max_outage));
@@ -137,7 +139,7 @@ async fn a_scan_gives_up_when_the_outage_has_lasted_too_long_and_says_so() {
         let error = scanning.await.unwrap().unwrap_err();
         assert!(began.elapsed() < Duration::from_secs(9), "{error}");
         assert_eq!(error.kind(), ErrorKind::Server);
-        // Where the last call for a token was never sent, too.
+        // Even if the last request for a token was never sent.
         assert_eq!(error.status(), Some(status), "{error}");
         let message = error.message();
         let middle = "; no request has succeeded for ";
@@ -174,7 +176,7 @@ async fn a_single_call_does_not_queue_behind_a_scan_that_waits() {
 async fn a_scan_keeps_its_time_limit_under_the_rate_limit() {
     const WAIT: &str =
         "x-ratelimit-limit: 40;w=1\r\nx-ratelimit-remaining: 0\r\nx-ratelimit-reset: 30\r\n";
-    // There is time for one such wait, and for each response as long as the half of it.
+    // There is time for one such wait, and each response takes half of it.
     let limited = stub::serve(stub::api(|_| {
         (429, "x-ratelimit-reset: 11\r\n", String::new())
     }));

@@ -1,4 +1,4 @@
-//! Redirects: a GET request follows within the origin, within bounds; no credential goes anywhere else.
+//! Redirects: a GET request follows a limited number of them within the origin. Credentials go nowhere else.
 
 use crate::stub::{self, PERMISSIONS, Request, reply};
 use std::net::TcpListener;
@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use talentdata_core::types::{CHECK_VERSION, VersionCheckRequest};
 use talentdata_core::{Client, Error, ErrorKind};
 
-/// A service that redirects the permissions to where `to` leads, with the status; which paths it was asked for.
+/// A service that redirects the request for the permissions to `to` with this status. Returns the paths that were
+/// requested.
 fn service(status: u16, to: &'static str) -> (Client, Arc<Mutex<Vec<String>>>) {
     let paths: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = Arc::clone(&paths);
@@ -56,7 +57,7 @@ async fn refused(client: &Client) -> Error {
 }
 
 #[tokio::test]
-async fn no_credential_leaves_the_origin_and_no_loop_is_followed_for_ever() {
+async fn no_credential_leaves_the_origin_and_no_loop_is_followed_forever() {
     let stranger = TcpListener::bind("127.0.0.1:0").unwrap();
     let elsewhere: &'static str =
         Box::leak(format!("http://{}/moved?x=1", stranger.local_addr().unwrap()).into());

@@ -1,15 +1,15 @@
-//! No log line, at any level of any library, and no error holds the secret or the token. What a service may send back is in
-//! `tests/cases`.
+//! No log line, at any level of any library, and no error contains the secret or the token. `tests/cases` covers
+//! secrets in responses.
 
 use crate::stub::{self, PERMISSIONS};
 use std::sync::{Mutex, OnceLock};
 use talentdata_core::types::ListName;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// What all tests of this program have logged, at the highest level.
+/// The log of all tests of this program, at the highest level.
 static LOG: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
-/// From here on everything is logged.
+/// Starts to record the log.
 pub(crate) fn listen() {
     static ONCE: OnceLock<()> = OnceLock::new();
     ONCE.get_or_init(|| {
@@ -19,7 +19,7 @@ pub(crate) fn listen() {
 }
 
 #[tokio::test]
-async fn the_most_talkative_log_holds_no_secret() {
+async fn the_most_detailed_log_contains_no_secret() {
     listen();
     let base_url = stub::serve(stub::api(|request| {
         if request.path.starts_with("/v1/contacts") {
@@ -41,7 +41,7 @@ async fn the_most_talkative_log_holds_no_secret() {
 }
 
 #[tokio::test]
-async fn short_secrets_and_tokens_work_and_no_error_shows_text_that_may_hold_them() {
+async fn no_error_shows_text_that_may_contain_a_short_secret_or_token() {
     let base_url = stub::serve(|request, socket| match request.path.split('?').next() {
         Some("/v1/oauth/token") => stub::reply(socket, 200, "", stub::token("t", 3600.0)),
         Some("/v1/oauth/token/permissions") => {

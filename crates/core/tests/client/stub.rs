@@ -1,5 +1,5 @@
-//! What the tests share: a service made of one function, for what the sandbox does not do; tests that run again in a process
-//! of their own; and what is in a directory.
+//! Shared tools of the tests: a service made of one function, for behaviour that the sandbox does not have; tests that
+//! run again in a process of their own; and the names in a directory.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -11,21 +11,21 @@ use std::sync::Arc;
 use talentdata_core::settings::Builder;
 use talentdata_core::{Client, Error};
 
-/// The secret of its clients.
+/// The secret of the service's clients.
 pub(crate) const SECRET: &str = "CANARY-secret";
 
-/// One request.
+/// A request.
 pub(crate) struct Request {
-    /// With the query.
+    /// The path, with the query.
     pub(crate) path: String,
-    /// Without `Bearer `; empty when there is none.
+    /// The token, without `Bearer `; empty if there is none.
     pub(crate) token: String,
-    /// The media types that it is of and asks for.
+    /// The media type of the body, and the one that is accepted.
     pub(crate) media: [String; 2],
 }
 
 impl Request {
-    /// A number of the query.
+    /// Returns a number in the query.
     pub(crate) fn number(&self, name: &str) -> Option<u64> {
         let (_, query) = self.path.split_once('?')?;
         let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
@@ -37,12 +37,12 @@ impl Request {
     }
 }
 
-/// Starts the service, which lives as long as the test program; its base URL.
+/// Starts the service, which runs until the test program ends, and returns its base URL.
 pub(crate) fn serve(answer: impl Fn(&Request, &mut TcpStream) + Send + Sync + 'static) -> String {
     serve_on(TcpListener::bind(("127.0.0.1", 0)).unwrap(), answer)
 }
 
-/// The same on this socket.
+/// Starts the service on this socket, and returns its base URL.
 pub(crate) fn serve_on(
     listener: TcpListener,
     answer: impl Fn(&Request, &mut TcpStream) + Send + Sync + 'static,
@@ -58,7 +58,7 @@ pub(crate) fn serve_on(
     format!("http://{address}")
 }
 
-/// An address that is taken, and where nothing listens, for as long as the socket lives.
+/// Returns an address that is in use, but where nothing listens while the socket exists.
 pub(crate) fn nobody() -> (tokio::net::TcpSocket, u16) {
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -94,7 +94,7 @@ fn converse(mut socket: TcpStream, answer: &impl Fn(&Request, &mut TcpStream)) {
 fn read(reader: &mut impl BufRead) -> Option<Request> {
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;
-    // None where the connection has ended.
+    // `None` if the connection has ended.
     let path = line.split(' ').nth(1)?.to_owned();
     let mut token = String::new();
     let mut media = <[String; 2]>::default();
@@ -118,7 +118,7 @@ fn read(reader: &mut impl BufRead) -> Option<Request> {
     Some(Request { path, token, media })
 }
 
-/// Writes a whole response; `headers` are lines that end with a line break. Whether the client has gone is its business.
+/// Writes a whole response. `headers` are lines that end with a line break. The client may have gone already.
 pub(crate) fn reply(socket: &mut TcpStream, status: u16, headers: &str, body: impl AsRef<[u8]>) {
     let body = body.as_ref();
     let length = body.len();
@@ -169,7 +169,7 @@ pub(crate) fn settings(base_url: &str) -> Builder {
     builder
 }
 
-/// How many contacts a scan delivers.
+/// Returns the number of contacts that a scan delivers.
 pub(crate) async fn count(client: &Client) -> Result<u64, Error> {
     let mut scan = client.contacts().list();
     let mut records = 0;
@@ -180,7 +180,7 @@ pub(crate) async fn count(client: &Client) -> Result<u64, Error> {
     Ok(records)
 }
 
-/// The outcome of a test of this program that runs again in a process of its own, with these variables.
+/// Runs a test of this program in a process of its own, with these variables, and returns its outcome.
 pub(crate) fn child<T: DeserializeOwned>(test: &str, environment: &[(&str, &str)]) -> T {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", test, "--nocapture"]);
@@ -194,17 +194,17 @@ pub(crate) fn child<T: DeserializeOwned>(test: &str, environment: &[(&str, &str)
     serde_json::from_str(outcome).unwrap()
 }
 
-/// The line in which a child tells what came of it begins with this.
+/// The prefix of the line in which a child reports its outcome.
 const OUTCOME: &str = "outcome: ";
 
-/// Tells the parent what came of it, and ends the child.
+/// Reports the outcome to the parent, and ends the child.
 pub(crate) fn tell(outcome: &impl Serialize) -> ! {
-    // The name of the test may stand in the line before.
+    // The name of the test may be on the previous line.
     println!("\n{OUTCOME}{}", serde_json::to_string(outcome).unwrap());
     std::process::exit(0);
 }
 
-/// The names in a directory, in order.
+/// Returns the names in a directory, in order.
 pub(crate) fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());

@@ -1,5 +1,5 @@
-//! Services that cannot send pages as large as the document allows, and say so in one way or another; and those that do
-//! not say how long a list is.
+//! Services that cannot send pages as large as documented, with different ways to say so; and services that do not
+//! report the length of a list.
 
 use crate::start;
 use crate::stub::{Request, api, contacts, page, reply, serve, settings, token};
@@ -14,7 +14,7 @@ use talentdata_sandbox::{LargeLimits, Options, Total};
 
 type Answer = (u16, &'static str, String);
 
-/// A client of a service that answers requests for pages of contacts like this, and the limits that it was asked for.
+/// A client of a service that gives this answer to requests for pages of contacts, and the limits that were requested.
 fn client(
     change: impl FnOnce(&mut Builder),
     answer: impl Fn(&Request) -> Answer + Send + Sync + 'static,
@@ -38,7 +38,7 @@ async fn read(client: &Client, options: ScanOptions) -> Result<Receipt, Error> {
     Ok(scan.receipt())
 }
 
-/// What a service says of a limit above 40.
+/// The answers of services to a limit above 40.
 fn refusals() -> Vec<(&'static str, Answer)> {
     let body = |text: &str| text.to_owned();
     vec![
@@ -73,7 +73,7 @@ fn refusals() -> Vec<(&'static str, Answer)> {
 }
 
 #[tokio::test]
-async fn whatever_says_too_large_everywhere_is_read_in_smaller_pages() {
+async fn a_list_whose_pages_are_all_too_large_is_read_in_smaller_pages() {
     for (name, refusal) in refusals() {
         let (client, limits) = client(
             |_| {},
@@ -93,7 +93,7 @@ async fn whatever_says_too_large_everywhere_is_read_in_smaller_pages() {
         let limits = limits.lock().unwrap().clone();
         let refused = limits.iter().filter(|limit| **limit > 40).count();
         assert!(refused <= 5, "{name}: {limits:?}");
-        // The plan and a single page go the same way.
+        // The plan and a single page adapt in the same way.
         let plan = client.contacts().plan().await.unwrap();
         assert_eq!(plan.records, 730, "{name}");
         let page = client.contacts().page(Some(100), 50).await.unwrap();
@@ -102,13 +102,13 @@ async fn whatever_says_too_large_everywhere_is_read_in_smaller_pages() {
 }
 
 #[tokio::test]
-async fn a_page_that_takes_too_long_or_is_beyond_bounds_is_read_in_parts() {
+async fn a_page_that_takes_too_long_or_exceeds_bounds_is_read_in_parts() {
     let slow = serve(|request: &Request, socket: &mut std::net::TcpStream| {
         if request.asks_for_a_token() {
             return reply(socket, 200, "", token("t", 3600.0));
         }
         if request.number("limit") > Some(30) {
-            // Until the client gives up.
+            // Wait until the client gives up.
             std::thread::sleep(Duration::from_secs(30));
             return;
         }
@@ -166,7 +166,7 @@ async fn one_region_of_large_records_is_read_in_parts_and_the_rest_in_whole_page
 }
 
 #[tokio::test]
-async fn a_refusal_with_another_cause_costs_few_requests_and_is_the_error() {
+async fn a_refusal_with_another_cause_takes_few_requests_and_is_the_error() {
     let count = AtomicU64::new(0);
     let (client, limits) = client(
         |_| {},
@@ -205,7 +205,7 @@ async fn a_page_size_of_the_caller_is_never_exceeded() {
 }
 
 #[tokio::test]
-async fn the_sandbox_refuses_large_limits_and_hides_totals_and_is_read_whole() {
+async fn a_sandbox_that_refuses_large_limits_and_hides_totals_is_read_whole() {
     for total in [
         Total::Exact,
         Total::Text,
@@ -285,7 +285,7 @@ async fn pagination_members_are_hints() {
                 let receipt = read.unwrap();
                 assert_eq!((receipt.records, receipt.basis), (130, basis), "{paging}");
             }
-            // It contradicts what was asked for.
+            // The offset contradicts the requested one.
             None => assert_eq!(read.unwrap_err().kind(), ErrorKind::Paging),
         }
     }
@@ -309,7 +309,7 @@ async fn pagination_members_are_hints() {
 }
 
 #[tokio::test]
-async fn a_record_that_is_no_json_is_named_and_asked_for_twice() {
+async fn a_record_that_is_not_json_is_named_and_requested_twice() {
     let count = Arc::new(AtomicU64::new(0));
     let requests = Arc::clone(&count);
     let (client, _) = client(

@@ -1,5 +1,5 @@
-//! Services that count in pages, or refuse what the document does not promise: offsets that are no multiple of the limit,
-//! offsets behind the end, small limits.
+//! Services that count in pages, or refuse requests that the API description does not promise: offsets that are not a
+//! multiple of the limit, offsets behind the end, small limits.
 
 use crate::start;
 use crate::stub::{Request, api, contacts, serve, settings};
@@ -21,7 +21,7 @@ async fn read(client: &Client, limit: Option<u64>) -> Result<Receipt, Error> {
 }
 
 #[tokio::test]
-async fn still_lists_in_whole_pages_are_counted() {
+async fn unchanging_lists_in_whole_pages_are_counted() {
     for pages in Pages::ALL {
         let records = [("contacts".to_owned(), 730)].into();
         let (_sandbox, mut settings) = start(Options {
@@ -37,7 +37,7 @@ async fn still_lists_in_whole_pages_are_counted() {
             "{pages}"
         );
         assert_eq!(receipt.basis, Some(Basis::Counted), "{pages}");
-        // One page more for each refusal shows that it is not the size that is refused.
+        // Each refusal takes one page more, which shows that the size is not the reason.
         let most = match pages {
             Pages::Fixed => 28,
             Pages::Refused => 26,
@@ -49,7 +49,7 @@ async fn still_lists_in_whole_pages_are_counted() {
 
 const REFUSED: (u16, &str, String) = (422, "", String::new());
 
-/// A client of a service that answers requests for pages of contacts like this.
+/// A client of a service that gives this answer to requests for pages of contacts.
 fn client(
     answer: impl Fn(&Request) -> (u16, &'static str, String) + Send + Sync + 'static,
 ) -> Client {

@@ -1,5 +1,5 @@
-//! Responses as old servers, devices and gateways write them: what curl and Python's requests read is read, and what nobody can
-//! read is an error of its own, for this request alone.
+//! Responses in the form that old servers, devices and gateways send. The client reads what curl and Python's requests
+//! read. A response that nobody can read is an error of this request alone.
 
 use crate::stub::{self, PERMISSIONS};
 use flate2::Compression;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use talentdata_core::{Client, Error, ErrorKind};
 use tokio::task::JoinSet;
 
-/// A client of a service that answers these bytes and then ends the connection; how often it was asked.
+/// A client of a service that sends these bytes and then ends the connection, and the number of requests.
 pub(crate) fn service(bytes: impl Into<Vec<u8>>) -> (Client, Arc<AtomicU64>) {
     let (asked, bytes) = (Arc::new(AtomicU64::new(0)), bytes.into());
     let seen = Arc::clone(&asked);
@@ -50,7 +50,7 @@ fn zlib(text: &[u8]) -> Vec<u8> {
 
 const OK: &str = "HTTP/1.1 200 OK";
 
-/// Responses that are read, each with what is unusual about it.
+/// Responses that can be read, each with its peculiarity.
 fn readable() -> Vec<(&'static str, Vec<u8>)> {
     let body = PERMISSIONS;
     let length = format!("content-length: {}\n", body.len());
@@ -234,7 +234,7 @@ async fn what_nobody_can_read_is_said_after_one_more_attempt_and_is_no_outage() 
     for (bytes, word) in unreadable() {
         calls.spawn(async move {
             let (client, asked) = service(bytes);
-            // A scan waits for an outage for a minute.
+            // In an outage, a scan would wait for a minute.
             let error: Error = stub::count(&client).await.unwrap_err();
             assert_eq!(
                 (error.kind(), asked.load(Relaxed)),

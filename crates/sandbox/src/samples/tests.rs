@@ -1,4 +1,4 @@
-//! What every sample record has to be: valid, unique, the same each time, and varied.
+//! The properties of every sample record: valid, unique, the same each time, and varied.
 
 use super::*;
 use crate::spec::lists;
@@ -15,7 +15,7 @@ fn record(list: &str, seed: u64, number: u64) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// All records of a list, read.
+/// All records of a list, parsed.
 fn parsed(list: &str) -> Vec<Value> {
     let records = (0..default_size(list)).map(|number| record(list, 7, number));
     let read = |text: String| serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
@@ -23,8 +23,8 @@ fn parsed(list: &str) -> Vec<Value> {
 }
 
 #[test]
-fn every_record_is_an_object_that_is_the_same_each_time_and_has_members_of_its_own() {
-    // Those that the document may gain have records by their schemas, or these.
+fn every_record_is_the_same_each_time_and_some_have_late_members() {
+    // Other lists that the API description may gain have records from their schemas, or these.
     let known = "contacts vacancies pools ja_skills ja_roles ja_tasks ja_departments taxonomy_skills taxonomy_roles";
     assert!(known.split(' ').all(|list| members_of(list).is_some()));
     let lists = lists().iter().map(|list| list.name.as_str());
@@ -47,7 +47,7 @@ fn every_record_is_an_object_that_is_the_same_each_time_and_has_members_of_its_o
 }
 
 #[test]
-fn records_hold_what_breaks_careless_clients() {
+fn records_contain_text_that_breaks_careless_clients() {
     for (list, texts) in [
         ("contacts", "é Ш Ψ ل क 渡 𠮷 김 📞 null externalRef"),
         ("contacts", r#"\" \n \u00e9\ud83d\ude80 q1\/q2"#),
@@ -68,7 +68,7 @@ fn records_hold_what_breaks_careless_clients() {
 }
 
 #[test]
-fn what_refers_to_other_lists_is_found_there() {
+fn references_to_other_lists_can_be_resolved() {
     for (list, member, other, named) in [
         ("vacancies", "requiredSkills", "ja_skills", true),
         ("ja_roles", "skills", "ja_skills", true),
@@ -102,7 +102,7 @@ fn what_refers_to_other_lists_is_found_there() {
 }
 
 #[test]
-fn times_are_in_an_order_that_can_be_and_written_as_rfc_3339_prescribes() {
+fn times_are_in_a_plausible_order_and_in_the_form_of_rfc_3339() {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     for contact in parsed("contacts") {
         let (created, updated) = (text(&contact["createdAt"]), text(&contact["updatedAt"]));

@@ -1,28 +1,29 @@
-//! Makes a value that a schema allows, the same one for the same seed; changes another value as far as it asks for it.
+//! Makes a value that a schema allows, the same one for the same seed, and changes another value as far as a schema
+//! requires it.
 
 use super::{Schemas, Shape, Way, elements, factor, is_nullable, not_within};
 use crate::samples::{Rng, uuid};
 use serde_json::{Map, Number, Value};
 
-/// What need not be there is made for so many values.
+/// After this many values, optional ones are no longer made.
 const USUAL_VALUES: usize = 300;
-/// Where a schema asks for more, nothing is made.
+/// If a schema needs more values than this, nothing is made.
 const MAX_VALUES: usize = 5000;
-/// How often a schema may lead back to itself.
+/// Limits how often a schema may lead back to itself.
 const MAX_REPEATS: usize = 2;
-/// A longer text is of no use to anybody.
+/// Limits the length of a string. A longer one is of no use.
 const MAX_TEXT: u64 = 1 << 20;
-/// How many steps a number goes from its only bound.
+/// The number of steps by which a number may be away from its only bound.
 const STEPS: f64 = 999.0;
 
-/// Beginnings of texts without a format, some of them outside ASCII.
+/// The beginnings of strings without a format, some of them outside ASCII.
 const WORDS: [&str; 6] = ["sample", "Übung", "пример", "例", "échantillon", "δείγμα"];
 
 /// Makes values.
 pub(crate) struct Maker<'a> {
     schemas: &'a Schemas,
     rng: Rng,
-    /// Whether only what has to be there is made.
+    /// True if only required values are made.
     brief: bool,
     /// The references that led here.
     stack: Vec<String>,
@@ -40,7 +41,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// A value that the schema allows; null where there is none, or only too large ones.
+    /// Returns a value that the schema allows; null if there is none, or only too large ones.
     pub(crate) fn make(&mut self, schema: &Value) -> Value {
         self.made = 0;
         self.value(schema).unwrap_or_default()
@@ -48,7 +49,7 @@ impl<'a> Maker<'a> {
 
     fn value(&mut self, schema: &Value) -> Option<Value> {
         let value = self.choose(self.schemas.shape(schema));
-        // Whatever the parts say, as the document means it.
+        // A nullable schema allows null regardless of its parts, as its author means it.
         value.or_else(|| is_nullable(schema).then_some(Value::Null))
     }
 
@@ -102,7 +103,7 @@ impl<'a> Maker<'a> {
         })
     }
 
-    /// A value that the document itself gives, if all parts allow it; null only where there is nothing else.
+    /// Returns a value that the document itself contains, if all parts allow it; null only if there is nothing else.
     fn given(&mut self, shape: &Shape<'_>) -> Option<Value> {
         let schemas = self.schemas;
         let fits = |value: &&Value| {
@@ -153,7 +154,7 @@ impl<'a> Maker<'a> {
                 None => {}
             }
         }
-        // A map shows two entries, so that their schema is seen.
+        // A map gets two entries, so that their schema is visible.
         if let Some(schema) = additional.filter(|_| out.is_empty() && !self.is_brief()) {
             let values = ["key1", "key2"].map(|name| Some((name.to_owned(), self.value(&schema)?)));
             out.extend(values.into_iter().flatten());
@@ -170,14 +171,14 @@ impl<'a> Maker<'a> {
         (out.len() as u64 >= least.min(most)).then(|| out.into())
     }
 
-    /// A text that the schema allows, apart from its `pattern`.
+    /// Returns a string that the schema allows, ignoring its `pattern`.
     fn text(&mut self, shape: &Shape<'_>) -> Value {
         let format = shape.values("format").find_map(Value::as_str);
         let mut text = of_format(format.unwrap_or_default(), &mut self.rng);
         let [least, most] = sizes(shape, ["minLength", "maxLength"]);
         let count = text.chars().count() as u64;
         if count > most {
-            // The end differs most.
+            // The end differs most between strings.
             text = text.chars().skip((count - most) as usize).collect();
         }
         let padding = count..least.min(most).min(MAX_TEXT);
@@ -185,7 +186,7 @@ impl<'a> Maker<'a> {
         text.into()
     }
 
-    /// A number that the schema allows, or an integer that it allows; none where none was found.
+    /// Returns a number, or an integer, that the schema allows; `None` if none was found.
     fn number(&mut self, shape: &Shape<'_>, integer: bool) -> Option<Value> {
         let range = shape.range();
         let factors = shape.parts.iter().filter_map(|part| factor(part));
@@ -204,7 +205,7 @@ impl<'a> Maker<'a> {
         let first = (least / step).ceil();
         let count = ((most / step).floor() - first + 1.0).clamp(0.0, 1e15) as u64;
         let start = self.rng.below(count);
-        // Bounds may be excluded, and another part may ask for multiples of something else.
+        // Bounds may be excluded, and another part may require multiples of something else.
         let mut numbers =
             (0..count.min(1000)).map(|n| (first + ((start + n) % count) as f64) * step);
         let number = numbers.find(|number| {
@@ -220,7 +221,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// The value as the schema has it: missing members are made, others are replaced where they are wrong.
+    /// Returns the value in the form of the schema: missing members are added, and wrong ones are replaced.
     pub(crate) fn fit(&mut self, schema: &Value, value: Value) -> Value {
         if self.schemas.accepts(schema, &value, Way::Response) {
             return value;
@@ -231,7 +232,8 @@ impl<'a> Maker<'a> {
         self.completed(schema, made, value)
     }
 
-    /// What was made of the schema, with the members of `value` in place of its own as far as the schema allows them.
+    /// Returns the value that was made from the schema, with the members of `value` in place of its own if the schema
+    /// allows them.
     pub(crate) fn completed(&mut self, schema: &Value, mut made: Value, value: Value) -> Value {
         let shape = self.schemas.shape(schema);
         let whole = made.clone();
@@ -259,7 +261,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Gives an object a member, if the schema documents it and allows the value.
+    /// Adds a member to an object, if the schema documents it and allows the value.
     pub(crate) fn put(&mut self, schema: &Value, object: &mut Value, name: &str, value: Value) {
         let documented = self.schemas.shape(schema).property(name);
         let fits = |schema| self.schemas.accepts(&schema, &value, Way::Response);
@@ -270,7 +272,7 @@ impl<'a> Maker<'a> {
     }
 }
 
-/// The bounds of a length.
+/// Returns the bounds of a length.
 fn sizes(shape: &Shape<'_>, keys: [&str; 2]) -> [u64; 2] {
     let [least, most] = keys.map(|key| shape.values(key).filter_map(Value::as_u64));
     [

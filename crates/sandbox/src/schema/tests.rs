@@ -1,4 +1,5 @@
-//! A table of schemas with right and wrong values; whatever is made from them, and from our own document, is right.
+//! Tests with a table of schemas and right and wrong values. All values made from these schemas, and from our own API
+//! description, must be right.
 
 use super::*;
 use crate::cases::table;
@@ -6,7 +7,8 @@ use crate::spec::ServiceSpec;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// A schema, what it accepts, and what it does not: a value, the place of the mistake in it, and words of the message.
+/// A schema, values that it accepts, and values that it rejects, each with the place of the mistake and words of the
+/// message.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Case {
@@ -44,7 +46,7 @@ fn right_values_pass_and_wrong_ones_are_placed() {
     }
 }
 
-/// Each seed makes a value that passes, and the same one again.
+/// Checks that each seed makes a value that passes, and the same one again.
 fn assert_makes(schemas: &Schemas, schema: &Value) {
     for seed in 0..15 {
         let value = Maker::new(schemas, seed).make(schema);
@@ -60,7 +62,7 @@ fn what_is_made_passes() {
     for case in table::<Vec<Case>>("checked") {
         assert_makes(&schemas(), &case.schema);
     }
-    // From our own document, too.
+    // The schemas of our own API description, too.
     let spec = ServiceSpec::embedded();
     let schemas = &spec.schemas.0["components"]["schemas"];
     for schema in schemas.as_object().unwrap().values() {
@@ -79,8 +81,8 @@ fn made(schema: &Value) -> Value {
 }
 
 #[test]
-fn what_the_document_gives_is_used_if_it_fits() {
-    // Schemas, and what is made from each: null where nothing fits.
+fn values_in_the_document_are_used_if_they_fit() {
+    // Schemas, and the value made from each: null if nothing fits.
     for (schema, expected) in table::<Vec<(Value, Value)>>("made") {
         assert_eq!(made(&schema), expected, "{schema}");
     }

@@ -1,11 +1,11 @@
-//! The paginated lists, as the document describes them (sections 2, 4 and 8).
+//! The paginated lists, as documented (sections 2, 4 and 8).
 
 use super::{DocumentedOperation, ServiceSpec, Success};
 use crate::samples::{self, hash};
 use crate::schema::{Schemas, Way};
 use serde_json::Value;
 
-/// The most records on a page where the document gives no maximum.
+/// The maximum number of records on a page if none is documented.
 const USUAL_MAX_LIMIT: u64 = 100;
 
 /// The members of the pagination object (section 2).
@@ -18,23 +18,24 @@ pub struct ServedList {
     pub name: String,
     /// The whole path.
     pub path: String,
-    /// The member that holds the records, where the document shows it.
+    /// The member that contains the records, if it is documented.
     pub record_key: Option<String>,
-    /// Records on a page when `limit` is not given: as documented, or else 20 to 50, another number for most lists
-    /// (section 8). Which number is the sandbox's choice.
+    /// The number of records on a page without a `limit`: as documented, otherwise 20 to 50, a different number for
+    /// most lists (section 8). The number is the sandbox's choice.
     pub default_limit: u64,
-    /// The most records on a page, whatever `limit` asks for: as documented, or else 100.
+    /// The maximum number of records on a page, regardless of `limit`: as documented, otherwise 100.
     pub max_limit: u64,
-    /// The response that holds a page.
+    /// The response that contains a page.
     pub(crate) success: Success,
 }
 
-/// All paginated lists, in the document's order.
+/// Returns all paginated lists, in the order of the API description.
 pub fn lists() -> &'static [ServedList] {
     &ServiceSpec::embedded().lists
 }
 
-/// The list that an operation reads: a `GET` with `limit` and `offset` whose response has the pagination object.
+/// Returns the list that an operation reads: a `GET` with `limit` and `offset` whose response has the pagination
+/// object.
 pub(crate) fn list(schemas: &Schemas, operation: &DocumentedOperation) -> Option<ServedList> {
     if operation.method != "GET" || operation.path.contains('{') {
         return None;
@@ -76,7 +77,7 @@ pub(crate) fn list(schemas: &Schemas, operation: &DocumentedOperation) -> Option
     })
 }
 
-/// The name that a list has everywhere: `/v1/ja/skills` is `ja_skills`.
+/// Returns the name that a list has everywhere: `/v1/ja/skills` is `ja_skills`.
 fn name(path: &str) -> String {
     let mut name = String::new();
     for letter in path.trim_start_matches("/v1/").chars() {
@@ -93,13 +94,13 @@ fn name(path: &str) -> String {
 }
 
 impl ServedList {
-    /// Records in the list unless [`Options::records`](crate::Options::records) gives another number.
+    /// Returns the number of records in the list unless [`Options::records`](crate::Options::records) sets another one.
     pub fn default_size(&self) -> u64 {
         samples::default_size(&self.name)
     }
 
-    /// The member that holds the records. Where the document does not show it, the sandbox chooses one of three, so
-    /// that a client has to find it in the response.
+    /// Returns the member that contains the records. If it is not documented, the sandbox chooses one of three names,
+    /// so that a client must find it in the response.
     pub(crate) fn served_key(&self) -> &str {
         let last = self.path.rsplit('/').next().unwrap_or(&self.name);
         let chosen = match hash(&self.name) % 3 {
@@ -117,7 +118,7 @@ mod tests {
     use crate::cases::table;
     use serde_json::json;
 
-    /// The lists of a document with one operation whose pages hold these properties.
+    /// Returns the lists of an API description with one operation whose pages have these properties.
     fn read(path: &str, limit: &Value, properties: &Value) -> Vec<ServedList> {
         let mut get: Value = table("list");
         get["parameters"][0]["schema"] = limit.clone();
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_record_key_is_documented_or_has_to_be_found() {
+    fn the_record_key_is_documented_or_must_be_found() {
         let limit = json!({"type": "integer"});
         let keys = ["one", "two", "three", "four", "five", "six"].map(|group| {
             let list = read(&format!("/v1/{group}/last"), &limit, &json!({})).remove(0);

@@ -1,4 +1,4 @@
-//! Requests and their answers: the operations of the document, tokens, versions, lists, the rate limit, starting.
+//! Requests and their responses: the documented operations, tokens, versions, lists, the rate limit, starting.
 
 use crate::{Service, limited, start, table, text_of};
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use talentdata_sandbox::{Options, Sandbox, lists};
 
 #[test]
-fn every_operation_is_served_as_the_document_says() {
+fn every_operation_is_served_as_documented() {
     let service = start(|_| ());
     let text = include_str!("../../../../spec/openapi.json");
     let document: Value = serde_json::from_str(text).unwrap();
@@ -28,7 +28,7 @@ fn every_operation_is_served_as_the_document_says() {
         for (bearer, refused) in [(None, needed), (Some("Bearer wrong"), !security.is_empty())] {
             let mut headers = vec![("content-type", "application/json")];
             headers.extend(bearer.map(|bearer| ("authorization", bearer)));
-            // The token request itself is refused for its body.
+            // The token request itself is refused because of its body.
             let reply = service.send(&line, &headers, "[0]");
             assert_eq!(reply.status == 401, refused, "{bearer:?} {line}");
         }
@@ -52,7 +52,7 @@ fn every_operation_is_served_as_the_document_says() {
     assert!(called > 0);
 }
 
-/// Status, request, token, body, and what the message says.
+/// The status, the request, the token, the body, and words of the message.
 type Request = (u16, String, String, Value, String);
 
 #[test]
@@ -95,7 +95,7 @@ fn wrong_requests_are_refused_with_the_reason() {
 }
 
 #[test]
-fn tokens_are_new_each_time_and_end_as_the_service_says() {
+fn tokens_are_new_each_time_and_end_as_configured() {
     let permissions = "GET /v1/oauth/token/permissions";
     for (tokens, first) in [("all", 200), ("newest", 401)] {
         let tokens = tokens.parse().unwrap();
@@ -106,7 +106,7 @@ fn tokens_are_new_each_time_and_end_as_the_service_says() {
         let token = reply["access_token"].as_str().unwrap();
         assert_ne!(token, service.token);
         assert_eq!(service.ask(permissions, "").status, first);
-        // A refused request issues nothing, so nothing ends.
+        // A refused request issues no token, so no token ends.
         assert_eq!(service.ask("POST /v1/oauth/token", "{}").status, 400);
         let headers = [("authorization", &*format!("bearer {token}"))];
         let body = service.send(permissions, &headers, "").json();
@@ -129,7 +129,8 @@ fn versions_are_reported_and_checked() {
     let report = service.get("/v1/version");
     assert!(report["version"] == "1.8.2" && report["apiStatus"] == "operational");
     let entries = report["endpoints"].as_object().unwrap().iter();
-    // Its status, the first number of its version, and whether it names versions of a model and its service.
+    // The status of a category, the first number of its version, and whether it names versions of a model and its
+    // service.
     let facts = entries.map(|(name, entry)| {
         let models = ["model_version", "service_version"].map(|one| entry[one].is_string());
         assert_eq!(models[0], models[1], "{name}");
@@ -157,7 +158,7 @@ fn versions_are_reported_and_checked() {
     }
 }
 
-/// The records of a page: the one array in the response.
+/// Returns the records of a page: the only array in the response.
 fn records(body: &Value) -> &Vec<Value> {
     let members = body.as_object().unwrap().values();
     let arrays: Vec<_> = members.filter_map(Value::as_array).collect();
@@ -219,7 +220,7 @@ fn the_pagination_object_describes_the_page() {
     }
 }
 
-/// Records are computed when they are asked for: a list larger than any memory is served at once, at both ends.
+/// Records are computed on request, so a list larger than any memory is served at once, at both ends.
 #[test]
 fn records_depend_on_the_seed_and_the_size_of_a_list_costs_nothing() {
     let first = |service: Service| service.get("/v1/contacts?limit=10&offset=50");
@@ -238,7 +239,7 @@ fn records_depend_on_the_seed_and_the_size_of_a_list_costs_nothing() {
 }
 
 #[test]
-fn requests_count_and_take_the_latency_and_beyond_the_limit_get_429_but_not_those_of_a_test() {
+fn requests_count_take_the_latency_and_get_429_beyond_the_limit() {
     let latency = Duration::from_millis(20);
     let mut service = limited(|options| {
         options.faults = true;
@@ -256,7 +257,7 @@ fn requests_count_and_take_the_latency_and_beyond_the_limit_get_429_but_not_thos
         (429, "0", "GET /v1/contacts"),
         (429, "0", "GET /v1/nothing"),
         (429, "0", "POST /v1/oauth/token"),
-        // There is no such endpoint of a test.
+        // Without the option there is no such test endpoint.
         (429, "0", "GET /__faults"),
     ] {
         let start = Instant::now();
@@ -281,7 +282,7 @@ fn requests_count_and_take_the_latency_and_beyond_the_limit_get_429_but_not_thos
 }
 
 #[test]
-fn answers_are_compressed_only_when_both_sides_want_it() {
+fn responses_are_compressed_only_if_both_sides_want_it() {
     for (gzip, accept, expected) in [
         (true, "gzip, deflate", Some("gzip")),
         (true, "identity", None),
@@ -301,10 +302,10 @@ fn answers_are_compressed_only_when_both_sides_want_it() {
 }
 
 #[test]
-fn it_listens_on_loopback_with_credentials_of_its_own_and_is_gone_when_dropped() {
+fn it_listens_on_loopback_with_its_own_credentials_until_dropped() {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let runtime = runtime.unwrap();
-    // With or without an async runtime around it.
+    // Inside or outside an async runtime.
     let [one, other]: [Service; 2] = [start(|_| ()), runtime.block_on(async { start(|_| ()) })];
     assert!(one.base_url().starts_with("http://127.0.0.1:"));
     assert_ne!(one.client_id(), other.client_id());
@@ -315,7 +316,7 @@ fn it_listens_on_loopback_with_credentials_of_its_own_and_is_gone_when_dropped()
     assert_eq!(reply.status, 401);
     let mut open = other.connect();
     runtime.block_on(async { drop(other) });
-    // Another sandbox may listen there by now, but this connection is no part of it.
+    // Another sandbox may listen there by now, but it does not serve this connection.
     let gone = match open.read(&mut [0]) {
         Ok(count) => count == 0,
         Err(error) => error.kind() == ErrorKind::ConnectionReset,
@@ -324,7 +325,7 @@ fn it_listens_on_loopback_with_credentials_of_its_own_and_is_gone_when_dropped()
 }
 
 #[test]
-fn a_port_can_be_chosen_and_what_cannot_be_served_is_an_error() {
+fn a_port_can_be_chosen_and_impossible_options_are_errors() {
     let taken = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = taken.local_addr().unwrap().port();
     let start = |set: &dyn Fn(&mut Options)| {

@@ -1,12 +1,12 @@
 //! Lists that change between page requests (section 8, pagination, rule 7), and services that sort badly, lag, repeat
-//! or tell nothing.
+//! records or report no length.
 
 use crate::{Service, start, table, text_of};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use talentdata_sandbox::{Change, ListOrder, Logged, Options, Pages, Replicas, Total};
 
-/// With so many contacts, and no pools.
+/// Starts a service with this many contacts, and no pools.
 fn with(contacts: u64, set: impl FnOnce(&mut Options)) -> Service {
     let sizes = [("contacts", contacts), ("pools", 0)];
     start(|options| {
@@ -27,7 +27,7 @@ fn ids(page: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_still_list_can_be_changed_at_once() {
+fn a_list_without_drift_can_be_changed_at_once() {
     let order = ListOrder::Updated;
     let service = with(30, |options| options.order = order);
     let before = ids(&page(&service, 100, 0));
@@ -47,7 +47,7 @@ fn a_still_list_can_be_changed_at_once() {
     service.changes("x", 0).unwrap_err();
 }
 
-/// The list that the log leads to, record by record.
+/// Returns the list that results from the log, record by record.
 fn replayed(before: &Value, changes: &[Value]) -> BTreeMap<String, Value> {
     let records = before["contacts"].as_array().unwrap().iter();
     let mut list: BTreeMap<String, Value> = records
@@ -68,7 +68,7 @@ fn replayed(before: &Value, changes: &[Value]) -> BTreeMap<String, Value> {
 }
 
 #[test]
-fn a_list_changes_between_its_requests_and_the_log_leads_from_before_to_after() {
+fn a_list_changes_between_its_requests_as_the_log_says() {
     for order in ListOrder::ALL {
         let drift = "every=2,inserts=3,deletes=2,updates=5,seed=8";
         let service = with(300, |options| {
@@ -78,7 +78,7 @@ fn a_list_changes_between_its_requests_and_the_log_leads_from_before_to_after() 
         let before = page(&service, 10_000, 0);
         for offset in 0..79 {
             page(&service, 10, offset);
-            // Other lists keep their own count.
+            // Other lists have counts of their own.
             service.get("/v1/pools");
         }
         let after = page(&service, 10_000, 0);
@@ -126,7 +126,7 @@ fn replicas_disagree_in_turn() {
 }
 
 #[test]
-fn pagination_can_tell_nothing_or_lie() {
+fn pagination_can_report_nothing_or_lie() {
     for (total, offset, expected) in [
         (Total::Exact, 100, pagination(300, 100, 100, true)),
         (Total::Exact, 900, pagination(300, 0, 900, false)),

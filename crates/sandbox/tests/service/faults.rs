@@ -1,4 +1,5 @@
-//! Rules: which requests they are for, how they change a response, and answers that no HTTP library would send.
+//! Fault rules: the requests to which they apply, the ways in which they change a response, and responses that no HTTP
+//! library would send.
 
 use crate::{Heard, Reply, faulty, hear, limited, request, table};
 use serde_json::{Value, json};
@@ -42,14 +43,15 @@ fn rules_choose_requests_by_method_path_and_number() {
     assert_eq!(service.version().status, 200);
 }
 
-/// What is done to the version report, and what is heard until the connection ends: texts that occur once, at the end
-/// (`$`), or not at all (`!`). Without a body of its own, another status has none: that of the success would be read as
-/// that of the failure.
+/// The change to the version report, and texts that the client receives until the connection ends: each occurs once, at
+/// the end (`$`), or not at all (`!`). With another status and no body of its own, the response has no body: the body
+/// of the success would look like that of the failure.
 #[test]
 fn a_response_is_changed_as_its_rule_says_and_the_rest_stays() {
     for (reply, expected) in table::<Vec<(Value, Vec<String>)>>("replies") {
         let service = faulty(&json!([{"reply": reply}]));
-        // Where the connection could be kept, the library ends it on this request; a fault ends it without a word.
+        // If the connection could be kept, the library announces its end on this request. A fault ends it without
+        // notice.
         let own = ["status", "headers", "omit_headers", "body", "body_base64"];
         let own = |name: &String| own.contains(&name.as_str());
         let plain = reply.as_object().unwrap().keys().all(own);
@@ -69,7 +71,7 @@ fn a_response_is_changed_as_its_rule_says_and_the_rest_stays() {
             };
             assert!(fits, "{reply} {text:?} {heard:?}");
         }
-        // It was served all the same.
+        // The request was served all the same.
         assert_eq!(service.stats().requests_by_path["/v1/version"], 1);
     }
 }
@@ -82,7 +84,7 @@ fn a_response_can_be_late_or_trickle() {
         let service = faulty(&json!([{"reply": reply}]));
         let start = Instant::now();
         assert_eq!(service.version().status, 200);
-        // More than ten pieces trickle, because the head is sent in the same manner.
+        // More than ten pieces trickle, because the head is sent in the same way.
         assert!(start.elapsed() >= Duration::from_millis(50), "{reply}");
     }
 }
@@ -117,7 +119,7 @@ fn a_connection_can_be_lost_before_its_request_is_read() {
 }
 
 #[test]
-fn a_body_can_go_on_for_ever() {
+fn a_body_can_be_endless() {
     let chunks = ("\r\n\r\n2\r\n{}\r\n4000\r\n    ", " \r\n4000\r\n ");
     for (framing, (first, next)) in [
         ("chunked", chunks),
@@ -135,7 +137,8 @@ fn a_body_can_go_on_for_ever() {
     }
 }
 
-/// What is heard of answers that are cut after 0, 1, 2, ... bytes of a body of more than two chunks of 64 bytes.
+/// Returns the received parts of responses that are cut after 0, 1, 2, ... bytes of a body of more than two chunks of
+/// 64 bytes.
 fn cut_at_each(member: &str, count: usize, framing: &str, how: &str) -> Vec<Heard> {
     let rule = |cut| {
         let reply = json!({"body": "~".repeat(150), "framing": framing, "how": how, member: cut});
@@ -147,7 +150,7 @@ fn cut_at_each(member: &str, count: usize, framing: &str, how: &str) -> Vec<Hear
 }
 
 #[test]
-fn an_answer_is_cut_after_any_byte_in_each_framing() {
+fn a_response_can_be_cut_after_any_byte_in_each_framing() {
     for (framing, header) in [
         ("length", "content-length: 150\r\n"),
         ("chunked", "transfer-encoding: chunked\r\n"),
@@ -159,7 +162,7 @@ fn an_answer_is_cut_after_any_byte_in_each_framing() {
             let arrived = heard.bytes.iter().filter(|byte| **byte == b'~');
             assert_eq!(arrived.count(), cut, "{framing}");
         }
-        // A cut at the end is none.
+        // A cut at the end changes nothing.
         let whole = bodies.pop().unwrap().bytes;
         let text = String::from_utf8_lossy(&whole);
         assert!(text.contains(header), "{text}");
@@ -175,7 +178,7 @@ fn an_answer_is_cut_after_any_byte_in_each_framing() {
                 }
                 let error = heard.end.unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{cut}");
-                // A reset may overtake what was sent before it.
+                // A reset may overtake bytes that were sent before it.
                 assert!(whole[..cut].starts_with(&heard.bytes), "{cut}");
             }
         }
@@ -193,7 +196,7 @@ fn a_cut_can_be_silence() {
         socket.read_exact(&mut byte).unwrap();
         heard.extend(byte);
     }
-    // On a slow machine more silence would pass unheard, but never a byte.
+    // On a slow machine the silence may be longer, but no byte may come.
     let patience = Duration::from_millis(50);
     socket.set_read_timeout(Some(patience)).unwrap();
     let error = socket.read(&mut [0]).unwrap_err();

@@ -1,4 +1,4 @@
-//! The log of requests and counts, and who may use the endpoints of a test.
+//! The log of requests, the counts, and access to the test endpoints.
 
 use crate::{Reply, Service, faulty, hear, request, table, text_of};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn requests_are_logged_with_everything_that_was_received() {
     let last = request("GET /v1/version", &[("connection", "close")], "");
     let heard = hear(&mut service.begin(&(first + &last)));
     heard.end.unwrap();
-    // A changed answer does not cost the connection.
+    // A changed response does not cost the connection.
     let heard = String::from_utf8(heard.bytes).unwrap();
     assert!(
         heard.starts_with("HTTP/1.1 500 ") && heard.contains("HTTP/1.1 200 "),
@@ -42,10 +42,10 @@ fn requests_are_logged_with_everything_that_was_received() {
 }
 
 #[test]
-fn no_secret_is_logged_wherever_it_stands() {
+fn no_secret_is_logged_at_any_place() {
     let service = faulty(&json!([]));
     let secret = service.client_secret();
-    // The third is as a client sends it that was made for another service.
+    // The third one comes from a client that was made for another service.
     for (line, header, body) in table::<Vec<(String, String, Value)>>("secret") {
         let [line, header, body] =
             [line, header, text_of(&body)].map(|text| text.replace("SECRET", secret));
@@ -83,12 +83,12 @@ fn web_pages_cannot_use_the_endpoints_of_a_test() {
 }
 
 #[test]
-fn a_body_that_nobody_needs_is_refused_before_it_fills_the_memory() {
+fn a_body_that_is_too_large_is_refused_before_it_fills_the_memory() {
     let service = faulty(&json!([]));
     let length = 81 << 20;
     let head = "POST /__faults HTTP/1.1\r\nhost: HOST\r\n";
     let mut socket = service.begin(&format!("{head}content-length: {length}\r\n\r\n"));
-    // The connection may end before all is written.
+    // The connection may end before everything is written.
     let _ = socket.write_all(&vec![b' '; length]);
     assert!(hear(&mut socket).bytes.is_empty());
     assert_eq!(service.version().status, 200);

@@ -1,4 +1,4 @@
-//! The sandbox as a client meets it: over real sockets, with a client written for these tests alone.
+//! Tests of the sandbox over real sockets, with a client written for these tests alone.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod answers;
@@ -21,7 +21,7 @@ fn table<Rows: DeserializeOwned>(name: &str) -> Rows {
     serde_json::from_value(tables[name].take()).unwrap()
 }
 
-/// What is sent for the body of a case: JSON, a text that is none, or nothing.
+/// Returns the text of the body of a case: JSON, another text, or nothing.
 fn text_of(body: &Value) -> String {
     match body {
         Value::Null => String::new(),
@@ -64,7 +64,7 @@ fn limited(set: impl FnOnce(&mut Options)) -> Service {
     }
 }
 
-/// A sandbox with the fault endpoints and these rules, which no request meets but those of the test.
+/// Starts a sandbox with the fault endpoints and these rules. Only requests of the test meet the rules.
 fn faulty(rules: &Value) -> Service {
     let service = limited(|options| {
         options.policy = Policy::Unlimited;
@@ -82,7 +82,7 @@ struct Reply {
 }
 
 impl Reply {
-    /// Splits a response into its parts; the body has to be as long as it says.
+    /// Splits a response into its parts. The body must have the announced length.
     fn parse(bytes: &[u8]) -> Self {
         let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
         let (head, body) = (&bytes[..end.unwrap()], &bytes[end.unwrap() + 4..]);
@@ -113,7 +113,7 @@ impl Reply {
     }
 }
 
-/// What came back on a connection, and how it ended.
+/// The bytes received on a connection, and its end.
 struct Heard {
     bytes: Vec<u8>,
     end: io::Result<()>,
@@ -125,7 +125,7 @@ fn hear(socket: &mut TcpStream) -> Heard {
     Heard { bytes, end }
 }
 
-/// A request `METHOD /path` as it is sent on a connection that may be kept.
+/// Returns a request `METHOD /path` as it is sent on a connection that may be kept.
 fn request(line: &str, headers: &[(&str, &str)], body: &str) -> String {
     let headers = headers
         .iter()
@@ -139,13 +139,13 @@ impl Service {
     fn connect(&self) -> TcpStream {
         let address = self.base_url().strip_prefix("http://").unwrap();
         let socket = TcpStream::connect(address).unwrap();
-        // Only so that a broken sandbox fails a test instead of holding it up.
+        // A broken sandbox should fail a test instead of blocking it.
         let patience = Duration::from_secs(30);
         socket.set_read_timeout(Some(patience)).unwrap();
         socket
     }
 
-    /// A connection on which this text was sent, with the sandbox's own `HOST`.
+    /// Returns a connection on which this text was sent, with the sandbox's own `HOST`.
     fn begin(&self, text: &str) -> TcpStream {
         let mut socket = self.connect();
         let host = socket.peer_addr().unwrap().to_string();
@@ -171,7 +171,7 @@ impl Service {
         self.send(line, &headers, body)
     }
 
-    /// The JSON at a path, which has to be there.
+    /// Returns the JSON at a path, which must exist.
     fn get(&self, path: &str) -> Value {
         let reply = self.ask(&format!("GET {path}"), "");
         assert_eq!(reply.status, 200, "{path}");
@@ -187,7 +187,7 @@ impl Service {
         assert_eq!(reply.status, 200, "{}", reply.json());
     }
 
-    /// The body of a token request with the sandbox's own credentials.
+    /// Returns the body of a token request with the sandbox's own credentials.
     fn credentials(&self) -> String {
         let (id, secret) = (self.client_id(), self.client_secret());
         json!({"clientId": id, "clientSecret": secret}).to_string()

@@ -1,15 +1,17 @@
-//! A spec that gains operations, models and a list, loses a list and changes its bounds, and a core that gains a setting, a
-//! kind of error and an output format: one command, and every language calls what is new on the regenerated sandbox.
+//! Tests a spec that gains operations, models and a list, loses a list and changes its bounds, and a core that gains a
+//! setting, a kind of error and an output format. One command generates everything, and every language calls the
+//! additions on the regenerated sandbox.
 
 use super::trial::{cargo, change, copy, replace, succeed};
 use std::path::Path;
 use std::process::Command;
 
-/// A setting and an error kind take two files each, their row and their use, and a format one, as ARCHITECTURE.md says.
+/// A setting and an error kind change two files each, their row and their use, and a format one, as ARCHITECTURE.md
+/// says.
 const ROWS: (&str, usize) = (include_str!("calls/rows.patch"), 2 + 2 + 1);
 
 #[test]
-fn what_a_spec_gains_is_called_from_every_language() {
+fn additions_to_a_spec_can_be_called_from_every_language() {
     let copy = copy("calls-trial");
     let mut document = crate::spec::tests::ours();
     change(include_str!("calls/spec.json"), &mut document);
@@ -21,11 +23,11 @@ fn what_a_spec_gains_is_called_from_every_language() {
         .arg("apply")
         .arg(here.join("rows.patch"))
         .current_dir(&copy);
-    // Without the repository that the copy is in, whose paths are others.
+    // Outside the repository that contains the copy, whose paths differ.
     succeed(patch.env("GIT_CEILING_DIRECTORIES", copy.parent().unwrap()));
     generate(&copy);
-    // Names of their own, since they are built where those of the workspace are, and cargo takes one that is there for the one
-    // that it has built.
+    // The packages get other names, because they are built in the same place as those of the workspace, and cargo would
+    // confuse the two.
     for (package, target, name) in [
         ("cli", "[[bin]]", "talentdata"),
         ("ffi-c", "[lib]", "talentdata"),
@@ -55,10 +57,10 @@ fn what_a_spec_gains_is_called_from_every_language() {
     succeed(calls.current_dir(&copy));
 }
 
-/// Writes the files of the copy by the command of the copy, which has the kinds of error built in.
+/// Writes the files of the copy with the command of the copy, which has the kinds of error built in.
 fn generate(copy: &Path) {
     let manifest = copy.join("xtask/Cargo.toml");
-    // Beside the one that runs this test.
+    // A binary next to the one that runs this test.
     let own =
         "[[bin]]\nname = \"xtask_trial\"\npath = \"src/main.rs\"\n[package]\nautobins = false\n";
     replace(&manifest, "[package]\n", own);

@@ -1,7 +1,7 @@
-//! A spec with everything that is legal and awkward, and with the table's changes, generated into a copy of the workspace and
-//! compiled there.
+//! Tests a spec with everything that is legal and awkward, and with the changes of the table: it is generated into a
+//! copy of the workspace and compiled there.
 //!
-//! The copy is in the directory that cargo builds in, so that what other crates yield is there already.
+//! The copy is in the directory that cargo builds in, so that other crates are built already.
 
 use super::super::{Spec, write};
 use crate::spec::tests::{Change, apply, ours};
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is copied for what is generated, and for cargo besides; the hand-written sources count, too.
+/// The files to copy: for the generator, for cargo, and the hand-written sources.
 const COPIED: &str = "crates spec docs bindings/c bindings/python/talentdata Cargo.toml Cargo.lock clippy.toml xtask tests/cases";
 
-/// What is checked in Python, with a native module that has every name.
+/// The checks in Python, with a native module that has every name.
 const PYTHON: &str = "\
 import sys, types
 class Native(types.ModuleType):
@@ -34,7 +34,7 @@ assert not hasattr(talentdata.Client, 'ja_departments')
 assert talentdata.PetOwner.tags and talentdata.ErrorModel.code and talentdata.Country.C199 == 'c199'
 ";
 
-/// Includes every C++ header, whose functions are checked whether they are called or not.
+/// Includes every C++ header, so that all functions are checked, called or not.
 const CPP: &str = "\
 #include <talentdata.hpp>
 template <class Wanted, class T>
@@ -48,12 +48,13 @@ static_assert(gives<std::optional<talentdata_contact_standing_value>>(&talentdat
 static_assert(std::string_view(talentdata::page_.name) == \"page\");
 ";
 
-/// Each is compiled in every language: a change that fits into none of so many is to be made elsewhere.
+/// Limits the documents, each of which is compiled in every language. A change that fits into none of them must be
+/// tested elsewhere.
 const DOCUMENTS: usize = 2;
 
 #[test]
-fn whatever_a_spec_may_say_compiles_in_every_language() {
-    // In one copy: each compilation builds only what differs from the one before.
+fn everything_that_a_spec_may_contain_compiles_in_every_language() {
+    // One copy is enough, so that each compilation builds only the differences.
     let copy = copy("spec-trial");
     let generate = |document: &Value| {
         std::fs::write(copy.join(crate::generation::FILE), document.to_string()).unwrap();
@@ -62,18 +63,18 @@ fn whatever_a_spec_may_say_compiles_in_every_language() {
     let mut base = ours();
     make_awkward(&mut base);
     generate(&base);
-    // The packages are chosen so that dependencies have the features that they were built with already.
+    // With these packages, dependencies have the features that they were built with already.
     cargo(
         &copy,
         "test --quiet --workspace --exclude xtask --test spec",
     );
-    // What vendors write besides: the test of the types reads the spec as it stands, and knows it not.
+    // Additions that vendors write. The test of the types reads the spec itself, and does not know them.
     change(include_str!("vendor.json"), &mut base);
     let documents = with_changes(&base);
     assert!(documents.len() <= DOCUMENTS);
     for document in documents {
         generate(&document);
-        // Our own lints, too: what is generated has to pass them like the rest.
+        // Our own lints apply to generated code, too.
         cargo(
             &copy,
             "clippy --quiet --workspace --lib --example bench_floor -- -D warnings",
@@ -93,7 +94,7 @@ fn whatever_a_spec_may_say_compiles_in_every_language() {
     }
 }
 
-/// Everything that is legal and awkward, in records, in answers and in what answers hold.
+/// Makes everything awkward that is legal, in records, in responses and in their parts.
 fn make_awkward(document: &mut Value) {
     let awkward: Value = serde_json::from_str(include_str!("awkward.json")).unwrap();
     change(&awkward["change"].to_string(), document);
@@ -108,12 +109,13 @@ fn make_awkward(document: &mut Value) {
     }
 }
 
-/// Makes a change that is written as in the table of changes.
+/// Applies a change in the form of the table of changes.
 pub(super) fn change(text: &str, document: &mut Value) {
     apply(&serde_json::from_str(text).unwrap(), document);
 }
 
-/// A spec with all changes of the table that are not refused, in several documents where they contradict each other.
+/// Returns a spec with all changes of the table that are not refused, in several documents if they contradict each
+/// other.
 fn with_changes(base: &Value) -> Vec<Value> {
     let mut out: Vec<(Value, Vec<String>)> = Vec::new();
     let rows = include_str!("../../spec/tests/changes.json");
@@ -142,7 +144,7 @@ fn with_changes(base: &Value) -> Vec<Value> {
     out.into_iter().map(|(document, _)| document).collect()
 }
 
-/// The change of a row at a field, a list, a limit or a path of its own, where it can be made there as well.
+/// Returns the change of a row at a field, a list, a limit or a path of its own, if it can be made there as well.
 fn moved(row: &Value, number: usize) -> Change {
     const PROPERTIES: &str = "/components/schemas/Contact/properties/";
     let ours = ours();
@@ -153,7 +155,7 @@ fn moved(row: &Value, number: usize) -> Change {
     let text = text.replace("/paths/~1v1~1pools/", &format!("{pools}/"));
     let text = text.replace("\"doIt\"", &format!("\"doIt{number}\""));
     let mut change: Change = serde_json::from_str(&text).unwrap();
-    // What changes within a field needs the field.
+    // A change within a field needs the field.
     let contact = ours["components"]["schemas"]["Contact"]["properties"].as_object();
     for (name, field) in contact.unwrap() {
         if text.contains(&format!("{PROPERTIES}{name}/")) {
@@ -184,18 +186,18 @@ fn moved(row: &Value, number: usize) -> Change {
     change
 }
 
-/// A copy of the workspace, in this directory of what cargo builds.
+/// Makes a copy of the workspace, with this name in the directory that cargo builds in.
 pub(super) fn copy(name: &str) -> PathBuf {
-    // This program is in debug/deps of what cargo builds in.
+    // This program is in debug/deps of that directory.
     let program = std::env::current_exe().unwrap();
     let copy = program.ancestors().nth(3).unwrap().join(name);
     let _ = std::fs::remove_dir_all(&copy);
     copy_to(&copy);
-    // Cargo takes packages of one name and version for one, wherever they are.
+    // Cargo treats packages with the same name and version as one, wherever they are.
     let version = concat!("version = \"", env!("CARGO_PKG_VERSION"));
     let manifest = copy.join("Cargo.toml");
     replace(&manifest, version, &format!("{version}-{name}"));
-    // They run for moments, and are built in a third of the time without debug information and optimisation.
+    // The programs run only briefly, and are built in a third of the time without debug information and optimisation.
     replace(&manifest, "debug = \"line-tables-only\"", "debug = false");
     for package in ["core", "sandbox"] {
         let level = format!("[profile.dev.package.talentdata-{package}]\nopt-level = ");
@@ -204,14 +206,14 @@ pub(super) fn copy(name: &str) -> PathBuf {
     copy
 }
 
-/// Writes another text in place of the first of these in a file.
+/// Replaces the first occurrence of a text in a file.
 pub(super) fn replace(file: &Path, from: &str, to: &str) {
     let text = std::fs::read_to_string(file).unwrap();
     assert!(text.contains(from), "{}: {from}", file.display());
     std::fs::write(file, text.replacen(from, to, 1)).unwrap();
 }
 
-/// Copies the files and directories of the workspace; a link leads to the same place in the copy.
+/// Copies the files and directories of the workspace. A link leads to the same place in the copy.
 pub(super) fn copy_to(to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     let mut command = Command::new("cp");
@@ -224,17 +226,17 @@ pub(super) fn cargo(copy: &Path, arguments: &str) {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap());
     command.args(arguments.split(' ')).current_dir(copy);
     command.env("CARGO_TARGET_DIR", copy.parent().unwrap());
-    // All it needs is there, or this test would not have been built.
+    // Everything needed is there, or this test would not have been built.
     succeed(crate::undisturbed(&mut command).env("CARGO_NET_OFFLINE", "true"));
 }
 
-/// Runs a command whose output goes straight through.
+/// Runs a command without capturing its output.
 pub(super) fn succeed(command: &mut Command) {
     let status = command.status();
     assert!(status.is_ok_and(|status| status.success()), "{command:?}");
 }
 
-/// What projects turn into errors.
+/// Warnings that projects turn into errors.
 const WARNINGS: &str = "-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef -Wcomment \
     -Wtrigraphs -Wswitch-default -Wswitch-enum -Wdouble-promotion -Wredundant-decls -Wmissing-declarations -Wlogical-op";
 const WARNINGS_OF_C: &str =
@@ -242,7 +244,7 @@ const WARNINGS_OF_C: &str =
 const WARNINGS_OF_CPP: &str = "-Wold-style-cast -Wuseless-cast -Wzero-as-null-pointer-constant -Wextra-semi \
     -Wnon-virtual-dtor -Woverloaded-virtual -Wsuggest-override -Wredundant-tags";
 
-/// All headers compile: in C, and in both standards of C++.
+/// Checks that all headers compile in C, and in two standards of C++.
 fn c_and_cpp(copy: &Path) {
     std::fs::write(copy.join("all.c"), "#include <talentdata.h>\n").unwrap();
     std::fs::write(copy.join("all.cpp"), CPP).unwrap();

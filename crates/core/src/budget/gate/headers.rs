@@ -12,7 +12,7 @@ const REMAINING: [&str; 2] = ["x-ratelimit-remaining", "ratelimit-remaining"];
 const RESET: [&str; 2] = ["x-ratelimit-reset", "ratelimit-reset"];
 /// RFC 9110, section 10.2.3.
 const RETRY_AFTER: [&str; 1] = ["retry-after"];
-/// The same in milliseconds, as some clouds have it.
+/// Headers with the wait in milliseconds, as some clouds send them.
 const RETRY_AFTER_MS: [&str; 2] = ["retry-after-ms", "x-ms-retry-after-ms"];
 
 /// The longest wait, in seconds: one day. A longer one is taken as this.
@@ -33,7 +33,7 @@ pub(crate) struct RateHeaders {
     pub window: Option<Duration>,
     /// Requests left; the smallest, where several are given.
     pub remaining: Option<u64>,
-    /// Time from receipt until the reset. Where several are given, that of the limit of which the least is left, otherwise
+    /// Time from receipt until the reset. Of several, the one of the limit with the least left counts, otherwise
     /// the longest.
     pub reset: Option<Duration>,
     /// True if the reset is in whole seconds, so that 0 may mean anything below one second.
@@ -118,8 +118,8 @@ fn policy(item: &str) -> Option<(u32, Option<Duration>)> {
     (limit >= 0.0).then_some((limit as u32, window.map(Duration::from_secs_f64)))
 }
 
-/// A wait given in seconds, with units as in `1m30s`, or as a moment within a day of `now`. A longer wait counts as a day, and
-/// none where the moment has passed; a moment that passed more than a day ago says nothing.
+/// Reads a wait in seconds, with units as in `1m30s`, or a time within a day of `now`. A wait longer than a day counts
+/// as a day. A time that has passed is no wait; one that passed more than a day ago is ignored.
 fn wait(text: &str, now: f64) -> Option<Duration> {
     match number(text) {
         Some(delay) if delay < THIRTY_YEARS => seconds(delay),
@@ -140,7 +140,7 @@ fn wait(text: &str, now: f64) -> Option<Duration> {
     }
 }
 
-/// A wait of so many seconds; one below 0 is none, and so counts as absent.
+/// Returns a wait of this many seconds; `None` below 0.
 fn seconds(wait: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(wait.min(LONGEST)).ok()
 }

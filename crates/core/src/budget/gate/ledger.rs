@@ -12,7 +12,8 @@ const KEPT: f64 = 2.0;
 /// The part of the way to the mean by which the least round trip rises with each sample, so that it follows a changed
 /// route.
 const RISE: f64 = 0.0005;
-/// Below this many samples the true floor may be far lower than the least seen: this part of it is believed.
+/// With fewer samples than this, the true floor may be far below the shortest round trip seen, and only this part of it
+/// counts.
 const FEW_SAMPLES: u32 = 30;
 const TRUST_EARLY: f64 = 0.8;
 /// The number of samples in the mean.
@@ -119,7 +120,7 @@ impl Ledger {
         rate * (self.mean + UNSEEN)
     }
 
-    /// Returns the shortest round trip that is believed.
+    /// Returns the shortest round trip to reckon with.
     pub(super) fn floor(&self) -> f64 {
         if self.samples < FEW_SAMPLES {
             self.least * TRUST_EARLY

@@ -140,7 +140,7 @@ mod tests {
         Ticket { id, sent, endpoint }
     }
 
-    /// An outage that began at 1 s: two requests have failed, of which one was sent at this time.
+    /// An outage that began at 1 s: two requests have failed, the second of them sent at this time.
     fn begun(sent: Time) -> Outage {
         let mut outage = Outage::default();
         for id in 1..=2 {

@@ -1,16 +1,16 @@
-//! What is believed about the server's way of counting, and the time of the next request that follows from it: an even pace
-//! until something better is known, the whole limit where the budget refills all the time, alignment with windows that
-//! follow a clock. And how much others take from the same budget, who are left theirs. Times are in seconds, which are
-//! windows as well.
+//! What the gate has learned about the server's way of counting, and the time of the next request that follows from it:
+//! an even pace until something better is known, the whole limit if the budget refills continuously, alignment with
+//! windows that follow a clock. It also estimates how much other clients take from the same budget, and leaves it to
+//! them. Times are in seconds, and a window is one second.
 //!
 //! The even pace is right under any policy, with no more requests at once than there are slots. A slot is free again when
 //! its request and the next one cannot be counted in the same window any more. With one slot less than the limit this alone
 //! keeps every server that counts in windows or in a log from showing 0, however long the way to it is; the even pace does
 //! the same for sliding counters, and is what others next to us can live with.
 //!
-//! How many requests may share a window is found out from the remaining counts. A count of 0 means one of two things. We
-//! spent the budget alone: then the server counts more strictly than it seemed, and one slot goes. Others spent from it
-//! too: then a part of the slots goes. Whatever went comes back as long as the counts leave room.
+//! The remaining counts show how many requests may share a window. A count of 0 means one of two things. If we spent
+//! the budget alone, the server counts more strictly than it seemed, and one slot is removed. If others spent from it,
+//! too, a part of the slots is removed. Slots come back while the counts leave room.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,8 @@ const CATCH_UP_REFILL: f64 = 0.92;
 const AGREEING: f64 = 3.0;
 /// The part of the room seen that is taken at a time.
 const GROWTH: f64 = 0.4;
-/// A response that shows no count is taken to leave so many; slots that were too many then are not tried again for this long.
+/// The count that is assumed for a response without one. Slots that are reduced because of it are not tried again for
+/// `UNSHOWN_HOLD` seconds.
 const UNSHOWN: f64 = 6.0;
 const UNSHOWN_HOLD: f64 = 20.0;
 /// The smallest part of the slots that stays in use next to other clients.
@@ -101,7 +102,7 @@ impl Pace {
         if self.refills { self.limit } else { self.slots }
     }
 
-    /// The most slots, all of which are used when the server is known to leave us so many.
+    /// Returns the maximum number of slots. All of them are used if the server is known to leave us this many.
     fn most(&self) -> f64 {
         (self.limit - RESERVED).max(1.0)
     }
@@ -129,8 +130,8 @@ impl Pace {
         oldest.map_or(0.0, |oldest| oldest + 1.0)
     }
 
-    /// When a request is expected to leave the others what they take meanwhile, and more than the usual deviation from
-    /// it; at the latest a window after the newest count, which by then says nothing.
+    /// Returns the time from which a request is expected to leave the others what they take, plus more than the usual
+    /// deviation from it. It is at most a window after the newest count, which says nothing after that.
     fn clear_at(&self, ledger: &Ledger) -> f64 {
         let Some((newest, left)) = ledger.shown().next().filter(|_| self.others >= NOISE_FLOOR)
         else {
@@ -190,7 +191,7 @@ impl Pace {
             let remaining = entry.remaining.unwrap_or(UNSHOWN);
             self.span.1 = self.span.1.min(remaining);
         }
-        // Where others took the slots away, what they leave at once may be used.
+        // If others took the slots away, slots that they leave may be used at once.
         let others_took = self.slots < OWN_PART * self.limit;
         if now < self.span.0 + if others_took { 1.0 } else { AGREEING } {
             return;

@@ -120,8 +120,8 @@ impl Turns {
         });
     }
 
-    /// How many members go before this one at a time to come: those that wait, may then send, are not later than they
-    /// are expected, and rank first. And whether one of them is expected at once.
+    /// Returns the number of members that go before this one at a time to come: those that wait, may then send, are not
+    /// later than they are expected, and rank first. Also returns whether one of them is expected at once.
     pub(super) fn ahead(&self, now: Time, at: Time, id: u64) -> (u32, bool) {
         let class = |wait: Wait| {
             if wait.since <= now.saturating_sub(PATIENCE) {

@@ -1,5 +1,5 @@
-//! A member of a budget on a server, as a pure function of the time: which moments it has, when it asks for more, and how it
-//! goes on while the server cannot be reached.
+//! A member of a budget on a server, as a pure function of the time: its send slots, the time at which it asks for
+//! more, and its pace while the server cannot be reached.
 
 use super::server::{Ask, MAX_MOMENTS, Observations, Reply};
 use crate::budget::gate::{
@@ -22,11 +22,11 @@ const LATEST: Duration = Duration::from_millis(400);
 const PUNCTUAL: f64 = 0.9;
 /// Unanswered requests at any time: three seconds at full pace, after which the service is not keeping up.
 const MAX_IN_FLIGHT: usize = 128;
-/// A scan that has waited for so long asks as the class before its own does, so that nobody waits for ever.
+/// A scan that has waited for this long asks with the next higher class, so that nobody waits forever.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A single call does not wait this long for a moment that was meant for a scan.
+/// A single call does not wait this long for a send slot that was meant for a scan.
 const SOON: Duration = Duration::from_millis(100);
-/// Moments are asked for again this much before they are needed, and a round trip.
+/// Send slots are requested again this much, plus a round trip, before they are needed.
 const TIMERS: Duration = Duration::from_millis(2);
 /// Factor by which the longest round trip shrinks with each reply.
 const SHRINKS: f64 = 0.95;
@@ -34,12 +34,12 @@ const SHRINKS: f64 = 0.95;
 const GROWS: Duration = Duration::from_millis(20);
 /// After a question that was not replied to, the next one comes after this long.
 const RETRY: Duration = Duration::from_millis(100);
-/// Others still know of a member for so long.
+/// The time for which others still know of a member.
 const KNOWN: Duration = Duration::from_secs(10);
-/// While the service is down, those who wait look so often whether it still is.
+/// The interval at which waiting requests check whether the service is still down.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Why the server cannot be reached, and the fixed intervals at which requests are sent meanwhile.
+/// The reason why the server cannot be reached, and the fixed intervals at which requests are sent until it can.
 #[derive(Debug)]
 struct Unreachable {
     reason: String,
@@ -65,11 +65,11 @@ pub(super) struct RedisMember {
     /// The outage as the server knows it, or as this member knows it while the server cannot be reached.
     failures: Failures,
     outage: Outage,
-    /// The moments to send at, and their numbers.
+    /// The send slots by their times, with their numbers.
     moments: BTreeMap<Time, u64>,
     late: Duration,
     last_sent: Time,
-    /// The requests in flight, and the numbers of their moments.
+    /// The requests in flight, and the numbers of their send slots.
     in_flight: HashMap<Ticket, Option<u64>>,
     last_minute: LastMinute,
     class: PriorityClass,
@@ -145,7 +145,7 @@ impl RedisMember {
             (None, Some(unreachable)) if !self.shares => {
                 return Err(unreachable.reason.clone());
             }
-            // When the server has replied, or there is room.
+            // Wait until the server has replied, or there is room.
             _ => return wait(now, asks.unwrap_or(Time::MAX), None),
         };
         let at = at.max(self.own_share_from());
@@ -258,7 +258,7 @@ impl RedisMember {
             }
             (_, class) => {
                 let more = self.moments.last_key_value().map_or(now, |(last, _)| {
-                    // So that the question arrives when the last moment has come, or in time for the one after it.
+                    // The question should arrive at the time of the last send slot, or in time for the one after it.
                     let turn = Duration::from_secs_f64(f64::from(self.members) / self.rate);
                     let in_time = (self.round_trip + TIMERS).saturating_sub(turn);
                     last.saturating_sub(in_time.max(self.round_trip / 2))
@@ -296,7 +296,7 @@ impl RedisMember {
         let mut seen = std::mem::take(&mut self.seen);
         seen.ok = seen.ok.map(|at| now.as_secs_f64() - at);
         seen.pause = (self.is_urgent && !pause.is_zero()).then_some(pause.as_secs_f64());
-        // A scan goes on, as far as is known.
+        // A scan continues, as far as is known.
         let waits = waits || self.class != PriorityClass::Single;
         self.is_urgent = false;
         self.question = Some(now);

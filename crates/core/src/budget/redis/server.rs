@@ -26,9 +26,9 @@ use url::Url;
 pub(super) const SOURCE: &str = include_str!("moments.lua");
 /// Members whose script keeps another state have another key.
 const PREFIX: &str = "talentdata:budget-5:";
-/// A member that has not asked for so many seconds is not shown.
+/// A member that has not asked for this many seconds is not shown.
 const PRESENT: f64 = 10.0;
-/// No reply has more moments.
+/// Limits the send slots in a reply.
 pub(super) const MAX_MOMENTS: u32 = 4;
 /// The name of this way of pacing, for people.
 const MODE: &str = "slots";
@@ -51,9 +51,9 @@ pub(super) struct Ask {
     /// The smallest lead of a send slot.
     pub(super) lead: f64,
     pub(super) leaving: bool,
-    /// For how long moments of the state that this member knows may still be used, should the state be lost.
+    /// The time for which send slots of the state that this member knows may still be used if the state is lost.
     pub(super) known: Option<f64>,
-    /// For how long this member may be kept waiting: a second, or as long as the service has told it.
+    /// The time for which this member may be kept waiting: a second, or as long as the service has told it.
     pub(super) believes: f64,
     /// At least 0 and below 1.
     pub(super) random: f64,
@@ -76,7 +76,8 @@ pub(super) struct Observations {
     pub(super) resets: Option<f64>,
     /// The newest request that found nothing left, or was refused.
     pub(super) used_up: Option<u64>,
-    /// How long ago a request succeeded, or when, until it is asked; how many have failed since, and how long ago the last of them was sent.
+    /// The time since the last successful request, or before a question its time; the number of requests that have
+    /// failed since; the time since the last of them was sent.
     pub(super) ok: Option<f64>,
     pub(super) failed: Option<u32>,
     pub(super) ago: Option<f64>,
@@ -90,7 +91,7 @@ pub(super) struct Reply {
     pub(super) now: f64,
     pub(super) moments: u32,
     pub(super) first: f64,
-    /// Of the first moment.
+    /// The number of the first send slot.
     pub(super) number: u64,
     /// The time to ask again if there is no send slot, else 0.
     pub(super) again: f64,
@@ -213,7 +214,7 @@ impl Connection {
         Ok(reply)
     }
 
-    /// Asks, and waits for the reply; otherwise why there is none.
+    /// Asks, and returns the reply, or the reason why there is none.
     pub(super) async fn ask_once(&mut self, place: &Place, ask: &Ask) -> Result<Reply, String> {
         let text = serde_json::to_string(ask).map_err(|error| error.to_string())?;
         let mut call = place.script.key(&place.key);

@@ -116,7 +116,7 @@ fn the_file_of_another_user_is_not_ours() {
     assert!(!is_of(&facts, facts.uid() + 1));
 }
 
-/// As a process does that is stopped at the worst moment, and goes on later.
+/// Like a process that is stopped at the worst time and continues later.
 #[test]
 fn a_lock_that_is_never_given_back_holds_up_nobody() {
     let (_directory, file) = place();
@@ -145,7 +145,7 @@ fn a_process_that_is_stopped_while_it_replaces_a_file_holds_up_nobody() {
     assert!(leads_to(&file.path, &second), "it was not stale");
 }
 
-/// Four processes that begin at the same moment, each of which adds one byte; what is there in the end.
+/// Starts four processes at the same time, each of which adds one byte, and returns the final length.
 fn add_at_once(file: &SharedFile) -> usize {
     let moment = Barrier::new(4);
     std::thread::scope(|scope| {

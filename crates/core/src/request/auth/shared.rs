@@ -1,12 +1,12 @@
 //! One token for all processes of a user on this host, for services that accept only the newest token of a client.
 //!
-//! It is a small value like the state of the budget (`host.rs`). A process renews it while it has the lock of the file; the
-//! others wait, and use what it obtains. Nothing of this makes a call fail: where the file cannot be used, the client has
-//! a token of its own.
+//! The token is a small value in a file, like the state of the budget (`host.rs`). A process renews the token while it
+//! has the lock of the file. The others wait, and use the new token. No failure here makes a call fail: if the file
+//! cannot be used, the client has a token of its own.
 //!
-//! The client secret is not part of the file's name, which others may be allowed to list, and so a changed secret replaces
-//! the token of the one before. The content is authenticated by a key that is derived from the secret: what was written with
-//! another one, or was damaged, or made up, is no token.
+//! The client secret is not part of the file's name, because others may be allowed to list it. So the token of a
+//! changed secret replaces the old one. The content is authenticated by a key that is derived from the secret. Content
+//! that was written with another secret, damaged or made up is not accepted.
 
 #[cfg(test)]
 mod tests;
@@ -24,28 +24,28 @@ use std::sync::Mutex;
 use std::time::Duration;
 use talentdata_types::Secret;
 
-/// Of the names of the files. Processes of a version that writes another form have other files.
+/// The prefix of the files' names. Versions of talentdata that write another form have other files.
 const PREFIX: &str = "token-2-";
-/// For what the key is derived.
+/// The context for which the key is derived.
 const PURPOSE: &str = "talentdata 2026-11-22 content of the token cache";
-/// A token from further in the future than this was stored in another run of the host.
+/// The tolerance for tokens from the future. A token from further ahead was stored in another run of the host.
 const AHEAD: Duration = Duration::from_secs(1);
-/// A process that keeps the lock for so many tries, with such pauses, is passed over, for it may have been stopped. If it was
-/// not, the service is asked for one token too many.
+/// A process that keeps the lock for this many tries, with pauses of this length, may have been stopped, and the others
+/// no longer wait for it. If it was not stopped, the service is asked for one token too many.
 const TRIES: u32 = 250;
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The token that the processes share.
 pub(super) struct SharedToken {
     file: SharedFile,
-    /// What authenticates the content.
+    /// The key that authenticates the content.
     key: [u8; blake3::KEY_LEN],
-    /// Why the file cannot be used; it is logged once.
+    /// The reason why the file cannot be used. It is logged once.
     trouble: Mutex<Option<String>>,
 }
 
 impl SharedToken {
-    /// The token that the client of these settings shares; none where they do not ask for it.
+    /// Returns the shared token of the client with these settings; `None` if they do not ask for it.
     pub(super) fn of(config: &Config) -> Option<Self> {
         if config.token_cache != TokenCache::Host {
             return None;
@@ -56,7 +56,7 @@ impl SharedToken {
         Some(SharedToken::at(path, &company, secret))
     }
 
-    /// The token in this file of those clients of the company that know the secret.
+    /// Returns the token in this file. Only clients of the company that know the secret share it.
     fn at(path: PathBuf, company: &str, secret: &Secret) -> Self {
         let mut key = blake3::Hasher::new_derive_key(PURPOSE);
         absorb(&mut key, [company, secret.expose()]);
@@ -67,8 +67,8 @@ impl SharedToken {
         }
     }
 
-    /// The token that the processes share, or the one that `fetch` obtains for all; `rejected` is one that the service no
-    /// longer takes.
+    /// Returns the token that the processes share, or the one that `fetch` obtains for all of them. `rejected` is a
+    /// token that the service no longer accepts.
     pub(super) async fn token(
         &self,
         rejected: Option<&Issued>,
@@ -84,14 +84,14 @@ impl SharedToken {
                 return fetch.await;
             }
         };
-        // The process that had the lock before has perhaps just stored one.
+        // The process that had the lock before may have stored a token.
         if let Some(token) = self.find(rejected) {
             return Ok(token);
         }
         rejected.inspect(|refused| self.forget(refused));
         let begun = clock::now();
         let token = fetch.await?;
-        // Another process has passed this one over, and has renewed the token meanwhile.
+        // Another process did not wait for this one, and has renewed the token since.
         if !locked.is_current()
             && let Some(newer) = self.find(rejected)
             && newer.issued.issued_at >= begun
@@ -105,7 +105,7 @@ impl SharedToken {
         Ok(token)
     }
 
-    /// Takes a token that was refused out of the file.
+    /// Removes a refused token from the file.
     pub(super) fn forget(&self, refused: &Issued) {
         self.file.remove(|content| {
             let stored = self.decode(content);
@@ -113,7 +113,7 @@ impl SharedToken {
         });
     }
 
-    /// Why the file cannot be used.
+    /// Returns the reason why the file cannot be used, if there is one.
     pub(super) fn trouble(&self) -> Option<String> {
         lock(&self.trouble).clone()
     }
@@ -124,7 +124,7 @@ impl SharedToken {
         tokio::task::spawn_blocking(move || file.lock()).await?
     }
 
-    /// The token in the file, if it need not be renewed yet and is newer than the one that was refused.
+    /// Returns the token in the file if it need not be renewed yet and is newer than the rejected one.
     fn find(&self, rejected: Option<&Issued>) -> Option<Token> {
         let content = self.file.look().ok().flatten()?;
         let found = self.decode(&content)?;
@@ -139,7 +139,7 @@ impl SharedToken {
         Some(token)
     }
 
-    /// What the content says; none where it is damaged, or of other credentials.
+    /// Returns the token in the content; `None` if it is damaged, or belongs to other credentials.
     fn decode(&self, content: &[u8]) -> Option<Issued> {
         let (code, content) = content.split_first_chunk::<{ blake3::OUT_LEN }>()?;
         // Hashes are compared in constant time.
@@ -147,9 +147,9 @@ impl SharedToken {
         is_ours.then(|| postcard::from_bytes(content).ok())?
     }
 
-    /// Writes a token into the file; none of an older one is left there.
+    /// Writes a token into the file, and removes any older token from the disk.
     fn store(&self, locked: &mut Locked, issued: &Issued) -> io::Result<()> {
-        // No error of it quotes the token.
+        // No error of the serializer quotes the token.
         let content = postcard::to_stdvec(issued).map_err(io::Error::other)?;
         let code = blake3::keyed_hash(&self.key, &content);
         self.file.sweep();

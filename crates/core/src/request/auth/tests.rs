@@ -1,11 +1,11 @@
-//! Tokens: how answers are read, and what a failed renewal means.
+//! Tokens: how responses are read, and the consequences of a failed renewal.
 
 use super::*;
 use crate::request::transport::Response;
 use http::StatusCode;
 use talentdata_types::Secret;
 
-/// A token that was issued, is to be renewed, and expires at these times.
+/// A token with these times of issue, renewal and expiry.
 pub(super) fn token(text: &str, [issued_at, renew_at, expires_at]: [Time; 3]) -> Token {
     let issued = Issued {
         secret: Secret::new(text),
@@ -33,7 +33,7 @@ fn a_failure_is_the_outcome_of_those_who_wait_and_is_soon_too_old() {
             );
         }
         assert!(known(lasts * SECOND, failed - SECOND).is_none(), "{kind:?}");
-        // A later caller asks anew, but not with credentials that were just refused.
+        // A later caller asks again, but not with credentials that were just refused.
         let later = known(SECOND / 2, failed + SECOND / 4);
         assert_eq!(later.is_some(), kind == ErrorKind::Auth);
     }
@@ -43,17 +43,17 @@ fn a_failure_is_the_outcome_of_those_who_wait_and_is_soon_too_old() {
 async fn a_token_outlives_a_renewal_that_failed_for_all_who_ask() {
     let auth = Auth::default();
     let asked = clock::now();
-    // In the last part of its life, when it is renewed.
+    // In the last part of its lifetime, when it is renewed.
     let old = token("old", [Time::ZERO, Time::ZERO, asked + 60 * SECOND]);
     auth.token(asked, async { Ok(old) }).await.unwrap();
     let down = async || Err(Error::new(ErrorKind::Server, "down"));
-    // The one that tries to renew, one that waited for it, and one that comes after.
+    // The caller that tries to renew it, one that waited for that, and one that comes later.
     for asked in [asked, asked, clock::now() + Duration::from_millis(1)] {
         let token = auth.token(asked, down()).await.unwrap();
         assert_eq!(token.issued.secret.expose(), "old");
     }
     let state = auth.state.lock().await;
-    // Then it is tried again, and has to be once the token has expired.
+    // Later the renewal is tried again. It is necessary once the token has expired.
     for later in [9, 70] {
         assert!(state.known(clock::now() + later * SECOND, asked).is_none());
     }

@@ -1,4 +1,4 @@
-//! A token: how the service issues it, how it is sent, how long it lasts, and what the service has made of it.
+//! A token: how the service issues it and how it is sent, its lifetime, and the service's responses to it.
 
 use crate::clock::Time;
 use crate::error::{Error, ErrorKind, Result};
@@ -15,11 +15,11 @@ use talentdata_types::Secret;
 #[derive(Debug)]
 pub(crate) struct Token {
     pub(crate) issued: Issued,
-    /// Whether another client obtained it.
+    /// True if another client obtained it.
     pub(super) from_another: bool,
-    /// Whether it was fetched because the service had refused another.
+    /// True if it was fetched because the service had refused another token.
     pub(super) after_refusal: bool,
-    /// Its type, if that is not the usual one.
+    /// The token's type, if that is not `Bearer`.
     pub(super) unusual_type: Option<String>,
     accepted: AtomicBool,
     refused: AtomicBool,
@@ -35,7 +35,7 @@ pub(crate) struct Issued {
 }
 
 impl Token {
-    /// A token that nobody has used yet; none where it is too long or cannot be sent in a header.
+    /// Returns a token that nobody has used yet; `None` if it is too long or cannot be sent in a header.
     pub(super) fn new(issued: Issued) -> Option<Self> {
         let text = issued.secret.expose();
         if text.len() > LONGEST_TOKEN || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -51,7 +51,7 @@ impl Token {
         })
     }
 
-    /// The service has responded to a request that carried it.
+    /// Notes the status of the response to a request with this token.
     pub(crate) fn answered(&self, status: StatusCode) {
         if status.is_success() {
             self.accepted.store(true, Ordering::Relaxed);
@@ -60,34 +60,34 @@ impl Token {
         }
     }
 
-    /// Returns whether the service has refused it, so that nobody is to send it any more.
+    /// Returns whether the service has refused the token, so that nobody must send it again.
     pub(super) fn is_refused(&self) -> bool {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Returns whether the service has never accepted it, as far as is known.
+    /// Returns whether the service, as far as is known, has never accepted the token.
     pub(crate) fn is_new(&self) -> bool {
         !self.from_another && !self.accepted.load(Ordering::Relaxed)
     }
 
-    /// Whether one request is to try it before others carry it. Where a service revokes tokens after a few requests,
-    /// the refusals of many that were sent at once may come before the first success, and the token would look like one
-    /// that the service never accepted.
+    /// Returns whether one request must try the token before others use it. If a service revokes tokens after a few
+    /// requests, many requests that are sent at once may be refused before the first success. The token would then look
+    /// like one that the service never accepted.
     pub(crate) fn is_to_be_tried(&self) -> bool {
         self.after_refusal && !self.accepted.load(Ordering::Relaxed)
     }
 }
 
-/// A token is renewed this long before it expires, or at nine tenths of a shorter life.
+/// A token is renewed this long before it expires, or after nine tenths of a shorter lifetime.
 const MARGIN: Duration = Duration::from_secs(30);
-/// Lifetimes outside these bounds are taken as the bound: no loop of requests, no overflow.
+/// Bounds of lifetimes. A lifetime outside them counts as the bound, which prevents request loops and overflow.
 const LIFETIMES: (f64, f64) = (1.0, 86_400.0);
-/// The lifetime of a token that does not say it.
+/// The lifetime of a token whose response does not name one.
 const USUAL_LIFETIME: f64 = 300.0;
-/// A longer token is surely something else.
+/// Limits the length of a token. A longer one is surely something else.
 const LONGEST_TOKEN: usize = 16 * 1024;
 
-/// What an error means in a request for a token.
+/// Returns the meaning of an error in a request for a token.
 pub(crate) fn refusal(error: Error) -> Error {
     let (kind, message) = match error.status() {
         Some(200..=299) => return error.with_kind(ErrorKind::TokenResponse),
@@ -106,7 +106,7 @@ pub(crate) fn refusal(error: Error) -> Error {
 
 /// Reads the response of the token endpoint (section 4), received at `now`.
 pub(crate) fn read_token(response: &Response, now: Time) -> Result<Token> {
-    // One more try tells a damaged response from a wrong one.
+    // One more attempt distinguishes a damaged response from a wrong one.
     let text = response
         .object_text()
         .map_err(|error| error.with_max_attempts(2))?;
@@ -118,19 +118,19 @@ pub(crate) fn read_token(response: &Response, now: Time) -> Result<Token> {
     if fields.access_token.is_empty() {
         return Err(wrong("access_token is missing or empty").with_max_attempts(2));
     }
-    // Some services put the whole header value here, and some a line break behind it.
+    // Some services put the whole header value here, and some add a line break.
     let secret = fields.access_token.trim();
     let secret = match secret.split_at_checked(7) {
         Some((word, rest)) if word.eq_ignore_ascii_case("bearer ") => rest.trim_start(),
         _ => secret,
     };
-    // A number in a string is taken, too.
+    // A number in a string is accepted, too.
     let seconds = match fields.expires_in {
         Some(Value::Number(number)) => number.as_f64(),
         Some(Value::String(text)) => text.trim().parse().ok(),
         _ => None,
     };
-    // Services write 0 or -1 where a token does not expire.
+    // Some services write 0 or -1 if a token does not expire.
     let seconds = seconds.filter(|seconds: &f64| *seconds > 0.0);
     if seconds.is_none() {
         tracing::warn!("the token response has no usable expires_in; taking {USUAL_LIFETIME} s");
@@ -146,7 +146,8 @@ pub(crate) fn read_token(response: &Response, now: Time) -> Result<Token> {
     };
     let message = "access_token is longer than 16 KiB or holds other than visible ASCII";
     let mut token = Token::new(issued).ok_or_else(|| wrong(message))?;
-    // The document says that it is typically Bearer. Whatever it is called, Bearer is what the document shows to send.
+    // The API description says that the type is typically Bearer, and shows only Bearer in requests. So the token is
+    // sent as Bearer regardless of its type.
     let kind = fields.token_type.filter(|kind| !is_bearer(kind));
     token.unusual_type = kind.map(|kind| kind.to_string());
     Ok(token)

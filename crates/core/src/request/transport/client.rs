@@ -1,5 +1,5 @@
-//! Builds the HTTP client: which way connections go, what they trust, and what it takes for HTTP. No other client is built
-//! anywhere.
+//! Builds the HTTP client: the route of its connections, the certificates that it trusts, and its tolerance for faulty
+//! HTTP. This is the only place that builds one.
 
 use super::connect::{Connector, Route};
 use super::proxy::ProxyAddress;
@@ -13,16 +13,17 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Connections that are not used are closed after this long.
+/// The time after which unused connections are closed.
 const IDLE_CONNECTION: Duration = Duration::from_secs(90);
 /// Limits the headers of a response. Gateways add many.
 const MOST_HEADERS: usize = 256;
 
-/// A client of HTTP/1.1. At 40 requests a second, a second protocol buys nothing and brings failures of its own. It follows no
-/// redirect and repeats nothing that was sent: both are ours, so that each request passes the gate and is counted.
+/// A client of HTTP/1.1. At 40 requests a second, a second protocol would gain nothing and bring failures of its own.
+/// The client follows no redirects and repeats no requests. We do both ourselves, so that each request passes the gate
+/// and is counted.
 pub(super) type HttpClient = Client<Connector, Full<Bytes>>;
 
-/// The client of these settings, and the service as errors name it.
+/// Returns the client of these settings, and the service as errors name it.
 pub(super) fn build(config: &Config) -> Result<(HttpClient, String)> {
     let proxy = ProxyAddress::of(config)?;
     let is_plain = config.base_url.is_plain();

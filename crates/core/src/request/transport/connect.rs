@@ -1,5 +1,5 @@
-//! Opens connections to the service, step by step: name, address, proxy, TLS. Each step has an error of its own, and all of
-//! them together have `connect_timeout`.
+//! Opens connections to the service in steps: name, address, proxy, TLS. Each step has an error of its own. All steps
+//! together must end within `connect_timeout`.
 
 use super::proxy::ProxyAddress;
 use crate::error::failure::{
@@ -28,16 +28,16 @@ use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
-/// Idle connections are asked after this long whether the other end is still there.
+/// The interval after which an idle connection is probed (TCP keep-alive).
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// Limits the bytes of a proxy's answer.
+/// Limits the bytes of a proxy's response.
 const LONGEST_ANSWER: usize = 16 * 1024;
 
 /// Opens connections to one service.
 #[derive(Clone)]
 pub(super) struct Connector(pub(super) Arc<Route>);
 
-/// The way to the service.
+/// The route to the service.
 pub(super) struct Route {
     /// The service as errors name it, with the proxy on the way.
     pub(super) host: String,
@@ -84,7 +84,7 @@ impl Route {
         Ok(stream)
     }
 
-    /// Ends a step when the time for connecting is over.
+    /// Runs a step, and ends it when the time for connecting is over.
     async fn in_time<T>(
         &self,
         until: Instant,
@@ -99,7 +99,7 @@ impl Route {
         })
     }
 
-    /// Connects to the first of the addresses of a host that answers.
+    /// Connects to the first address of a host that answers.
     async fn reach(&self, until: Instant, target: &Uri) -> Result<Stream> {
         let name = target.host().unwrap_or_default();
         let port = target
@@ -112,7 +112,8 @@ impl Route {
         let addresses = addresses.map_err(|error| {
             let reason = error.to_string();
             let reason = reason.rsplit(": ").next().unwrap_or_default();
-            // The C libraries' words for a name server that does not answer. There is no number behind them.
+            // The message of the C libraries for a name server that does not answer. There is no error number behind
+            // it.
             let passes = ["emporary", "ry again"]
                 .iter()
                 .any(|it| reason.contains(it));
@@ -235,7 +236,8 @@ fn is_https(uri: &Uri) -> bool {
     uri.scheme_str() == Some("https")
 }
 
-/// The length of the head of a proxy's answer, if it is complete. Some proxies end lines without a carriage return.
+/// Returns the length of the head of a proxy's response, if it is complete. Some proxies end lines without a carriage
+/// return.
 fn head_of(answer: &[u8]) -> Option<usize> {
     let ends = |end: &[u8]| {
         answer
@@ -246,7 +248,7 @@ fn head_of(answer: &[u8]) -> Option<usize> {
     ends(b"\r\n\r\n").or_else(|| ends(b"\n\n"))
 }
 
-/// Status and reason of a status line.
+/// Returns the status and the reason in a status line.
 fn status_of(line: &str) -> Option<(u16, String)> {
     let rest = line.strip_prefix("HTTP/1.")?.get(1..)?.trim_start();
     let (status, reason) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -257,7 +259,8 @@ fn status_of(line: &str) -> Option<(u16, String)> {
     Some((status.trim().parse().ok()?, reason))
 }
 
-/// The addresses of a host. The name `localhost` is never looked up, because plain http is spoken to this machine.
+/// Returns the addresses of a host. The name `localhost` is never looked up, because plain http is only allowed to this
+/// machine.
 async fn lookup(name: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     if name == "localhost" {
         return Ok(vec![
@@ -269,7 +272,7 @@ async fn lookup(name: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     Ok(tokio::net::lookup_host((name, port)).await?.collect())
 }
 
-/// Hands the library addresses that are known, of which it tries several at once.
+/// Passes known addresses to the library, which tries several of them at once.
 #[derive(Clone)]
 struct Known(Vec<SocketAddr>);
 
@@ -290,7 +293,7 @@ impl Service<Name> for Known {
 /// A connection, encrypted or not.
 pub(super) struct Stream(Box<dyn Bytes>);
 
-/// What a connection can do.
+/// The operations of a connection.
 trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bytes for T {}

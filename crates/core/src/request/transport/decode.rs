@@ -1,4 +1,5 @@
-//! Decompresses bodies piece by piece, as other clients do: names of codings in any case, several codings, several members.
+//! Decompresses bodies piece by piece. Like other clients, it accepts names of codings in any case, several codings,
+//! and several gzip members.
 
 use flate2::write::{DeflateDecoder, GzDecoder, ZlibDecoder};
 use http::HeaderMap;
@@ -6,17 +7,17 @@ use http::header::CONTENT_ENCODING;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// The size of the pieces in which a body is decompressed. One yields at most about a thousand times as much, which is beside
-/// the memory that pages share.
+/// The size of the pieces in which a body is decompressed. One piece yields at most about a thousand times as much,
+/// which is not part of the memory that pages share.
 const PIECE: usize = 512;
 
-/// Undoes the codings of one body.
+/// Decodes one body.
 pub(super) struct Decoder(Vec<Coding>);
 
-/// One coding, and the bytes that are not handed on yet.
+/// One coding, and the bytes that it has not passed on yet.
 enum Coding {
     Gzip(Gzip),
-    /// Before the first two bytes, which tell zlib from raw deflate, are known.
+    /// The first two bytes, which distinguish zlib from raw deflate, are not known yet.
     Deflate(Vec<u8>),
     Zlib(ZlibDecoder<Vec<u8>>),
     Raw(DeflateDecoder<Vec<u8>>),
@@ -25,23 +26,24 @@ enum Coding {
 /// Gzip in one or several members.
 #[derive(Default)]
 struct Gzip {
-    /// The member that has begun, if any.
+    /// The current member, if one has begun.
     member: Option<GzDecoder<Vec<u8>>>,
-    /// Whether what comes is no member any more.
+    /// True if the bytes after the last member are not another member.
     is_over: bool,
 }
 
 impl Decoder {
-    /// The decoder of a body with these headers.
+    /// Returns the decoder of a body with these headers.
     pub(super) fn new(headers: &HeaderMap) -> Self {
         let lines = headers.get_all(CONTENT_ENCODING).into_iter();
         let lines = lines.filter_map(|line| line.to_str().ok());
         let names = lines.flat_map(|line| line.split(','));
         let codings = names.filter_map(|name| match &*name.trim().to_ascii_lowercase() {
-            // `x-gzip` is what old servers call it (RFC 9110, section 8.4.1.3).
+            // Old servers call it `x-gzip` (RFC 9110, section 8.4.1.3).
             "gzip" | "x-gzip" => Some(Coding::Gzip(Gzip::default())),
             "deflate" => Some(Coding::Deflate(Vec::new())),
-            // Servers also write `identity`, `none` or `utf-8`. What is compressed otherwise was not asked for, and is no JSON.
+            // Servers also write `identity`, `none` or `utf-8`. Other compressions were not requested, and their result
+            // is not JSON.
             _ => None,
         });
         let mut codings: Vec<Coding> = codings.collect();
@@ -49,7 +51,7 @@ impl Decoder {
         Decoder(codings)
     }
 
-    /// Returns the size of the pieces that are to be decoded.
+    /// Returns the size of the pieces to decode.
     pub(super) fn piece(&self) -> usize {
         if self.is_identity() {
             usize::MAX
@@ -58,12 +60,12 @@ impl Decoder {
         }
     }
 
-    /// Returns whether the body is as it comes.
+    /// Returns whether the body is not encoded.
     pub(super) fn is_identity(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The next bytes of the body; a short piece of it at a time.
+    /// Decodes the next piece of the body. `piece` says how long it may be.
     pub(super) fn decode<'a>(&mut self, piece: &'a [u8]) -> io::Result<Cow<'a, [u8]>> {
         let mut bytes = Cow::Borrowed(piece);
         for coding in &mut self.0 {
@@ -85,7 +87,8 @@ impl Coding {
             let [first, second, ..] = begun[..] else {
                 return Ok(Vec::new());
             };
-            // Old servers send deflate without its frame of zlib, whose first bytes are a multiple of 31 (RFC 1950).
+            // Some old servers send raw deflate without the zlib frame, whose first two bytes are a multiple of 31 (RFC
+            // 1950).
             let is_zlib = first & 15 == 8 && u16::from_be_bytes([first, second]).is_multiple_of(31);
             let begun = std::mem::take(begun);
             *self = if is_zlib {
@@ -120,7 +123,7 @@ impl Coding {
     }
 }
 
-/// Writes until the decoder takes no more, because its stream is over. What follows is of no coding, and nobody reads it.
+/// Writes until the decoder takes no more bytes, because its stream is over. Any bytes after that are ignored.
 fn write_some(decoder: &mut impl Write, mut bytes: &[u8]) -> io::Result<()> {
     loop {
         match decoder.write(bytes)? {
@@ -148,7 +151,7 @@ impl Gzip {
             decoded.append(member.get_mut());
             if written == 0 {
                 self.member = None;
-                // Servers join members, and some pad the last one.
+                // Servers join members, and some add padding after the last one.
                 self.is_over = bytes.first() != Some(&0x1f);
             }
         }
@@ -199,7 +202,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    /// The text of a body that comes in pieces of this size.
+    /// Returns the text of a body that comes in pieces of this size.
     fn decode(codings: &[&'static str], body: &[u8], size: usize) -> io::Result<Vec<u8>> {
         let mut headers = HeaderMap::new();
         for coding in codings {
@@ -214,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn every_coding_is_undone_whatever_the_pieces() {
+    fn every_coding_is_decoded_in_pieces_of_any_size() {
         let (first, second) = TEXT.split_at(9);
         let members = [gzip(first), gzip(second)].concat();
         for (codings, body) in [

@@ -1,4 +1,4 @@
-//! What went wrong on an open connection, in our own words: those of the libraries may quote addresses and queries.
+//! Failures of an open connection, in our own words. The libraries' messages may quote addresses and queries.
 
 use crate::error::failure::{CUT, LOST, NOT_ENCODED, NOT_HTTP};
 use crate::error::{Error, system_text};
@@ -6,9 +6,9 @@ use crate::tls;
 use std::error::Error as StdError;
 use std::io;
 
-/// Says why there is no response from `host`, or only a part of one.
+/// Returns the error if there is no response from `host`, or only a part of one.
 pub(super) fn of(host: &str, error: &(dyn StdError + 'static)) -> Error {
-    // A connection that could not be made has said why.
+    // If the connection could not be opened, its error already says why.
     if let Some(known) = find::<Error>(error) {
         return known.clone();
     }
@@ -41,7 +41,7 @@ pub(super) fn of(host: &str, error: &(dyn StdError + 'static)) -> Error {
     Error::of(LOST, format!("lost the connection to {host}: {reason}"))
 }
 
-/// What part of a response cannot be read, by the words of the library.
+/// Returns the part of a response that cannot be read, according to the library's message.
 fn part(said: &str) -> &'static str {
     [
         ("too large", ", because its headers are too large"),
@@ -60,7 +60,7 @@ fn part(said: &str) -> &'static str {
     .unwrap_or_default()
 }
 
-/// Says why a body cannot be decompressed.
+/// Returns the error for a body that cannot be decompressed.
 pub(super) fn of_coding(host: &str, coding: &str, error: &io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => {
@@ -77,10 +77,10 @@ pub(super) fn of_coding(host: &str, coding: &str, error: &io::Error) -> Error {
     }
 }
 
-/// The first cause of this type.
+/// Returns the first cause of this type.
 fn find<'a, T: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Option<&'a T> {
     std::iter::successors(Some(error), |&error| {
-        // An I/O error names the cause of what it holds as its own, and so hides what it holds.
+        // `source` of an I/O error skips the error inside it, and returns that error's source.
         match error.downcast_ref::<io::Error>().map(io::Error::get_ref) {
             Some(Some(held)) if !held.is::<rustls::Error>() => {
                 Some(held as &(dyn StdError + 'static))

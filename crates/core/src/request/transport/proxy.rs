@@ -1,4 +1,4 @@
-//! The proxy that connections to the service go through: from the settings, otherwise from the environment.
+//! The proxy for connections to the service: from the settings, otherwise from the environment.
 
 use crate::error::Result;
 use crate::settings::{BaseUrl, Config, Proxy, proxy_url, variable, wrong_proxy};
@@ -9,28 +9,29 @@ use hyper_util::client::proxy::matcher::Matcher;
 use percent_encoding::percent_decode_str;
 use talentdata_types::Secret;
 
-/// The variables that name a proxy for https, as other programs read them, the first that is set.
+/// The variables that name a proxy for https. As in other programs, the first one that is set counts.
 const VARIABLES: [&str; 4] = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
-/// The variables that exclude hosts from it.
+/// The variables that exclude hosts from the proxy.
 const EXCLUDING: [&str; 2] = ["no_proxy", "NO_PROXY"];
 
-/// The proxy that connections to a service go through.
+/// The proxy for connections to a service.
 pub(super) struct ProxyAddress {
-    /// Its address, without user and password.
+    /// The address, without user and password.
     pub(super) uri: Uri,
     /// User and password, encoded for Basic authentication.
     pub(super) credentials: Option<Secret>,
-    /// The setting or the variable that names it.
+    /// The setting or the variable that names the proxy.
     pub(super) setting: &'static str,
 }
 
 impl ProxyAddress {
-    /// Returns the proxy of these settings; none where connections go straight to the service.
+    /// Returns the proxy of these settings; `None` if connections go straight to the service.
     ///
     /// # Errors
-    /// `Config` for a variable that is no address of a proxy. What was meant for one never goes without.
+    /// `Config` if a variable is not the address of a proxy. The client never ignores such a value and connects without
+    /// a proxy.
     pub(super) fn of(config: &Config) -> Result<Option<Self>> {
-        // It would be shown requests that are meant for this machine, and the secret in clear.
+        // A proxy would see requests that are meant for this machine, and the secret in clear text.
         if config.base_url.is_loopback() {
             return Ok(None);
         }
@@ -71,7 +72,7 @@ impl ProxyAddress {
         }))
     }
 
-    /// Returns what names it, as errors say it.
+    /// Returns the setting or the variable as errors name it.
     pub(super) fn named(&self) -> String {
         let what = if self.setting == "proxy" {
             "setting"
@@ -96,7 +97,7 @@ fn is_excluded(hosts: &str, base_url: &BaseUrl) -> bool {
     let port = service.port_u16().unwrap_or(443).to_string();
     let entries = hosts.split([',', ' ', '\t']).filter_map(|entry| {
         let (host, of_port) = match entry.rsplit_once(':') {
-            // With more colons it is an address, which may stand in brackets before a port.
+            // With more colons it is an IPv6 address, which may be in brackets before a port.
             Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, Some(port)),
             _ => (entry, None),
         };

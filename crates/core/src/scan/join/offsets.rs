@@ -1,12 +1,13 @@
-//! Which offsets a service honours, and how a list is read where that is not every offset.
+//! Finds out which offsets a service honours, and reads lists of services that do not honour every offset.
 //!
-//! The service document counts in pages: page = offset / limit. A service that works like that reads whole pages only.
-//! Asked for 100 records at offset 99, it shows the page at offset 0 or 100, or refuses. Pages of one size then cannot
-//! overlap, but pages of different sizes can: 0 to 99 is a page of 100 records, 99 to 197 one of 99, 196 to 293 one of 98.
+//! The API description counts in pages: page = offset / limit. A service that is built like that can only send whole
+//! pages. For 100 records at offset 99, it sends the page at offset 0 or 100, or refuses the request. Pages of one size
+//! then cannot overlap, but pages of different sizes can: 0 to 99 is a page of 100 records, 99 to 197 one of 99, 196 to
+//! 293 one of 98.
 //!
-//! A service whose pages all have one size, regardless of the limit asked for, is read page by page without overlap, and then once
-//! more. If every record delivered is still there, all of them were in the list between the two readings;
-//! and if the list had just as many then, they were the whole list.
+//! Some services send pages of one size, regardless of the requested limit. Their lists are read page by page without
+//! overlap, and then a second time. If every delivered record is still there, all of them were in the list between the
+//! two readings. If the list also had exactly this many records then, they were the whole list.
 
 use super::{Delivery, Joiner, MAX_BLANKS, MAX_STUCK, Phase, Verdict};
 use crate::record::RecordId;
@@ -14,23 +15,24 @@ use crate::scan::position::{DeliveredId, Offsets};
 use crate::scan::receipt::Doubt;
 use crate::scan::slice::Slice;
 
-/// A page to ask for; where it has no limit, the one that the scan was begun with.
+/// A page to request. Without a limit, the page size of the scan applies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Wanted {
     pub(crate) offset: u64,
     pub(crate) limit: Option<u64>,
 }
 
-/// The test of what a service does with offsets.
+/// The state of the test for the offsets that a service honours.
 #[derive(Default)]
 pub(super) struct OffsetTest {
-    /// Whether `OfLimit` has been seen to be so.
+    /// True if pages have confirmed `Offsets::OfLimit`.
     is_confirmed: bool,
-    /// The first record of the list and its total, as the page at offset 0 had them.
+    /// The first record and the total on the page at offset 0.
     beginning: Option<(RecordId, Option<u64>)>,
-    /// Where the frontier stood on that page.
+    /// The offset of the frontier on that page, if it is there.
     frontier_at: Option<u64>,
-    /// A page lacked the frontier, and the one at offset 0 is read again to see whether it has moved.
+    /// True if a page lacked the frontier, and the page at offset 0 is read again to see whether the frontier has
+    /// moved.
     is_suspected: bool,
     suspicions: u32,
 }
@@ -39,16 +41,16 @@ pub(super) struct OffsetTest {
 #[derive(Default)]
 pub(super) struct Rereading {
     pub(super) offset: u64,
-    /// Records found again, and the place of the last one.
+    /// The number of records found again. `place` is the place of the last of them.
     found: u64,
     place: u64,
 }
 
-/// Limits how often the beginning of a list is read again to see whether a page was misplaced.
+/// Limits how often the page at offset 0 is read again to see whether another page was misplaced.
 const MAX_SUSPICIONS: u32 = 4;
 
-/// Returns the page that holds the record at this offset and reaches farthest, of those that begin at a multiple of
-/// their limit and have at most `most` records.
+/// Returns the page that holds the record at this offset and ends farthest along the list. The page begins at a
+/// multiple of its limit, which is at most `most`.
 fn whole_page(offset: u64, most: u64) -> Wanted {
     let begin = |limit: &u64| offset - offset % limit;
     let limits = 1..=most.max(1);
@@ -60,14 +62,14 @@ fn whole_page(offset: u64, most: u64) -> Wanted {
 }
 
 impl Wanted {
-    /// Returns whether the page holds the record behind the one at this offset, which it holds as well.
+    /// Returns whether the page, which holds the record at this offset, also holds the next record.
     fn passes(self, offset: u64) -> bool {
         self.offset.saturating_add(self.limit.unwrap_or(0)) > offset.saturating_add(1)
     }
 }
 
 impl Joiner {
-    /// The page to ask for in order to see the record at this offset.
+    /// Returns the page to request in order to see the record at this offset.
     pub(crate) fn page_at(&self, offset: u64) -> Wanted {
         match self.offsets {
             Offsets::Unknown | Offsets::Every => Wanted {
@@ -82,25 +84,25 @@ impl Joiner {
         }
     }
 
-    /// Pages have no more than so many records now; returns how many they are expected to have.
+    /// Lowers the expected number of records in a page to `size`, and returns that number; it may be lower already.
     pub(crate) fn reduce(&mut self, size: u64) -> u64 {
         self.granted = self.granted.min(size);
         self.granted
     }
 
-    /// The number of records that a page is expected to have.
+    /// Returns the number of records that a page is expected to have.
     pub(crate) fn granted(&self) -> u64 {
         self.granted
     }
 
-    /// Where the page behind this one begins.
+    /// Returns the offset of the page that follows this one.
     pub(crate) fn behind(&self, page: Wanted) -> u64 {
         let records = page.limit.unwrap_or(self.granted);
         let stride = records.saturating_sub(self.overlap()).max(1);
         page.offset.saturating_add(stride)
     }
 
-    /// The offsets that a later run of the scan may rely on.
+    /// Returns the offsets that a later run of the scan may rely on.
     pub(crate) fn known_offsets(&self) -> Offsets {
         match self.offsets {
             Offsets::OfLimit if !self.offset_test.is_confirmed => Offsets::Unknown,
@@ -113,13 +115,14 @@ impl Joiner {
         self.offset_test.is_confirmed = offsets == Offsets::OfLimit;
     }
 
-    /// The service has refused a page that another offset or limit may get; where to go on.
+    /// Reacts to the refusal of a page, which may be due to its offset or limit. Returns the offset at which to
+    /// continue; `None` if the offset cannot be the reason.
     pub(crate) fn refused(&mut self) -> Option<u64> {
         let may_be_misplaced = self.phase == Phase::Reading && self.is_untested();
         may_be_misplaced.then(|| self.distrust_offsets())
     }
 
-    /// Goes back to what was known of offsets before others were tried.
+    /// Restores the offsets that were assumed before a refusal.
     pub(crate) fn restore_offsets(&mut self, offsets: Offsets) {
         self.offsets = offsets;
     }
@@ -132,7 +135,7 @@ impl Joiner {
         }
     }
 
-    /// Looks whether a page that should hold the frontier begins where it was asked to.
+    /// Checks that a page which should hold the frontier begins at the requested offset.
     pub(super) fn test_offset(&mut self, page: &Slice) -> Option<Verdict> {
         let (edge, frontier) = (self.reading_offset()?, self.frontier?);
         if !self.is_untested() || page.ids.is_empty() {
@@ -144,7 +147,7 @@ impl Joiner {
         let expected = test.frontier_at.unwrap_or(edge);
         if page.offset == 0 {
             let is_suspected = std::mem::take(&mut test.is_suspected);
-            // It has not moved, so the page that lacked it was another one than was asked for.
+            // The frontier has not moved, so the page that lacked it did not begin at the requested offset.
             let is_as_before = at.is_some() && at == test.frontier_at;
             let has_total = test.beginning.is_some_and(|(_, total)| total == page.total);
             let is_misplaced = is_suspected && is_as_before && has_total;
@@ -160,7 +163,7 @@ impl Joiner {
             }
             return None;
         }
-        // The second page shows it; later ones may have been stepped back to, and bring nothing new.
+        // Only the second page can show this. A later page may have nothing new because the scan has stepped back.
         if edge >= self.granted {
             return None;
         }
@@ -168,7 +171,7 @@ impl Joiner {
         let known = self.known(page);
         let is_beginning = page.ids.contains(&first)
             || (page.has_more && !known.is_empty() && !self.brings_new(page, &known));
-        // Unless the list has changed so much that the beginning may be there now.
+        // If the total has changed by much, the first records may really be at this offset now.
         let change = page.total.zip(total);
         let change = change.map(|(now, before)| now.abs_diff(before));
         if is_beginning && change.is_some_and(|change| change <= page.offset / 4) {
@@ -183,19 +186,19 @@ impl Joiner {
         None
     }
 
-    /// Notes what the page at offset 0 shows, once it is joined.
+    /// Notes what the page at offset 0 shows after it was joined.
     pub(super) fn note_beginning(&mut self, page: &Slice, frontier: Option<RecordId>) {
         let at = page.ids.iter().position(|id| Some(*id) == frontier);
         self.offset_test.frontier_at = at.map(|index| index as u64);
         self.offset_test.beginning = page.ids.first().map(|first| (*first, page.total));
     }
 
-    /// The frontier is on a later page.
+    /// Notes that the frontier is on a later page.
     pub(super) fn leave_beginning(&mut self) {
         self.offset_test.frontier_at = None;
     }
 
-    /// The service does not honour offsets as it was believed to; where to go on, with pages that ask less of it.
+    /// Assumes that the service honours fewer offsets than before. Returns the offset at which to continue.
     fn distrust_offsets(&mut self) -> u64 {
         self.offsets = match self.offsets {
             Offsets::Unknown => Offsets::OfLimit,
@@ -205,7 +208,7 @@ impl Joiner {
         self.next_offset()
     }
 
-    /// Where no page holds both the last record and the next one, pages go on without overlap.
+    /// Stops overlapping pages if no page can hold both the last record and the next one.
     pub(super) fn keep_passing(&mut self) {
         if self.offsets == Offsets::OfLimit
             && let Some(edge) = self.reading_offset()
@@ -215,7 +218,7 @@ impl Joiner {
         }
     }
 
-    /// Takes a page of a list whose pages do not overlap.
+    /// Joins a page of a list whose pages do not overlap.
     pub(super) fn read_apart(&mut self, page: &Slice) -> Verdict {
         let expected = self.page_at(self.next_offset()).offset;
         if page.offset != expected {
@@ -273,7 +276,7 @@ impl Joiner {
         Verdict::Deliver(delivery)
     }
 
-    /// Looks whether what was delivered is still there.
+    /// Checks that the delivered records are still in the list.
     fn reread(&mut self, page: &Slice) -> Verdict {
         for id in &page.ids {
             let place = self.order.find(*id).map(|number| self.order.place(number));

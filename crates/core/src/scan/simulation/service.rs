@@ -1,11 +1,11 @@
-//! A simulated service: a list, what changes in it before each request, and how its answers differ from it.
+//! A simulated service: a list, its changes before each request, and the ways in which responses differ from it.
 
 use crate::error::{Error, ErrorKind};
 use fastrand::Rng;
 use serde::Deserialize;
 use std::collections::HashSet;
 
-/// A number, or the bounds within which one is drawn each time.
+/// A fixed number, or the bounds of a random one.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Span {
@@ -39,40 +39,42 @@ impl Span {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Kind {
-    /// What happens before each request, and between two runs of a scan.
+    /// The changes before each request.
     changes: Vec<Change>,
+    /// The changes between two runs of a scan.
     between_runs: Vec<Change>,
     answers: Answers,
-    /// Which pages it has, where it does not honour every offset.
+    /// The pages that the service has, if it does not honour every offset.
     whole: Option<Whole>,
-    /// Whether it refuses pages that begin at the end or behind it.
+    /// True if the service refuses pages that begin at the end of the list or behind it.
     refuses_beyond: bool,
-    /// Records that are in the list, and that some answers lack all the same.
+    /// Records that are in the list although some responses lack them.
     lacks: Vec<Lack>,
     identities: Identities,
-    /// Whether a record that has moved is not owed, because it gives itself away by nothing.
+    /// True if a moved record need not be delivered, because nothing reveals the move.
     excuses_moves: bool,
 }
 
-/// A service that reads whole pages only: offsets count in multiples of the limit.
+/// A service that sends whole pages only: offsets must be multiples of the limit.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Whole {
     misplaced: Misplaced,
-    /// It has pages of this size only, regardless of the limit asked for.
+    /// The size of all pages, regardless of the requested limit.
     size: Option<u64>,
-    /// It has pages of any size, at multiples of this one.
+    /// The number of which all offsets must be multiples, for pages of any size.
     step: Option<u64>,
-    /// It grants at most this many records; pages are counted by the limit asked for, or else by what it grants.
+    /// The maximum number of records in a page.
     most: Option<u64>,
+    /// True if offsets are multiples of the requested limit; otherwise, of the number of records granted.
     counts_asked: bool,
 }
 
-/// What becomes of an offset that is no such multiple.
+/// The response to an offset that is not such a multiple.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Misplaced {
-    /// The page before is shown, or the one behind.
+    /// The page before that offset.
     #[default]
     Down,
     Up,
@@ -80,14 +82,14 @@ enum Misplaced {
 }
 
 impl Whole {
-    /// The offset and the limit that count in place of those that were asked for; `None` if it refuses.
+    /// Returns the offset and the limit of the page that the service sends for a request. `None` if it refuses.
     fn page(&self, offset: u64, limit: u64) -> Option<(u64, u64)> {
         let granted = self
             .size
             .unwrap_or(limit.min(self.most.unwrap_or(u64::MAX)));
         let step = if self.counts_asked { limit } else { granted };
         let step = self.step.unwrap_or(step);
-        // Of the limit asked for, a page that is granted less is only the first part.
+        // If a page is granted fewer records than requested, it is the first part of the requested one.
         match (self.misplaced, offset % step) {
             (_, 0) => Some((offset, granted)),
             (Misplaced::Down, rest) => Some((offset - rest, granted)),
@@ -102,15 +104,17 @@ impl Whole {
 struct Change {
     what: What,
     at: Place,
-    /// Where to move.
+    /// The place to which records are moved.
     to: Place,
-    /// Before every so many-th request, or before just this one.
+    /// The interval in requests between changes.
     every: Option<u64>,
+    /// The number of the only request before which the change happens.
     request: Option<u64>,
-    /// How often: on average, at most four times; else so many times, once where it does not say.
+    /// The average number of changes each time; never more than four.
     rate: Option<f64>,
+    /// The number of changes each time, if there is no `rate`.
     times: Span,
-    /// To how many neighbours at once.
+    /// The number of neighbouring records that change together.
     neighbours: Span,
 }
 
@@ -130,7 +134,7 @@ enum What {
 enum Place {
     #[default]
     Anywhere,
-    /// Before the end of the page asked for last, right at it, or behind it.
+    /// At random before, near or behind the end of the page that was requested last.
     AroundPage,
     Front,
     End,
@@ -142,18 +146,18 @@ enum Place {
 enum Answers {
     #[default]
     Honest,
-    /// Runs of so many records come in another order each time.
+    /// Runs of this many records have a new order in each response.
     Ties(usize),
-    /// One such run straddles the edge of the first page.
+    /// One such run straddles the end of the first page.
     TieAtEdge(usize),
-    /// Every other answer comes from a copy without the second half of the records.
+    /// Every other response comes from a copy without the second half of the records.
     CopiesInTurn,
-    /// An answer comes from a copy without the last quarter with a probability of one half.
+    /// Every response comes with a probability of one half from a copy without the last quarter.
     CopiesAtRandom,
-    /// One in ten comes from a copy without records, which has the total all the same.
+    /// One response in ten comes from an empty copy, but has the total of the list.
     EmptyAtTimes,
     OffsetIgnored,
-    /// They have this total, whatever the list holds, and may say or hide whether more follows.
+    /// Responses have this total regardless of the list. They may also claim that more records follow or not.
     Claim {
         total: u64,
         has_more: Option<bool>,
@@ -161,7 +165,7 @@ enum Answers {
     },
 }
 
-/// These requests are answered from a copy that lacks these records, which are numbered from 0 and requests from 1.
+/// Responses from a copy that lacks these records. Records are numbered from 0, requests from 1.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Lack {
@@ -169,32 +173,33 @@ struct Lack {
     requests: Span,
 }
 
-/// What a service says of a list, and the pages that it can send.
+/// The pagination that a service reports, and the pages that it can send.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Serving {
     hides: Hidden,
-    /// Pages of more records than that are too large.
+    /// Limits the number of records in a page. Larger pages fail.
     most: Option<u64>,
-    /// Only those of them that reach into these offsets, or are asked for by one of these requests.
+    /// The offsets to which this limit applies. Default: all.
     region: Option<Span>,
+    /// The requests to which this limit applies. Default: all.
     requests: Option<Span>,
     said: TooLarge,
-    /// It silently sends one record at a time from this request on.
+    /// The number of the request from which on the service sends one record per page without saying so.
     one_from: Option<u64>,
 }
 
-/// What is said of a page that is too large.
+/// The response to a request for a page that is too large.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum TooLarge {
-    /// A refusal that may be about anything.
+    /// A refusal without a reason.
     #[default]
     Refused,
-    /// One that is about the limit, or names it.
+    /// A refusal that mentions the limit.
     Limit,
     Named,
-    /// The gateway gives up waiting.
+    /// A timeout of the gateway.
     Gateway,
 }
 
@@ -245,16 +250,16 @@ impl Hidden {
     }
 }
 
-/// What tells records from others.
+/// The identities of the records.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Identities {
     #[default]
     Id,
     AllEqual,
-    /// It is another one at every request.
+    /// Every response has new identities.
     Changing,
-    /// Two records have the same.
+    /// Two records have the same identity.
     Twins {
         first: u64,
         second: u64,
@@ -275,9 +280,9 @@ pub(super) struct Service<'a> {
     pub(super) records: Vec<u64>,
     random: Rng,
     requests: u64,
-    /// The end of the page asked for last.
+    /// The end of the page that was requested last.
     cursor: usize,
-    /// How many records there were at first; they have the lowest numbers.
+    /// The initial number of records. These have the lowest numbers.
     size: u64,
     next: u64,
     moved: HashSet<u64>,
@@ -298,14 +303,14 @@ impl<'a> Service<'a> {
         }
     }
 
-    /// The records that were in the list all the time.
+    /// Returns the records that were in the list all the time.
     pub(super) fn stable(&self) -> impl Iterator<Item = &u64> {
         let is_excused = |record| self.kind.excuses_moves && self.moved.contains(record);
         let records = self.records.iter();
         records.filter(move |record| **record < self.size && !is_excused(record))
     }
 
-    /// Returns whether these are the records that were there at first, in their order.
+    /// Returns whether these are exactly the initial records, in order.
     pub(super) fn began_as(&self, records: &[u64]) -> bool {
         records.iter().copied().eq(0..self.size)
     }
@@ -370,10 +375,10 @@ impl<'a> Service<'a> {
         index.min(last)
     }
 
-    /// The page.
+    /// Changes the list and returns a page of it.
     ///
     /// # Errors
-    /// The refusal, where it is refused.
+    /// The refusal or failure, if there is no such page.
     pub(super) fn page(&mut self, offset: u64, limit: u64) -> Result<Page, Error> {
         let kind = self.kind;
         kind.changes.iter().for_each(|one| self.change(one));
@@ -422,7 +427,7 @@ impl<'a> Service<'a> {
         Ok(page)
     }
 
-    /// The list as this answer shows it.
+    /// Returns the list as this response shows it.
     fn shown(&mut self, limit: usize) -> Vec<u64> {
         let mut shown = self.records.clone();
         for lack in &self.kind.lacks {
@@ -449,7 +454,7 @@ impl<'a> Service<'a> {
         shown
     }
 
-    /// Bytes that tell a record from others, and whether they are its `id`.
+    /// Returns the identity of a record as a number, and whether that is its `id`.
     pub(super) fn identity(&self, record: u64) -> (u64, bool) {
         match self.kind.identities {
             Identities::Id => (record, true),

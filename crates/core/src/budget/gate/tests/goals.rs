@@ -1,4 +1,4 @@
-//! What the gate must achieve, for one client and for members who share it, and what each of them must get: each goal is the
+//! The goals of the gate, for one client and for members who share it, and for each of these members. Each goal is the
 //! mean of seeded runs on virtual time. With `--nocapture` every figure is printed next to its goal.
 
 use std::time::Duration;

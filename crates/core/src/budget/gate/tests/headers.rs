@@ -6,7 +6,7 @@ use crate::budget::gate::RateHeaders;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use proptest::prelude::*;
 
-/// The moment of all these responses: 2026-01-02 03:04:05 UTC.
+/// The time of all these responses: 2026-01-02 03:04:05 UTC.
 const NOW: u64 = 1_767_323_045;
 
 fn read<'a>(
@@ -131,7 +131,7 @@ fn waits() {
             "{name}"
         );
     }
-    // A moment is measured by the clock of the server.
+    // A time is compared with the clock of the server.
     let moment: &[u8] = b"Fri, 02 Jan 2026 05:00:10 GMT";
     let date: &[u8] = b"Fri, 02 Jan 2026 05:00:00 GMT";
     let wait = read(NOW, [("retry-after", moment), ("date", date)]).retry_after;
@@ -149,7 +149,7 @@ fn the_reset_is_that_of_the_limit_of_which_nothing_is_left() {
         (&["5, 0, 0"], &["9000, 2, 7"], 0, 7.0),
         (&["0;w=1, 950;w=3600"], &["1;w=1, 3200;w=3600"], 0, 1.0),
         (&["7, 950"], &["1, 3200"], 7, 1.0),
-        // What cannot be paired, as before.
+        // Values that cannot be paired count as before.
         (&["0"], &["1, 3200"], 0, 3200.0),
         (&["0, 950"], &["3200"], 0, 3200.0),
     ];

@@ -90,13 +90,13 @@ fn anything(seed: u64) -> Scenario {
 }
 
 #[test]
-fn hard_rules_hold_whatever_happens() {
+fn hard_rules_hold_in_every_case() {
     for seed in 0..3_000 {
         anything(seed).run();
     }
 }
 
-/// A server that is used up at the moment of the stop says so ten seconds later; all wait.
+/// A server that is used up at the time of the stop says so ten seconds later; all wait.
 #[test]
 fn a_late_response_is_obeyed_by_all() {
     let mut scenario = Scenario::new(Policy::SlidingLog, 100, 3);

@@ -331,7 +331,7 @@ fn where_no_counts_are_shown_the_pace_stays_below_the_limit() {
 }
 
 proptest! {
-    /// Whatever arrives in whatever order, the gate neither breaks, nor waits for ever, nor exceeds the limit.
+    /// Regardless of the responses and their order, the gate neither breaks, nor waits forever, nor exceeds the limit.
     #[test]
     fn nothing_breaks_the_gate(
         limit in 0..60_u32,

@@ -90,7 +90,7 @@ pub(crate) struct Scenario {
     pub(crate) members: Vec<Plan>,
     /// One scan is killed every so often, and another begins a second later.
     pub(crate) killed_every: Option<Duration>,
-    /// A member or the server, when it is stopped, and when it goes on.
+    /// A member or the server, the time at which it is stopped, and the time at which it continues.
     pub(crate) stopped: Option<(usize, Duration, Duration)>,
     /// Part of the operations after which the state is written down and read.
     pub(crate) rewritten: f64,

@@ -1,4 +1,4 @@
-//! The shared token: who takes it, who does not, and what becomes of it when its file or its lock is not what it should be.
+//! The shared token: which clients accept it, and what happens if its file or its lock is faulty.
 
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
@@ -23,7 +23,7 @@ fn issued(text: &str) -> Token {
     token(text, [now, now + HOUR * 9 / 10, now + HOUR])
 }
 
-/// The token that a client gets, which is this one where it has to fetch it.
+/// The token that a client gets. The client fetches the token `text` if it needs a new one.
 async fn get(client: &SharedToken, rejected: Option<&Token>, text: &str) -> Token {
     let rejected = rejected.map(|token| &token.issued);
     let fetched = client.token(rejected, async { Ok(issued(text)) });
@@ -34,15 +34,15 @@ fn text(token: &Token) -> &str {
     token.issued.secret.expose()
 }
 
-/// Stores a token as the process does that has the lock.
+/// Stores a token like the process that has the lock.
 fn store(client: &SharedToken, issued: &Issued) {
     let mut locked = client.file.lock().unwrap();
     client.store(&mut locked, issued).unwrap();
 }
 
-/// The checksum of the file is right, and the content is not, or nothing is right any more.
+/// Either the checksum of the file matches its wrong content, or nothing matches.
 #[tokio::test]
-async fn what_was_changed_is_no_token_and_the_next_one_replaces_it() {
+async fn a_token_that_was_changed_is_not_accepted_and_is_replaced() {
     let (_directory, file) = place();
     let one = client(&file.path, SECRET);
     get(&one, None, "first").await;
@@ -86,7 +86,7 @@ async fn a_client_without_the_secret_gets_no_token_and_takes_it_from_nobody() {
     let refused = async { Err(Error::new(ErrorKind::Auth, "refused")) };
     assert!(wrong.token(None, refused).await.is_err());
     assert_eq!(text(&get(&right, None, "second").await), "first");
-    // A new secret replaces what the one before has left.
+    // A new secret replaces the token of the old one.
     assert_eq!(text(&get(&wrong, None, "third").await), "third");
     assert!(right.find(None).is_none());
     let kept = std::fs::read(&path).unwrap();
@@ -106,7 +106,7 @@ async fn a_token_is_taken_until_it_is_to_be_renewed_and_not_before_its_time() {
         ([now - second, now + HOUR, now + HOUR], true),
         ([now - 2 * second, now - second, now + HOUR], false),
         ([now - 2 * second, now - second, now - second], false),
-        // Another run of the host has stored it, where that cannot be told.
+        // Stored by another run of the host, on a system that does not identify its runs.
         ([now + HOUR, now + 2 * HOUR, now + 2 * HOUR], false),
     ] {
         let issued = token("stored", times).issued;
@@ -125,7 +125,7 @@ async fn a_refused_token_is_dropped_and_a_newer_one_is_taken() {
     assert!(other.find(None).is_none(), "nobody else is to find it");
     let second = get(&other, Some(&first), "second").await;
     assert_eq!(text(&second), "second");
-    // A client that still has the first one takes the second, and does not put an older one above it.
+    // A client that still has the first token takes the second, and does not replace it with an older one.
     assert_eq!(text(&get(&one, Some(&first), "third").await), "second");
     other.forget(&first.issued);
     assert!(one.find(None).is_some(), "that is not the one in the file");
@@ -142,7 +142,7 @@ async fn one_renews_and_those_who_wait_use_what_it_obtains() {
     let fetched = Cell::new(0);
     let fetch = async || {
         fetched.set(fetched.get() + 1);
-        // Longer than any of them tries the lock only once.
+        // Longer than the pause between two tries of the lock.
         tokio::time::sleep(10 * PAUSE).await;
         Ok(issued("first"))
     };
@@ -159,9 +159,9 @@ async fn one_renews_and_those_who_wait_use_what_it_obtains() {
     assert!(text(&later) == "first" && later.from_another);
 }
 
-/// As a process does that is stopped after it has taken the lock.
+/// Like a process that is stopped after it has taken the lock.
 #[tokio::test]
-async fn a_process_that_was_stopped_is_passed_over_and_puts_no_older_token_above_a_newer_one() {
+async fn nobody_waits_for_a_stopped_process_which_replaces_no_newer_token() {
     let (_directory, SharedFile { path, .. }) = place();
     let (stopped, mut other) = (client(&path, SECRET), client(&path, SECRET));
     other.file.max_tries = 3;
@@ -169,7 +169,7 @@ async fn a_process_that_was_stopped_is_passed_over_and_puts_no_older_token_above
         let old = issued("old");
         let newer = get(&other, None, "newer").await;
         assert_eq!(text(&newer), "newer");
-        // The one that has taken its place excludes the others.
+        // The process that has taken over excludes the others.
         let locked = other.lock().await.unwrap();
         assert!(open(&path).try_lock().is_err());
         drop(locked);

@@ -41,7 +41,7 @@ pub(super) struct Network {
     pub(super) rng: Rng,
     server: Rng,
     nodes: Vec<Limiter>,
-    /// The requests that count, where the quirk counts by itself.
+    /// The requests that count, if the quirk counts on its own.
     counted: Vec<Duration>,
     /// The time on the server's clock at which the run begins.
     epoch: Duration,

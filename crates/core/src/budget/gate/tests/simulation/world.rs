@@ -25,7 +25,7 @@ const SLOP: Duration = Duration::from_millis(1);
 const END_MARGIN: (f64, Duration) = (0.01, Duration::from_millis(10));
 /// Part of the operations whose time is up to a millisecond older than that of the one before.
 const STALE: f64 = 0.1;
-/// Of a member that says nothing for so long, no response is expected any more.
+/// If a member says nothing for this long, no response is expected any more.
 const SILENT: Duration = Duration::from_secs(2);
 /// A killed member is followed by another after this long.
 const SUCCESSION: Duration = Duration::from_secs(1);
@@ -271,7 +271,7 @@ impl World {
                 Admission::Wait {
                     earliest, again, ..
                 } => {
-                    // Where a response is waited for, no time is named but that of the share.
+                    // While the gate waits for a response, it names no time except that of the share.
                     let is_named = earliest > self.latest && plan.share >= 1.0;
                     let holds = !is_named || earliest >= named;
                     self.insist(holds, "a time named is not taken back");
