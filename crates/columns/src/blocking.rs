@@ -12,11 +12,10 @@ use talentdata_core::types::Stop;
 use talentdata_core::{Arguments, Client as AsyncClient, RawRecord, Result, ScanOptions};
 use tokio::task::JoinHandle;
 
-/// The columns that an export of a list would have, with these values of the list's parameters; see
-/// [`TableSchema::of_list`].
+/// Decides the columns that an export of a list would have, with these values of the list's parameters.
 ///
 /// # Errors
-/// As there.
+/// See [`TableSchema::of_list`]; also `Closed` if the client was closed.
 pub fn schema(
     client: &Client,
     resource: ListName,
@@ -30,12 +29,34 @@ pub fn schema(
     })
 }
 
-/// Number of rows of a batch: large enough for columnar work, small enough to stay in a cache.
+/// The number of rows of a batch: large enough for columnar work, small enough to stay in a cache.
 pub const BATCH_ROWS: usize = 8192;
 
 /// A list that is read once, as records or as record batches, by a thread that waits.
 ///
-/// It lives on when its client is closed. In a forked child, a scan of the parent is `Closed`.
+/// It continues when its client is closed. In a forked child, a scan of the parent is `Closed`.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let records = [("contacts".to_owned(), 250)].into();
+/// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+/// # let mut settings = talentdata_core::Client::builder();
+/// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+/// # settings.budget("process");
+/// # let client = talentdata_core::blocking::Client::new(&settings)?;
+/// use talentdata_columns::arrow::TableOptions;
+/// use talentdata_columns::blocking::BlockingScan;
+/// use talentdata_core::{ListName, ScanOptions};
+///
+/// let scan = BlockingScan::new(&client, ListName::Contacts, ScanOptions::default(), TableOptions::default())?;
+/// let mut rows = 0;
+/// for batch in scan.batches()? {
+///     rows += batch?.num_rows();
+/// }
+/// assert_eq!(rows, 250);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct BlockingScan {
     // Dropped before its engine, which makes its requests.
@@ -45,10 +66,10 @@ pub struct BlockingScan {
 }
 
 impl BlockingScan {
-    /// Every record of a list, as the service sent it. Requests begin with the first record that is waited for.
+    /// Prepares to read a list. Requests begin with the first wait.
     ///
     /// # Errors
-    /// `Closed` when the client was closed.
+    /// `Closed` if the client was closed.
     pub fn new(
         client: &Client,
         resource: ListName,
@@ -69,12 +90,12 @@ impl BlockingScan {
         self.session.stop_handle()
     }
 
-    /// The same, now: its requests end.
+    /// Stops this scan and its requests at once.
     pub fn close(&self) {
         self.session.close();
     }
 
-    /// The next of the records that have arrived.
+    /// Returns the next of the records that have arrived.
     pub fn next_received(&self) -> Option<RawRecord> {
         self.session.take(self.mode)
     }
@@ -82,17 +103,18 @@ impl BlockingScan {
     /// Waits until there are records to take; false at the end of the list.
     ///
     /// # Errors
-    /// As [`Session::wait_for_more`].
+    /// The errors of the scan, which end it; `InvalidArgument` if it is read as batches; `Cancelled` if it was stopped;
+    /// `Closed` in a forked child.
     pub fn wait_for_more(&self) -> Result<bool> {
         self.wait(|client| self.session.wait_for_more(client, self.mode))
     }
 
-    /// The same without waiting; when nothing is there yet, `waker` is woken as soon as something is.
+    /// Polls for what [`wait_for_more`](Self::wait_for_more) waits for. `waker` is woken as soon as there are records.
     ///
-    /// A stop wakes nobody: whoever stops a scan that is polled tells the poller.
+    /// A stop wakes nobody: if you stop a scan that is polled, notify the poller.
     ///
     /// # Errors
-    /// As [`wait_for_more`](Self::wait_for_more).
+    /// See [`wait_for_more`](Self::wait_for_more).
     pub fn poll_fill(&self, waker: &Waker) -> Poll<Result<bool>> {
         let (client, runtime) = self.engine.parts()?;
         let _entered = runtime.enter();
@@ -103,10 +125,10 @@ impl BlockingScan {
         filled
     }
 
-    /// The next record, waited for; none at the end of the list.
+    /// Waits for the next record and returns it; `None` at the end of the list.
     ///
     /// # Errors
-    /// As [`wait_for_more`](Self::wait_for_more).
+    /// See [`wait_for_more`](Self::wait_for_more).
     pub fn next_record(&self) -> Result<Option<RawRecord>> {
         loop {
             if let Some(record) = self.next_received() {
@@ -118,12 +140,12 @@ impl BlockingScan {
         }
     }
 
-    /// The list as record batches of 8,192 rows; of fewer where they are large. Waits for the first pages, which decide
+    /// Returns the list as record batches of 8,192 rows, or fewer if they are large. Waits for the first pages, which decide
     /// the schema. From then on only the batches are read. A list whose completeness is not proven ends with `Incomplete`,
     /// unless [`ScanOptions::unproven`] says otherwise.
     ///
     /// # Errors
-    /// `InvalidArgument` when it is read already; else as [`Session::schema`].
+    /// `InvalidArgument` if it is already read as records; otherwise the errors of [`wait_for_more`](Self::wait_for_more).
     pub fn batches(
         &self,
     ) -> Result<BatchReader<impl FnMut() -> Result<Option<RecordBatch>> + Send + use<>>> {
@@ -139,7 +161,7 @@ impl BlockingScan {
         Ok(BatchReader::new(schema, next))
     }
 
-    /// What has been done so far; final once the scan has ended. `records` counts the records, or the rows of batches, that
+    /// Returns the receipt so far. It is final once the scan has ended. `records` counts the records, or the rows of batches, that
     /// the caller was given.
     pub fn receipt(&self) -> Receipt {
         self.session.receipt()

@@ -61,6 +61,21 @@ impl Target {
 }
 
 /// An export to be run.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// use talentdata_columns::export::{Export, Format, Target};
+/// use talentdata_core::ListName;
+/// use talentdata_core::ScanOptions;
+///
+/// let path = directory.path().join("contacts.parquet");
+/// let export = Export::new(ListName::Contacts, Format::Parquet, Target::File(path))
+///     .with_scan(ScanOptions::default().with_limit(100));
+/// export.check()?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Export {
@@ -150,6 +165,26 @@ impl Export {
     /// Creates a job for callers without an async runtime; nothing is sent or written yet. A job that is stopped keeps
     /// what can be resumed, and one that is run again after an error resumes the records that it has kept.
     ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = talentdata_core::blocking::Client::new(&settings)?;
+    /// # let directory = tempfile::tempdir()?;
+    /// use talentdata_columns::export::{Export, Format, Target};
+    /// use talentdata_core::ListName;
+    ///
+    /// let path = directory.path().join("contacts.jsonl");
+    /// let job = Export::new(ListName::Contacts, Format::Jsonl, Target::File(path)).job(&client)?;
+    /// let receipt = job.run()?;
+    /// assert_eq!(receipt.require_proven()?.records, 250);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// See [`check`](Self::check); also `Closed` if the client was closed.
     pub fn job(self, client: &BlockingClient) -> Result<Job<Receipt>> {
@@ -180,8 +215,30 @@ impl Export {
     /// fetching and fills no memory, and a pipe that nobody reads does not keep the export from being stopped.
     /// Dropping the future is like killing the process: up to a second of work is lost, and nothing is cleaned up.
     ///
+    /// ```
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = settings.build()?;
+    /// # let directory = tempfile::tempdir()?;
+    /// use talentdata_columns::export::{Export, Format, Target};
+    /// use talentdata_core::ListName;
+    ///
+    /// let path = directory.path().join("contacts.csv");
+    /// let export = Export::new(ListName::Contacts, Format::Csv, Target::File(path.clone()));
+    /// let never = std::future::pending();
+    /// let receipt = export.run(&client, never, |page| println!("{} records", page.records)).await?;
+    /// assert_eq!(receipt.require_proven()?.records, 250);
+    /// assert!(path.is_file());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
-    /// Those of the scan; `Io` with the path, also when another export is writing to it or the name
+    /// The errors of the scan; `Io` with the path, also if another export is writing to it or the name
     /// of a work file is taken; `InvalidArgument`, before anything is sent, when an unfinished export has kept work that
     /// [`kept`](Self::kept) does not allow to discard; `Cancelled` when stopped. The message says what is left to resume
     /// from.
@@ -213,8 +270,7 @@ impl Export {
     }
 }
 
-/// Writes records that are at hand as an export of their list writes them: all of them under the final name, or nothing.
-/// Also returns how they differed from their columns, if they have any.
+/// Writes records that are at hand as an export of their list writes them: all of them, or nothing. Also returns how they differed from their columns, if they have any.
 ///
 /// # Errors
 /// The first one among the records; `Io`, naming the file; `InvalidArgument` for a schema of another list, and when an

@@ -70,8 +70,18 @@ choice!(Format, "format", {
 });
 
 impl Format {
-    /// The format that the extension of a file name stands for, in whatever case; JSON Lines without an extension, for a
+    /// Returns the format of a file name's extension, in upper or lower case; JSON Lines without an extension, for a
     /// pipe or a device, and for `-`.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use talentdata_columns::export::Format;
+    ///
+    /// assert_eq!(Format::of_path("contacts.PARQUET".as_ref())?, Format::Parquet);
+    /// assert!(Format::of_path("contacts.xlsx".as_ref()).is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// `InvalidArgument` for any other extension, and for the address of a service in place of a path.

@@ -159,7 +159,7 @@ impl Session {
     /// Waits until there is something to take; false at the end of the list. Claims the session.
     ///
     /// # Errors
-    /// Those of the scan, which end it; `InvalidArgument` when another use has claimed it, or after an error;
+    /// The errors of the scan, which end it; `InvalidArgument` when another use has claimed it, or after an error;
     /// `Cancelled` when it was stopped; `Closed` in a forked child.
     pub async fn wait_for_more(&self, client: &Client, mode: ReadMode) -> Result<bool> {
         self.claim(mode)?;

@@ -19,6 +19,20 @@ use tokio::task::JoinSet;
 /// A client that blocks the calling thread. Clones may be used from several threads.
 ///
 /// It continues to work in a forked child, with threads and connections of the child's own.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let records = [("contacts".to_owned(), 250)].into();
+/// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+/// # let mut settings = talentdata_core::Client::builder();
+/// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+/// # settings.budget("process");
+/// # let client = talentdata_core::blocking::Client::new(&settings)?;
+/// let version = client.version()?;
+/// assert!(!version.version.is_empty());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Client(Arc<ClientState>);
 
@@ -80,6 +94,25 @@ impl Client {
     }
 
     /// Starts to read a list, and returns an iterator over its records.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = talentdata_core::blocking::Client::new(&settings)?;
+    /// use talentdata_core::{ListName, ScanOptions};
+    ///
+    /// let mut records = client.scan(ListName::Contacts, ScanOptions::default())?;
+    /// for record in &mut records {
+    ///     println!("{}", record?.as_str());
+    /// }
+    /// assert_eq!(records.receipt().require_proven()?.records, 250);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// `Closed` after [`close`](Self::close).

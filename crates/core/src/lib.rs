@@ -1,12 +1,39 @@
-//! Client of the talent data service: authentication, rate gate, retry, pages and scans.
+//! The client of the talent data service: authentication, request budget, retries, pages and scans.
 //!
-//! ```no_run
-//! # async fn run() -> talentdata_core::Result<()> {
-//! let client = talentdata_core::Client::builder().base_url("https://talent.example").build()?;
+//! ```text
+//! Builder -> Client -> List -> Scan -> records, one by one or page by page
+//!                        |       '---> Receipt: is the list proven complete?
+//!                        '-> Page, Plan
+//! ```
+//!
+//! | To | use |
+//! |---|---|
+//! | connect | [`Client::builder`]; settings that you do not give come from the environment or a profile file |
+//! | read a whole list | [`List::list`] or [`List::scan`], and [`Receipt::require_proven`] at its end |
+//! | read a part of a list | [`List::page`], or [`ScanOptions::with_limit`] |
+//! | know the cost before | [`List::plan`] |
+//! | read fields that the API description does not show | [`RawRecord`] and [`NestedValue`] |
+//! | call any other operation | its method of [`Client`], or [`Client::invoke`] |
+//! | work without an async runtime | [`blocking`] |
+//! | decide what to do about a failure | [`Error::kind`], [`Error::is_retryable`] |
+//!
+//! All clients of a company share one budget of requests, so a scan uses the full rate that the service allows and no more.
+//! Record batches, files and exports are in the crate `talentdata-columns`, and mirrors in `talentdata-mirror`.
+//!
+//! ```
+//! # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let records = [("contacts".to_owned(), 250)].into();
+//! # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+//! # let (base_url, id, secret) = (sandbox.base_url(), sandbox.client_id(), sandbox.client_secret());
+//! use talentdata_core::Client;
+//!
+//! let client = Client::builder().base_url(base_url).client_id(id).client_secret(secret).build()?;
 //! let mut contacts = client.contacts().list();
 //! while let Some(contact) = contacts.next().await {
 //!     println!("{}", contact?.first_name);
 //! }
+//! let receipt = contacts.receipt().require_proven()?;
+//! assert_eq!(receipt.records, 250);
 //! # Ok(())
 //! # }
 //! ```

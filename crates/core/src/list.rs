@@ -18,6 +18,24 @@ use talentdata_types::ListName;
 const MAX_LENGTH: u64 = 1 << 40;
 
 /// A list of the service whose records are read as `T`.
+///
+/// ```
+/// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let records = [("contacts".to_owned(), 250)].into();
+/// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+/// # let mut settings = talentdata_core::Client::builder();
+/// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+/// # settings.budget("process");
+/// # let client = settings.build()?;
+/// let contacts = client.contacts();
+/// println!("{} contacts", contacts.plan().await?.records);
+/// let mut scan = contacts.list();
+/// while let Some(contact) = scan.next().await {
+///     println!("{}", contact?.email);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct List<T> {
     client: Client,
     resource: ListName,
@@ -69,6 +87,21 @@ impl<T> List<T> {
     }
 
     /// Returns the list with records as the service sent them.
+    ///
+    /// ```
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = settings.build()?;
+    /// let mut scan = client.contacts().raw().list();
+    /// let record = scan.next().await.expect("there are contacts")?;
+    /// assert!(record.as_str().starts_with('{'));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn raw(&self) -> List<RawRecord> {
         let raw = self.client.resource(self.resource);
         raw.with(self.arguments.clone())
@@ -80,6 +113,27 @@ impl<T> List<T> {
     }
 
     /// Returns every record, in order, with these options. Must be called within a tokio runtime.
+    ///
+    /// ```
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = settings.build()?;
+    /// use talentdata_core::ScanOptions;
+    ///
+    /// let options = ScanOptions::default().with_page_size(20).with_limit(30);
+    /// let mut scan = client.contacts().scan(options);
+    /// let mut contacts = Vec::new();
+    /// while let Some(contact) = scan.next().await {
+    ///     contacts.push(contact?);
+    /// }
+    /// assert_eq!(contacts.len(), 30);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn scan(&self, mut options: ScanOptions) -> Scan<T> {
         options.arguments = options.arguments.or(&self.arguments);
         Scan::start(&self.client.0, self.resource, options, self.read)
@@ -93,8 +147,24 @@ impl<T> List<T> {
     /// Returns one page: at most `limit` records after `offset` records. Without a limit the service's default applies.
     /// If the service cannot send this many records, the page has fewer.
     ///
+    /// ```
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = settings.build()?;
+    /// let page = client.contacts().page(Some(10), 240).await?;
+    /// assert_eq!(page.records.len(), 10);
+    /// assert_eq!(page.pagination.total, Some(250));
+    /// assert_eq!(page.pagination.has_more, Some(false));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
-    /// `InvalidArgument` for a `limit` of 0 or above the list's maximum (section 8), for an `offset` above 2⁶³ - 1, and
+    /// `InvalidArgument` for a `limit` of 0 or above the list's maximum, for an `offset` above 2⁶³ - 1, and
     /// for parameters that cannot be sent; `Schema`, naming record and field, for a record that is not as documented;
     /// otherwise the errors of the call.
     pub async fn page(&self, limit: Option<u64>, offset: u64) -> Result<Page<T>> {
@@ -124,6 +194,21 @@ impl<T> List<T> {
 
     /// Returns the cost of a complete scan. Requests a full page, because only that shows how many records the service
     /// grants. If the service does not report the length of the list, a few more pages are requested.
+    ///
+    /// ```
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = settings.build()?;
+    /// let plan = client.contacts().plan().await?;
+    /// assert_eq!(plan.records, 250);
+    /// println!("{} requests, about {:.1} seconds", plan.pages, plan.seconds);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// See [`page`](Self::page).
@@ -172,9 +257,9 @@ pub struct Plan {
     pub records: u64,
     /// Page requests, none of them sent again.
     pub pages: u64,
-    /// How many clients share the budget now, this one included.
+    /// The number of clients that share the budget now, including this one.
     pub members: u64,
-    /// How long they take at this client's part of the budget (section 8), while as many clients share it.
+    /// The time that they take at this client's part of the budget, while as many clients share it.
     pub seconds: f64,
 }
 

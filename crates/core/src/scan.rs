@@ -38,6 +38,23 @@ use tokio::task::JoinSet;
 ///
 /// Pages are fetched ahead while the records are consumed. A consumer that stops polling stops the fetching. After an
 /// error the scan is over. Dropping it stops all its requests.
+///
+/// ```
+/// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let records = [("contacts".to_owned(), 250)].into();
+/// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+/// # let mut settings = talentdata_core::Client::builder();
+/// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+/// # settings.budget("process");
+/// # let client = settings.build()?;
+/// let mut scan = client.contacts().list();
+/// while let Some(contact) = scan.next().await {
+///     println!("{}", contact?.first_name);
+/// }
+/// println!("{:?}", scan.receipt().completeness);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Scan<T = RawRecord> {
     pages: Box<Pages>,
     read: fn(RawRecord) -> Result<T>,
@@ -90,6 +107,21 @@ impl<T> Scan<T> {
     }
 
     /// Returns the next record; `None` at the end of the list.
+    ///
+    /// ```
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = settings.build()?;
+    /// let mut scan = client.contacts().list();
+    /// let first = scan.next().await.expect("there are contacts")?;
+    /// println!("{} {}", first.first_name, first.last_name);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn next(&mut self) -> Option<Result<T>> {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
@@ -97,6 +129,24 @@ impl<T> Scan<T> {
     /// Returns the records of the next page with new ones; `None` at the end of the list.
     ///
     /// If [`next`](Self::next) has returned a part of a page, the rest of that page comes first.
+    ///
+    /// ```
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = settings.build()?;
+    /// let mut scan = client.contacts().list();
+    /// let mut records = 0;
+    /// while let Some(batch) = scan.next_batch().await {
+    ///     records += batch?.records.len();
+    /// }
+    /// assert_eq!(records, 250);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn next_batch(&mut self) -> Option<Result<Batch>> {
         std::future::poll_fn(|context| self.poll_batch(context)).await
     }
@@ -123,6 +173,25 @@ impl<T> Scan<T> {
     }
 
     /// Returns the receipt of the records that were returned so far. It is final once the scan has ended.
+    ///
+    /// ```
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = settings.build()?;
+    /// use talentdata_core::scan::Completeness;
+    ///
+    /// let mut scan = client.contacts().list();
+    /// scan.next().await.expect("there are contacts")?;
+    /// assert_eq!(scan.receipt().completeness, Completeness::Unfinished);
+    /// while scan.next().await.transpose()?.is_some() {}
+    /// assert_eq!(scan.receipt().completeness, Completeness::Proven);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn receipt(&self) -> Receipt {
         let pages = &self.pages;
         let mut receipt = pages.receipt.clone();

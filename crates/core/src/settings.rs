@@ -26,6 +26,18 @@ use talentdata_types::Secret;
 
 /// Settings from which clients are made. A setting without an explicit value comes from the environment, otherwise from
 /// the profile file, otherwise it has its default. Values are checked when a client is made.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut settings = talentdata_core::Client::builder();
+/// settings.base_url("https://talent.example").client_id("me").client_secret("a secret");
+/// settings.share(0.5);
+/// let config = settings.config()?;
+/// assert_eq!(config.client_id(), Some("me"));
+/// assert!(!format!("{config:?}").contains("a secret"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Builder(BTreeMap<String, Secret>);
 

@@ -17,19 +17,19 @@ use talentdata_core::{Error, Result, ScanOptions};
 /// The values of the options, from which a scan, an export, a sync or rows of a mirror are made.
 #[derive(Clone, Debug, Default)]
 pub struct JobOptions {
-    /// How a list is read. Its arguments are set by the caller.
+    /// The options of the scan. Its arguments are set by the caller.
     pub scan: ScanOptions,
-    /// How records become columns.
+    /// The options for turning records into columns.
     pub table: TableOptions,
-    /// Whether an export continues an interrupted one.
+    /// True if an export continues an interrupted one.
     pub resume: bool,
-    /// Whether an export discards what an interrupted one has kept.
+    /// True if an export discards what an interrupted one has kept.
     pub restart: bool,
-    /// As [`Sync::confirm`].
+    /// The value of [`Sync::confirm`].
     pub confirm: bool,
-    /// As [`Sync::max_deletes`].
+    /// The value of [`Sync::max_deletes`].
     pub max_deletes: MaxDeletes,
-    /// As [`Sync::keep`].
+    /// The value of [`Sync::keep`].
     pub keep: Option<Duration>,
 }
 

@@ -8,6 +8,21 @@ use talentdata_core::types::ListName;
 use talentdata_core::{Error, Result, ScanOptions};
 
 /// A sync to be run.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// use std::time::Duration;
+/// use talentdata_core::ListName;
+/// use talentdata_mirror::{MaxDeletes, Sync};
+///
+/// let sync = Sync::new(ListName::Contacts, directory.path().join("talent.db"))
+///     .with_max_deletes(MaxDeletes::Share(0.25))
+///     .with_keep(Duration::from_secs(90 * 86_400));
+/// sync.check()?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Sync {

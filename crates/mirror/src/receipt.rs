@@ -13,6 +13,16 @@ use talentdata_core::scan::{Basis, Completeness, Receipt};
 use talentdata_core::{Error, ErrorKind};
 
 /// The limit of deletes in one sync. If a sync finds more, it reports none of them.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use talentdata_mirror::MaxDeletes;
+///
+/// assert_eq!("500".parse::<MaxDeletes>()?, MaxDeletes::Records(500));
+/// assert_eq!("25%".parse::<MaxDeletes>()?, MaxDeletes::Share(0.25));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum MaxDeletes {
     /// A fifth of the records that the mirror has, rounded up; at least two.

@@ -85,7 +85,7 @@ fn name_of_host() -> String {
     std::env::var("COMPUTERNAME").unwrap_or_default()
 }
 
-/// With whom a client shares its budget.
+/// The clients with which a client shares its budget.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct BudgetStats {
     /// The place of the budget: `process`, `host`, or the server's URL without user and password.
@@ -94,9 +94,9 @@ pub struct BudgetStats {
     pub members: usize,
     /// The most there have been at once.
     pub max_members: usize,
-    /// For how many seconds it could not be reached.
+    /// The number of seconds for which it could not be reached.
     pub seconds_unreachable: f64,
-    /// Why it cannot be reached now, or could not the last time.
+    /// The reason for which it cannot be reached now, or could not the last time.
     pub unreachable_reason: Option<String>,
 }
 
@@ -112,7 +112,7 @@ pub struct BudgetState {
     /// The pacing of requests: on a host `universal` (evenly, right for every service), `refill` (the service counts like a token bucket)
     /// or `aligned` (with the windows of the service); on a server `slots` (evenly).
     pub mode: Option<String>,
-    /// For how many seconds nobody may send, because the service said so.
+    /// The number of seconds for which the service has forbidden requests.
     pub seconds_paused: f64,
 }
 

@@ -7,6 +7,21 @@ use crate::arguments::Arguments;
 use talentdata_types::ListName;
 
 /// The options of a scan.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use talentdata_core::{Arguments, ScanOptions};
+/// use talentdata_core::scan::Unproven;
+///
+/// let options = ScanOptions::default()
+///     .with_arguments(Arguments::default())
+///     .with_limit(1000)
+///     .with_unproven(Unproven::Fail);
+/// assert_eq!(options.limit, Some(1000));
+/// assert_eq!(options.page_size, None);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ScanOptions {
