@@ -89,10 +89,10 @@ fn adopt(spec: &Spec) -> Outcome {
 fn summary(spec: &Spec) -> String {
     let kept = spec.kept.iter().map(|one| format!("  {one}\n"));
     let kept = kept.collect::<String>();
-    match kept.is_empty() {
-        true => spec.document.summary(),
-        false => format!("Kept of {FILE}:\n{kept}{}", spec.document.summary()),
+    if kept.is_empty() {
+        return spec.document.summary();
     }
+    format!("Kept of {FILE}:\n{kept}{}", spec.document.summary())
 }
 
 fn save(root: &Path, path: &str, text: &str) -> Outcome {

@@ -29,10 +29,12 @@ fn without_sections(line: &str) -> String {
         let words = inner.trim_start_matches('s').replace(',', " ");
         let is_number = |word: &str| word == "and" || word.parse::<u32>().is_ok();
         let is_reference = inner.len() < part.len() && words.split_whitespace().all(is_number);
-        out += &match is_reference && !words.trim().is_empty() {
-            true => rest.to_owned(),
-            false => format!("{BEGIN}{part}"),
-        };
+        if is_reference && !words.trim().is_empty() {
+            out += rest;
+        } else {
+            out += BEGIN;
+            out += part;
+        }
     }
     out
 }

@@ -4,6 +4,7 @@ import os
 import sys
 import time
 
+import formats
 import test_c
 import test_readers
 import test_sqlites
@@ -64,7 +65,7 @@ def python():
 
 #: The parts of the tests, the fastest first.
 PARTS = {
-    "format": lambda: cargo("fmt", "--all", "--check"),
+    "format": formats.main,
     "generate": lambda: succeed(os.environ["XTASK"], "generate", "--check"),
     "tidy": tidy.main,
     "deny": deny,

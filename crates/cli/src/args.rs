@@ -17,7 +17,7 @@ use crate::{help, lists, options, settings};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use talentdata_core::types::Operation;
-use talentdata_mirror::JobKind;
+use talentdata_mirror::internal::JobKind;
 
 /// The flags that do not come from a table. None of them takes a secret, because other users can read arguments.
 #[derive(Debug, Parser)]

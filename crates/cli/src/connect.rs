@@ -3,7 +3,7 @@
 use crate::common::Common;
 use crate::output::Ending;
 use crate::settings;
-use talentdata_core::settings::Scope;
+use talentdata_core::internal::settings::Scope;
 use talentdata_core::types::{ListName, Operation};
 use talentdata_core::{Client, Error, ErrorKind};
 use talentdata_sandbox::{Options, Sandbox};

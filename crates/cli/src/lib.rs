@@ -27,7 +27,7 @@ use commands::{
 use common::Common;
 use output::Ending;
 use std::ffi::OsString;
-use talentdata_core::process;
+use talentdata_core::internal::process;
 
 /// Runs the program with these arguments, the first of which is its name, and returns the exit code.
 ///

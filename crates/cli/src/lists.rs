@@ -12,7 +12,8 @@ use std::str::FromStr;
 use talentdata_columns::export::{Format, Target};
 use talentdata_core::types::{ListName, Parameter};
 use talentdata_core::{Arguments, Error};
-use talentdata_mirror::{JobOptions, Mirror};
+use talentdata_mirror::Mirror;
+use talentdata_mirror::internal::JobOptions;
 
 /// The name that stands for all lists.
 const ALL: &str = "all";

@@ -2,7 +2,7 @@
 
 use crate::output::Ending;
 use talentdata_core::Error;
-use talentdata_core::streams::Patient;
+use talentdata_core::internal::streams::Patient;
 use tracing_subscriber::filter::{FilterExt, Targets, filter_fn};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 

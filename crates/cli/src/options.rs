@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use talentdata_columns::arrow::TableSchema;
 use talentdata_core::Error;
-use talentdata_mirror::{JobKind, JobOption, JobOptions, OptionKind};
+use talentdata_mirror::internal::{JobKind, JobOption, JobOptions, OptionKind};
 
 /// Options that exclude each other.
 const EXCLUSIVE: [(&str, &str); 2] = [("columns", "schema"), ("resume", "restart")];

@@ -4,10 +4,11 @@
 use crate::lists::dashed;
 use serde::Serialize;
 use std::io::{ErrorKind as IoKind, IsTerminal, Write};
-use talentdata_core::streams::Patient;
+use talentdata_core::internal::is_terminal_control;
+use talentdata_core::internal::streams::Patient;
 use talentdata_core::types::ListName;
-use talentdata_core::{Error, ErrorKind, is_terminal_control};
-use talentdata_mirror::{JOB_OPTIONS, JobOption};
+use talentdata_core::{Error, ErrorKind};
+use talentdata_mirror::internal::{JOB_OPTIONS, JobOption};
 
 /// The exit code of the program.
 pub(crate) type ExitCode = u8;

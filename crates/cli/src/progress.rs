@@ -39,10 +39,8 @@ impl ProgressLine {
     /// Notes the progress of the list with this number.
     pub(crate) fn note(&self, list: usize, receipt: &Receipt) {
         let mut lists = self.lists.borrow_mut();
-        lists[list] = Receipt {
-            completeness: Completeness::Unfinished,
-            ..receipt.clone()
-        };
+        lists[list] = receipt.clone();
+        lists[list].completeness = Completeness::Unfinished;
         let (mut records, mut total, mut used) = (0_u64, 0_u64, 0.0);
         for receipt in lists.iter() {
             let claimed = u64::try_from(receipt.total_last.unwrap_or(0)).unwrap_or(0);

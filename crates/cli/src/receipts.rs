@@ -11,8 +11,9 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 use talentdata_core::scan::{Basis, Receipt};
+use talentdata_core::types::ErrorReport;
 use talentdata_core::types::ListName;
-use talentdata_core::{Error, ErrorKind, ErrorReport};
+use talentdata_core::{Error, ErrorKind};
 use talentdata_mirror::{RowsReceipt, SyncReceipt};
 
 /// Checks that the directory exists, and that the command does not use the file for something else.

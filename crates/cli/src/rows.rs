@@ -51,11 +51,9 @@ pub(crate) fn write_all(
     rows: impl Fn(ListName) -> Result<Rows, Error>,
 ) -> Result<(), Ending> {
     let begin = |reading: &Reading| {
-        let resource = reading.list.name().to_owned();
-        Entry::from(Done::Export(Box::new(Receipt {
-            resource,
-            ..Receipt::default()
-        })))
+        let mut receipt = Receipt::default();
+        receipt.resource = reading.list.name().to_owned();
+        Entry::from(Done::Export(Box::new(receipt)))
     };
     let mut entries: Vec<Entry> = all.iter().map(begin).collect();
     let save = |entries: &[Entry], last| {

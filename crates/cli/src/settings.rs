@@ -3,10 +3,10 @@
 use clap::{Arg, ArgMatches};
 use std::io::{IsTerminal, Read};
 use std::path::Path;
-use talentdata_core::settings::{
+use talentdata_core::internal::settings::{
     SETTINGS, Scope, Setting, SettingKind, read_secret_file, read_text,
 };
-use talentdata_core::streams::Patient;
+use talentdata_core::internal::streams::Patient;
 use talentdata_core::types::Secret;
 use talentdata_core::{Builder, Error, Result};
 

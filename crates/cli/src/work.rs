@@ -8,7 +8,8 @@ use crate::receipts::{self, Done, Entry};
 use crate::signals::Signals;
 use futures_util::{StreamExt, stream};
 use std::path::Path;
-use talentdata_columns::export::{Export, KeptWork, Target, WaysOut};
+use talentdata_columns::export::{Export, KeptWork, Target};
+use talentdata_columns::internal::WaysOut;
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::ListName;
 use talentdata_core::{Client, Error, ErrorKind};
@@ -58,10 +59,11 @@ impl Work {
     fn unfinished(&self, scan: Receipt) -> Done {
         match self {
             Work::Export(_) => Done::Export(scan.into()),
-            Work::Sync(_) => Done::Sync(Box::new(SyncReceipt {
-                scan,
-                ..SyncReceipt::default()
-            })),
+            Work::Sync(_) => {
+                let mut receipt = SyncReceipt::default();
+                receipt.scan = scan;
+                Done::Sync(Box::new(receipt))
+            }
         }
     }
 

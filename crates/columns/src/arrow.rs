@@ -24,7 +24,7 @@
 // found in infer.rs.
 mod batch;
 mod cell;
-mod check;
+pub(crate) mod check;
 mod fields;
 mod infer;
 mod object;
@@ -42,8 +42,7 @@ pub use arrow_array::RecordBatch;
 pub use arrow_schema::SchemaRef;
 pub(crate) use batch::BatchBuilder;
 pub(crate) use cell::text;
-pub use check::Checker;
-pub(crate) use check::Counts;
+pub(crate) use check::{Checker, Counts};
 pub(crate) use object::Object;
 pub use reader::BatchReader;
 pub(crate) use sample::Sample;

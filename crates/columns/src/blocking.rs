@@ -1,49 +1,21 @@
-//! Scans, exports and schemas for callers without an async runtime.
+//! Scans and schemas for callers without an async runtime.
 
 use crate::arrow::{BatchReader, ColumnTypes, RecordBatch, TableOptions, TableSchema};
-use crate::export::{Export, KeptWork};
 use crate::session::{ReadMode, Session, Wording};
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
-use talentdata_core::blocking::{Client, Engine, Job};
+use talentdata_core::blocking::{Client, Engine};
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::ListName;
-use talentdata_core::{Arguments, Client as AsyncClient, RawRecord, Result, ScanOptions, Stop};
+use talentdata_core::types::Stop;
+use talentdata_core::{Arguments, Client as AsyncClient, RawRecord, Result, ScanOptions};
 use tokio::task::JoinHandle;
 
-/// An export that is ready to be run; nothing is sent or written yet. Stopped, it keeps what can be resumed. A job that
-/// is run again after an error resumes the records that it has kept.
+/// Decides the columns that an export of a list would have, with these values of the list's parameters.
 ///
 /// # Errors
-/// `InvalidArgument` as [`Export::check`]; `Closed` when the client was closed.
-pub fn export(client: &Client, export: Export) -> Result<Job<Receipt>> {
-    export.check()?;
-    let begin = export.scan.receipt(export.resource);
-    let has_written = Arc::new(AtomicBool::new(false));
-    Job::new(client, "export", &begin, move |client, stop, progress| {
-        let (mut export, has_written) = (export.clone(), Arc::clone(&has_written));
-        if has_written.load(Ordering::Relaxed) {
-            export.kept = KeptWork::Resume;
-        }
-        async move {
-            let note = |receipt: &Receipt| {
-                has_written.store(true, Ordering::Relaxed);
-                progress.note(receipt);
-            };
-            let finished = export.run(&client, stop.stopped(), note).await?;
-            progress.note(&finished);
-            Ok(finished)
-        }
-    })
-}
-
-/// The columns that an export of a list would have, with these values of the list's parameters; see
-/// [`TableSchema::of_list`].
-///
-/// # Errors
-/// As there.
+/// See [`TableSchema::of_list`]; also `Closed` if the client was closed.
 pub fn schema(
     client: &Client,
     resource: ListName,
@@ -57,26 +29,47 @@ pub fn schema(
     })
 }
 
-/// Number of rows of a batch: large enough for columnar work, small enough to stay in a cache.
+/// The number of rows of a batch: large enough for columnar work, small enough to stay in a cache.
 pub const BATCH_ROWS: usize = 8192;
 
-/// Every record of a list, in order; an `Iterator` of `Result<RawRecord>` that ends behind an error.
+/// A list that is read once, as records or as record batches, by a thread that waits.
 ///
-/// It lives on when its client is closed. In a forked child, a scan of the parent is `Closed`.
+/// It continues when its client is closed. In a forked child, a scan of the parent is `Closed`.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let records = [("contacts".to_owned(), 250)].into();
+/// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+/// # let mut settings = talentdata_core::Client::builder();
+/// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+/// # settings.budget("process");
+/// # let client = talentdata_core::blocking::Client::new(&settings)?;
+/// use talentdata_columns::arrow::TableOptions;
+/// use talentdata_columns::blocking::BlockingScan;
+/// use talentdata_core::{ListName, ScanOptions};
+///
+/// let scan = BlockingScan::new(&client, ListName::Contacts, ScanOptions::default(), TableOptions::default())?;
+/// let mut rows = 0;
+/// for batch in scan.batches()? {
+///     rows += batch?.num_rows();
+/// }
+/// assert_eq!(rows, 250);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
 pub struct BlockingScan {
     // Dropped before its engine, which makes its requests.
     session: Arc<Session>,
     engine: Arc<Engine>,
     mode: ReadMode,
-    /// True once an iterator has ended behind an error.
-    failed: bool,
 }
 
 impl BlockingScan {
-    /// Every record of a list, as the service sent it. Requests begin with the first record that is waited for.
+    /// Prepares to read a list. Requests begin with the first wait.
     ///
     /// # Errors
-    /// `Closed` when the client was closed.
+    /// `Closed` if the client was closed.
     pub fn new(
         client: &Client,
         resource: ListName,
@@ -89,7 +82,6 @@ impl BlockingScan {
             mode: session.records(),
             session: Arc::new(session),
             engine,
-            failed: false,
         })
     }
 
@@ -98,12 +90,12 @@ impl BlockingScan {
         self.session.stop_handle()
     }
 
-    /// The same, now: its requests end.
+    /// Stops this scan and its requests at once.
     pub fn close(&self) {
         self.session.close();
     }
 
-    /// The next of the records that have arrived.
+    /// Returns the next of the records that have arrived.
     pub fn next_received(&self) -> Option<RawRecord> {
         self.session.take(self.mode)
     }
@@ -111,17 +103,18 @@ impl BlockingScan {
     /// Waits until there are records to take; false at the end of the list.
     ///
     /// # Errors
-    /// As [`Session::wait_for_more`].
+    /// The errors of the scan, which end it; `InvalidArgument` if it is read as batches; `Cancelled` if it was stopped;
+    /// `Closed` in a forked child.
     pub fn wait_for_more(&self) -> Result<bool> {
         self.wait(|client| self.session.wait_for_more(client, self.mode))
     }
 
-    /// The same without waiting; when nothing is there yet, `waker` is woken as soon as something is.
+    /// Polls for what [`wait_for_more`](Self::wait_for_more) waits for. `waker` is woken as soon as there are records.
     ///
-    /// A stop wakes nobody: whoever stops a scan that is polled tells the poller.
+    /// A stop wakes nobody: if you stop a scan that is polled, notify the poller.
     ///
     /// # Errors
-    /// As [`wait_for_more`](Self::wait_for_more).
+    /// See [`wait_for_more`](Self::wait_for_more).
     pub fn poll_fill(&self, waker: &Waker) -> Poll<Result<bool>> {
         let (client, runtime) = self.engine.parts()?;
         let _entered = runtime.enter();
@@ -132,10 +125,10 @@ impl BlockingScan {
         filled
     }
 
-    /// The next record, waited for; none at the end of the list.
+    /// Waits for the next record and returns it; `None` at the end of the list.
     ///
     /// # Errors
-    /// As [`wait_for_more`](Self::wait_for_more).
+    /// See [`wait_for_more`](Self::wait_for_more).
     pub fn next_record(&self) -> Result<Option<RawRecord>> {
         loop {
             if let Some(record) = self.next_received() {
@@ -147,12 +140,12 @@ impl BlockingScan {
         }
     }
 
-    /// The list as record batches of 8,192 rows; of fewer where they are large. Waits for the first pages, which decide
+    /// Returns the list as record batches of 8,192 rows, or fewer if they are large. Waits for the first pages, which decide
     /// the schema. From then on only the batches are read. A list whose completeness is not proven ends with `Incomplete`,
     /// unless [`ScanOptions::unproven`] says otherwise.
     ///
     /// # Errors
-    /// `InvalidArgument` when it is read already; else as [`Session::schema`].
+    /// `InvalidArgument` if it is already read as records; otherwise the errors of [`wait_for_more`](Self::wait_for_more).
     pub fn batches(
         &self,
     ) -> Result<BatchReader<impl FnMut() -> Result<Option<RecordBatch>> + Send + use<>>> {
@@ -163,13 +156,12 @@ impl BlockingScan {
             session: Arc::clone(&self.session),
             engine: Arc::clone(&self.engine),
             mode,
-            failed: false,
         };
         let next = move || scan.wait(|client| scan.session.next_rows(client, mode));
         Ok(BatchReader::new(schema, next))
     }
 
-    /// What has been done so far; final once the scan has ended. `records` counts the records, or the rows of batches, that
+    /// Returns the receipt so far. It is final once the scan has ended. `records` counts the records, or the rows of batches, that
     /// the caller was given.
     pub fn receipt(&self) -> Receipt {
         self.session.receipt()
@@ -192,15 +184,5 @@ impl BlockingScan {
         let (_, runtime) = self.engine.parts()?;
         let warning = self.session.take_warning();
         Ok(warning.map(|warning| runtime.spawn(async move { tracing::warn!("{warning}") })))
-    }
-}
-
-impl Iterator for BlockingScan {
-    type Item = Result<RawRecord>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let next = (!self.failed).then(|| self.next_record().transpose())?;
-        self.failed = matches!(next, Some(Err(_)));
-        next
     }
 }

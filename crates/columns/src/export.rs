@@ -15,24 +15,25 @@
 //! written to directly, like standard output, and without a checkpoint.
 
 mod checkpoint;
-mod kept;
+pub(crate) mod kept;
 mod output;
 mod unfinished;
 mod work;
 
 pub use crate::format::Format;
-pub use kept::{KeptWork, WaysOut, check_kept};
+pub use kept::KeptWork;
 
 use crate::arrow::{NewFieldPolicy, TableOptions};
 use crate::paths::{part_of, place_of_file, would_meet};
-use kept::{KeptDecision, decide};
+use kept::{KeptDecision, WaysOut, decide};
 use output::Output;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use talentdata_core::blocking::{Client as BlockingClient, Job};
+use talentdata_core::internal::sink::Sink;
 use talentdata_core::scan::{Batch, Receipt, Resume, SchemaDifferences, Written};
-use talentdata_core::sink::Sink;
 use talentdata_core::types::ListName;
 use talentdata_core::{Client, Error, RawRecord, Result, ScanOptions};
 use work::WorkDirectory;
@@ -60,7 +61,23 @@ impl Target {
 }
 
 /// An export to be run.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// use talentdata_columns::export::{Export, Format, Target};
+/// use talentdata_core::ListName;
+/// use talentdata_core::ScanOptions;
+///
+/// let path = directory.path().join("contacts.parquet");
+/// let export = Export::new(ListName::Contacts, Format::Parquet, Target::File(path))
+///     .with_scan(ScanOptions::default().with_limit(100));
+/// export.check()?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Export {
     /// The list.
     pub resource: ListName,
@@ -77,6 +94,36 @@ pub struct Export {
 }
 
 impl Export {
+    /// Creates an export of a list, with the defaults for everything else.
+    pub fn new(resource: ListName, format: Format, target: Target) -> Self {
+        Export {
+            resource,
+            format,
+            target,
+            scan: ScanOptions::default(),
+            table: TableOptions::default(),
+            kept: KeptWork::default(),
+        }
+    }
+
+    /// Sets [`scan`](Self::scan).
+    pub fn with_scan(mut self, scan: ScanOptions) -> Self {
+        self.scan = scan;
+        self
+    }
+
+    /// Sets [`table`](Self::table).
+    pub fn with_table(mut self, table: TableOptions) -> Self {
+        self.table = table;
+        self
+    }
+
+    /// Sets [`kept`](Self::kept).
+    pub fn with_kept(mut self, kept: KeptWork) -> Self {
+        self.kept = kept;
+        self
+    }
+
     /// Checks whether these settings go together, before anything is sent or written.
     ///
     /// # Errors
@@ -105,10 +152,7 @@ impl Export {
     /// Returns whether an interrupted export has left work that this one would continue with [`KeptWork::Resume`], if the
     /// work is not damaged.
     pub fn is_resumable(&self, client: &Client) -> bool {
-        let export = Export {
-            kept: KeptWork::Resume,
-            ..self.clone()
-        };
+        let export = self.clone().with_kept(KeptWork::Resume);
         let Ok(Some(path)) = self.target.place() else {
             return false;
         };
@@ -118,6 +162,52 @@ impl Export {
         matches!(decision, Ok(KeptDecision::Continue(_)))
     }
 
+    /// Creates a job for callers without an async runtime; nothing is sent or written yet. A job that is stopped keeps
+    /// what can be resumed, and one that is run again after an error resumes the records that it has kept.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = talentdata_core::blocking::Client::new(&settings)?;
+    /// # let directory = tempfile::tempdir()?;
+    /// use talentdata_columns::export::{Export, Format, Target};
+    /// use talentdata_core::ListName;
+    ///
+    /// let path = directory.path().join("contacts.jsonl");
+    /// let job = Export::new(ListName::Contacts, Format::Jsonl, Target::File(path)).job(&client)?;
+    /// let receipt = job.run()?;
+    /// assert_eq!(receipt.require_proven()?.records, 250);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// See [`check`](Self::check); also `Closed` if the client was closed.
+    pub fn job(self, client: &BlockingClient) -> Result<Job<Receipt>> {
+        self.check()?;
+        let begin = self.scan.receipt(self.resource);
+        let has_written = Arc::new(AtomicBool::new(false));
+        Job::new(client, "export", &begin, move |client, stop, progress| {
+            let (mut export, has_written) = (self.clone(), Arc::clone(&has_written));
+            if has_written.load(Ordering::Relaxed) {
+                export.kept = KeptWork::Resume;
+            }
+            async move {
+                let note = |receipt: &Receipt| {
+                    has_written.store(true, Ordering::Relaxed);
+                    progress.note(receipt);
+                };
+                let finished = export.run(&client, stop.stopped(), note).await?;
+                progress.note(&finished);
+                Ok(finished)
+            }
+        })
+    }
+
     /// Reads the list and writes it, until the end or until `stop` completes.
     ///
     /// `progress` is called after each page; the receipt covers the resumed runs too, but only the
@@ -125,9 +215,31 @@ impl Export {
     /// fetching and fills no memory, and a pipe that nobody reads does not keep the export from being stopped.
     /// Dropping the future is like killing the process: up to a second of work is lost, and nothing is cleaned up.
     ///
+    /// ```
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = settings.build()?;
+    /// # let directory = tempfile::tempdir()?;
+    /// use talentdata_columns::export::{Export, Format, Target};
+    /// use talentdata_core::ListName;
+    ///
+    /// let path = directory.path().join("contacts.csv");
+    /// let export = Export::new(ListName::Contacts, Format::Csv, Target::File(path.clone()));
+    /// let never = std::future::pending();
+    /// let receipt = export.run(&client, never, |page| println!("{} records", page.records)).await?;
+    /// assert_eq!(receipt.require_proven()?.records, 250);
+    /// assert!(path.is_file());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
-    /// Those of the scan; `Path`, `StorageFull` or `Io` with the path; `Busy` when another export is writing to it; `Path` when
-    /// the name of a work file is taken; `InvalidArgument`, before anything is sent, when an unfinished export has kept work that
+    /// The errors of the scan; `Path`, `StorageFull` or `Io` with the path; `Busy` if another export is writing to it; `Path`
+    /// if the name of a work file is taken; `InvalidArgument`, before anything is sent, when an unfinished export has kept work that
     /// [`kept`](Self::kept) does not allow to discard; `Cancelled` when stopped. The message says what is left to resume
     /// from.
     pub async fn run(
@@ -151,18 +263,16 @@ impl Export {
         let scan = |resume: Option<Resume>| {
             let earlier = resume.as_ref().map_or(0, Resume::records);
             let limit = self.scan.limit.map(|limit| limit.saturating_sub(earlier));
-            client.resource(self.resource).scan(ScanOptions {
-                resume,
-                limit,
-                ..self.scan.clone()
-            })
+            let mut options = self.scan.clone();
+            (options.resume, options.limit) = (resume, limit);
+            client.resource(self.resource).scan(options)
         };
-        talentdata_core::sink::run(open, blocks.then_some(PATIENCE), scan, stop, progress).await
+        talentdata_core::internal::sink::run(open, blocks.then_some(PATIENCE), scan, stop, progress)
+            .await
     }
 }
 
-/// Writes records that are at hand as an export of their list writes them: all of them under the final name, or nothing.
-/// Also returns how they differed from their columns, if they have any.
+/// Writes records that are at hand as an export of their list writes them: all of them, or nothing. Also returns how they differed from their columns, if they have any.
 ///
 /// # Errors
 /// The first one among the records; `Path`, `StorageFull` or `Io`, naming the file; `InvalidArgument` for a schema of another list, and when an
@@ -174,14 +284,7 @@ pub fn write_records(
     table: TableOptions,
     records: impl Iterator<Item = Result<RawRecord>>,
 ) -> Result<(Written, Option<SchemaDifferences>)> {
-    let export = Export {
-        resource,
-        format,
-        target: target.clone(),
-        scan: ScanOptions::default(),
-        table,
-        kept: KeptWork::Refuse,
-    };
+    let export = Export::new(resource, format, target.clone()).with_table(table);
     export.check()?;
     let mut output = Output::open(&export, None, Arc::default())?;
     let write = || {

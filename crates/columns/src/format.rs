@@ -17,9 +17,10 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
+use talentdata_core::internal::choice;
 use talentdata_core::scan::SchemaDifferences;
 use talentdata_core::types::ListName;
-use talentdata_core::{Error, ErrorKind, RawRecord, Result, choice};
+use talentdata_core::{Error, ErrorKind, RawRecord, Result};
 
 /// Bytes that are brought to the output at once.
 const BUFFER: usize = 64 * 1024;
@@ -69,8 +70,18 @@ choice!(Format, "format", {
 });
 
 impl Format {
-    /// The format that the extension of a file name stands for, in whatever case; JSON Lines without an extension, for a
+    /// Returns the format of a file name's extension, in upper or lower case; JSON Lines without an extension, for a
     /// pipe or a device, and for `-`.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use talentdata_columns::export::Format;
+    ///
+    /// assert_eq!(Format::of_path("contacts.PARQUET".as_ref())?, Format::Parquet);
+    /// assert!(Format::of_path("contacts.xlsx".as_ref()).is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// `InvalidArgument` for any other extension, and for the address of a service in place of a path.

@@ -1,15 +1,35 @@
 //! Lists as columns and as files: schemas, Arrow record batches, exports that survive interruptions, and their verification.
 //!
-//! ```no_run
-//! # async fn run() -> talentdata_core::Result<()> {
+//! ```text
+//! Scan (of talentdata-core) -> BatchScan -> Arrow record batches of one TableSchema
+//! List                      -> Export ----> a file: JSON Lines, CSV, Parquet or Arrow, and its Receipt
+//!                                           '-> verify: is the file what was written?
+//! ```
+//!
+//! | To | use |
+//! |---|---|
+//! | read a list as record batches | [`arrow::BatchScan`], or [`blocking::BlockingScan`] without an async runtime |
+//! | choose the columns | [`arrow::TableSchema`], [`arrow::TableOptions`] |
+//! | write a list to a file | [`export::Export::run`], or [`export::Export::job`] without an async runtime |
+//! | continue an interrupted export | [`export::KeptWork::Resume`] |
+//! | check a file later | [`verify::verify`] |
+//!
+//! ```
+//! # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let records = [("contacts".to_owned(), 250)].into();
+//! # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+//! # let mut settings = talentdata_core::Client::builder();
+//! # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+//! # settings.budget("process");
+//! # let client = settings.build()?;
 //! use talentdata_columns::arrow::{BatchScan, TableOptions};
 //!
-//! let client = talentdata_core::Client::builder().base_url("https://talent.example").build()?;
-//! let scan = client.contacts().raw().list();
-//! let mut batches = BatchScan::new(scan, TableOptions::default(), 8192);
+//! let mut batches = BatchScan::new(client.contacts().list(), TableOptions::default(), 8192);
+//! let mut rows = 0;
 //! while let Some(batch) = batches.next().await {
-//!     println!("{} rows", batch?.num_rows());
+//!     rows += batch?.num_rows();
 //! }
+//! assert_eq!(rows, 250);
 //! # Ok(())
 //! # }
 //! ```
@@ -19,9 +39,20 @@
 pub mod arrow;
 pub mod blocking;
 pub mod export;
-pub mod session;
 pub mod verify;
 
 mod digest;
 mod format;
 mod paths;
+mod session;
+
+/// Parts that only the other crates of this workspace use. They may change in any release.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::arrow::check::Checker;
+    pub use crate::export::kept::{WaysOut, check_kept};
+
+    pub mod session {
+        pub use crate::session::*;
+    }
+}

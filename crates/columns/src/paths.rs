@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use talentdata_core::files::identity;
+use talentdata_core::internal::files::identity;
 use talentdata_core::{Error, ErrorKind, Result};
 
 /// The number of symbolic links in a row that are followed, as on Linux.

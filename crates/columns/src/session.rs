@@ -10,10 +10,11 @@ use crate::arrow::{BatchScan, RecordBatch, SchemaRef, TableOptions};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use talentdata_core::process::{Owned, lock};
+use talentdata_core::internal::process::{Owned, lock};
 use talentdata_core::scan::{Receipt, Unproven};
 use talentdata_core::types::ListName;
-use talentdata_core::{Client, Error, ErrorKind, RawRecord, Result, ScanOptions, Stop};
+use talentdata_core::types::Stop;
+use talentdata_core::{Client, Error, ErrorKind, RawRecord, Result, ScanOptions};
 
 /// The purpose for which a scan is read. The number distinguishes readers of the same kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +95,17 @@ pub struct Session {
     readers: AtomicU64,
 }
 
+/// Without the records that have arrived.
+impl std::fmt::Debug for Session {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Session")
+            .field("resource", &self.resource)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Session {
     /// A session in which nothing was sent yet; its record batches have so many `rows`.
     pub fn new(
@@ -147,7 +159,7 @@ impl Session {
     /// Waits until there is something to take; false at the end of the list. Claims the session.
     ///
     /// # Errors
-    /// Those of the scan, which end it; `InvalidArgument` when another use has claimed it, or after an error;
+    /// The errors of the scan, which end it; `InvalidArgument` when another use has claimed it, or after an error;
     /// `Cancelled` when it was stopped; `Closed` in a forked child.
     pub async fn wait_for_more(&self, client: &Client, mode: ReadMode) -> Result<bool> {
         self.claim(mode)?;

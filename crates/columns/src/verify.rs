@@ -26,7 +26,7 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// Nothing where the file is what was written.
+    /// Returns an error unless the file is what was written.
     ///
     /// # Errors
     /// `Mismatch`, which names the file and what differs.
@@ -48,9 +48,31 @@ impl Verification {
     }
 }
 
-/// Compares a file, whatever it is called, with the receipt of an export. The whole file is read.
+/// Compares a file with the receipt of its export. The file may have another name by now. The whole file is read.
 ///
 /// A file that differs is not an error: see [`Verification::to_result`].
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let records = [("contacts".to_owned(), 250)].into();
+/// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+/// # let mut settings = talentdata_core::Client::builder();
+/// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+/// # settings.budget("process");
+/// # let client = talentdata_core::blocking::Client::new(&settings)?;
+/// # let directory = tempfile::tempdir()?;
+/// use talentdata_columns::export::{Export, Format, Target};
+/// use talentdata_core::ListName;
+/// use talentdata_columns::verify::verify;
+///
+/// let path = directory.path().join("contacts.jsonl");
+/// let receipt = Export::new(ListName::Contacts, Format::Jsonl, Target::File(path.clone())).job(&client)?.run()?;
+/// assert!(verify(&path, &receipt)?.matches);
+/// std::fs::write(&path, "{}")?;
+/// assert!(!verify(&path, &receipt)?.matches);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// `Path` or `Io` when the file cannot be read; `InvalidArgument` for a receipt of a scan or of an export that is not complete.
@@ -80,10 +102,10 @@ pub fn verify(file: &Path, receipt: &Receipt) -> Result<Verification> {
     })
 }
 
-/// Reads a file that `talentdata export --receipt` has written; see [`parse_receipt`].
+/// Reads the receipt of a file from a file of receipts, which may have those of several lists.
 ///
 /// # Errors
-/// `Path` or `Io` when it cannot be read; else as [`parse_receipt`].
+/// `Path` or `Io` if it cannot be read; otherwise see [`parse_receipt`].
 pub fn read_receipt(path: &Path, file: &Path) -> Result<Receipt> {
     let text = begin_of(path, MAX_BYTES).at("read", path)?;
     parse_receipt(text, file).map_err(|error| {

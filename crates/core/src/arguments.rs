@@ -12,6 +12,24 @@ use url::form_urlencoded::byte_serialize;
 /// The arguments of an operation: a value per parameter, by its name, and the JSON body.
 ///
 /// They are checked when the call is made.
+///
+/// ```
+/// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let records = [("contacts".to_owned(), 250)].into();
+/// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+/// # let mut settings = talentdata_core::Client::builder();
+/// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+/// # settings.budget("process");
+/// # let client = settings.build()?;
+/// use talentdata_core::{Arguments, ErrorKind};
+///
+/// let arguments = Arguments::default().with("planet", "Mars");
+/// let error = client.contacts().with(arguments).page(None, 0).await.unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+/// assert!(error.message().contains("planet"), "{error}");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Default)]
 pub struct Arguments {
     values: Map<String, Value>,

@@ -4,13 +4,14 @@ use crate::arguments::Arguments;
 use crate::client::Client as AsyncClient;
 use crate::error::{Error, ErrorKind, Result};
 use crate::process::{self, Owned};
-use crate::scan::Receipt;
+use crate::record::RawRecord;
+use crate::scan::{Receipt, Scan, ScanOptions};
 use crate::settings::{Builder, Config};
 use crate::sink::Stop;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock, TryLockError};
 use std::time::Duration;
-use talentdata_types::Operation;
+use talentdata_types::{ListName, Operation};
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -18,6 +19,20 @@ use tokio::task::JoinSet;
 /// A client that blocks the calling thread. Clones may be used from several threads.
 ///
 /// It continues to work in a forked child, with threads and connections of the child's own.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let records = [("contacts".to_owned(), 250)].into();
+/// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+/// # let mut settings = talentdata_core::Client::builder();
+/// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+/// # settings.budget("process");
+/// # let client = talentdata_core::blocking::Client::new(&settings)?;
+/// let version = client.version()?;
+/// assert!(!version.version.is_empty());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Client(Arc<ClientState>);
 
@@ -78,6 +93,42 @@ impl Client {
         self.run(move |client| async move { client.invoke(operation, arguments).await })
     }
 
+    /// Starts to read a list, and returns an iterator over its records.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = talentdata_core::blocking::Client::new(&settings)?;
+    /// use talentdata_core::{ListName, ScanOptions};
+    ///
+    /// let mut records = client.scan(ListName::Contacts, ScanOptions::default())?;
+    /// for record in &mut records {
+    ///     println!("{}", record?.as_str());
+    /// }
+    /// assert_eq!(records.receipt().require_proven()?.records, 250);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `Closed` after [`close`](Self::close).
+    pub fn scan(&self, resource: ListName, options: ScanOptions) -> Result<Records> {
+        let engine = self.engine()?;
+        let (client, runtime) = engine.parts()?;
+        let entered = runtime.enter();
+        let scan = Owned::new(client.resource(resource).scan(options));
+        drop(entered);
+        Ok(Records {
+            scan,
+            engine,
+            failed: false,
+        })
+    }
+
     /// Runs a verb of the client to its end. It runs on the client's own threads, so the calling thread receives none
     /// of its signals.
     ///
@@ -118,6 +169,43 @@ impl std::fmt::Debug for Client {
     }
 }
 
+/// Every record of a list, in order and as the service sent it. It continues when its client is closed.
+///
+/// Items are `Result<RawRecord>`, and an error is the last of them. In a forked child, an iterator of the parent fails with
+/// `Closed`.
+#[derive(Debug)]
+pub struct Records {
+    // Dropped before its engine, which makes its requests.
+    scan: Owned<Scan>,
+    engine: Arc<Engine>,
+    failed: bool,
+}
+
+impl Records {
+    /// Returns the receipt of the records that were returned so far. It is final once the iterator has ended.
+    pub fn receipt(&self) -> Receipt {
+        self.scan.get().map(Scan::receipt).unwrap_or_default()
+    }
+}
+
+impl Iterator for Records {
+    type Item = Result<RawRecord>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        let scan = self.scan.get_mut();
+        let next = async { scan?.next().await };
+        let next = self
+            .engine
+            .wait(next)
+            .unwrap_or_else(|error| Some(Err(error)));
+        self.failed = matches!(next, Some(Err(_)));
+        next
+    }
+}
+
 /// A function that each thread of a runtime calls when it starts.
 type ThreadStart = Arc<dyn Fn() + Send + Sync>;
 
@@ -132,6 +220,7 @@ struct EngineConfig {
 
 /// A runtime and its client. After a fork the child creates another one. The parent's threads do not exist there, and
 /// what they held must not be touched, not even to drop it.
+#[derive(Debug)]
 pub struct Engine {
     /// Present until the drop.
     parts: Owned<(AsyncClient, Runtime)>,
@@ -268,8 +357,18 @@ pub struct Job<T> {
     name: &'static str,
 }
 
+impl<T> std::fmt::Debug for Job<T> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Job")
+            .field("name", &self.name)
+            .field("stop", &self.stop)
+            .finish_non_exhaustive()
+    }
+}
+
 /// The progress of a job.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct JobProgress(Arc<watch::Sender<Receipt>>);
 
 impl JobProgress {

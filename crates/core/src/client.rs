@@ -21,11 +21,36 @@ const LEAVING: Duration = Duration::from_millis(200);
 
 /// A client of the service. Clones share token, budget and connections. It may be used from any task of a tokio
 /// runtime.
+///
+/// ```
+/// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let records = [("contacts".to_owned(), 250)].into();
+/// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+/// # let mut settings = talentdata_core::Client::builder();
+/// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+/// # settings.budget("process");
+/// # let client = settings.build()?;
+/// let version = client.version().await?;
+/// assert!(!version.version.is_empty());
+/// let mut contacts = client.contacts().list();
+/// assert!(contacts.next().await.is_some());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Client(pub(crate) Arc<Service>);
 
 impl Client {
     /// Returns a builder for the settings of a client: `Client::builder().share(0.5).build()?`.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let error = talentdata_core::Client::builder().base_url("ftp://talent.example").build().unwrap_err();
+    /// assert_eq!(error.kind(), talentdata_core::ErrorKind::Config);
+    /// assert!(error.message().starts_with("base_url"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn builder() -> Builder {
         Builder::default()
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 /// A point in time, by a clock that never goes back and does not depend on the wall clock. All processes of a host
 /// share it, except on systems other than Unix.
-pub type Time = Duration;
+pub(crate) type Time = Duration;
 
 /// The number of parts in which a time limit is counted.
 const PARTS: u32 = 20;

@@ -1,6 +1,6 @@
 //! The client's only error type: a kind, a sentence, and the facts about the call that failed.
 
-pub mod failure;
+pub(crate) mod failure;
 mod kind;
 mod scrub;
 
@@ -71,6 +71,24 @@ pub struct ErrorReport {
 /// `Display` is one line for people; `Debug` is the whole report. Neither ever contains a secret, a token or a query
 /// string. At most 512 scrubbed bytes of a response body are kept, and a message that quotes the service is no longer
 /// than that either.
+///
+/// ```
+/// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let records = [("contacts".to_owned(), 250)].into();
+/// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+/// # let mut settings = talentdata_core::Client::builder();
+/// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+/// # settings.budget("process");
+/// # let client = settings.build()?;
+/// use talentdata_core::ErrorKind;
+///
+/// let error = client.contacts().page(Some(0), 0).await.unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+/// assert!(error.message().starts_with("limit"), "{error}");
+/// assert!(!error.is_retryable());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
@@ -139,11 +157,13 @@ impl Error {
     }
 
     /// Returns the error for a panic. `what` has panicked, for example `a call`.
+    #[doc(hidden)]
     pub fn panicked(what: &str) -> Self {
         Error::defect(&format!("{what} has panicked"))
     }
 
     /// Returns the error for a defect of this library. `what` describes it, for example `a call has panicked`.
+    #[doc(hidden)]
     pub fn defect(what: &str) -> Self {
         let message = format!("internal error; please report it ({what})");
         Error::new(ErrorKind::Internal, message)
@@ -153,6 +173,7 @@ impl Error {
     ///
     /// # Errors
     /// The errors of `call`.
+    #[doc(hidden)]
     pub fn catch<T>(what: &str, call: impl FnOnce() -> Result<T>) -> Result<T> {
         // State that a panic leaves unfinished is dropped, or is behind a lock that a panic poisons.
         catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
@@ -258,6 +279,7 @@ impl Error {
     }
 
     /// Changes the message of the error.
+    #[doc(hidden)]
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.0.message = message.into();
         self

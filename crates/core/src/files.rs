@@ -7,6 +7,7 @@ use std::path::Path;
 /// A file that releases its lock when it is dropped.
 ///
 /// Closing the file is not enough, because a child process that is being forked may have a copy of the descriptor.
+#[derive(Debug)]
 pub struct LockFile(File);
 
 impl LockFile {

@@ -19,11 +19,50 @@ use talentdata_types::ListName;
 const MAX_LENGTH: u64 = 1 << 40;
 
 /// A list of the service whose records are read as `T`.
+///
+/// ```
+/// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let records = [("contacts".to_owned(), 250)].into();
+/// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+/// # let mut settings = talentdata_core::Client::builder();
+/// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+/// # settings.budget("process");
+/// # let client = settings.build()?;
+/// let contacts = client.contacts();
+/// println!("{} contacts", contacts.plan().await?.records);
+/// let mut scan = contacts.list();
+/// while let Some(contact) = scan.next().await {
+///     println!("{}", contact?.email);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct List<T> {
     client: Client,
     resource: ListName,
     arguments: Arguments,
     read: fn(RawRecord) -> Result<T>,
+}
+
+impl<T> Clone for List<T> {
+    fn clone(&self) -> Self {
+        List {
+            client: self.client.clone(),
+            resource: self.resource,
+            arguments: self.arguments.clone(),
+            read: self.read,
+        }
+    }
+}
+
+impl<T> std::fmt::Debug for List<T> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("List")
+            .field("resource", &self.resource)
+            .field("arguments", &self.arguments)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<T: DeserializeOwned> List<T> {
@@ -49,6 +88,21 @@ impl<T> List<T> {
     }
 
     /// Returns the list with records as the service sent them.
+    ///
+    /// ```
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = settings.build()?;
+    /// let mut scan = client.contacts().raw().list();
+    /// let record = scan.next().await.expect("there are contacts")?;
+    /// assert!(record.as_str().starts_with('{'));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn raw(&self) -> List<RawRecord> {
         let raw = self.client.resource(self.resource);
         raw.with(self.arguments.clone())
@@ -60,6 +114,27 @@ impl<T> List<T> {
     }
 
     /// Returns every record, in order, with these options. Must be called within a tokio runtime.
+    ///
+    /// ```
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = settings.build()?;
+    /// use talentdata_core::ScanOptions;
+    ///
+    /// let options = ScanOptions::default().with_page_size(20).with_limit(30);
+    /// let mut scan = client.contacts().scan(options);
+    /// let mut contacts = Vec::new();
+    /// while let Some(contact) = scan.next().await {
+    ///     contacts.push(contact?);
+    /// }
+    /// assert_eq!(contacts.len(), 30);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn scan(&self, mut options: ScanOptions) -> Scan<T> {
         options.arguments = options.arguments.or(&self.arguments);
         Scan::start(&self.client.0, self.resource, options, self.read)
@@ -73,10 +148,26 @@ impl<T> List<T> {
     /// Returns one page: at most `limit` records after `offset` records. Without a limit the service's default applies.
     /// If the service cannot send this many records, the page has fewer.
     ///
+    /// ```
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = settings.build()?;
+    /// let page = client.contacts().page(Some(10), 240).await?;
+    /// assert_eq!(page.records.len(), 10);
+    /// assert_eq!(page.pagination.total, Some(250));
+    /// assert_eq!(page.pagination.has_more, Some(false));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
-    /// `InvalidArgument` for a `limit` of 0 or above the list's maximum, for an `offset` above 2⁶³ - 1, and for
-    /// parameters that cannot be sent; those of the call; `Schema`, naming record and field, for a record that is not as
-    /// documented.
+    /// `InvalidArgument` for a `limit` of 0 or above the list's maximum, for an `offset` above 2⁶³ - 1, and
+    /// for parameters that cannot be sent; `Schema`, naming record and field, for a record that is not as documented;
+    /// otherwise the errors of the call.
     pub async fn page(&self, limit: Option<u64>, offset: u64) -> Result<Page<T>> {
         check_limit(self.resource, "limit", limit)?;
         // The offset in the response is read as a signed number.
@@ -101,66 +192,38 @@ impl<T> List<T> {
             claim: None,
         })
     }
-}
 
-impl Client {
-    /// Returns a list with records as the service sent them.
-    pub fn resource(&self, resource: ListName) -> List<RawRecord> {
-        List {
-            client: self.clone(),
-            resource,
-            arguments: Arguments::default(),
-            read: Ok,
-        }
-    }
-}
-
-/// The cost of a complete scan, if the list stays as it is.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Plan {
-    /// The list.
-    pub resource: String,
-    /// Records in it.
-    pub records: u64,
-    /// Page requests, none of them sent again.
-    pub pages: u64,
-    /// How many clients share the budget now, this one included.
-    pub members: u64,
-    /// How long they take at this client's part of the budget, while as many clients share it.
-    pub seconds: f64,
-    /// The size of the records as JSON Lines, in bytes, by the mean of the first page.
-    pub bytes: u64,
-    /// The room on the disk that an export needs while it runs, in bytes: for the records, their identities, and a file
-    /// that is no smaller than the records. A mirror takes about as much.
-    pub disk_bytes: u64,
-    /// The memory that a scan and its export take, in bytes: for the program, pages that are read ahead, and the identity
-    /// of each record.
-    pub memory_bytes: u64,
-}
-
-/// The memory of a program that exports, without pages and identities.
-const PROGRAM_MEMORY: u64 = 24 << 20;
-/// The memory that the identity of a record takes; measured were 46 bytes.
-const IDENTITY_MEMORY: u64 = 50;
-
-impl Client {
-    /// Returns the cost of a scan of a list with these values of its parameters, for example filters. Requests a full
-    /// page, because only that shows how many records the service grants. If the service does not report the length of
-    /// the list, a few more pages are requested.
+    /// Returns the cost of a complete scan. Requests a full page, because only that shows how many records the service
+    /// grants. If the service does not report the length of the list, a few more pages are requested.
+    ///
+    /// ```
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = settings.build()?;
+    /// let plan = client.contacts().plan().await?;
+    /// assert_eq!(plan.records, 250);
+    /// println!("{} requests, about {:.1} seconds", plan.pages, plan.seconds);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// See [`List::page`](crate::List::page).
-    pub async fn plan(&self, resource: ListName, arguments: impl Into<Arguments>) -> Result<Plan> {
-        let most = resource.shape().max_limit;
-        let list = self.resource(resource).with(arguments);
+    /// See [`page`](Self::page).
+    pub async fn plan(&self) -> Result<Plan> {
+        let most = self.resource.shape().max_limit;
+        let list = self.raw();
         let page = list.page(most, 0).await?;
         let records = match page.pagination.known_total() {
             Some(total) => total,
             None => list.measure(&page).await?,
         };
-        let members = self.budget().members.max(1);
-        let part = self.config().share.min(1.0 / members as f64);
-        // The gate stays one request below the limit.
+        let members = self.client.budget().members.max(1);
+        let part = self.client.config().share.min(1.0 / members as f64);
+        // The gate keeps one request below the limit.
         let rate = f64::from(REQUESTS_PER_SECOND - 1) * part;
         let pages = pages(records, &page);
         let granted = page.records.len() as u64;
@@ -177,7 +240,7 @@ impl Client {
             .min(PAGE_MEMORY_BYTES as u64);
         let memory = records.saturating_mul(IDENTITY_MEMORY);
         Ok(Plan {
-            resource: resource.name().to_owned(),
+            resource: self.resource.name().to_owned(),
             records,
             pages,
             members: members as u64,
@@ -190,6 +253,47 @@ impl Client {
         })
     }
 }
+
+impl Client {
+    /// Returns a list with records as the service sent them.
+    pub fn resource(&self, resource: ListName) -> List<RawRecord> {
+        List {
+            client: self.clone(),
+            resource,
+            arguments: Arguments::default(),
+            read: Ok,
+        }
+    }
+}
+
+/// The cost of a complete scan, if the list stays as it is.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[non_exhaustive]
+pub struct Plan {
+    /// The list.
+    pub resource: String,
+    /// Records in it.
+    pub records: u64,
+    /// Page requests, none of them sent again.
+    pub pages: u64,
+    /// The number of clients that share the budget now, including this one.
+    pub members: u64,
+    /// The time that they take at this client's part of the budget, while as many clients share it.
+    pub seconds: f64,
+    /// The size of the records as JSON Lines, in bytes, by the mean of the first page.
+    pub bytes: u64,
+    /// The room on the disk that an export needs while it runs, in bytes: for the records, their identities, and a file
+    /// that is no smaller than the records. A mirror takes about as much.
+    pub disk_bytes: u64,
+    /// The memory that a scan and its export take, in bytes: for the program, pages that are read ahead, and the identity
+    /// of each record.
+    pub memory_bytes: u64,
+}
+
+/// The memory of a program that exports, without pages and identities.
+const PROGRAM_MEMORY: u64 = 24 << 20;
+/// The memory that the identity of a record takes; measured were 46 bytes.
+const IDENTITY_MEMORY: u64 = 50;
 
 impl List<RawRecord> {
     /// Finds the length of a list if the service does not report it. Begins with the first page, doubles the offset

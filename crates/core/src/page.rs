@@ -86,6 +86,21 @@ impl Page {
 
     /// Returns the page as JSON: `records`, byte for byte as the service sent them, and `pagination`.
     ///
+    /// ```
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = settings.build()?;
+    /// let page = client.contacts().raw().page(Some(2), 0).await?;
+    /// let json = page.to_json()?;
+    /// assert!(json.starts_with(r#"{"records":["#) && json.contains(r#""total":250"#), "{json}");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// `Internal` if the metadata cannot be written.
     pub fn to_json(&self) -> Result<String> {

@@ -93,6 +93,12 @@ impl<T> Owned<T> {
     }
 }
 
+impl<T: std::fmt::Debug> std::fmt::Debug for Owned<T> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_tuple("Owned").field(&self.get()).finish()
+    }
+}
+
 impl<T> Drop for Owned<T> {
     fn drop(&mut self) {
         if !self.is_ours() {

@@ -19,6 +19,17 @@ const MAX_FIELDS: usize = 10_000;
 const MAX_NAMED_ID: usize = 100;
 
 /// One record: a JSON object, exactly as received. It keeps its page in memory.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use talentdata_core::RawRecord;
+///
+/// let record = RawRecord::parse(r#"{"id":"c-1","score":0.50,"tags":["a","b"]}"#)?;
+/// assert_eq!(record.id(), Some(r#""c-1""#));
+/// assert_eq!(record.members()[1], ("score", "0.50"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct RawRecord {
     page: Arc<PageText>,
@@ -192,6 +203,18 @@ impl RawRecord {
     }
 
     /// Returns the record as `T`.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use talentdata_core::RawRecord;
+    /// use talentdata_core::types::Contact;
+    ///
+    /// let record = RawRecord::parse(r#"{"id":"c-1","firstName":"Ada"}"#)?;
+    /// let error = record.to::<Contact>().unwrap_err();
+    /// assert!(error.message().contains("lastName"), "{error}");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// `Schema`, naming the field, if a documented field is missing or has another type.

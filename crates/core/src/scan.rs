@@ -12,18 +12,15 @@ mod sequence;
 #[cfg(test)]
 mod simulation;
 mod slice;
-mod unknown_fields;
+pub(crate) mod unknown_fields;
 mod unproven;
 
-pub use crate::clock::utc;
 pub use differences::{Difference, Example, SchemaDifferences};
 pub use options::ScanOptions;
 pub(crate) use position::DELIVERED_ID_BYTES;
 pub use position::{Batch, Resume, ScanState};
 pub use receipt::{Basis, BudgetUse, Completeness, Doubt, Receipt, Written};
-#[doc(hidden)]
 pub(crate) use sequence::AHEAD;
-pub use unknown_fields::counted_name;
 pub use unproven::Unproven;
 
 use crate::error::{Error, Result};
@@ -43,6 +40,23 @@ use tokio::task::JoinSet;
 ///
 /// Pages are fetched ahead while the records are consumed. A consumer that stops polling stops the fetching. After an
 /// error the scan is over. Dropping it stops all its requests.
+///
+/// ```
+/// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let records = [("contacts".to_owned(), 250)].into();
+/// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+/// # let mut settings = talentdata_core::Client::builder();
+/// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+/// # settings.budget("process");
+/// # let client = settings.build()?;
+/// let mut scan = client.contacts().list();
+/// while let Some(contact) = scan.next().await {
+///     println!("{}", contact?.first_name);
+/// }
+/// println!("{:?}", scan.receipt().completeness);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Scan<T = RawRecord> {
     pages: Box<Pages>,
     read: fn(RawRecord) -> Result<T>,
@@ -95,6 +109,21 @@ impl<T> Scan<T> {
     }
 
     /// Returns the next record; `None` at the end of the list.
+    ///
+    /// ```
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = settings.build()?;
+    /// let mut scan = client.contacts().list();
+    /// let first = scan.next().await.expect("there are contacts")?;
+    /// println!("{} {}", first.first_name, first.last_name);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn next(&mut self) -> Option<Result<T>> {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
@@ -102,6 +131,24 @@ impl<T> Scan<T> {
     /// Returns the records of the next page with new ones; `None` at the end of the list.
     ///
     /// If [`next`](Self::next) has returned a part of a page, the rest of that page comes first.
+    ///
+    /// ```
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = settings.build()?;
+    /// let mut scan = client.contacts().list();
+    /// let mut records = 0;
+    /// while let Some(batch) = scan.next_batch().await {
+    ///     records += batch?.records.len();
+    /// }
+    /// assert_eq!(records, 250);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn next_batch(&mut self) -> Option<Result<Batch>> {
         std::future::poll_fn(|context| self.poll_batch(context)).await
     }
@@ -128,6 +175,25 @@ impl<T> Scan<T> {
     }
 
     /// Returns the receipt of the records that were returned so far. It is final once the scan has ended.
+    ///
+    /// ```
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = settings.build()?;
+    /// use talentdata_core::scan::Completeness;
+    ///
+    /// let mut scan = client.contacts().list();
+    /// scan.next().await.expect("there are contacts")?;
+    /// assert_eq!(scan.receipt().completeness, Completeness::Unfinished);
+    /// while scan.next().await.transpose()?.is_some() {}
+    /// assert_eq!(scan.receipt().completeness, Completeness::Proven);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn receipt(&self) -> Receipt {
         let pages = &self.pages;
         let mut receipt = pages.receipt.clone();
@@ -187,17 +253,14 @@ impl Pages {
     }
 }
 
-impl Scan {
-    /// Returns a scan that delivers only these pages, for tests.
-    #[doc(hidden)]
-    pub fn of(resource: ListName, pages: Vec<Result<Vec<RawRecord>>>) -> Self {
-        let (sender, batches) = mpsc::channel(pages.len().max(1));
-        for page in pages {
-            let _ = sender.try_send(page.map(Batch::of));
-        }
-        let mut pages = Pages::new(resource, batches);
-        pages.over = true;
-        Scan { pages, read: Ok }
+/// Without the records that have arrived.
+impl<T> std::fmt::Debug for Scan<T> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Scan")
+            .field("resource", &self.pages.resource)
+            .field("over", &self.pages.over)
+            .finish_non_exhaustive()
     }
 }
 

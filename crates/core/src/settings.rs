@@ -3,18 +3,17 @@
 mod base_url;
 #[rustfmt::skip]
 mod config;
-mod profile;
+pub(crate) mod profile;
 mod servers;
-mod table;
+pub(crate) mod table;
 #[cfg(all(test, unix))]
 mod tests;
 mod values;
 
 pub use base_url::BaseUrl;
 pub use config::Config;
-pub use profile::{read_secret_file, read_text};
 pub(crate) use servers::{Proxy, proxy_url, wrong_proxy};
-pub use table::{Bounds, PROFILE, SETTINGS, Scope, Setting, SettingKind};
+pub(crate) use table::{PROFILE, SETTINGS, Setting};
 pub(crate) use values::SettingValues;
 
 pub use crate::budget::{OnUnreachable, REQUESTS_PER_SECOND};
@@ -27,6 +26,18 @@ use talentdata_types::{Operation, Secret, TokenUse};
 
 /// Settings from which clients are made. A setting without an explicit value comes from the environment, otherwise from
 /// the profile file, otherwise it has its default. Values are checked when a client is made.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut settings = talentdata_core::Client::builder();
+/// settings.base_url("https://talent.example").client_id("me").client_secret("a secret");
+/// settings.share(0.5);
+/// let config = settings.config()?;
+/// assert_eq!(config.client_id(), Some("me"));
+/// assert!(!format!("{config:?}").contains("a secret"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Builder(BTreeMap<String, Secret>);
 

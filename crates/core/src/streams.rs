@@ -6,6 +6,7 @@ use std::io::{ErrorKind, Read, Result, Write};
 /// A stream that waits until its descriptor is ready, instead of failing with "Resource temporarily unavailable".
 ///
 /// Node.js, ssh and expect make the descriptors that they share with their children non-blocking.
+#[derive(Debug)]
 pub struct Patient<T>(pub T);
 
 impl<T: Descriptor + Read> Read for Patient<T> {

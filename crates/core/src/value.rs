@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What a JSON value is.
+/// The kind of a JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum ValueKind {
@@ -26,6 +26,18 @@ pub enum ValueKind {
 }
 
 /// A value within a record. It keeps the page of the record in memory.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use talentdata_core::RawRecord;
+///
+/// let record = RawRecord::parse(r#"{"id":"c-1","address":{"city":"Utrecht","lines":["Stationsplein 1"]}}"#)?;
+/// let city = record.value().at("/address/city")?.expect("the record has a city");
+/// assert_eq!(city.text()?, "Utrecht");
+/// assert!(record.value().at("/address/country")?.is_none());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct NestedValue {
     record: RawRecord,
@@ -143,6 +155,19 @@ impl NestedValue {
 
     /// Returns the items of an array, each without a name, or the members of an object with their names. The last
     /// duplicate of a name wins.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use talentdata_core::NestedValue;
+    ///
+    /// let tags = NestedValue::parse(r#"["red","green"]"#, 0)?;
+    /// for (name, tag) in tags.children()? {
+    ///     println!("{name:?}: {}", tag.text()?);
+    /// }
+    /// assert_eq!(tags.children()?.len(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// `Schema`, with the JSON pointer, if it is neither.

@@ -14,7 +14,7 @@ use talentdata_columns::blocking::{self, BlockingScan};
 use talentdata_core::blocking::Client as Blocking;
 use talentdata_core::types::{ListName, OPERATIONS, Operation};
 use talentdata_core::{Client, Result};
-use talentdata_mirror::JobKind;
+use talentdata_mirror::internal::JobKind;
 
 /// Passed as a limit, lets the service decide how many records a page has.
 pub const TALENTDATA_LIMIT_OF_SERVICE: u64 = u64::MAX;
@@ -181,7 +181,7 @@ pub extern "C" fn talentdata_client_plan(
     get((client, "client"), (plan_out, "plan_out"), |client| {
         let list = list_name(&list)?;
         let arguments = OptionsHandle::arguments(options, list.shape().operation, "a plan")?;
-        let plan = async move |client: Client| client.plan(list, arguments).await;
+        let plan = async move |client: Client| client.resource(list).with(arguments).plan().await;
         RecordHandle::of(&client.inner.run(plan)?)
     })
 }

@@ -8,7 +8,7 @@ use crate::record::RecordHandle;
 use crate::text::Text;
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
-use talentdata_core::settings::SETTINGS;
+use talentdata_core::internal::settings::SETTINGS;
 use talentdata_core::{Builder, Result};
 
 /// Settings of clients. What is not set comes from the environment, then from the profile file.

@@ -5,7 +5,7 @@ use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::task::Wake;
-use talentdata_core::process::lock;
+use talentdata_core::internal::process::lock;
 
 /// A pipe that contains one byte after a notification, and none otherwise. So neither writing nor reading ever blocks.
 ///

@@ -12,13 +12,13 @@ use crate::record::RecordHandle;
 use crate::text::Text;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
-use talentdata_columns::blocking;
 use talentdata_columns::export::{Format, Target};
 use talentdata_columns::verify::{parse_receipt, read_receipt, verify};
-use talentdata_core::Stop;
 use talentdata_core::blocking::Job;
 use talentdata_core::scan::Receipt;
-use talentdata_mirror::{JobKind, SyncReceipt};
+use talentdata_core::types::Stop;
+use talentdata_mirror::SyncReceipt;
+use talentdata_mirror::internal::JobKind;
 
 /// A number that C passes for a format; the header says `talentdata_format`.
 pub type FormatNumber = u32;
@@ -73,7 +73,7 @@ pub extern "C" fn talentdata_client_export(
             number => Format::of_number(number)?,
         };
         let export = options.export(list, format, Target::File(path.to_owned()))?;
-        let job = blocking::export(&client.inner, export)?;
+        let job = export.job(&client.inner)?;
         let stop = job.stop_handle();
         Ok(Box::new(JobHandle {
             work: Work::Export(job),

@@ -6,7 +6,7 @@ use crate::text::Text;
 use std::ffi::c_void;
 use std::sync::Arc;
 use talentdata_core::Result;
-use talentdata_core::log::{self, Level, Listener};
+use talentdata_core::internal::log::{self, Level, Listener};
 
 /// How much a client logs; each level includes those above it.
 #[derive(Clone, Copy)]

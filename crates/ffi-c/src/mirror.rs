@@ -12,7 +12,8 @@ use std::mem::MaybeUninit;
 use talentdata_columns::blocking::BATCH_ROWS;
 use talentdata_core::Result;
 use talentdata_core::types::ListName;
-use talentdata_mirror::{JobKind, Mirror, Rows, SyncPoint, forget};
+use talentdata_mirror::internal::JobKind;
+use talentdata_mirror::{Mirror, Rows, SyncPoint, forget};
 
 /// A mirror: one SQLite file, with lists as of their last sync and what each sync has changed. Freed with
 /// talentdata_mirror_free.

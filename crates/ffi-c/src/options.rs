@@ -6,7 +6,7 @@ use crate::export::{guard, invalid, lent, text};
 use crate::text::Text;
 use talentdata_core::types::Operation;
 use talentdata_core::{Arguments, Result};
-use talentdata_mirror::{JobKind, JobOption, JobOptions};
+use talentdata_mirror::internal::{JobKind, JobOption, JobOptions};
 
 /// Options of scans, exports, syncs, plans, pages and calls. Freed with talentdata_options_free.
 #[derive(Clone, Default)]

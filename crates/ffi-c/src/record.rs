@@ -13,8 +13,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex, OnceLock};
-use talentdata_core::process::lock;
-use talentdata_core::{Error, ErrorKind, NestedValue, RawRecord, Result, ValueKind};
+use talentdata_core::internal::process::lock;
+use talentdata_core::types::ValueKind;
+use talentdata_core::{Error, ErrorKind, NestedValue, RawRecord, Result};
 
 /// JSON, read-only: a record of a list, byte for byte as the service sent it, the response of a call, a receipt, a plan or a
 /// report; or a value within one of these, which belongs to it. What functions give as `*_out` in a pointer that is not

@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 use std::task::{Poll, Waker};
 use talentdata_columns::blocking::BlockingScan;
-use talentdata_core::process::lock;
+use talentdata_core::internal::process::lock;
 use talentdata_core::{Error, ErrorKind, Result};
 
 /// Reads every record of a list, in order. One thread at a time may use it, except for

@@ -17,10 +17,13 @@ use rusqlite::{Connection, OptionalExtension, named_params, params};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
-use talentdata_columns::arrow::{Checker, ColumnTypes, NewFieldPolicy, TableSchema};
-use talentdata_core::scan::{Basis, Batch, Completeness, Doubt, Receipt, SchemaDifferences, utc};
-use talentdata_core::sink::Sink;
-use talentdata_core::{Config, Error, ErrorKind, RawRecord, Result, json};
+use talentdata_columns::arrow::{ColumnTypes, NewFieldPolicy, TableSchema};
+use talentdata_columns::internal::Checker;
+use talentdata_core::internal::json;
+use talentdata_core::internal::sink::Sink;
+use talentdata_core::internal::utc;
+use talentdata_core::scan::{Basis, Batch, Completeness, Doubt, Receipt, SchemaDifferences};
+use talentdata_core::{Config, Error, ErrorKind, RawRecord, Result};
 
 /// The text between the address of a service and the client ID.
 const CLIENT: &str = " (client ";

@@ -5,8 +5,9 @@ use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Result};
 use serde_json::Value;
-use talentdata_core::json::decimal;
-use talentdata_core::{RawRecord, json};
+use talentdata_core::RawRecord;
+use talentdata_core::internal::json;
+use talentdata_core::internal::json::decimal;
 
 /// The first 128 bits of a BLAKE3 hash, or such hashes combined by exclusive or.
 pub(crate) type Hash = i128;

@@ -17,21 +17,21 @@ use talentdata_core::{Error, Result, ScanOptions};
 /// The values of the options, from which a scan, an export, a sync or rows of a mirror are made.
 #[derive(Clone, Debug, Default)]
 pub struct JobOptions {
-    /// How a list is read. Its arguments are set by the caller.
+    /// The options of the scan. Its arguments are set by the caller.
     pub scan: ScanOptions,
-    /// How records become columns.
+    /// The options for turning records into columns.
     pub table: TableOptions,
-    /// Whether an export continues an interrupted one.
+    /// True if an export continues an interrupted one.
     pub resume: bool,
-    /// Whether an export discards what an interrupted one has kept.
+    /// True if an export discards what an interrupted one has kept.
     pub restart: bool,
-    /// As [`Sync::confirm`].
+    /// The value of [`Sync::confirm`].
     pub confirm: bool,
-    /// As [`Sync::max_deletes`].
+    /// The value of [`Sync::max_deletes`].
     pub max_deletes: MaxDeletes,
-    /// As [`Sync::same_service`].
+    /// The value of [`Sync::same_service`].
     pub same_service: bool,
-    /// As [`Sync::keep`].
+    /// The value of [`Sync::keep`].
     pub keep: Option<Duration>,
 }
 
@@ -64,14 +64,12 @@ impl JobOptions {
     /// # Errors
     /// `InvalidArgument` if both `resume` and `restart` are set.
     pub fn export(self, resource: ListName, format: Format, target: Target) -> Result<Export> {
-        Ok(Export {
-            resource,
-            format,
-            target,
-            scan: self.scan,
-            table: self.table,
-            kept: KeptWork::of_options(self.resume, self.restart)?,
-        })
+        let kept = KeptWork::of_options(self.resume, self.restart)?;
+        let export = Export::new(resource, format, target);
+        Ok(export
+            .with_scan(self.scan)
+            .with_table(self.table)
+            .with_kept(kept))
     }
 
     /// Makes a sync of a list into a mirror.

@@ -73,6 +73,28 @@ impl Mirror {
     /// Returns the list as a sync has read it. Without a sync, returns it as of the last one, with the records that are
     /// missing without a proof that they are gone.
     ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = talentdata_core::blocking::Client::new(&settings)?;
+    /// # let directory = tempfile::tempdir()?;
+    /// use talentdata_core::ListName;
+    /// use talentdata_mirror::{Mirror, Sync};
+    ///
+    /// let path = directory.path().join("talent.db");
+    /// Sync::new(ListName::Contacts, &path).job(&client)?.run()?;
+    ///
+    /// let mirror = Mirror::open(&path)?;
+    /// let records = mirror.records(ListName::Contacts, None)?;
+    /// assert_eq!(records.count(), 250);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// See [`syncs`](Self::syncs); also `InvalidArgument` if there was no such sync, or it is no longer kept; `Mismatch` for
     /// the bookmark of another history.
@@ -98,6 +120,31 @@ impl Mirror {
 
     /// Returns the changes after a sync, oldest first; after sync 0, all. Note [`Rows::bookmark`] with what you load: the
     /// changes after it are the next ones.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = talentdata_core::blocking::Client::new(&settings)?;
+    /// # let directory = tempfile::tempdir()?;
+    /// use talentdata_core::ListName;
+    /// use talentdata_mirror::{Mirror, Sync, SyncPoint};
+    ///
+    /// let path = directory.path().join("talent.db");
+    /// Sync::new(ListName::Contacts, &path).job(&client)?.run()?;
+    /// # sandbox.change("contacts", talentdata_sandbox::Change::Insert(1))?;
+    /// Sync::new(ListName::Contacts, &path).job(&client)?.run()?;
+    ///
+    /// let changes = Mirror::open(&path)?.changes(ListName::Contacts, &SyncPoint::Sync(1))?;
+    /// let changes: Vec<_> = changes.collect::<Result<_, _>>()?;
+    /// assert_eq!(changes.len(), 1);
+    /// assert!(changes[0].as_str().contains(r#""op":"insert""#));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// See [`syncs`](Self::syncs); also `Mismatch` if the sync is of another history, changes after it are no longer kept, or
@@ -176,6 +223,18 @@ pub struct Rows {
     earlier: u64,
     /// Rows that were read; `None` after the last one, and after an error.
     page: Option<IntoIter<RawRecord>>,
+}
+
+/// Without the rows that were read.
+impl std::fmt::Debug for Rows {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Rows")
+            .field("path", &self.path)
+            .field("resource", &self.resource)
+            .field("generation", &self.sync.receipt.generation)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Rows {
@@ -317,6 +376,27 @@ impl Iterator for Rows {
 }
 
 /// Removes a list from a mirror, with all that is kept of it but the number of its last sync, which is not used again.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let records = [("contacts".to_owned(), 250)].into();
+/// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+/// # let mut settings = talentdata_core::Client::builder();
+/// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+/// # settings.budget("process");
+/// # let client = talentdata_core::blocking::Client::new(&settings)?;
+/// # let directory = tempfile::tempdir()?;
+/// use talentdata_core::ListName;
+/// use talentdata_mirror::{Mirror, Sync, forget};
+///
+/// let path = directory.path().join("talent.db");
+/// Sync::new(ListName::Contacts, &path).job(&client)?.run()?;
+///
+/// forget(&path, ListName::Contacts)?;
+/// assert!(Mirror::open(&path)?.resources()?.is_empty());
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// `InvalidArgument` for a list that the mirror does not have; `Busy` while a sync is writing to it; `Path`; `Io`.

@@ -8,7 +8,23 @@ use talentdata_core::types::ListName;
 use talentdata_core::{Error, Result, ScanOptions};
 
 /// A sync to be run.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// use std::time::Duration;
+/// use talentdata_core::ListName;
+/// use talentdata_mirror::{MaxDeletes, Sync};
+///
+/// let sync = Sync::new(ListName::Contacts, directory.path().join("talent.db"))
+///     .with_max_deletes(MaxDeletes::Share(0.25))
+///     .with_keep(Duration::from_secs(90 * 86_400));
+/// sync.check()?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Sync {
     /// The list.
     pub resource: ListName,
@@ -34,7 +50,7 @@ pub struct Sync {
 ///
 /// # Errors
 /// `InvalidArgument`.
-pub fn age(text: &str) -> Result<Duration> {
+pub(crate) fn age(text: &str) -> Result<Duration> {
     let units = [('d', 86_400), ('h', 3600), ('m', 60), ('s', 1)];
     let found = units.iter().find_map(|(unit, seconds)| {
         let number: u64 = text.strip_suffix(*unit)?.parse().ok()?;
@@ -58,6 +74,36 @@ impl Sync {
             same_service: false,
             keep: None,
         }
+    }
+
+    /// Sets [`scan`](Self::scan).
+    pub fn with_scan(mut self, scan: ScanOptions) -> Self {
+        self.scan = scan;
+        self
+    }
+
+    /// Sets [`confirm`](Self::confirm).
+    pub fn with_confirm(mut self, confirm: bool) -> Self {
+        self.confirm = confirm;
+        self
+    }
+
+    /// Sets [`on_new`](Self::on_new).
+    pub fn with_on_new(mut self, on_new: NewFieldPolicy) -> Self {
+        self.on_new = on_new;
+        self
+    }
+
+    /// Sets [`max_deletes`](Self::max_deletes).
+    pub fn with_max_deletes(mut self, max_deletes: MaxDeletes) -> Self {
+        self.max_deletes = max_deletes;
+        self
+    }
+
+    /// Sets [`keep`](Self::keep).
+    pub fn with_keep(mut self, age: Duration) -> Self {
+        self.keep = Some(age);
+        self
     }
 
     /// Checks the options, before anything is sent or written.

@@ -5,7 +5,7 @@
 //! integers beyond 64 bits.
 
 use std::borrow::Cow;
-use talentdata_core::json;
+use talentdata_core::internal::json;
 
 /// The replacement of characters that no path can spell.
 const MARK: char = '\u{f8ff}';

@@ -4,7 +4,7 @@ use crate::bookmark::Bookmark;
 use crate::receipt::SyncRow;
 use chrono::DateTime;
 use std::str::FromStr;
-use talentdata_core::scan::utc;
+use talentdata_core::internal::utc;
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, Result};
 

@@ -13,6 +13,16 @@ use talentdata_core::scan::{Basis, Completeness, Receipt};
 use talentdata_core::{Error, ErrorKind};
 
 /// The limit of deletes in one sync. If a sync finds more, it reports none of them.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use talentdata_mirror::MaxDeletes;
+///
+/// assert_eq!("500".parse::<MaxDeletes>()?, MaxDeletes::Records(500));
+/// assert_eq!("25%".parse::<MaxDeletes>()?, MaxDeletes::Share(0.25));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum MaxDeletes {
     /// A fifth of the records that the mirror has, rounded up; at least two.
@@ -86,6 +96,7 @@ pub struct Removed {
 
 /// The receipt of a sync.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct SyncReceipt {
     /// The number of the sync, counted from 1 for each list.
     pub generation: u64,
@@ -160,6 +171,7 @@ impl SyncReceipt {
 
 /// The receipt of a file that was written from a mirror, with its point in the history of the list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct RowsReceipt {
     /// The number of the sync as of which the records are, or up to which the changes go.
     pub generation: u64,

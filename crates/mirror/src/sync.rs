@@ -5,22 +5,39 @@ use crate::file::{Claim, at};
 use crate::options::Sync;
 use crate::receipt::SyncReceipt;
 use talentdata_core::blocking::{Client as BlockingClient, Job};
+use talentdata_core::internal::sink::run;
 use talentdata_core::scan::Receipt;
-use talentdata_core::sink::run;
 use talentdata_core::{Client, Result};
 
 impl Sync {
     /// Creates a job for callers without an async runtime. Each run of it is a sync of its own. Nothing is sent or
     /// written yet.
     ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = talentdata_core::blocking::Client::new(&settings)?;
+    /// # let directory = tempfile::tempdir()?;
+    /// use talentdata_core::ListName;
+    /// use talentdata_mirror::Sync;
+    ///
+    /// let job = Sync::new(ListName::Contacts, directory.path().join("talent.db")).job(&client)?;
+    /// assert_eq!(job.run()?.generation, 1);
+    /// // Nothing has changed in the meantime.
+    /// assert_eq!(job.run()?.changes.insert, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// See [`check`](Self::check); also `Closed` if the client was closed.
     pub fn job(self, client: &BlockingClient) -> Result<Job<SyncReceipt>> {
         self.check()?;
-        let begin = Receipt {
-            resource: self.resource.name().to_owned(),
-            ..Receipt::default()
-        };
+        let begin = self.scan.receipt(self.resource);
         Job::new(client, "sync", &begin, move |client, stop, progress| {
             let sync = self.clone();
             async move {
@@ -38,6 +55,25 @@ impl Sync {
     /// Dropping the future is like killing the process, and harmless. A sync whose scan is not proven complete is
     /// committed, too: its receipt says so ([`SyncReceipt::shortfall`]), and it deletes nothing. The file has a thread
     /// of its own, which finishes a commit that has begun.
+    ///
+    /// ```
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = settings.build()?;
+    /// # let directory = tempfile::tempdir()?;
+    /// use talentdata_core::ListName;
+    /// use talentdata_mirror::Sync;
+    ///
+    /// let sync = Sync::new(ListName::Contacts, directory.path().join("talent.db"));
+    /// let receipt = sync.run(&client, std::future::pending(), |_| {}).await?;
+    /// assert_eq!(receipt.require_proven()?.changes.insert, 250);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// The errors of a scan; `Busy` if another sync is writing to the mirror; `Path` if the file is something else;

@@ -149,12 +149,10 @@ fn records(texts: &[String]) -> Vec<RawRecord> {
 }
 
 fn receipt(records: usize, basis: Proof) -> Receipt {
-    let mut receipt = Receipt {
-        completeness: Completeness::Proven,
-        basis,
-        records: records as u64,
-        ..Receipt::default()
-    };
+    let mut receipt = Receipt::default();
+    receipt.completeness = Completeness::Proven;
+    receipt.basis = basis;
+    receipt.records = records as u64;
     if basis.is_none() {
         receipt.completeness = Completeness::NotProven;
         receipt.doubts.push(Doubt::OrderChanged);

@@ -41,6 +41,26 @@ impl MirrorVerification {
 impl Mirror {
     /// Reads the whole file, and compares it with the digests that the syncs have written.
     ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = talentdata_core::blocking::Client::new(&settings)?;
+    /// # let directory = tempfile::tempdir()?;
+    /// use talentdata_core::ListName;
+    /// use talentdata_mirror::{Mirror, Sync};
+    ///
+    /// let path = directory.path().join("talent.db");
+    /// Sync::new(ListName::Contacts, &path).job(&client)?.run()?;
+    ///
+    /// assert!(Mirror::open(&path)?.verify()?.matches);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// `Path` if the file cannot be opened or is no mirror. Damage is a difference, not an error.
     pub fn verify(&self) -> Result<MirrorVerification> {

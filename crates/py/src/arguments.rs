@@ -11,7 +11,7 @@ use std::time::Duration;
 use talentdata_columns::arrow::TableSchema;
 use talentdata_core::Arguments;
 use talentdata_core::types::ListName;
-use talentdata_mirror::{JobOption, JobOptions, OptionKind};
+use talentdata_mirror::internal::{JobOption, JobOptions, OptionKind};
 use talentdata_sandbox::{Options, SANDBOX_OPTIONS, SandboxValue};
 
 /// Reads the name of a list, in any spelling.

@@ -10,10 +10,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use std::sync::{Arc, Mutex, MutexGuard};
 use talentdata_columns::arrow::{ColumnTypes, TableSchema};
-use talentdata_core::process::{Owned, lock};
-use talentdata_core::settings::{SETTINGS, Setting, SettingKind};
+use talentdata_core::internal::process::{Owned, lock};
+use talentdata_core::internal::settings::{SETTINGS, Setting, SettingKind};
 use talentdata_core::types::OPERATIONS;
-use talentdata_core::{Builder, Client, Config, Error, ErrorKind, Result, Stop};
+use talentdata_core::types::Stop;
+use talentdata_core::{Builder, Client, Config, Error, ErrorKind, Result};
 
 /// The native base of `Client` and `AsyncClient`.
 #[pyclass(frozen, subclass, module = "talentdata._talentdata")]
@@ -239,7 +240,8 @@ impl BaseClient {
 
     fn _plan(&self, py: Python<'_>, list: ListArguments) -> CallResult<Py<PyAny>> {
         self.run(py, |client| async move {
-            json(&client.plan(list.name, list.arguments).await?)
+            let list = client.resource(list.name).with(list.arguments);
+            json(&list.plan().await?)
         })
     }
 

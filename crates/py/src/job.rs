@@ -11,11 +11,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Arc;
-use talentdata_columns::export::{Export, Format, Target, WaysOut, check_kept};
+use talentdata_columns::export::{Export, Format, Target};
+use talentdata_columns::internal::{WaysOut, check_kept};
 use talentdata_columns::verify::{parse_receipt, read_receipt, verify};
 use talentdata_core::blocking::JobProgress;
 use talentdata_core::scan::Receipt;
-use talentdata_core::{Client, Error, ErrorKind, Stop};
+use talentdata_core::types::Stop;
+use talentdata_core::{Client, Error, ErrorKind};
 use talentdata_mirror::Sync;
 
 /// The native part of `export()` and `sync()`, for one list.

@@ -24,7 +24,7 @@ use pyo3::prelude::*;
 mod _talentdata {
     use super::{Bound, PyModule, PyResult, Python, pyfunction};
     use std::ffi::OsString;
-    use talentdata_mirror::{JobOption, JobOptions};
+    use talentdata_mirror::internal::{JobOption, JobOptions};
 
     /// The version of the package.
     #[pymodule_export]

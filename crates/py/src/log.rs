@@ -13,8 +13,8 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard, Once, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
-use talentdata_core::log::{Level, Listener, install};
-use talentdata_core::process::lock;
+use talentdata_core::internal::log::{Level, Listener, install};
+use talentdata_core::internal::process::lock;
 use tokio::sync::Notify;
 
 /// The name of the logger that receives the messages.

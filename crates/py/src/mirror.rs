@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use talentdata_columns::arrow::{BatchReader, RecordBatches, TableOptions};
 use talentdata_columns::blocking::BATCH_ROWS;
-use talentdata_core::process::lock;
+use talentdata_core::internal::process::lock;
 use talentdata_core::types::ListName;
 use talentdata_core::{Arguments, Result};
 use talentdata_mirror::{Mirror, SyncPoint};

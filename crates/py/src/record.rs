@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
 use pyo3::{IntoPyObjectExt, intern};
 use std::sync::Arc;
-use talentdata_core::json::{decoded, is_object, items, member, members};
+use talentdata_core::internal::json::{decoded, is_object, items, member, members};
 use talentdata_core::{Error, ErrorKind};
 
 /// Limits the characters of a record that `repr` shows.

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::io;
 use std::sync::{Mutex, MutexGuard};
-use talentdata_core::process::{Owned, lock};
+use talentdata_core::internal::process::{Owned, lock};
 use talentdata_core::{Error, ErrorKind};
 use talentdata_sandbox::{Change, Logged, Sandbox};
 

@@ -13,7 +13,7 @@ use pyo3::types::{PyCapsule, PyDict, PyType};
 use pyo3::{PyTraverseError, PyVisit, intern};
 use std::sync::Arc;
 use talentdata_columns::arrow::{BatchReader, SchemaRef};
-use talentdata_columns::session::{ReadMode, Session, Wording};
+use talentdata_columns::internal::session::{ReadMode, Session, Wording};
 
 /// The number of rows in a record batch: few enough for a progress bar to move about once a second.
 const ROWS: usize = 4096;

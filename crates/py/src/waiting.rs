@@ -17,7 +17,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::task::Poll;
 use std::time::Duration;
-use talentdata_core::{Client, Error, ErrorKind, Result, Stop, process};
+use talentdata_core::internal::process;
+use talentdata_core::types::Stop;
+use talentdata_core::{Client, Error, ErrorKind, Result};
 use tokio::runtime::Runtime;
 use tokio::task::AbortHandle;
 

@@ -113,7 +113,8 @@ pub(super) static FLAG: Reserved = LazyLock::new(|| {
     let fields = fields.filter_map(|one| words(one.split_once('\n')?.1).next());
     set(fields.chain(["body", "client_secret_file", "help"]))
 });
-/// The types next to the models in Rust, and those that Python and generated Rust use without a path.
+/// The types next to the models in Rust (in core also those of its module `types`), and those that Python and generated
+/// Rust use without a path.
 pub(super) static TYPE: Reserved = LazyLock::new(|| {
     let files = [
         "models.rs.j2",
@@ -122,7 +123,9 @@ pub(super) static TYPE: Reserved = LazyLock::new(|| {
         "_operations.py.j2",
     ];
     let types = sources("crates/types/src", "rs");
-    let said = files.map(|name| template(name, "")).concat() + &parts(&types, "use ", ";");
+    let of_core = parts(&read("crates/core/src/lib.rs"), "pub mod types {", "\n}");
+    let said =
+        files.map(|name| template(name, "")).concat() + &parts(&types, "use ", ";") + &of_core;
     let is_type = |word: &&str| word.starts_with(|first: char| first.is_ascii_uppercase());
     let types = declared(&types, 0, "struct enum type trait");
     let package = declared(&package(), 0, "class");

@@ -252,9 +252,10 @@ fn operation<'a>(
         let statuses = joined(successes.iter().map(Cursor::key));
         let id = &operation.id;
         let cause = format!("{id}: its successful responses differ: {statuses}");
-        let fix = match operation.is_call() {
-            true => "take the value apart by its JSON; null stands for a response without one",
-            false => "the first is read, and another one is an error",
+        let fix = if operation.is_call() {
+            "take the value apart by its JSON; null stands for a response without one"
+        } else {
+            "the first is read, and another one is an error"
         };
         document.note(RAW, &format!("{}/responses", body.at), &cause, fix);
         if operation.is_call() {
@@ -417,9 +418,10 @@ fn note(document: &Document, operation: &ApiOperation, no_list: Vec<String>, bod
         count => format!(", with its parameters ({count})"),
     };
     if !no_list.is_empty() {
-        let (with, fix) = match operation.is_call() {
-            true => ("", "call it page by page"),
-            false => (with.as_str(), fix),
+        let (with, fix) = if operation.is_call() {
+            ("", "call it page by page")
+        } else {
+            (with.as_str(), fix)
         };
         let cause = format!("{id}: {}{with}", no_list.join("; "));
         document.note(NO_LIST, &at, &cause, fix);

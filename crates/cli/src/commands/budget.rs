@@ -3,7 +3,8 @@
 use crate::common::Common;
 use crate::output::{self, Ending};
 use crate::settings;
-use talentdata_core::{BudgetState, Builder};
+use talentdata_core::Builder;
+use talentdata_core::types::BudgetState;
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\
@@ -76,7 +77,7 @@ fn budget_text(state: &BudgetState) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use talentdata_core::MemberStats;
+    use talentdata_core::types::MemberStats;
 
     #[test]
     fn the_members_of_a_budget_are_rows_and_their_names_harmless() {

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use talentdata_columns::export::{Format, Target};
 use talentdata_core::Error;
 use talentdata_core::types::ListName;
-use talentdata_mirror::{JobKind, Mirror, SyncPoint};
+use talentdata_mirror::internal::JobKind;
+use talentdata_mirror::{Mirror, SyncPoint};
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\

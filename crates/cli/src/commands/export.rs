@@ -9,10 +9,12 @@ use crate::receipts;
 use crate::rows::{Reading, write_all};
 use crate::work::{Run, WAYS_OUT, Work};
 use std::path::{Path, PathBuf};
-use talentdata_columns::export::{Export, Format, check_kept};
+use talentdata_columns::export::{Export, Format};
+use talentdata_columns::internal::check_kept;
 use talentdata_core::Error;
 use talentdata_core::types::ListName;
-use talentdata_mirror::{JobKind, JobOptions, Mirror, SyncPoint};
+use talentdata_mirror::internal::{JobKind, JobOptions};
+use talentdata_mirror::{Mirror, SyncPoint};
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\

@@ -7,7 +7,7 @@ use crate::parameters::argument;
 use clap::{Arg, ArgAction, Command, value_parser};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
-use talentdata_core::streams::Patient;
+use talentdata_core::internal::streams::Patient;
 use talentdata_core::types::{OPERATIONS, Operation, Parameter};
 use talentdata_core::{Arguments, Error};
 

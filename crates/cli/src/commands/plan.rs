@@ -33,7 +33,7 @@ pub(crate) async fn run(args: &PlanArgs, common: &Common) -> Result<(), Ending> 
     let plans = with_client(common, operations, async |client| {
         let mut plans = Vec::new();
         for (resource, arguments) in lists {
-            plans.push(client.plan(resource, arguments).await?);
+            plans.push(client.resource(resource).with(arguments).plan().await?);
         }
         Ok(plans)
     });

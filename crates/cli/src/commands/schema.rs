@@ -7,7 +7,7 @@ use crate::options;
 use crate::output::{self, Ending};
 use talentdata_columns::arrow::TableSchema;
 use talentdata_core::types::ListName;
-use talentdata_mirror::JobKind;
+use talentdata_mirror::internal::JobKind;
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\

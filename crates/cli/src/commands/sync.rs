@@ -10,7 +10,7 @@ use crate::work::{Run, Work};
 use std::path::PathBuf;
 use talentdata_core::Error;
 use talentdata_core::types::ListName;
-use talentdata_mirror::{JobKind, JobOptions};
+use talentdata_mirror::internal::{JobKind, JobOptions};
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\

@@ -220,11 +220,11 @@ fn the_published_schema_is_that_of_the_results() {
     let mut generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
     let scan = generator.subschema_for::<talentdata_core::scan::Receipt>();
     generator.subschema_for::<talentdata_core::Plan>();
-    generator.subschema_for::<talentdata_core::BudgetState>();
+    generator.subschema_for::<talentdata_core::types::BudgetState>();
     generator.subschema_for::<talentdata_columns::verify::Verification>();
     let sync = generator.subschema_for::<talentdata_mirror::SyncReceipt>();
     let rows = generator.subschema_for::<talentdata_mirror::RowsReceipt>();
-    let mut error = schemars::schema_for!(talentdata_core::ErrorReport);
+    let mut error = schemars::schema_for!(talentdata_core::types::ErrorReport);
     error.remove("$schema");
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

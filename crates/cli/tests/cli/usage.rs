@@ -4,7 +4,7 @@ use crate::support::{names, program, run, trial};
 use std::os::unix::fs::symlink;
 use std::process::Command;
 use talentdata_core::ErrorKind;
-use talentdata_core::settings::{PROFILE, SETTINGS, SettingKind};
+use talentdata_core::internal::settings::{PROFILE, SETTINGS, SettingKind};
 use talentdata_core::types::ListName;
 
 #[test]

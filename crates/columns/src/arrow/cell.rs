@@ -15,7 +15,7 @@ use arrow_array::types::{
 };
 use std::any::Any;
 use std::borrow::Cow;
-use talentdata_core::json::{self, decimal, decoded, whole};
+use talentdata_core::internal::json::{self, decimal, decoded, whole};
 
 /// Appends a cell to the column of this kind: the value, the nearest value, or an empty cell. Returns whether the value can
 /// be read back from the column; an absent value can.

@@ -9,11 +9,13 @@ use super::schema::{Column, ColumnKind, EXTRA, NewFieldPolicy, TableOptions, Tab
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use talentdata_core::json;
-use talentdata_core::scan::{Difference, Example, SchemaDifferences, counted_name};
+use talentdata_core::internal::counted_name;
+use talentdata_core::internal::json;
+use talentdata_core::scan::{Difference, Example, SchemaDifferences};
 use talentdata_core::{Error, ErrorKind, RawRecord, Result};
 
 /// Compares records with their columns.
+#[derive(Debug)]
 pub struct Checker {
     schema: Arc<TableSchema>,
     on_new: NewFieldPolicy,

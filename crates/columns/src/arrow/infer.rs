@@ -8,7 +8,7 @@ use super::schema::{
 use super::time::{DateTime, full_date};
 use std::collections::{BTreeMap, HashMap};
 use talentdata_core::RawRecord;
-use talentdata_core::json;
+use talentdata_core::internal::json;
 use talentdata_core::types::{FieldKind, ListName};
 
 /// The number of fields beyond which further ones stay in `_extra`. Records whose field names are data would otherwise

@@ -2,7 +2,7 @@
 
 use super::schema::{ABSENT, Column, EmptyMeans};
 use serde_json::Value;
-use talentdata_core::json;
+use talentdata_core::internal::json;
 
 /// An object's members, and which of them the columns stand for.
 pub(crate) struct Object<'a> {

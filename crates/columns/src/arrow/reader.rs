@@ -11,8 +11,18 @@ pub struct BatchReader<F> {
     failed: Option<Error>,
 }
 
+impl<F> std::fmt::Debug for BatchReader<F> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("BatchReader")
+            .field("schema", &self.schema)
+            .field("failed", &self.failed)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<F: FnMut() -> Result<Option<RecordBatch>>> BatchReader<F> {
-    /// A reader of the batches that `next` returns.
+    /// Makes a reader of the batches that `next` returns.
     pub fn new(schema: SchemaRef, next: F) -> Self {
         BatchReader {
             schema,
@@ -21,10 +31,10 @@ impl<F: FnMut() -> Result<Option<RecordBatch>>> BatchReader<F> {
         }
     }
 
-    /// The next batch; none at the end.
+    /// Returns the next batch; `None` at the end.
     ///
     /// # Errors
-    /// The first one, from then on at every call.
+    /// The first error of `next`, and the same one at every later call.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         let next = match &self.failed {
             Some(error) => Err(error.clone()),

@@ -89,25 +89,37 @@ impl SampleSize {
 }
 
 impl TableSchema {
-    /// As many records are looked at before the columns are decided.
+    /// The number of records from which the columns are decided.
     pub const SAMPLE: usize = 1000;
 
-    /// Fewer are where they have so many bytes, since they are held in memory until then.
+    /// The size in bytes of the records from which the columns are decided, if they are large.
     pub const SAMPLE_BYTES: usize = 16 * 1024 * 1024;
 
-    /// The columns that an export of a list would have, decided from the first records as it would decide them.
+    /// Decides the columns that an export of a list would have, from its first records.
+    ///
+    /// ```
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = settings.build()?;
+    /// use talentdata_columns::arrow::{ColumnTypes, TableSchema};
+    ///
+    /// let schema = TableSchema::of_list(&client.contacts(), ColumnTypes::Typed).await?;
+    /// let names: Vec<&str> = schema.fields.iter().map(|column| column.name.as_str()).collect();
+    /// assert_eq!(names[..4], ["id", "firstName", "lastName", "email"]);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// Those of a scan.
+    /// The errors of a scan.
     pub async fn of_list<T>(list: &List<T>, columns: ColumnTypes) -> Result<Self> {
-        let mut scan = list.raw().scan(ScanOptions {
-            limit: Some(Self::SAMPLE as u64),
-            ..ScanOptions::default()
-        });
-        let options = TableOptions {
-            columns,
-            ..TableOptions::default()
-        };
+        let options = ScanOptions::default().with_limit(Self::SAMPLE as u64);
+        let mut scan = list.raw().scan(options);
+        let options = TableOptions::default().with_columns(columns);
         let mut sample = Sample::new(list.resource(), &options);
         while sample.schema().is_none()
             && let Some(batch) = scan.next_batch().await

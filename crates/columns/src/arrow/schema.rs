@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use talentdata_core::choice;
+use talentdata_core::internal::choice;
 
 /// The name of the last column, which holds what has no other place.
 pub const EXTRA: &str = "_extra";
@@ -14,6 +14,20 @@ pub(super) const ABSENT: &str = "_absent";
 /// The columns of a table, without `_extra`, which always comes last.
 ///
 /// Its JSON form is what `talentdata schema` prints: the contents of a schema file.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use talentdata_columns::arrow::{ColumnKind, ColumnTypes, TableSchema};
+/// use talentdata_core::{ListName, RawRecord};
+///
+/// let records = RawRecord::parse_all(&[r#"{"id":"p-1","size":3}"#])?;
+/// let schema = TableSchema::infer(ListName::Pools, &records, ColumnTypes::Typed);
+/// let size = schema.fields.iter().find(|column| column.name == "size");
+/// assert!(matches!(size.map(|column| &column.kind), Some(ColumnKind::Integer)));
+/// assert_eq!(TableSchema::from_json(&schema.to_json())?, schema);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(expecting = "an object as `talentdata schema` prints it")]
 pub struct TableSchema {
@@ -39,7 +53,7 @@ pub struct Column {
     /// The type of the column.
     #[serde(flatten)]
     pub kind: ColumnKind,
-    /// Whether a record may lack the field, or have null there. Cells can be empty anyway; what is
+    /// True if a record may lack the field, or have null there. Cells can be empty anyway; what is
     /// missing is reported.
     #[serde(default = "yes")]
     pub nullable: bool,
@@ -157,7 +171,7 @@ impl TableSchema {
         }
     }
 
-    /// The same columns with the types that [`ColumnTypes::Json`] allows.
+    /// Returns the columns with the types that [`ColumnTypes::Json`] allows.
     #[must_use]
     pub fn into_json(mut self) -> Self {
         self.columns = ColumnTypes::Json;
@@ -235,7 +249,20 @@ pub enum NewFieldPolicy {
 }
 
 /// The options for turning records into columns.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use talentdata_columns::arrow::{ColumnTypes, NewFieldPolicy, TableOptions};
+///
+/// let options = TableOptions::default()
+///     .with_columns(ColumnTypes::Json)
+///     .with_on_new(NewFieldPolicy::Fail);
+/// assert!(options.schema.is_none());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct TableOptions {
     /// The types of columns that are inferred.
     pub columns: ColumnTypes,
@@ -246,6 +273,26 @@ pub struct TableOptions {
     pub known: Option<Arc<TableSchema>>,
     /// The policy for fields without a column, and for values that do not fit their column.
     pub on_new: NewFieldPolicy,
+}
+
+impl TableOptions {
+    /// Sets [`columns`](Self::columns).
+    pub fn with_columns(mut self, columns: ColumnTypes) -> Self {
+        self.columns = columns;
+        self
+    }
+
+    /// Sets [`schema`](Self::schema).
+    pub fn with_schema(mut self, schema: impl Into<Arc<TableSchema>>) -> Self {
+        self.schema = Some(schema.into());
+        self
+    }
+
+    /// Sets [`on_new`](Self::on_new).
+    pub fn with_on_new(mut self, on_new: NewFieldPolicy) -> Self {
+        self.on_new = on_new;
+        self
+    }
 }
 
 choice!(ColumnTypes, "columns", {

@@ -18,7 +18,7 @@ use talentdata_core::{RawRecord, Result};
 /// Turns records into batches of one schema.
 ///
 /// Records that were received before an error come before it, in a batch that may be small.
-struct Batches {
+pub(super) struct Batches {
     sample: Sample,
     rows: usize,
     /// None until the columns are decided.
@@ -31,7 +31,7 @@ struct Batches {
 }
 
 impl Batches {
-    fn new(resource: ListName, table: &TableOptions, rows: usize) -> Self {
+    pub(super) fn new(resource: ListName, table: &TableOptions, rows: usize) -> Self {
         Batches {
             sample: Sample::new(resource, table),
             rows,
@@ -43,7 +43,7 @@ impl Batches {
     }
 
     /// Takes what was read: records, an error behind which there are no more, or the end.
-    fn add<T: IntoIterator<Item = RawRecord>>(&mut self, read: Option<Result<T>>) {
+    pub(super) fn add<T: IntoIterator<Item = RawRecord>>(&mut self, read: Option<Result<T>>) {
         match read {
             Some(Ok(records)) => self.sample.add(records),
             Some(Err(error)) => self.end = Some(Err(error)),
@@ -52,7 +52,7 @@ impl Batches {
     }
 
     /// Returns the builder; `None` if the columns need more records.
-    fn builder(&mut self) -> Result<Option<&mut BatchBuilder>> {
+    pub(super) fn builder(&mut self) -> Result<Option<&mut BatchBuilder>> {
         if self.builder.is_none() {
             let schema = match &mut self.end {
                 None => self.sample.schema(),
@@ -73,7 +73,7 @@ impl Batches {
     }
 
     /// The next batch; pending where it takes more records.
-    fn next(&mut self) -> Poll<Option<Result<RecordBatch>>> {
+    pub(super) fn next(&mut self) -> Poll<Option<Result<RecordBatch>>> {
         if let Err(error) = self.builder() {
             return Poll::Ready(Some(Err(error)));
         }
@@ -116,6 +116,27 @@ impl Batches {
 ///
 /// A list whose completeness is not proven ends with the error `Incomplete`, unless
 /// [`ScanOptions::unproven`](talentdata_core::ScanOptions::unproven) says otherwise. The receipt stays at hand.
+///
+/// ```
+/// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let records = [("contacts".to_owned(), 250)].into();
+/// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+/// # let mut settings = talentdata_core::Client::builder();
+/// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+/// # settings.budget("process");
+/// # let client = settings.build()?;
+/// use talentdata_columns::arrow::{BatchScan, TableOptions};
+///
+/// let mut batches = BatchScan::new(client.contacts().list(), TableOptions::default(), 100);
+/// let mut rows = 0;
+/// while let Some(batch) = batches.next().await {
+///     rows += batch?.num_rows();
+/// }
+/// assert_eq!(rows, 250);
+/// batches.receipt().require_proven()?;
+/// # Ok(())
+/// # }
+/// ```
 pub struct BatchScan {
     scan: Scan,
     batches: Batches,
@@ -124,7 +145,7 @@ pub struct BatchScan {
 }
 
 impl BatchScan {
-    /// The records of a scan that were not yet taken, in record batches of `rows` rows; of fewer where they are large.
+    /// Turns the records of a scan that were not yet taken into batches of `rows` rows, or fewer if they are large.
     pub fn new<T>(scan: Scan<T>, table: TableOptions, rows: usize) -> Self {
         let mut scan = scan.into_raw();
         BatchScan {
@@ -134,7 +155,7 @@ impl BatchScan {
         }
     }
 
-    /// The same for a caller who concludes by the receipt.
+    /// Leaves it to the caller to act on the receipt at the end of the list.
     pub(crate) fn not_concluded(self) -> Self {
         BatchScan {
             unproven: None,
@@ -142,10 +163,27 @@ impl BatchScan {
         }
     }
 
-    /// The schema of all batches; waits for the first pages.
+    /// Returns the schema of all batches. Waits for the first pages.
+    ///
+    /// ```
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = settings.build()?;
+    /// use talentdata_columns::arrow::{BatchScan, TableOptions};
+    ///
+    /// let mut batches = BatchScan::new(client.contacts().list(), TableOptions::default(), 100);
+    /// let schema = batches.schema().await?;
+    /// assert_eq!(schema.field(0).name(), "id");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// That of the scan, when it failed before its first record; `InvalidArgument` for a schema of another list.
+    /// The error of the scan, if it failed before its first record; `InvalidArgument` for a schema of another list.
     pub async fn schema(&mut self) -> Result<SchemaRef> {
         loop {
             if let Some(builder) = self.batches.builder()? {
@@ -155,7 +193,7 @@ impl BatchScan {
         }
     }
 
-    /// The next batch; `None` at the end of the list.
+    /// Returns the next batch; `None` at the end of the list.
     pub async fn next(&mut self) -> Option<Result<RecordBatch>> {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
@@ -175,7 +213,7 @@ impl BatchScan {
         }
     }
 
-    /// The receipt so far; final once the scan has ended.
+    /// Returns the receipt so far. It is final once the scan has ended.
     ///
     /// `records` counts the rows of the batches that the caller was given, and what was taken as records before.
     pub fn receipt(&self) -> Receipt {
@@ -205,6 +243,16 @@ impl BatchScan {
     }
 }
 
+/// Without the records that have arrived.
+impl std::fmt::Debug for BatchScan {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("BatchScan")
+            .field("scan", &self.scan)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Stream for BatchScan {
     type Item = Result<RecordBatch>;
 
@@ -222,6 +270,20 @@ impl Stream for BatchScan {
 }
 
 /// Records that are at hand as Arrow record batches. After an error there are no more.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use talentdata_columns::arrow::{RecordBatches, TableOptions};
+/// use talentdata_core::{ListName, RawRecord};
+///
+/// let records = RawRecord::parse_all(&[r#"{"id":"p-1"}"#, r#"{"id":"p-2","open":true}"#])?;
+/// let records = records.into_iter().map(Ok);
+/// let batches = RecordBatches::new(ListName::Pools, &TableOptions::default(), 100, records)?;
+/// let rows: Vec<usize> = batches.map(|batch| batch.map(|batch| batch.num_rows())).collect::<Result<_, _>>()?;
+/// assert_eq!(rows, [2]);
+/// # Ok(())
+/// # }
+/// ```
 pub struct RecordBatches {
     records: Box<dyn Iterator<Item = Result<RawRecord>> + Send>,
     batches: Batches,
@@ -229,10 +291,10 @@ pub struct RecordBatches {
 }
 
 impl RecordBatches {
-    /// Record batches of `rows` rows; of fewer where they are large. Reads the first records where no schema is given.
+    /// Makes batches of `rows` rows, or fewer if they are large. Reads the first records if no schema is given.
     ///
     /// # Errors
-    /// That of the records, where it comes before the first of them; `InvalidArgument` for a schema of another list.
+    /// The first error of the records, if none comes before it; `InvalidArgument` for a schema of another list.
     pub fn new(
         resource: ListName,
         table: &TableOptions,
@@ -254,7 +316,7 @@ impl RecordBatches {
         })
     }
 
-    /// The same batches, and something that is said of all of them in the metadata of their schema.
+    /// Adds an entry to the metadata of the schema of all batches.
     pub fn with_metadata(mut self, name: &str, value: String) -> Self {
         let mut schema = self.schema.as_ref().clone();
         schema.metadata.insert(name.to_owned(), value);
@@ -262,15 +324,25 @@ impl RecordBatches {
         self
     }
 
-    /// The schema of all batches.
+    /// Returns the schema of all batches.
     pub fn schema(&self) -> SchemaRef {
         SchemaRef::clone(&self.schema)
     }
 
-    /// The differences so far between the records and their columns.
+    /// Returns the differences so far between the records and their columns.
     pub fn differences(&self) -> SchemaDifferences {
         let checker = self.batches.checker.as_ref();
         checker.map(Checker::differences).unwrap_or_default()
+    }
+}
+
+/// Without the records.
+impl std::fmt::Debug for RecordBatches {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("RecordBatches")
+            .field("schema", &self.schema)
+            .finish_non_exhaustive()
     }
 }
 

@@ -11,9 +11,9 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use talentdata_core::internal::sink::Sink;
+use talentdata_core::internal::streams::Patient;
 use talentdata_core::scan::{Batch, Receipt, Resume, SchemaDifferences, Written};
-use talentdata_core::sink::Sink;
-use talentdata_core::streams::Patient;
 use talentdata_core::{Config, Error, ErrorKind, Result};
 
 /// The output of a running export.
@@ -200,10 +200,8 @@ impl Sink for Output {
 
     fn finish(&mut self, receipt: Receipt) -> Result<Receipt> {
         let written = self.end()?;
-        let receipt = Receipt {
-            written: Some(written),
-            ..self.with_earlier(receipt)
-        };
+        let mut receipt = self.with_earlier(receipt);
+        receipt.written = Some(written);
         if let Some(differences) = &receipt.schema {
             differences.log(self.export.resource.name());
         }

@@ -11,7 +11,7 @@ use std::fs::{self, DirBuilder, File, Metadata, TryLockError};
 use std::io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, InvalidInput, NotFound, Unsupported};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use talentdata_core::files::{LockFile, leads_to};
+use talentdata_core::internal::files::{LockFile, leads_to};
 use talentdata_core::{Error, ErrorKind, Result};
 
 pub(super) const CHECKPOINT: &str = "checkpoint";

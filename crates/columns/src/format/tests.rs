@@ -13,16 +13,12 @@ use arrow_ipc::reader::FileReader;
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::io::Cursor;
-use std::sync::Arc;
 use talentdata_core::types::ListName;
 use talentdata_core::{ErrorKind, RawRecord};
 
 fn written(format: Format, columns: &TableSchema, records: &[RawRecord]) -> Vec<u8> {
     let file = tempfile::NamedTempFile::new().unwrap();
-    let table = TableOptions {
-        schema: Some(Arc::new(columns.clone())),
-        ..TableOptions::default()
-    };
+    let table = TableOptions::default().with_schema(columns.clone());
     let output = file.reopen().unwrap();
     let mut encoder = Encoder::new(format, ListName::Contacts, &table, "file".into(), output);
     let mut parts = records.chunks(3);

@@ -10,9 +10,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use talentdata_columns::arrow::{ColumnTypes, NewFieldPolicy, TableOptions, TableSchema};
-use talentdata_columns::blocking;
-use talentdata_columns::export::{Export, Format, KeptWork, Target, WaysOut};
-use talentdata_columns::export::{check_kept, write_records};
+use talentdata_columns::export::write_records;
+use talentdata_columns::export::{Export, Format, KeptWork, Target};
+use talentdata_columns::internal::WaysOut;
+use talentdata_columns::internal::check_kept;
 use talentdata_core::blocking::Client as BlockingClient;
 use talentdata_core::types::ListName;
 use talentdata_core::{Client, ErrorKind};
@@ -378,13 +379,13 @@ fn a_job_that_is_run_again_resumes_what_it_has_kept_itself() {
     for choice in [KeptWork::Refuse, KeptWork::Restart] {
         let mut export = export(Format::Jsonl, &path);
         export.kept = choice;
-        let job = blocking::export(&client, export.clone()).unwrap();
+        let job = export.clone().job(&client).unwrap();
         service.fail(9, 404);
         fails(job.run(), ErrorKind::NotFound, "records are kept in");
         sandbox.set_faults(r#"{"rules": []}"#).unwrap();
         // Another one has kept nothing, and is asked.
         if choice == KeptWork::Refuse {
-            let another = blocking::export(&client, export).unwrap();
+            let another = export.job(&client).unwrap();
             for _ in 0..2 {
                 fails(
                     another.run(),

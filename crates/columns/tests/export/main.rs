@@ -28,7 +28,6 @@ use service::Service;
 use std::fs;
 use std::path::{Path, PathBuf};
 use stub::{make_pipe, names};
-use talentdata_columns::arrow::TableOptions;
 use talentdata_columns::export::{Export, Format, KeptWork, Target};
 use talentdata_core::scan::{Receipt, ScanOptions};
 use talentdata_core::types::ListName;
@@ -50,17 +49,10 @@ fn place() -> (TempDir, PathBuf) {
 
 /// An export of contacts: of JSON Lines in small pages, else in the largest, so that columns are soon decided.
 fn export(format: Format, path: &Path) -> Export {
-    Export {
-        resource: ListName::Contacts,
-        format,
-        target: Target::File(path.to_owned()),
-        scan: ScanOptions {
-            page_size: Some(if format == Format::Jsonl { 10 } else { 100 }),
-            ..ScanOptions::default()
-        },
-        table: TableOptions::default(),
-        kept: KeptWork::Resume,
-    }
+    let page_size = if format == Format::Jsonl { 10 } else { 100 };
+    Export::new(ListName::Contacts, format, Target::File(path.to_owned()))
+        .with_scan(ScanOptions::default().with_page_size(page_size))
+        .with_kept(KeptWork::Resume)
 }
 
 /// Runs an export to its end.

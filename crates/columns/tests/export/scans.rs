@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use std::collections::BTreeMap;
 use std::future::{poll_fn, ready};
 use talentdata_columns::arrow::{
-    BatchScan, ColumnKind, ColumnTypes, TableOptions, TableSchema, Unit,
+    BatchScan, ColumnKind, ColumnTypes, RecordBatches, TableOptions, TableSchema, Unit,
 };
 use talentdata_columns::blocking::BlockingScan;
 use talentdata_core::scan::Completeness;
@@ -40,7 +40,7 @@ async fn every_list_becomes_batches_of_one_schema_and_contacts_have_columns_of_t
             let of_contacts = last.iter().filter(|_| resource == ListName::Contacts);
             for (name, _) in of_contacts
                 .flatten()
-                .flat_map(talentdata_core::json::members)
+                .flat_map(talentdata_core::internal::json::members)
             {
                 *extra.entry(name.to_owned()).or_default() += 1;
             }
@@ -104,10 +104,7 @@ fn start_blocking() -> (Service, blocking::Client) {
 }
 
 fn blocking_scan(client: &blocking::Client) -> Result<BlockingScan> {
-    let options = ScanOptions {
-        page_size: Some(10),
-        ..ScanOptions::default()
-    };
+    let options = ScanOptions::default().with_page_size(10);
     BlockingScan::new(client, ListName::Contacts, options, TableOptions::default())
 }
 
@@ -125,17 +122,17 @@ fn a_thread_without_a_runtime_gets_batches_too() {
 #[test]
 fn a_stopped_scan_stays_stopped_and_keeps_its_receipt() {
     let (service, client) = start_blocking();
-    let mut scan = blocking_scan(&client).unwrap();
+    let scan = blocking_scan(&client).unwrap();
     // Requests begin with the first wait.
     assert_eq!(service.sandbox.stats().requests, 0);
-    assert_eq!(scan.by_ref().take(30).count(), 30);
+    for _ in 0..30 {
+        assert!(scan.next_record().unwrap().is_some());
+    }
     let stop = scan.stop_handle();
     std::thread::spawn(move || stop.stop()).join().unwrap();
     for _ in 0..2 {
         fails(scan.next_record(), ErrorKind::Cancelled, "");
     }
-    // As any iterator that has failed.
-    assert!(scan.next().unwrap().is_err() && scan.next().is_none());
     assert_eq!(scan.receipt().records, 30);
 }
 
@@ -146,7 +143,8 @@ fn a_closed_client_refuses_calls_and_its_scans_go_on() {
     client.close();
     fails(client.version(), ErrorKind::Closed, "");
     fails(blocking_scan(&client), ErrorKind::Closed, "");
-    assert_eq!(scan.collect::<Result<Vec<_>>>().unwrap().len(), 250);
+    let records = std::iter::from_fn(|| scan.next_record().transpose());
+    assert!(records.map(Result::unwrap).count() == 250);
 }
 
 #[test]
@@ -160,7 +158,28 @@ fn a_polled_scan_wakes_its_poller() {
         let filled = poll_fn(|context| scan.poll_fill(context.waker()));
         more = runtime.block_on(filled).unwrap();
     }
-    let waited = blocking_scan(&client).unwrap();
-    let waited: Vec<RawRecord> = waited.map(Result::unwrap).collect();
+    let waited = client.scan(ListName::Contacts, ScanOptions::default());
+    let waited: Vec<RawRecord> = waited.unwrap().map(Result::unwrap).collect();
     assert_eq!((waited.len(), waited == polled), (250, true));
+}
+
+#[test]
+fn what_is_printed_of_a_reader_shows_no_record() {
+    let (service, client) = start_blocking();
+    let mut records = client
+        .scan(ListName::Contacts, ScanOptions::default())
+        .unwrap();
+    let first = records.next().unwrap().unwrap();
+    let scan = blocking_scan(&client).unwrap();
+    scan.next_record().unwrap();
+    let table = TableOptions::default();
+    let again = std::iter::once(Ok(first.clone()));
+    let rows = RecordBatches::new(ListName::Contacts, &table, 10, again).unwrap();
+    let printed = format!("{records:?} {scan:?} {rows:?} {:?}", scan.batches().err());
+    assert!(!printed.contains(first.id().unwrap()), "{printed}");
+    assert!(
+        !printed.contains(service.sandbox.client_secret()),
+        "{printed}"
+    );
+    assert!(printed.contains("Contacts"), "{printed}");
 }

@@ -112,7 +112,7 @@ pub struct BudgetState {
     /// The pacing of requests: on a host `universal` (evenly, right for every service), `refill` (the service counts like a token bucket)
     /// or `aligned` (with the windows of the service); on a server `slots` (evenly).
     pub mode: Option<String>,
-    /// For how many seconds nobody may send, because the service said so.
+    /// The number of seconds for which the service has forbidden requests.
     pub seconds_paused: f64,
 }
 

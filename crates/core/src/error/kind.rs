@@ -2,7 +2,7 @@
 
 use ErrorKind::*;
 
-/// What sort of failure an error is.
+/// The kind of an error.
 ///
 /// The numbers are part of the interface: the C header, Python's classes and the exit codes of the
 /// command line are made from them. They never change; new kinds are added at the end.
@@ -101,6 +101,17 @@ impl ErrorKind {
 
     /// Returns whether the same call may succeed later without a change. For a single error, `Error::is_retryable` is
     /// more precise.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use talentdata_core::ErrorKind;
+    ///
+    /// assert!(ErrorKind::Timeout.is_retryable());
+    /// assert!(!ErrorKind::Auth.is_retryable());
+    /// assert_eq!(ErrorKind::Timeout.name(), "Timeout");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub const fn is_retryable(self) -> bool {
         matches!(self.remedy(), Remedy::Retry)
     }

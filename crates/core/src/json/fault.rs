@@ -23,7 +23,7 @@ const FOREIGN: [&str; 14] = [
 /// Limits the levels that the path names.
 const MAX_LEVELS: usize = 16;
 /// A place at which a text is not JSON.
-pub(crate) struct Fault {
+pub(crate) struct JsonFault {
     /// The names and numbers that lead to the place: `contacts[17].score`.
     pub(crate) path: String,
     /// The index of the item with the fault, if it is in an array of the outermost object, and the item's `id`, if that
@@ -46,7 +46,7 @@ struct Level<'a> {
 }
 
 /// Describes the fault at this line and column, both counted from 1, at which a JSON reader has stopped.
-pub(crate) fn find(whole: &str, line: usize, column: usize) -> Fault {
+pub(crate) fn find(whole: &str, line: usize, column: usize) -> JsonFault {
     let lines = whole.split_inclusive('\n').take(line.saturating_sub(1));
     let before: usize = lines.map(str::len).sum();
     let at = (before + column.saturating_sub(1)).min(whole.len());
@@ -126,7 +126,7 @@ pub(crate) fn find(whole: &str, line: usize, column: usize) -> Fault {
             _ => "something that JSON does not have stands there".to_owned(),
         },
     };
-    Fault { path, item, what }
+    JsonFault { path, item, what }
 }
 
 /// Returns the word that a text begins with.

@@ -150,7 +150,7 @@ fn names_of_the_service_in_an_error_are_harmless_and_bounded() {
         for error in [counts.to::<Counts>().unwrap_err(), whole.unwrap_err()] {
             let shown = format!("{error} {error:?}").replace('\n', "");
             assert!(error.message().contains("evil"), "{shown}");
-            let drives = shown.contains(crate::is_terminal_control);
+            let drives = shown.contains(crate::error::is_terminal_control);
             assert!(shown.len() < 1500 && !drives, "{shown:?}");
         }
     }

@@ -13,7 +13,7 @@ const SHOWN: usize = 5;
 /// Limits the length of an `id` in an example. A longer one is omitted.
 const MAX_ID_BYTES: usize = 200;
 
-/// How records differed from their columns. Fields are named by JSON pointers, with `*` in the place of an index.
+/// The differences between records and their columns. Fields are named by JSON pointers, with `*` in the place of an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SchemaDifferences {
     /// Fields without a column, unless the caller asked not to be told.
@@ -24,32 +24,32 @@ pub struct SchemaDifferences {
     pub other_types: BTreeMap<String, Difference>,
 }
 
-/// How often a field differed from its column, and an example.
+/// The number of times that a field differed from its column, and an example.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
-    /// How often.
+    /// The number of times.
     pub count: u64,
     /// The type of the column, as schema files name it; null for a new field.
     #[serde(default)]
     pub column: Option<String>,
-    /// How often there was what: `string`, `number`, `boolean`, `array`, `object`, `null` or `nothing`.
+    /// The number of values of each type: `string`, `number`, `boolean`, `array`, `object`, `null` or `nothing`.
     #[serde(default)]
     pub found: BTreeMap<String, u64>,
-    /// The first time.
+    /// The first such value.
     pub example: Example,
 }
 
-/// Where a field differed from its column. Values of records are never reported.
+/// A place at which a field differed from its column. Values of records are never reported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Example {
-    /// Where the record stood in the list; among changes, where its change stood.
+    /// The place of the record in the list; among changes, the place of its change.
     pub offset: u64,
-    /// The `id` of the record as text; null where it has none, or a long one.
+    /// The `id` of the record as text; null if it has none, or a long one.
     #[serde(default)]
     pub id: Option<String>,
     /// The JSON pointer of the value within the record.
     pub pointer: String,
-    /// What was there: `string`, `number`, `boolean`, `array`, `object`, `null` or `nothing`.
+    /// The type of the value: `string`, `number`, `boolean`, `array`, `object`, `null` or `nothing`.
     pub found: String,
 }
 

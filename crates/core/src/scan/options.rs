@@ -7,7 +7,23 @@ use crate::arguments::Arguments;
 use talentdata_types::ListName;
 
 /// The options of a scan.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use talentdata_core::{Arguments, ScanOptions};
+/// use talentdata_core::scan::Unproven;
+///
+/// let options = ScanOptions::default()
+///     .with_arguments(Arguments::default())
+///     .with_limit(1000)
+///     .with_unproven(Unproven::Fail);
+/// assert_eq!(options.limit, Some(1000));
+/// assert_eq!(options.page_size, None);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct ScanOptions {
     /// The number of records to request per page. Default: the list's maximum.
     pub page_size: Option<u64>,
@@ -23,6 +39,36 @@ pub struct ScanOptions {
 }
 
 impl ScanOptions {
+    /// Sets [`page_size`](Self::page_size).
+    pub fn with_page_size(mut self, records: u64) -> Self {
+        self.page_size = Some(records);
+        self
+    }
+
+    /// Sets [`resume`](Self::resume).
+    pub fn with_resume(mut self, place: Resume) -> Self {
+        self.resume = Some(place);
+        self
+    }
+
+    /// Sets [`limit`](Self::limit).
+    pub fn with_limit(mut self, records: u64) -> Self {
+        self.limit = Some(records);
+        self
+    }
+
+    /// Sets [`arguments`](Self::arguments).
+    pub fn with_arguments(mut self, arguments: impl Into<Arguments>) -> Self {
+        self.arguments = arguments.into();
+        self
+    }
+
+    /// Sets [`unproven`](Self::unproven).
+    pub fn with_unproven(mut self, unproven: Unproven) -> Self {
+        self.unproven = Some(unproven);
+        self
+    }
+
     /// Returns the receipt of a scan that has done nothing yet.
     pub fn receipt(&self, resource: ListName) -> Receipt {
         Receipt {

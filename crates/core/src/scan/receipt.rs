@@ -7,29 +7,30 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a scan has done. Times are in seconds.
+/// The receipt of a scan: what was done, and whether completeness is proven. Times are in seconds.
 ///
 /// Counts are of this scan alone; those of a resumed export cover all its runs, except for what a run
 /// did after its last checkpoint when it was killed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Receipt {
     /// The list.
     pub resource: String,
     /// The values of the list's parameters, such as filters, that were sent with every page; of a header a hash.
     #[serde(default)]
     pub parameters: BTreeMap<String, serde_json::Value>,
-    /// Whether every record present throughout the scan was delivered exactly once.
+    /// The answer to the question whether every record that was present throughout the scan was delivered exactly once.
     pub completeness: Completeness,
-    /// What the proof rests on; null where completeness is not proven.
+    /// The basis of the proof; null if completeness is not proven.
     pub basis: Option<Basis>,
-    /// What "proven" assumes, because it cannot be checked from outside; null where completeness is not proven.
+    /// The assumptions of the proof, which cannot be checked from outside; null if completeness is not proven.
     #[serde(default)]
     pub assumes: Option<String>,
-    /// Why completeness is not proven.
+    /// The reasons for which completeness is not proven.
     pub doubts: Vec<Doubt>,
-    /// How often the export was resumed; 0 when a single run has done it all.
+    /// The number of times that the export was resumed; 0 if a single run has done it all.
     pub resumed: u64,
-    /// Why the export began again, with the number of kept records that it discarded; null if it did not.
+    /// The reason for which the export began again, with the number of kept records that it discarded; null if it did not.
     #[serde(default)]
     pub restarted: Option<String>,
     /// Records delivered.
@@ -42,14 +43,14 @@ pub struct Receipt {
     pub retries: u64,
     /// Answers with status 429.
     pub rate_limited: u64,
-    /// From the first request to the end.
+    /// The time from the first request to the end.
     pub seconds: f64,
-    /// Of these, how long pages waited for the budget.
+    /// The part of this time in which pages waited for the budget.
     pub seconds_waited_for_budget: f64,
-    /// How the budget was shared meanwhile; null before the first page.
+    /// The clients that shared the budget during the scan; null before the first page.
     #[serde(default)]
     pub budget: Option<BudgetUse>,
-    /// How long failed pages waited before they were sent again, summed over pages.
+    /// The time that failed pages waited before they were sent again, summed over pages.
     pub seconds_backed_off: f64,
     /// The part of the company's budget that was used, from 0 to 1; more where the scan was told to keep no pace.
     pub budget_used: f64,
@@ -64,20 +65,20 @@ pub struct Receipt {
     pub total_first: Option<i64>,
     /// The service's total on the last page.
     pub total_last: Option<i64>,
-    /// How often each field came that the spec does not know.
+    /// The number of times that each field came that the spec does not know.
     pub unknown_fields: BTreeMap<String, u64>,
-    /// How often each enum value came that the spec does not know, by field.
+    /// The number of times that each enum value came that the spec does not know, by field.
     pub unknown_values: BTreeMap<String, BTreeMap<String, u64>>,
-    /// How the records differed from their columns; of a sync, how those that are new or changed differed from the columns
-    /// that the mirror had before. Null where the records did not become columns.
+    /// The differences between the records and their columns; of a sync, between those that are new or changed and the columns
+    /// that the mirror had before. Null if the records did not become columns.
     #[serde(default)]
     pub schema: Option<SchemaDifferences>,
-    /// What an export has written, to hold the file against; null for a scan, and until the export is complete.
+    /// The file that an export has written, to verify it; null for a scan, and until the export is complete.
     #[serde(default)]
     pub written: Option<Written>,
 }
 
-/// What an export has written; a file can be verified against it.
+/// The size and the hashes of what an export has written, by which the file can be verified.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Written {
     /// The name of the file, without its directory; null for standard output and other streams.
@@ -96,16 +97,16 @@ pub struct Written {
     pub records_digest: String,
 }
 
-/// How the request budget was shared while a scan ran.
+/// The clients that shared the request budget while a scan ran.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BudgetUse {
-    /// Where it was kept: `process`, `host`, or the address of the server, without user and password.
+    /// The place of the budget: `process`, `host`, or the address of the server, without user and password.
     pub store: String,
     /// The most clients seen to share it at once, this one included.
     pub max_members: u64,
-    /// For how many seconds it could not be reached, so that the client went on alone or waited.
+    /// The number of seconds for which it could not be reached, so that the client went on alone or waited.
     pub seconds_unreachable: f64,
-    /// Why it could not be reached, the last time; null where it always could.
+    /// The reason for which it could not be reached the last time; null if it always could.
     pub unreachable_reason: Option<String>,
 }
 
@@ -135,14 +136,14 @@ impl BudgetUse {
 /// The assumptions behind "proven", for [`Receipt::assumes`].
 const ASSUMES: &str = "the list keeps its order and its records keep their identities during the scan, and all responses read the same copy of the list";
 
-/// Whether every record present throughout a scan was delivered exactly once.
+/// The completeness of a scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Completeness {
     /// The scan has not come to its end.
     #[default]
     Unfinished,
-    /// It was, given what `basis` says.
+    /// Every record that was present throughout the scan was delivered exactly once, by the proof that `basis` names.
     Proven,
     /// The end was reached, but there are doubts.
     NotProven,
@@ -150,7 +151,7 @@ pub enum Completeness {
     Limited,
 }
 
-/// What a proof of completeness rests on, the strongest first.
+/// The basis of a proof of completeness, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
@@ -162,7 +163,7 @@ pub enum Basis {
     Joined,
 }
 
-/// Why completeness is not proven.
+/// A reason for which completeness is not proven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Doubt {
@@ -313,6 +314,25 @@ impl Receipt {
     }
 
     /// Returns the receipt if the scan is proven complete, or has delivered as many records as its limit allows.
+    ///
+    /// ```
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = settings.build()?;
+    /// use talentdata_core::ErrorKind;
+    ///
+    /// let mut scan = client.contacts().list();
+    /// let too_early = scan.receipt().require_proven().unwrap_err();
+    /// assert_eq!(too_early.kind(), ErrorKind::Incomplete);
+    /// while scan.next().await.transpose()?.is_some() {}
+    /// assert_eq!(scan.receipt().require_proven()?.records, 250);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// `Incomplete` otherwise. The message names the doubts.

@@ -12,7 +12,6 @@ const MAX_NAMES: usize = 1000;
 const OTHERS: &str = "...";
 
 /// Returns the key under which to count `name`: `...` if there is no room for another name.
-#[doc(hidden)]
 pub fn counted_name<'a, T>(counts: &BTreeMap<String, T>, name: &'a str) -> &'a str {
     if counts.len() < MAX_NAMES || counts.contains_key(name) {
         name

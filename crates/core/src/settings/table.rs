@@ -22,7 +22,7 @@ pub struct Setting {
     pub kind: SettingKind,
     /// A phrase that says what the setting is, such as "the time limit for a connection".
     pub what: &'static str,
-    /// Whole sentences that a user needs as well; may be empty.
+    /// Further sentences for users; may be empty.
     pub note: &'static str,
 }
 
@@ -62,12 +62,12 @@ pub struct Bounds {
     pub default: f64,
 }
 
-/// What a setting is about.
+/// The subject of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Which service is called, and as whom; the same for the whole life of a client.
+    /// The service and the credentials, which stay the same for the whole life of a client.
     Service,
-    /// How the service is called; Python's `with_options` changes it.
+    /// The manner of calls; Python's `with_options` changes it.
     Calls,
 }
 
@@ -208,7 +208,7 @@ impl Setting {
         }
     }
 
-    /// What it is about.
+    /// Returns the subject of the setting.
     pub fn scope(&self) -> Scope {
         match self.kind {
             BaseUrl | Text | Secret => Scope::Service,
@@ -237,7 +237,7 @@ impl Setting {
         }
     }
 
-    /// What applies where it is not set; none where nothing does.
+    /// Returns the default; `None` if there is none.
     pub fn default(&self) -> Option<String> {
         match (self.kind, self.bounds()) {
             (Duration(_), Some(bounds)) => Some(format!("{} s", number(bounds.default))),

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
-use talentdata_core::BudgetState;
+use talentdata_core::types::BudgetState;
 use talentdata_core::{Builder, Client, ScanOptions};
 use talentdata_sandbox::limit::Policy;
 use talentdata_sandbox::{Options, Sandbox};
@@ -191,10 +191,8 @@ pub(crate) async fn act_as_member() {
     };
     let until = until.parse().unwrap();
     let client = Client::builder().build().unwrap();
-    let mut scan = client.contacts().scan(ScanOptions {
-        page_size: Some(PAGE),
-        ..ScanOptions::default()
-    });
+    let options = ScanOptions::default().with_page_size(PAGE);
+    let mut scan = client.contacts().scan(options);
     let mut served = Vec::new();
     while served.is_empty() || milliseconds() < until {
         for _ in 0..NEW {

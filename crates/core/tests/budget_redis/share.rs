@@ -5,8 +5,8 @@ use crate::proxy::Proxy;
 use crate::server::{PROGRAMS, Server};
 use std::process::Child;
 use std::time::Duration;
-use talentdata_core::BudgetState;
 use talentdata_core::blocking;
+use talentdata_core::types::BudgetState;
 
 const PASSWORD: &str = "CANARY-of-the-server";
 /// Almost all of forty requests a second.

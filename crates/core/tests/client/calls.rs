@@ -237,10 +237,8 @@ async fn calls_that_cannot_be_made_fail_before_anything_is_sent() {
         assert!(error.message().contains("cannot be called"), "{error}");
     }
     for page_size in [0, 101] {
-        let mut scan = client.contacts().scan(ScanOptions {
-            page_size: Some(page_size),
-            ..ScanOptions::default()
-        });
+        let options = ScanOptions::default().with_page_size(page_size);
+        let mut scan = client.contacts().scan(options);
         let error = scan.next().await.unwrap().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.message().contains("page_size"), "{error}");

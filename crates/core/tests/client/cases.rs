@@ -7,8 +7,9 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use talentdata_core::internal::is_terminal_control;
 use talentdata_core::types::VersionCheckRequest;
-use talentdata_core::{Client, Error, is_terminal_control};
+use talentdata_core::{Client, Error};
 use talentdata_sandbox::Options;
 use tokio::task::JoinSet;
 

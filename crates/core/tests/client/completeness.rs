@@ -161,11 +161,9 @@ async fn read(
     let mut delivered = Counts::new();
     let (mut resume, mut entries) = (None, Vec::new());
     loop {
-        let mut scan = client.resource(list).scan(ScanOptions {
-            page_size: Some(page_size),
-            resume: resume.take(),
-            ..ScanOptions::default()
-        });
+        let mut options = ScanOptions::default().with_page_size(page_size);
+        options.resume = resume.take();
+        let mut scan = client.resource(list).scan(options);
         let (mut state, mut records) = (None, 0);
         let ended = loop {
             match scan.next_batch().await {

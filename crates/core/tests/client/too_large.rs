@@ -9,7 +9,7 @@ use std::time::Duration;
 use talentdata_core::scan::{Basis, Completeness, Receipt, ScanOptions};
 use talentdata_core::settings::Builder;
 use talentdata_core::types::ListName;
-use talentdata_core::{Arguments, Client, Error, ErrorKind};
+use talentdata_core::{Client, Error, ErrorKind};
 use talentdata_sandbox::{LargeLimits, Options, Total};
 
 type Answer = (u16, &'static str, String);
@@ -90,15 +90,11 @@ async fn a_list_whose_pages_are_all_too_large_is_read_in_smaller_pages() {
         );
         let reduced = receipt.reduced_page_size.unwrap();
         assert!((25..=40).contains(&reduced), "{name}: {reduced}");
-        let limits = limits.lock().unwrap();
+        let limits = limits.lock().unwrap().clone();
         let refused = limits.iter().filter(|limit| **limit > 40).count();
         assert!(refused <= 5, "{name}: {limits:?}");
         // The plan and a single page adapt in the same way.
-        drop(limits);
-        let plan = client
-            .plan(ListName::Contacts, Arguments::default())
-            .await
-            .unwrap();
+        let plan = client.contacts().plan().await.unwrap();
         assert_eq!(plan.records, 730, "{name}");
         let page = client.contacts().page(Some(100), 50).await.unwrap();
         assert!((25..=40).contains(&page.records.len()), "{name}");
@@ -197,10 +193,7 @@ async fn a_page_size_of_the_caller_is_never_exceeded() {
             _ => (200, "", contacts(request, 3_000)),
         },
     );
-    let options = ScanOptions {
-        page_size: Some(40),
-        ..ScanOptions::default()
-    };
+    let options = ScanOptions::default().with_page_size(40);
     let receipt = read(&client, options).await.unwrap();
     assert_eq!(receipt.basis, Some(Basis::Counted));
     let limits = limits.lock().unwrap();
@@ -242,10 +235,7 @@ async fn a_sandbox_that_refuses_large_limits_and_hides_totals_is_read_whole() {
                 "{total} {large_limits}"
             );
             assert_eq!(receipt.total_last, is_told.then_some(730), "{total}");
-            let plan = client
-                .plan(ListName::Pools, Arguments::default())
-                .await
-                .unwrap();
+            let plan = client.pools().plan().await.unwrap();
             assert_eq!(plan.records, 260, "{total} {large_limits}");
         }
     }
@@ -340,12 +330,8 @@ async fn a_record_that_is_not_json_is_named_and_requested_twice() {
             )
         },
     );
-    let options = ScanOptions {
-        // No page is read ahead, so that the requests can be counted.
-        limit: Some(150),
-        page_size: Some(100),
-        ..ScanOptions::default()
-    };
+    // No page is read ahead, so that the requests can be counted.
+    let options = ScanOptions::default().with_limit(150).with_page_size(100);
     let error = read(&client, options).await.unwrap_err();
     let said = "contacts[18].firstName (offset 117, id \"117\") is not JSON: NaN stands there, at line 1 column";
     assert_eq!(error.kind(), ErrorKind::Decode);

@@ -11,10 +11,8 @@ use talentdata_sandbox::{Options, Pages};
 
 /// Reads all contacts, or the first `limit`.
 async fn read(client: &Client, limit: Option<u64>) -> Result<Receipt, Error> {
-    let options = ScanOptions {
-        limit,
-        ..ScanOptions::default()
-    };
+    let mut options = ScanOptions::default();
+    options.limit = limit;
     let mut scan = client.contacts().scan(options);
     while let Some(record) = scan.next().await {
         record?;

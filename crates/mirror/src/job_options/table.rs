@@ -16,9 +16,9 @@ pub struct JobOption {
     pub name: &'static str,
     /// The kind of values that it takes.
     pub kind: OptionKind,
-    /// What takes it.
+    /// The jobs that take it.
     pub jobs: &'static [JobKind],
-    /// What it is, without a full stop at the end.
+    /// A phrase that describes it.
     pub what: &'static str,
 }
 
@@ -39,7 +39,7 @@ pub enum OptionKind {
     Columns,
 }
 
-/// What takes options.
+/// A job that takes options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobKind {
     /// A scan of a list.

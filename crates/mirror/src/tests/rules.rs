@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::Removed;
-use talentdata_core::scan::utc;
-use talentdata_core::sink::Sink;
+use talentdata_core::internal::sink::Sink;
+use talentdata_core::internal::utc;
 
 #[test]
 fn each_change_is_reported_once_and_each_sync_can_be_read_again() {

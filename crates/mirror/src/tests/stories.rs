@@ -241,7 +241,7 @@ fn a_number_is_enough_where_the_mirror_was_never_copied() {
     copy.sync(&contacts(0..30), COUNTED);
     refused(
         &copy,
-        &talentdata_core::scan::utc(read),
+        &talentdata_core::internal::utc(read),
         "not in this mirror",
     );
     // A new mirror in the place of another one.

@@ -1,7 +1,6 @@
 //! Fields that change their type from one sync to the next: reported, silent or an error, in syncs and in changes.
 
 use super::*;
-use std::sync::Arc;
 use talentdata_columns::arrow::{NewFieldPolicy, RecordBatch, TableOptions, TableSchema};
 use talentdata_core::scan::SchemaDifferences;
 
@@ -66,10 +65,7 @@ fn read(
 }
 
 fn policy(on_new: NewFieldPolicy) -> TableOptions {
-    TableOptions {
-        on_new,
-        ..TableOptions::default()
-    }
+    TableOptions::default().with_on_new(on_new)
 }
 
 #[test]
@@ -141,10 +137,7 @@ fn changes_that_are_to_fail_end_with_the_record_and_a_schema_is_the_way_out() {
     let mut schema = TableSchema::infer(CONTACTS, &records(&of(r#","x":1"#)), Default::default());
     let json = schema.to_json().replace("\"int64\"", "\"json\"");
     schema = TableSchema::from_json(&json).unwrap();
-    let table = TableOptions {
-        schema: Some(Arc::new(schema)),
-        ..policy(NewFieldPolicy::Fail)
-    };
+    let table = policy(NewFieldPolicy::Fail).with_schema(schema);
     let (batches, _) = read(&trial, 0, table).unwrap();
     let names = batches[0].schema();
     let first: Vec<&String> = names

@@ -6,7 +6,6 @@ use crate::arrow::{
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use std::sync::Arc;
 use talentdata_core::RawRecord;
 use talentdata_core::scan::SchemaDifferences;
 use talentdata_core::types::ListName;
@@ -26,11 +25,9 @@ struct Case<'a> {
 }
 
 fn checker(on_new: NewFieldPolicy, sample: &[RawRecord], counts: Counts) -> Checker {
-    let options = TableOptions {
-        schema: Some(Arc::new(infer(sample))),
-        on_new,
-        ..TableOptions::default()
-    };
+    let options = TableOptions::default()
+        .with_schema(infer(sample))
+        .with_on_new(on_new);
     let mut checker = Checker::given(&options).unwrap();
     checker.counts = counts;
     checker
@@ -83,10 +80,7 @@ fn rows_of_inferred_columns_meet_another_type_by_the_same_policy() {
             let value = if at == most { "\"a\"" } else { "1" };
             Ok(record(format!("{{\"id\":\"{at}\",\"x\":[{value}]}}")))
         });
-        let table = TableOptions {
-            on_new,
-            ..TableOptions::default()
-        };
+        let table = TableOptions::default().with_on_new(on_new);
         let mut batches = RecordBatches::new(ListName::Contacts, &table, 5000, records).unwrap();
         let read: Vec<_> = batches.by_ref().collect();
         let rows = read

@@ -11,7 +11,7 @@ use arrow_schema::{DataType, Field, FieldRef, TimeUnit};
 use chrono::{FixedOffset, NaiveDateTime};
 use serde_json::value::RawValue;
 use talentdata_core::RawRecord;
-use talentdata_core::json::{self, decimal, decoded};
+use talentdata_core::internal::json::{self, decimal, decoded};
 
 /// Names and values, sorted by name. Values of the same name keep their order. A value is represented by its JSON text,
 /// including white space, a string in it by its own text, and a number by its value.

@@ -1,11 +1,12 @@
 //! Pages of any size become batches, even if an error ends the list.
 
 use super::record;
-use crate::arrow::{BatchScan, TableOptions, TableSchema};
-use talentdata_core::RawRecord;
-use talentdata_core::Scan;
+use crate::arrow::stream::Batches;
+use crate::arrow::{RecordBatch, SchemaRef, TableOptions, TableSchema};
+use std::task::Poll;
+use std::vec::IntoIter;
 use talentdata_core::types::ListName;
-use talentdata_core::{Error, ErrorKind, Result};
+use talentdata_core::{Error, ErrorKind, RawRecord, Result};
 
 fn page(from: usize, to: usize) -> Result<Vec<RawRecord>> {
     let record = |number| record(format!("{{\"id\":\"{number}\",\"at\":{number}}}"));
@@ -16,11 +17,42 @@ fn failed() -> Result<Vec<RawRecord>> {
     Err(Error::new(ErrorKind::Server, "the service failed"))
 }
 
+/// The batches of these pages.
+struct Reader(Batches, IntoIter<Result<Vec<RawRecord>>>);
+
+impl Reader {
+    fn new(pages: Vec<Result<Vec<RawRecord>>>, rows: usize) -> Self {
+        let batches = Batches::new(ListName::Contacts, &TableOptions::default(), rows);
+        Reader(batches, pages.into_iter())
+    }
+
+    fn schema(&mut self) -> Result<SchemaRef> {
+        loop {
+            match self.0.builder()? {
+                Some(builder) => return Ok(builder.schema()),
+                None => self.0.add(self.1.next()),
+            }
+        }
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match self.0.next() {
+                Poll::Ready(batch) => return batch,
+                Poll::Pending => self.0.add(self.1.next()),
+            }
+        }
+    }
+}
+
 /// Rows of the batches, and the error at the end.
-async fn run(pages: Vec<Result<Vec<RawRecord>>>, rows: usize) -> (Vec<usize>, Option<ErrorKind>) {
-    let mut scan = batches(Scan::of(ListName::Contacts, pages), rows);
+fn run(pages: Vec<Result<Vec<RawRecord>>>, rows: usize) -> (Vec<usize>, Option<ErrorKind>) {
     let (mut sizes, mut failed) = (Vec::new(), None);
-    while let Some(batch) = scan.next().await {
+    for batch in Reader::new(pages, rows) {
         assert_eq!(failed, None);
         match batch {
             Ok(batch) => sizes.push(batch.num_rows()),
@@ -30,8 +62,8 @@ async fn run(pages: Vec<Result<Vec<RawRecord>>>, rows: usize) -> (Vec<usize>, Op
     (sizes, failed)
 }
 
-#[tokio::test]
-async fn pages_are_regrouped_and_what_came_before_an_error_comes_before_it() {
+#[test]
+fn pages_are_regrouped_and_what_came_before_an_error_comes_before_it() {
     let most = TableSchema::SAMPLE;
     let pages = || vec![page(0, 3), page(3, most + 3), page(most + 3, most + 7)];
     let large = |_| record(format!("{{\"note\":\"{}\"}}", "x".repeat(7 << 20)));
@@ -47,23 +79,19 @@ async fn pages_are_regrouped_and_what_came_before_an_error_comes_before_it() {
         // Large records make smaller batches.
         (vec![Ok((0..4).map(large).collect())], 100, &[3, 1], None),
     ] {
-        assert_eq!(run(pages, rows).await, (sizes.to_vec(), error));
+        assert_eq!(run(pages, rows), (sizes.to_vec(), error));
     }
 }
 
-#[tokio::test]
-async fn the_schema_is_known_before_the_first_batch_and_of_an_empty_list() {
-    let mut scan = batches(Scan::of(ListName::Contacts, vec![page(0, 3)]), 10);
-    let schema = scan.schema().await.unwrap();
+#[test]
+fn the_schema_is_known_before_the_first_batch_and_of_an_empty_list() {
+    let mut scan = Reader::new(vec![page(0, 3)], 10);
+    let schema = scan.schema().unwrap();
     assert_eq!(schema.fields().len(), 6);
-    assert_eq!(scan.next().await.unwrap().unwrap().schema(), schema);
-    let mut empty = batches(Scan::of(ListName::Contacts, vec![]), 10);
-    assert_eq!(empty.schema().await.unwrap().fields().len(), 5);
-    let mut broken = batches(Scan::of(ListName::Contacts, vec![failed()]), 10);
-    assert_eq!(broken.schema().await.unwrap_err().kind(), ErrorKind::Server);
-    assert!(broken.next().await.is_none());
-}
-
-fn batches(scan: Scan, rows: usize) -> BatchScan {
-    BatchScan::new(scan, TableOptions::default(), rows)
+    assert_eq!(scan.next().unwrap().unwrap().schema(), schema);
+    let mut empty = Reader::new(vec![], 10);
+    assert_eq!(empty.schema().unwrap().fields().len(), 5);
+    let mut broken = Reader::new(vec![failed()], 10);
+    assert_eq!(broken.schema().unwrap_err().kind(), ErrorKind::Server);
+    assert!(broken.next().is_none());
 }

@@ -98,17 +98,11 @@ async fn resumed(client: &Client) -> Result<()> {
     let directory = std::env::temp_dir().join(format!("talentdata-trial-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     let path = directory.join("projects.jsonl");
-    let export = |region: &str, kept: KeptWork| Export {
-        resource: ListName::Projects,
-        format: Format::Jsonl,
-        target: Target::File(path.clone()),
-        scan: ScanOptions {
-            arguments: Arguments::default().with("region", region),
-            page_size: Some(100),
-            ..ScanOptions::default()
-        },
-        table: TableOptions::default(),
-        kept,
+    let export = |region: &str, kept: KeptWork| {
+        let arguments = Arguments::default().with("region", region);
+        let scan = ScanOptions::default().with_arguments(arguments).with_page_size(100);
+        let target = Target::File(path.clone());
+        Export::new(ListName::Projects, Format::Jsonl, target).with_scan(scan).with_kept(kept)
     };
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let mut stop = Some(stop);
