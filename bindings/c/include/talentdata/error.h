@@ -6,7 +6,7 @@
 #include "talentdata/base.h"
 
 /**
- * What sort of failure an error is.
+ * The kind of an error.
  *
  * The numbers are part of the interface: the C header, Python's classes and the exit codes of the
  * command line are made from them. They never change; new kinds are added at the end.
