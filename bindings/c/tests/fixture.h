@@ -8,6 +8,10 @@
 #include <talentdata.h>
 #include <talentdata/arrow.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define T TALENTDATA_TEXT
 #define INVALID TALENTDATA_ERROR_KIND_INVALID_ARGUMENT
 
@@ -59,4 +63,7 @@ talentdata_options *options_with(const char *first, ...);
 /* A service that takes connections and never answers, and a client of it: once it has taken one, a call is under way. */
 int silent_service(talentdata_client **client);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

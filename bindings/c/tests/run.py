@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -161,6 +162,40 @@ def served(*command: str) -> None:
         service.ask("/__faults", {"rules": RULES})
         done = subprocess.run(command, env={**service.variables, "XDG_RUNTIME_DIR": os.getcwd()})
     sys.exit(done.returncode)
+
+
+#: The ways in which a process ends, and the threads that end it.
+WAYS = [(how, where) for how in ("exit", "_exit", "quick_exit", "abort", "caught") for where in ("main", "thread", "callback", "signal", "child")]
+WAYS += [("return", "main"), ("pthread_exit", "main")]
+
+
+def in_time(*command: str, **variables: str) -> str | None:
+    """What is wrong with the end of a command, which has to be silent."""
+    try:
+        done = run(*command, check=False, timeout=60, env=variables, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return f"{command[1:]} has not ended"
+    wanted = -signal.SIGABRT if command[1] == "abort" and command[2] != "child" else 0
+    said = done.stdout + done.stderr
+    return f"{command[1:]} ended with {done.returncode}: {said}" if said or done.returncode != wanted else None
+
+
+def endings(program: str) -> None:
+    """Every way to end a process, with and without another thread in calls."""
+    every(program, *([*way, *busy] for way in WAYS for busy in ([], ["busy"])))
+
+
+def loads(program: str, *modules: str) -> None:
+    """Modules that are loaded and closed, whether their clients are freed or not."""
+    every(program, *([module, client] for module in modules for client in ("free", "keep")))
+
+
+def every(program: str, *arguments: list[str]) -> None:
+    """A program is silent with each of these arguments, on a sandbox of their own."""
+    sizes = [f"--records=contacts={CONTACTS}"]
+    with Sandbox(os.environ["TALENTDATA"], "--policy=unlimited", *sizes) as service, ThreadPoolExecutor(4) as threads:
+        wrong = [said for said in threads.map(lambda one: in_time(program, *one, **service.variables), arguments) if said]
+    assert not wrong, "\n".join(wrong)
 
 
 def cases(program: str) -> None:
