@@ -4,10 +4,10 @@
 //! forked. So they are only queued there. A thread that waits for a verb delivers what is queued meanwhile and at
 //! its end; an event loop is told when something has come. No lock is held while Python runs.
 
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
-use pyo3::{IntoPyObjectExt, intern};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard, Once, OnceLock};
@@ -33,8 +33,8 @@ const LEVELS: [(u8, Level); 4] = [
 /// The number of the most detailed level that the logger wants; 0 before it was asked.
 static WANTED: AtomicU8 = AtomicU8::new(0);
 
-/// The logger, and what makes a record.
-static LOGGER: PyOnceLock<(Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
+/// The logger, what makes a record, and what names a level.
+static LOGGER: PyOnceLock<[Py<PyAny>; 3]> = PyOnceLock::new();
 
 struct Message {
     level: u8,
@@ -108,8 +108,12 @@ impl Listener for Relay {
 }
 
 /// Asks the logger what it wants from now on. To be called before a verb begins.
-pub(crate) fn listen(py: Python<'_>) -> PyResult<()> {
-    let (logger, _) = logger(py)?;
+pub(crate) fn listen(py: Python<'_>, is_exiting: bool) -> PyResult<()> {
+    if is_exiting && LOGGER.get(py).is_none() {
+        // Nothing can be imported any more.
+        return Ok(());
+    }
+    let [logger, ..] = logger(py)?;
     let mut wanted = 0;
     for (number, _) in LEVELS {
         // The logger remembers the response, so that this costs next to nothing.
@@ -139,12 +143,11 @@ pub(crate) fn deliver(py: Python<'_>) -> PyResult<()> {
         && let Some(message) = pop(queue)
     {
         left -= 1;
-        let (logger, make_record) = logger(py)?;
+        let [logger, make_record, name_of] = logger(py)?;
         let facts = PyDict::new(py);
         facts.set_item(intern!(py, "name"), NAME)?;
         facts.set_item(intern!(py, "levelno"), message.level)?;
-        let level = py.import(intern!(py, "logging"))?;
-        let level = level.call_method1(intern!(py, "getLevelName"), (message.level,))?;
+        let level = name_of.call1((message.level,))?;
         facts.set_item(intern!(py, "levelname"), level)?;
         facts.set_item(intern!(py, "msg"), message.text)?;
         facts.set_item(intern!(py, "created"), message.at)?;
@@ -170,7 +173,7 @@ pub(crate) async fn arrived() {
     QUEUE.here().arrived.notified().await;
 }
 
-fn logger(py: Python<'_>) -> PyResult<(&Bound<'_, PyAny>, &Bound<'_, PyAny>)> {
+fn logger(py: Python<'_>) -> PyResult<[&Bound<'_, PyAny>; 3]> {
     let made = LOGGER.get_or_try_init(py, || {
         let logging = py.import("logging")?;
         let logger = logging.call_method1("getLogger", (NAME,))?;
@@ -178,7 +181,8 @@ fn logger(py: Python<'_>) -> PyResult<(&Bound<'_, PyAny>, &Bound<'_, PyAny>)> {
         let quiet = logging.call_method0("NullHandler")?;
         logger.call_method1("addHandler", (quiet,))?;
         let make_record = logging.getattr("makeLogRecord")?;
-        PyResult::Ok((logger.into_py_any(py)?, make_record.into_py_any(py)?))
+        let name_of = logging.getattr("getLevelName")?;
+        PyResult::Ok([logger, make_record, name_of].map(Bound::unbind))
     })?;
-    Ok((made.0.bind(py), made.1.bind(py)))
+    Ok(made.each_ref().map(|one| one.bind(py)))
 }
