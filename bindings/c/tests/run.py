@@ -67,6 +67,41 @@ def symbols() -> None:
         run(*compiler, *WARNINGS, "-I", PREFIX / "include", "-fsyntax-only", "-", input=include)
 
 
+#: Warnings that projects turn into errors: of both languages, of each, and of each for gcc alone.
+STRICT = """-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wcast-align -Wundef -Wformat=2
+    -Wdouble-promotion -Wfloat-equal -Wmissing-declarations -Wredundant-decls -Wswitch-default -Wswitch-enum
+    -Wunused-macros -Wvla"""
+STRICT_OF = {
+    "c": ["-Wc++-compat -Wbad-function-cast -Wmissing-prototypes -Wstrict-prototypes", "-Wjump-misses-init -Wlogical-op"],
+    "c++": ["""-Wold-style-cast -Wzero-as-null-pointer-constant -Wextra-semi -Wnon-virtual-dtor -Woverloaded-virtual
+        -Wsuggest-override""", "-Wuseless-cast -Wlogical-op -Wredundant-move -Wsign-promo -Wmismatched-tags -Wredundant-tags"],
+}
+#: What a compiler calls a standard before it is published.
+DRAFTS = {"c23": "c2x", "c++23": "c++2b", "c++26": "c++2c"}
+
+
+def warnings(standard: str) -> None:
+    """The headers draw no warning, included alone and used by a test of ours; ends with 77 where the standard is not known."""
+    language = standard.rstrip("0123456789")
+    compiler = CC if language == "c" else CXX
+    compile = [compiler, "-x", language, "-I", PREFIX / "include", "-I", ROOT / "bindings/c/tests", "-fsyntax-only"]
+    names = (f"-std={name}" for name in (standard, DRAFTS.get(standard, standard)))
+    known = [name for name in names if run(*compile, name, "-", input="", check=False).returncode == 0]
+    if not known:
+        print(f"{compiler} does not know {standard}: NOT RUN")
+        sys.exit(77)
+    both, gcc = STRICT_OF[language]
+    is_gcc = "clang" not in run(compiler, "--version").stdout
+    flags = [known[0], "-D_GNU_SOURCE", *f"{STRICT} {both} {gcc if is_gcc else ''}".split()]
+    header = "talentdata.h" if language == "c" else "talentdata.hpp"
+    said = run(*compile, *flags, "-", input=f"#include <{header}>\n#include <talentdata/arrow.h>\n").stderr
+    assert not said, said
+    user = "contract.c" if language == "c" else "surface.cpp"
+    said = run(*compile, *flags, ROOT / "bindings/c/tests" / user).stderr
+    ours = [line for line in said.splitlines() if line.startswith(f"{PREFIX}/include") and "warning" in line]
+    assert not ours, said
+
+
 HEADS = {
     "c": "#include <talentdata.h>\nvoid use(talentdata_client *client, const talentdata_scan *scan);\n"
     "void use(talentdata_client *client, const talentdata_scan *scan) { (void)client, (void)scan;\n",
