@@ -28,6 +28,8 @@ def run():
     presets = [("plain", "plain"), ("plain", "valgrind"), ("sanitizers", "sanitizers")]
     if shutil.which("clang"):
         presets.append(("clang", "clang"))
+    else:
+        print("clang is not installed: its part is NOT RUN", flush=True)
     if not shutil.which("valgrind"):
         print("valgrind is not installed: its part is NOT RUN", flush=True)
         del presets[1]

@@ -8,6 +8,10 @@
 #include <talentdata.h>
 #include <talentdata/arrow.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define T TALENTDATA_TEXT
 #define INVALID TALENTDATA_ERROR_KIND_INVALID_ARGUMENT
 
@@ -60,4 +64,7 @@ talentdata_options *options_with(const char *first, ...);
    connection, a call is in progress. */
 int silent_service(talentdata_client **client);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -64,6 +65,41 @@ def symbols() -> None:
         if header.name == "errors.hpp":
             include = "#include <talentdata/base.hpp>\n"
         run(*compiler, *WARNINGS, "-I", PREFIX / "include", "-fsyntax-only", "-", input=include)
+
+
+#: Warnings that projects turn into errors: of both languages, of each, and of each for gcc alone.
+STRICT = """-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wcast-align -Wundef -Wformat=2
+    -Wdouble-promotion -Wfloat-equal -Wmissing-declarations -Wredundant-decls -Wswitch-default -Wswitch-enum
+    -Wunused-macros -Wvla"""
+STRICT_OF = {
+    "c": ["-Wc++-compat -Wbad-function-cast -Wmissing-prototypes -Wstrict-prototypes", "-Wjump-misses-init -Wlogical-op"],
+    "c++": ["""-Wold-style-cast -Wzero-as-null-pointer-constant -Wextra-semi -Wnon-virtual-dtor -Woverloaded-virtual
+        -Wsuggest-override""", "-Wuseless-cast -Wlogical-op -Wredundant-move -Wsign-promo -Wmismatched-tags -Wredundant-tags"],
+}
+#: What a compiler calls a standard before it is published.
+DRAFTS = {"c23": "c2x", "c++23": "c++2b", "c++26": "c++2c"}
+
+
+def warnings(standard: str) -> None:
+    """The headers draw no warning, included alone and used by a test of ours; ends with 77 where the standard is not known."""
+    language = standard.rstrip("0123456789")
+    compiler = CC if language == "c" else CXX
+    compile = [compiler, "-x", language, "-I", PREFIX / "include", "-I", ROOT / "bindings/c/tests", "-fsyntax-only"]
+    names = (f"-std={name}" for name in (standard, DRAFTS.get(standard, standard)))
+    known = [name for name in names if run(*compile, name, "-", input="", check=False).returncode == 0]
+    if not known:
+        print(f"{compiler} does not know {standard}: NOT RUN")
+        sys.exit(77)
+    both, gcc = STRICT_OF[language]
+    is_gcc = "clang" not in run(compiler, "--version").stdout
+    flags = [known[0], "-D_GNU_SOURCE", *f"{STRICT} {both} {gcc if is_gcc else ''}".split()]
+    header = "talentdata.h" if language == "c" else "talentdata.hpp"
+    said = run(*compile, *flags, "-", input=f"#include <{header}>\n#include <talentdata/arrow.h>\n").stderr
+    assert not said, said
+    user = "contract.c" if language == "c" else "surface.cpp"
+    said = run(*compile, *flags, ROOT / "bindings/c/tests" / user).stderr
+    ours = [line for line in said.splitlines() if line.startswith(f"{PREFIX}/include") and "warning" in line]
+    assert not ours, said
 
 
 HEADS = {
@@ -161,6 +197,40 @@ def served(*command: str) -> None:
         service.ask("/__faults", {"rules": RULES})
         done = subprocess.run(command, env={**service.variables, "XDG_RUNTIME_DIR": os.getcwd()})
     sys.exit(done.returncode)
+
+
+#: The ways in which a process ends, and the threads that end it.
+WAYS = [(how, where) for how in ("exit", "_exit", "quick_exit", "abort", "caught") for where in ("main", "thread", "callback", "signal", "child")]
+WAYS += [("return", "main"), ("pthread_exit", "main")]
+
+
+def in_time(*command: str, **variables: str) -> str | None:
+    """What is wrong with the end of a command, which has to be silent."""
+    try:
+        done = run(*command, check=False, timeout=60, env=variables, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return f"{command[1:]} has not ended"
+    wanted = -signal.SIGABRT if command[1] == "abort" and command[2] != "child" else 0
+    said = done.stdout + done.stderr
+    return f"{command[1:]} ended with {done.returncode}: {said}" if said or done.returncode != wanted else None
+
+
+def endings(program: str) -> None:
+    """Every way to end a process, with and without another thread in calls."""
+    every(program, *([*way, *busy] for way in WAYS for busy in ([], ["busy"])))
+
+
+def loads(program: str, *modules: str) -> None:
+    """Modules that are loaded and closed, whether their clients are freed or not."""
+    every(program, *([module, client] for module in modules for client in ("free", "keep")))
+
+
+def every(program: str, *arguments: list[str]) -> None:
+    """A program is silent with each of these arguments, on a sandbox of their own."""
+    sizes = [f"--records=contacts={CONTACTS}"]
+    with Sandbox(os.environ["TALENTDATA"], "--policy=unlimited", *sizes) as service, ThreadPoolExecutor(4) as threads:
+        wrong = [said for said in threads.map(lambda one: in_time(program, *one, **service.variables), arguments) if said]
+    assert not wrong, "\n".join(wrong)
 
 
 def cases(program: str) -> None:

@@ -164,19 +164,6 @@ next(iter(kept))
 print("end")
 """
 
-INTERPRETERS = """
-try:
-    import _xxsubinterpreters as interpreters
-except ImportError:
-    import _interpreters as interpreters
-one = interpreters.create()
-try:
-    interpreters.run_string(one, "import talentdata; talentdata.Client(base_url='http://127.0.0.1:1')")
-except Exception as error:
-    assert "ImportError" in repr(error), error
-print(client.version().api_status)
-"""
-
 # The thread that delivers the last response may still be in Python when the interpreter shuts down.
 AWAITED = """
 async def main():
@@ -204,7 +191,6 @@ PROGRAMS = {
     "silent": (SILENT, "", 1),
     "refused": (REFUSED, "4000\n", 1),
     "reading": (READING, "end\n", 2),
-    "interpreters": (INTERPRETERS, "operational\n", 1),
     "awaited": (AWAITED, "awaited\n", 10),
 }
 

@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock, TryLockError};
 use std::time::Duration;
 use talentdata_types::{ListName, Operation};
-use tokio::runtime::{Handle, Runtime};
+use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -285,11 +285,7 @@ impl Engine {
     /// `InvalidArgument` within an async runtime; `Closed` in a forked child, and in a thread that is ending.
     pub fn wait<T>(&self, future: impl Future<Output = T>) -> Result<T> {
         let (_, runtime) = self.parts()?;
-        if process::thread_is_ending() {
-            let message = "the calling thread is ending; make calls before its thread-local and static objects are destroyed";
-            return Err(Error::new(ErrorKind::Closed, message));
-        }
-        if Handle::try_current().is_ok() {
+        if process::is_runtime_thread() {
             return Err(Error::invalid(
                 "a blocking call was made from within an async runtime or from a log callback",
             ));
@@ -302,8 +298,9 @@ impl Engine {
     /// Returns the async client and its runtime.
     ///
     /// # Errors
-    /// `Closed` in a forked child.
+    /// `Closed` in a forked child, and in a thread that is ending.
     pub fn parts(&self) -> Result<&(AsyncClient, Runtime)> {
+        process::check_thread()?;
         self.parts.get().ok_or_else(|| {
             let message =
                 "it was made by the parent process, before a fork; create another one here";
@@ -323,14 +320,14 @@ impl Drop for Engine {
             runtime.block_on(closed);
             runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
         };
-        if process::thread_is_ending() {
+        if process::is_runtime_thread() {
+            // Waiting for the end would be waiting for itself.
+            drop(std::thread::Builder::new().spawn(shut_down));
+        } else if process::thread_is_ending() {
             // This is the destructor of a static or thread-local object of C++. The thread-local values that tokio
             // needs are gone.
             let thread = std::thread::Builder::new().spawn(shut_down);
             let _ = thread.map(std::thread::JoinHandle::join);
-        } else if Handle::try_current().is_ok() {
-            // On one of its own threads, the runtime would wait for itself.
-            drop(std::thread::Builder::new().spawn(shut_down));
         } else {
             shut_down();
         }

@@ -4,15 +4,20 @@
 use crate::error::{Error, ErrorKind, Result};
 use std::cell::Cell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 
 /// Creates a runtime with this many threads, each of which first runs `start`.
 ///
 /// # Errors
-/// `Internal` if the system grants no threads.
+/// `Internal` if the system grants no threads; `Closed` in a thread that is ending.
 pub fn runtime(threads: usize, start: impl Fn() + Send + Sync + 'static) -> Result<Runtime> {
+    check_thread()?;
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(threads).thread_name("talentdata");
+    let start = move || {
+        IS_OURS.set(true);
+        start();
+    };
     let runtime = builder.enable_all().on_thread_start(start).build();
     runtime.map_err(|error| {
         let message = format!("no threads for the client: {error}");
@@ -30,6 +35,8 @@ thread_local! {
     /// very end.
     static ENDING: Cell<bool> = const { Cell::new(false) };
     static LAST: Last = const { Last };
+    /// True in the threads of a runtime.
+    static IS_OURS: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Notices the end of a thread. Thread-local values are destroyed in reverse order.
@@ -47,10 +54,28 @@ pub(crate) fn watch_thread() {
     let _ = LAST.try_with(|_| ());
 }
 
-/// Returns whether the thread-local values that the runtime needs are gone, as in destructors of C++ at the end of a
-/// thread.
+/// Returns whether the thread-local values that the runtime needs are gone, as in destructors of C++ and handlers of `exit`.
+/// A thread that never waited for a runtime may have only a part of them.
 pub(crate) fn thread_is_ending() -> bool {
-    ENDING.get()
+    let runtime = Handle::try_current();
+    ENDING.get() || runtime.is_err_and(|error| error.is_thread_local_destroyed())
+}
+
+/// Checks that the calling thread can use a runtime.
+///
+/// # Errors
+/// `Closed` where it is ending.
+pub(crate) fn check_thread() -> Result<()> {
+    if thread_is_ending() {
+        let message = "the calling thread is ending; make calls before its thread-local and static objects are destroyed";
+        return Err(Error::new(ErrorKind::Closed, message));
+    }
+    Ok(())
+}
+
+/// Returns whether this is a thread of a runtime, which cannot wait for the end of its runtime.
+pub(crate) fn is_runtime_thread() -> bool {
+    IS_OURS.get() || Handle::try_current().is_ok()
 }
 
 /// A value whose threads and sockets belong to this process.

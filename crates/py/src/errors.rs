@@ -1,6 +1,7 @@
 //! Errors of the core as exceptions of the package, which are found by the names of their kinds.
 
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 use talentdata_core::Error;
 
@@ -38,9 +39,18 @@ pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
     exception(py, error).unwrap_or_else(|failure| failure)
 }
 
+/// The exceptions by their names. They are kept, because nothing can be imported at the end of the interpreter.
+pub(crate) fn classes(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    static CLASSES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+    let kept = CLASSES.get_or_try_init(py, || {
+        let module = py.import("talentdata._errors")?;
+        PyResult::Ok(module.dict().copy()?.unbind())
+    })?;
+    Ok(kept.bind(py))
+}
+
 fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
-    let classes = py.import("talentdata._errors")?;
-    let class = classes.getattr(format!("{}Error", error.kind().name()))?;
+    let class = classes(py)?.get_item(format!("{}Error", error.kind().name()))?;
     let facts = PyDict::new(py);
     facts.set_item("operation", error.operation())?;
     facts.set_item("status", error.status())?;

@@ -5,10 +5,10 @@
 //! So they are only queued there. A thread that waits for a call delivers the queue while it waits and at the end. An
 //! event loop is notified when messages have come. No lock is held while Python runs.
 
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
-use pyo3::{IntoPyObjectExt, intern};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard, Once, OnceLock};
@@ -34,8 +34,8 @@ const LEVELS: [(u8, Level); 4] = [
 /// The number of the most detailed level that the logger wants; 0 before the logger was asked.
 static WANTED: AtomicU8 = AtomicU8::new(0);
 
-/// The logger, and the function that makes a record.
-static LOGGER: PyOnceLock<(Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
+/// The logger, the function that makes a record, and the function that names a level.
+static LOGGER: PyOnceLock<[Py<PyAny>; 3]> = PyOnceLock::new();
 
 struct Message {
     level: u8,
@@ -109,8 +109,12 @@ impl Listener for Relay {
 }
 
 /// Asks the logger for its level. Must be called before a call of a client begins.
-pub(crate) fn listen(py: Python<'_>) -> PyResult<()> {
-    let (logger, _) = logger(py)?;
+pub(crate) fn listen(py: Python<'_>, is_exiting: bool) -> PyResult<()> {
+    if is_exiting && LOGGER.get(py).is_none() {
+        // Nothing can be imported any more.
+        return Ok(());
+    }
+    let [logger, ..] = logger(py)?;
     let mut wanted = 0;
     for (number, _) in LEVELS {
         // The logger caches the answer, so this is cheap.
@@ -140,12 +144,11 @@ pub(crate) fn deliver(py: Python<'_>) -> PyResult<()> {
         && let Some(message) = pop(queue)
     {
         left -= 1;
-        let (logger, make_record) = logger(py)?;
+        let [logger, make_record, name_of] = logger(py)?;
         let facts = PyDict::new(py);
         facts.set_item(intern!(py, "name"), NAME)?;
         facts.set_item(intern!(py, "levelno"), message.level)?;
-        let level = py.import(intern!(py, "logging"))?;
-        let level = level.call_method1(intern!(py, "getLevelName"), (message.level,))?;
+        let level = name_of.call1((message.level,))?;
         facts.set_item(intern!(py, "levelname"), level)?;
         facts.set_item(intern!(py, "msg"), message.text)?;
         facts.set_item(intern!(py, "created"), message.at)?;
@@ -171,7 +174,7 @@ pub(crate) async fn arrived() {
     QUEUE.here().arrived.notified().await;
 }
 
-fn logger(py: Python<'_>) -> PyResult<(&Bound<'_, PyAny>, &Bound<'_, PyAny>)> {
+fn logger(py: Python<'_>) -> PyResult<[&Bound<'_, PyAny>; 3]> {
     let made = LOGGER.get_or_try_init(py, || {
         let logging = py.import("logging")?;
         let logger = logging.call_method1("getLogger", (NAME,))?;
@@ -180,7 +183,8 @@ fn logger(py: Python<'_>) -> PyResult<(&Bound<'_, PyAny>, &Bound<'_, PyAny>)> {
         let quiet = logging.call_method0("NullHandler")?;
         logger.call_method1("addHandler", (quiet,))?;
         let make_record = logging.getattr("makeLogRecord")?;
-        PyResult::Ok((logger.into_py_any(py)?, make_record.into_py_any(py)?))
+        let name_of = logging.getattr("getLevelName")?;
+        PyResult::Ok([logger, make_record, name_of].map(Bound::unbind))
     })?;
-    Ok((made.0.bind(py), made.1.bind(py)))
+    Ok(made.each_ref().map(|one| one.bind(py)))
 }

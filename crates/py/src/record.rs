@@ -3,6 +3,7 @@
 use crate::errors::{CallResult, invalid};
 use pyo3::exceptions::{PyAttributeError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
 use pyo3::{IntoPyObjectExt, intern};
 use std::sync::Arc;
@@ -83,8 +84,13 @@ fn value<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
     if let Ok(number) = json.parse::<i64>() {
         return number.into_bound_py_any(py);
     }
-    let reader = py.import(intern!(py, "talentdata._json"))?;
-    reader.call_method1(intern!(py, "loads"), (json,))
+    reader(py)?.call1((json,))
+}
+
+/// What reads JSON in Python. It is kept, because nothing can be imported at the end of the interpreter.
+pub(crate) fn reader(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    static LOADS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    LOADS.import(py, "talentdata._json", "loads")
 }
 
 #[pymethods]

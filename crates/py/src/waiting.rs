@@ -133,7 +133,7 @@ fn watch<T: Send + 'static>(
     on_progress: impl Fn(Python<'_>) -> PyResult<()>,
 ) -> PyResult<Result<T>> {
     let runtime = runtime().map_err(|error| raise(py, &error))?;
-    log::listen(py)?;
+    log::listen(py, is_exiting())?;
     let mut running = Running::start(runtime, work);
     loop {
         if let Some(outcome) = running.wait_detached(py, POLL_INTERVAL) {
@@ -266,10 +266,15 @@ fn spawn<T: IntoPython>(
     py: Python<'_>,
     work: impl Future<Output = Result<T>> + Send + 'static,
 ) -> PyResult<Py<PyAny>> {
+    // The loop of another thread, which Python does not wait for now, stands still instead until that thread is killed.
+    if is_exiting() && is_main_thread() {
+        let message = "Python is shutting down, nothing can be awaited any more; talentdata.Client can still be used";
+        return Err(raise(py, &Error::new(ErrorKind::Closed, message)));
+    }
     let event_loop = py.import("asyncio")?.call_method0("get_running_loop")?;
     let future = event_loop.call_method0("create_future")?;
     let runtime = runtime().map_err(|error| raise(py, &error))?;
-    log::listen(py)?;
+    log::listen(py, is_exiting())?;
     let (target, waiting) = (event_loop.unbind(), future.clone().unbind());
     let task = runtime.spawn(async move {
         let mut work = pin!(guarded(work));
@@ -369,7 +374,7 @@ impl PythonCall {
     fn begin() -> Option<Self> {
         CALLS.fetch_add(1, Ordering::SeqCst);
         let call = PythonCall(());
-        (!EXITING.load(Ordering::SeqCst)).then_some(call)
+        (!is_exiting()).then_some(call)
     }
 }
 
@@ -379,12 +384,20 @@ impl Drop for PythonCall {
     }
 }
 
+/// Returns whether the interpreter shuts down, when no thread of the runtime calls Python any more.
+pub(crate) fn is_exiting() -> bool {
+    EXITING.load(Ordering::SeqCst)
+}
+
 /// Prevents new calls, and returns the number of those under way. The package asks until it is 0. Waiting here would
 /// take the interpreter from others, or would not get it back if there are sub-interpreters.
 #[pyfunction]
-pub(crate) fn end_work() -> usize {
+pub(crate) fn end_work(py: Python<'_>) -> PyResult<usize> {
     EXITING.store(true, Ordering::SeqCst);
-    CALLS.load(Ordering::SeqCst) + LEAVING.load(Ordering::SeqCst)
+    // Objects that are destroyed later may still make calls.
+    crate::errors::classes(py)?;
+    crate::record::reader(py)?;
+    Ok(CALLS.load(Ordering::SeqCst) + LEAVING.load(Ordering::SeqCst))
 }
 
 /// Makes an unused client leave its budget, which would otherwise count it for some seconds more. Nothing waits for
@@ -403,7 +416,7 @@ pub(crate) fn leave(client: Client, is_last: bool) {
         closed.await;
         LEAVING.fetch_sub(1, Ordering::SeqCst);
     });
-    if !is_last || !EXITING.load(Ordering::SeqCst) {
+    if !is_last || !is_exiting() {
         return;
     }
     // A child forked while a client was leaving never sees that end, so the wait is bounded.

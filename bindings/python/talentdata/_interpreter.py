@@ -1,0 +1,21 @@
+"""Refuses sub-interpreters before anything native is loaded: its threads call the main interpreter only."""
+
+from __future__ import annotations
+
+import importlib
+
+
+def _is_main() -> bool:
+    # Python 3.13 has renamed the module.
+    for name in ("_interpreters", "_xxsubinterpreters"):
+        try:
+            module = importlib.import_module(name)
+        except ImportError:
+            continue
+        return bool(module.get_current() == module.get_main())
+    return True
+
+
+if not _is_main():
+    message = "talentdata works in the main interpreter only, not in a sub-interpreter; use a process for each worker"
+    raise ImportError(f"{message}; for mod_wsgi, set WSGIApplicationGroup to %{{GLOBAL}}", name="talentdata")
