@@ -73,7 +73,7 @@ static void no_credentials(void) {
   CHECK(unsetenv("TALENTDATA_CLIENT_SECRET") == 0);
   fixture_poison();
   fixture_fails(talentdata_client_new(NULL, fixture_slot(0)), TALENTDATA_ERROR_KIND_CONFIG,
-                "client_secret is not set; pass it, set TALENTDATA_CLIENT_SECRET", "no secret");
+                "client_secret is not set; set it, or TALENTDATA_CLIENT_SECRET in the environment", "no secret");
   CHECK(setenv("TALENTDATA_CLIENT_SECRET", secret, 1) == 0);
   free(secret);
 }

@@ -66,7 +66,7 @@ static void verified(talentdata_client *client) {
   CHECK(says(report, "\"matches\":false"));
   fixture_poison();
   fixture_fails(talentdata_verify(T(path), T("{\"a\":1}"), fixture_slot(0)), INVALID, "not a receipt", "no receipt");
-  fixture_fails(talentdata_verify(T(path), T("nowhere"), fixture_slot(0)), TALENTDATA_ERROR_KIND_IO, "nowhere", "no file");
+  fixture_fails(talentdata_verify(T(path), T("nowhere"), fixture_slot(0)), TALENTDATA_ERROR_KIND_PATH, "nowhere", "no file");
   talentdata_record_free(receipt);
 }
 
@@ -185,7 +185,7 @@ static void mirrored(talentdata_client *client) {
   fixture_fails(talentdata_mirror_records(mirror, pools, TALENTDATA_ABSENT, options, fixture_slot(0), NULL), INVALID,
                 "a mirror has no option resume", "an option of exports");
   talentdata_options_free(options);
-  fixture_fails(talentdata_mirror_open(T("nowhere"), fixture_slot(0)), TALENTDATA_ERROR_KIND_IO, "not a mirror", "no mirror");
+  fixture_fails(talentdata_mirror_open(T("nowhere"), fixture_slot(0)), TALENTDATA_ERROR_KIND_PATH, "not a mirror", "no mirror");
   OK(talentdata_mirror_verify(mirror, &record));
   CHECK(says(record, "\"differences\":[]"));
   /* The streams outlive the mirror. */
