@@ -1,4 +1,4 @@
-"""What the tools of the project share: commands, cargo, and virtual environments."""
+"""The common functions of the tools: commands, cargo, and virtual environments."""
 
 import json
 import os
@@ -17,11 +17,11 @@ PYTHON_TESTS = PYTHON_PROJECT / "tests/requirements.txt"
 
 
 class Failure(SystemExit):
-    """Why a tool cannot go on, as a sentence, with which it ends."""
+    """The reason why a tool cannot continue, as a sentence. It ends the tool."""
 
 
 def succeed(*command, **options):
-    """Runs a command, whose output goes straight through unless the options say otherwise."""
+    """Runs a command. Its output is passed through unless the options redirect it."""
     command = [str(part) for part in command]
     try:
         done = subprocess.run(command, **options)
@@ -33,22 +33,22 @@ def succeed(*command, **options):
 
 
 def output(*command, **options):
-    """What a command writes."""
+    """Runs a command and returns its output."""
     return succeed(*command, stdout=subprocess.PIPE, text=True, **options)
 
 
 def metadata():
-    """The workspace as cargo sees it."""
+    """Returns cargo's description of the workspace."""
     return json.loads(output(CARGO, "metadata", "--locked", "--no-deps", "--format-version=1", cwd=ROOT))
 
 
 def target():
-    """The directory that cargo builds in, wherever the user wants it."""
+    """Returns cargo's target directory, which the user may have configured."""
     return Path(metadata()["target_directory"])
 
 
 def build(*arguments, **variables):
-    """Builds with cargo; the files that it has made, by name."""
+    """Builds with cargo and returns the paths of the built files by name."""
     command = [CARGO, "build", "--locked", "--message-format=json-render-diagnostics", *arguments]
     messages = output(*command, cwd=ROOT, env={**os.environ, **variables})
     files = [name for line in messages.splitlines() for name in json.loads(line).get("filenames", [])]
@@ -56,9 +56,10 @@ def build(*arguments, **variables):
 
 
 def environment(directory, requirements=None):
-    """The programs of a virtual environment with a list of packages in which all that they need is pinned.
+    """Returns the directory of the programs of a virtual environment.
 
-    It is made anew when the list has changed.
+    The environment has the packages of a list, which pins all dependencies. It is created again if the list has
+    changed.
     """
     noted = directory / "requirements.txt"
     if requirements and noted.exists() and noted.read_text() == requirements.read_text():
@@ -71,7 +72,7 @@ def environment(directory, requirements=None):
 
 
 def within(programs):
-    """The variables of a command in a virtual environment."""
+    """Returns the environment variables for a command in a virtual environment."""
     out = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "VIRTUAL_ENV": str(programs.parent)}
     out.pop("PYTHONPATH", None)
     return out
@@ -82,7 +83,7 @@ def pip(programs, *arguments):
 
 
 def wheel(programs, directory, *options):
-    """Builds the wheel of the Python package, the only one in the directory then."""
+    """Builds the wheel of the Python package in an emptied directory, and returns its path."""
     shutil.rmtree(directory, ignore_errors=True)
     command = [programs / "maturin", "build", "--quiet", "--locked", *options, "--out", directory]
     succeed(*command, cwd=PYTHON_PROJECT, env=within(programs))
@@ -90,7 +91,7 @@ def wheel(programs, directory, *options):
 
 
 def install(programs, package):
-    """Installs a wheel in place of the one before; none of its packages from elsewhere."""
+    """Installs a wheel in place of an earlier one, without its dependencies and without a package index."""
     pip(programs, "--force-reinstall", "--no-deps", "--no-index", package)
 
 

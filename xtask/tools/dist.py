@@ -1,4 +1,4 @@
-"""`cargo xtask dist`: the C library with all that a program needs to find and use it, or the Python packages."""
+"""`cargo xtask dist`: installs the C library with all files that programs need, or builds the Python packages."""
 
 import re
 import shutil
@@ -12,12 +12,13 @@ from pathlib import Path
 
 from commands import PYTHON_PROJECT, PYTHON_TESTS, ROOT, VERSION, Failure, build, environment, only, pip, succeed, target, wheel, within
 
-#: The number of the library's interface.
+#: The name of the shared library with the version number of its interface.
 SONAME = f"libtalentdata.so.{(ROOT / 'crates/ffi-c/abi').read_text().strip()}"
-#: What is installed beside the library, its headers and the licences, laid out as it is installed; `.in` files have places for
-#: the version and for what a static link needs.
+#: The other installed files, in their installed layout. `.in` files have placeholders for the version and for the
+#: libraries of a static link.
 LAYOUT = ROOT / "bindings/c/prefix"
-#: What the wheel and the source package have to hold, by the ends of names, and what only the makers of the package need.
+#: The required files of the wheel and of the source package, by the ends of their names, and then files that belong in
+#: neither.
 WHEEL = """talentdata/__init__.py talentdata/_talentdata.abi3.so talentdata/_talentdata.pyi talentdata/py.typed
     talentdata/pytest_plugin.py .dist-info/entry_points.txt .dist-info/licenses/LICENSE-APACHE
     .dist-info/licenses/LICENSE-MIT .dist-info/sboms/talentdata-py.cyclonedx.json"""
@@ -27,7 +28,7 @@ OURS = ["bindings/python/tests/", "talentdata/tests/", ".ipynb"]
 
 
 def install(made, prefix):
-    """Installs a library that has been built; `made` has its files by name."""
+    """Installs a built library. `made` has the paths of its files by name."""
     if not sys.platform.startswith("linux"):
         raise Failure("dist c knows how shared libraries are named on Linux only")
     libraries = native_libraries()
@@ -35,14 +36,14 @@ def install(made, prefix):
     directory.mkdir(parents=True, exist_ok=True)
     hide(made["libtalentdata.a"], directory / "libtalentdata.a")
     real = f"libtalentdata.so.{VERSION}"
-    # Programs that run keep the file they have opened.
+    # The file is replaced and not overwritten: running programs keep the file that they have opened.
     (directory / real).unlink(missing_ok=True)
     shutil.copy(made["libtalentdata.so"], directory / real)
     for name, leads_to in ((SONAME, real), ("libtalentdata.so", SONAME)):
         (directory / name).unlink(missing_ok=True)
         (directory / name).symlink_to(leads_to)
     shutil.copytree(ROOT / "bindings/c/include", prefix / "include", dirs_exist_ok=True)
-    # Versions of one series work with what was built against any of them.
+    # Programs that were built with one version of a series work with all versions of the series.
     parts = VERSION.split(".")
     marks = {
         "VERSION": VERSION,
@@ -61,15 +62,15 @@ def install(made, prefix):
 
 
 def hide(library, to):
-    """Makes one object of a static library, in which only our own names are global.
+    """Combines a static library into one object, in which only our own names are global.
 
-    A program may have its own SQLite, or any other library that ours is made of; two definitions of a name would not link, or
-    one would take the other's place.
+    A program may have its own SQLite, or its own version of another library that ours contains. Two definitions of a
+    name would fail to link, or one would replace the other.
     """
     with tempfile.TemporaryDirectory() as directory:
         made, archive = Path(directory, "talentdata.o"), Path(directory, "libtalentdata.a")
         succeed("ld", "-r", "--whole-archive", library, "-o", made)
-        # Bitcode of Rust's own library, which `ar` cannot read.
+        # Removes the bitcode of Rust's standard library, which `ar` cannot read.
         bitcode = ["--remove-section=.llvmbc", "--remove-section=.llvmcmd"]
         succeed("objcopy", "--wildcard", "--keep-global-symbol=talentdata_*", *bitcode, made)
         succeed("ar", "rcs", archive, made)
@@ -77,8 +78,11 @@ def hide(library, to):
 
 
 def native_libraries():
-    """The flags that a static link needs: those of Rust's own library, as the compiler names them for a library that holds
-    nothing else. What our dependencies have in C is inside."""
+    """Returns the linker flags that a static link needs.
+
+    They are those of Rust's standard library, as the compiler reports them for an empty library. The C code of our
+    dependencies is in the static library itself.
+    """
     command = [environ.get("RUSTC", "rustc"), "--crate-type", "staticlib", "--crate-name", "nothing"]
     with tempfile.TemporaryDirectory() as directory:
         options = {"cwd": directory, "stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
@@ -86,17 +90,17 @@ def native_libraries():
     _, found, flags = said.partition("native-static-libs: ")
     if not found:
         raise Failure(f"{command} named no libraries:\n{said}")
-    # The shared half of the compiler's own library has no static twin; this one serves either way.
+    # `gcc_s` is a shared library only. `gcc_eh` also works in a fully static program.
     return list(dict.fromkeys(flags.splitlines()[0].replace("-lgcc_s", "-lgcc_eh").split()))
 
 
 def python():
-    """Builds the wheel and the source package that are handed out, and looks into both."""
+    """Builds the wheel and the source package for distribution, and checks the contents of both."""
     directory = target() / "dist/python"
     programs = environment(target() / "python/tests", PYTHON_TESTS)
     wheel(programs, directory, "--profile", "dist", "--compatibility", "pypi")
     succeed(programs / "maturin", "sdist", "--out", directory, cwd=PYTHON_PROJECT, env=within(programs))
-    # One wheel for every Python from 3.10 on this system.
+    # The same wheel works with every Python from 3.10 on this system.
     made, sources = only(directory, f"talentdata-{VERSION}-cp310-abi3-*.whl"), only(directory, "*.gz")
     held = {made: zipfile.ZipFile(made).namelist(), sources: tarfile.open(sources).getnames()}
     for (package, names), wanted in zip(held.items(), (WHEEL, SOURCES)):
@@ -104,7 +108,7 @@ def python():
         foreign = [name for name in names if any(ours in name for ours in OURS)]
         if missing or foreign:
             raise Failure(f"{package} lacks {missing}, and holds {foreign}, which only its makers need")
-    # As an installer does before it builds; nothing is installed.
+    # Prepares the source package as an installer does before the build. No package is installed.
     pip(programs, "--dry-run", "--force-reinstall", "--no-deps", "--no-index", "--no-build-isolation", sources)
     print(f"{made}\n{sources}")
 

@@ -1,4 +1,7 @@
-"""`cargo xtask docs`: the manual as a site with a search, made by mkdocs-material into target/docs, as docs/mkdocs.yml says."""
+"""`cargo xtask docs`: the manual as a site with a search, made by mkdocs-material into target/docs, as docs/mkdocs.yml says.
+
+A browser has no search in pages that it opens as files, so the command that serves them is printed.
+"""
 
 import re
 import shutil
@@ -14,18 +17,18 @@ def main():
     pages, site = target() / "docs-pages", target() / "docs"
     shutil.rmtree(pages, ignore_errors=True)
     pages.mkdir()
-    # Paths stay as they are in the repository, so that links between pages lead where they led.
+    # The pages keep their paths in the repository, so that links between them stay valid.
     files = output("git", "ls-files", "*.md", ":!tests/cases", ":!xtask", cwd=ROOT).splitlines()
     succeed("cp", "--parents", *files, *sorted(set(linked(files))), pages, cwd=ROOT)
-    # Without --quiet, which turns off that a warning fails the build.
+    # With --quiet, warnings would no longer fail the build.
     build = [programs / "mkdocs", "build", "--clean", "--config-file", ROOT / "docs/mkdocs.yml"]
     variables = {**within(programs), "PAGES": str(pages), "NO_MKDOCS_2_WARNING": "1"}
     succeed(*build, "--site-dir", site, env=variables)
-    print(site / "index.html")
+    print(f"To read it: python3 -m http.server --directory {site} --bind 127.0.0.1 8000, and open http://127.0.0.1:8000")
 
 
 def linked(files):
-    """The files other than pages that pages link to, from the root of the repository."""
+    """Yields the files that pages link to, other than pages, relative to the root of the repository."""
     for file in files:
         for link in re.findall(r"\]\(([^)\s#]+)", (ROOT / file).read_text(encoding="utf-8")):
             path = (ROOT / file).parent / link

@@ -1,4 +1,4 @@
-"""Which file imports which: refuses cycles, and imports against the order of modules that ARCHITECTURE.md shows.
+"""Checks of imports between files: cycles, and imports against the order of modules in ARCHITECTURE.md.
 
 A parent and its modules (`a.rs` and `a/*.rs`) may import each other. A cycle that needs any other file is refused.
 """
@@ -9,17 +9,17 @@ import re
 import rust_source
 from commands import ROOT
 
-#: Crates that have an order of modules in ARCHITECTURE.md.
+#: The crates that have an order of modules in ARCHITECTURE.md.
 ORDERED = ["talentdata-core"]
-#: Directories of Python modules that import each other.
+#: The directories of Python modules that import each other.
 PYTHON = ["bindings/python/talentdata", "xtask/tools", "tests/bench"]
-#: The line of ARCHITECTURE.md that shows the order of a crate's modules: `    core: a, b -> c -> d`. A module within another
-#: one may have a place of its own, as `c::e`.
+#: The line of ARCHITECTURE.md with the order of a crate's modules: `    core: a, b -> c -> d`. A module within another
+#: one may have its own place, such as `c::e`.
 ORDER = re.compile(r"^    (\w+): ((?:[\w:, ]+ ->\s+)+[\w:, ]+)$", re.M)
 
 
 def rust_graph(roots):
-    """The imports of a crate: for each file the files that it needs, with one line that says so."""
+    """Returns the imports of a crate: for each file, the files that it needs, with one place of such an import."""
     graph = {}
     for module in (one for root in roots for one in root.every()):
         needed = graph.setdefault(module.file, {})
@@ -31,7 +31,7 @@ def rust_graph(roots):
 
 
 def python_graph(directory):
-    """The same of a directory with Python modules."""
+    """Returns the imports of a directory of Python modules, in the form of `rust_graph`."""
     files = {one.stem: one for one in sorted(directory.glob("*.py"))}
     trees = {name: ast.parse(file.read_text()) for name, file in files.items()}
 
@@ -46,7 +46,7 @@ def python_graph(directory):
     def leads_to(module, name):
         if module == "__init__" and name in files:
             return files[name]
-        # What is written in Rust has a stub.
+        # A module with a stub is written in Rust.
         if (directory / f"{name}.pyi").exists():
             return None
         if module == "__init__" and module in files:
@@ -64,7 +64,7 @@ def python_graph(directory):
 
 
 def knots(graph):
-    """The sets of files that all reach each other."""
+    """Returns the sets of files that all reach each other by imports."""
     reached = {}
     for start in graph:
         seen, following = set(), [start]
@@ -78,13 +78,13 @@ def knots(graph):
 
 
 def is_below(file, parent):
-    """Whether a module has its file where those of the parent have theirs."""
+    """Returns whether a file is in the directory of the parent's modules."""
     is_root = parent.name in {"lib.rs", "main.rs", "__init__.py"}
     return file.is_relative_to(parent.parent if is_root else parent.with_suffix(""))
 
 
 def is_family(graph, files):
-    """Whether the cycles among these files are only those of parents and their modules."""
+    """Returns whether these files have no cycles except those of parents and their modules."""
     for knot in knots({one: set(graph[one]) & set(files) for one in files}):
         parent = next((one for one in knot if all(other == one or is_below(other, one) for other in knot)), None)
         if not parent or not is_family(graph, set(knot) - {parent}):
@@ -93,7 +93,7 @@ def is_family(graph, files):
 
 
 def shortest(graph, start, end):
-    """The files on the shortest way."""
+    """Returns the files on the shortest path between two files."""
     before, following = {start: None}, [start]
     for file in following:
         for one in graph[file]:
@@ -107,7 +107,7 @@ def shortest(graph, start, end):
 
 
 def cycles(graph):
-    """Cycles that are refused, as lists of files: the shortest ones, until each file that is in one has occurred."""
+    """Returns refused cycles as lists of files: the shortest ones, until each file of a cycle has occurred."""
     out = []
     for knot in knots(graph):
         inner = {one: {two: why for two, why in graph[one].items() if two in knot} for one in knot}
@@ -124,21 +124,21 @@ def cycles(graph):
 
 
 def shown(graph, cycle, root):
-    """A cycle as a text, with one import of each file."""
+    """Returns a text that shows a cycle, with one import of each file."""
     pairs = zip(cycle, [*cycle[1:], cycle[0]])
     imports = (f"{one.relative_to(root)} imports {graph[one].get(two, two.name)}" for one, two in pairs)
     return "a cycle of imports:\n    " + "\n    ".join(imports)
 
 
 def against_order(name, roots, order, root):
-    """What imports from a later module than its own, or has no place in the order."""
+    """Yields messages for imports from later modules, and for modules without a place in the order."""
     places = {module: place for place, layer in enumerate(order.split("->")) for module in re.findall(r"[\w:]+", layer)}
     modules = [one for top in roots for one in top.every() if one.file != top.file]
     owners = {one.file: place_name(one, places) for one in modules}
     for module in modules:
         own = owners[module.file]
         if own is None:
-            # What is in a file of its own below one that has no place is not reported again.
+            # Modules below a reported module are not reported again.
             if module.parent.file == module.root.file:
                 yield f"{module.file.relative_to(root)}: the order of {name} in ARCHITECTURE.md does not have {module.name}"
             continue
@@ -151,7 +151,7 @@ def against_order(name, roots, order, root):
 
 
 def place_name(module, places):
-    """The name that the order has for a module: its own, or that of the module it is in."""
+    """Returns the name of a module in the order: its own, or that of a module that contains it."""
     path = []
     while module.parent:
         path.insert(0, module.name)
@@ -161,7 +161,7 @@ def place_name(module, places):
 
 
 def wrong(packages):
-    """All cycles and imports against the order, in sentences."""
+    """Yields a message for each cycle and for each import against the order."""
     graphs = {one: python_graph(ROOT / one) for one in PYTHON}
     graphs |= {name: rust_graph(roots) for name, roots in packages.items()}
     for graph in graphs.values():

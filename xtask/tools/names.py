@@ -1,9 +1,9 @@
-"""A name means one thing: types and constants that another file can use have a name that no other one in the workspace has."""
+"""A check of names: types and constants that other files can use have names that are unique in the workspace."""
 
 import rust_source
 from commands import ROOT
 
-#: Names that several things have on purpose, and why.
+#: Names that several items share on purpose, and the reasons.
 SEVERAL = {
     "Client": "core's asynchronous client and its blocking twin are one thing for users",
     "Service": "the sandbox is the service, and core's is that service as one client reaches it; no file uses both",
@@ -11,11 +11,11 @@ SEVERAL = {
 
 
 def visible(packages):
-    """The types and constants that another file can use, by their names."""
+    """Returns the types and constants that other files can use, by their names."""
     out = {}
     for roots in packages.values():
         for one in (one for root in roots for module in root.every() for one in module.definitions.values()):
-            # What two crates have from one file is one thing.
+            # A file that two crates include defines one item.
             same = [other for other in out.get(one.name, []) if (other.file, other.line) == (one.file, one.line)]
             if one.visible and one.kind in rust_source.TYPES | rust_source.VALUES and not same:
                 out.setdefault(one.name, []).append(one)
@@ -23,7 +23,7 @@ def visible(packages):
 
 
 def wrong(packages):
-    """All names that several things have, in sentences."""
+    """Yields a message for each name that several items share."""
     all_names = visible(packages)
     for name, bearers in sorted(all_names.items()):
         if len(bearers) > 1 and name not in SEVERAL:

@@ -1,11 +1,11 @@
-"""The pictures of the documents that are drawn from figures: `cargo xtask docs` draws them, a test compares them."""
+"""Pictures of the documents that show measurements. `cargo xtask docs` draws them, and a test compares them."""
 
 import re
 from html import escape
 
 from commands import ROOT
 
-#: The rows of RESULTS.md that the chart of the limit shows, and their names on it.
+#: The rows of RESULTS.md in the chart of the limit, and their names in the chart.
 CLIENTS = {
     "talentdata, command line": "talentdata",
     "serial by the documented rule, httpx": "serial loop (httpx)",
@@ -23,7 +23,7 @@ text { font: 13px system-ui, sans-serif; fill: #1f2937; } .small { font-size: 11
 
 
 def limit():
-    """The bars of the share of the limit at 20 ms, by kind of limiter, with the 429s above them."""
+    """Draws the share of the limit at 20 ms as bars, by kind of limiter, with the number of 429s above each bar."""
     results = (ROOT / "tests/bench/RESULTS.md").read_text(encoding="utf-8")
     table = results.split("### Share of the limit, round trip 20 ms")[1].split("###")[0]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("|")]
@@ -58,7 +58,7 @@ def limit():
     return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">{about}\n' + "\n".join(out) + "\n</svg>\n"
 
 
-#: Every picture, and what draws it.
+#: The functions that draw the pictures, by path.
 PICTURES = {"docs/pictures/limit.svg": limit}
 
 
@@ -68,5 +68,5 @@ def draw():
 
 
 def outdated():
-    """The pictures that are no longer what is drawn."""
+    """Returns the pictures whose files differ from a new drawing."""
     return [path for path, picture in PICTURES.items() if (ROOT / path).read_text(encoding="utf-8") != picture()]

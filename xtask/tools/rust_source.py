@@ -1,4 +1,4 @@
-"""Reads the Rust files of a crate without tests: what each module defines, and which names it takes from which file."""
+"""A reader of the Rust files of a crate, without tests: the definitions of each module, and the names it imports."""
 
 import re
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ TOKEN = re.compile(
     re.S,
 )
 OPENING, CLOSING = "([{", ")]}"
-#: What a file can define under a name, and whether it is a type or a value.
+#: The keywords of definitions of types and of values.
 TYPES, VALUES = {"struct", "enum", "union", "trait", "type"}, {"const", "static"}
 MODIFIERS = {"unsafe", "async", "extern", "default", "auto"}
 
@@ -23,7 +23,7 @@ class Definition:
     kind: str
     file: Path
     line: int
-    #: Whether another file may use it.
+    #: True if another file may use it.
     visible: bool
 
 
@@ -34,10 +34,10 @@ class Module:
     name: str
     modules: dict = field(default_factory=dict)
     definitions: dict = field(default_factory=dict)
-    #: Paths of what is imported, by the name that it has here.
+    #: The paths of imported items by their local names.
     imports: dict = field(default_factory=dict)
     globs: list = field(default_factory=list)
-    #: Paths that occur, each with its line.
+    #: The paths that occur in the module, each with its line.
     paths: list = field(default_factory=list)
 
     @property
@@ -51,7 +51,7 @@ class Module:
 
 
 def tokens(text):
-    """The words and signs of a file, each with its line; a string begins with a quotation mark."""
+    """Returns the words and signs of a file, each with its line. A string begins with a quotation mark."""
     at, line, out = 0, 1, []
     while at < len(text):
         found = TOKEN.match(text, at)
@@ -72,14 +72,14 @@ def tokens(text):
 
 
 def read(root):
-    """The modules of a crate, from the file that is its root."""
+    """Reads the modules of a crate from its root file."""
     module = Module(root, None, "crate")
     _Reader(module, root.parent).items(tokens(root.read_text()))
     return module
 
 
 class _Reader:
-    """Reads the items of one module; `directory` is where its modules have their files."""
+    """A reader of the items of one module. `directory` has the files of its child modules."""
 
     def __init__(self, module, directory):
         self.module, self.directory = module, directory
@@ -94,7 +94,7 @@ class _Reader:
         return self.words[at] if at < len(self.words) else ""
 
     def closing(self, at):
-        """Behind the bracket that closes the one at `at`."""
+        """Returns the position after the bracket that closes the one at `at`."""
         depth = 0
         while at < len(self.words):
             depth += (self.words[at] in OPENING) - (self.words[at] in CLOSING)
@@ -104,7 +104,7 @@ class _Reader:
         return at
 
     def end(self, at, with_block):
-        """Behind an item: its semicolon, or its block if it may end with one."""
+        """Returns the position after an item, which ends with a semicolon or, if allowed, with a block."""
         while at < len(self.words):
             if self.words[at] in OPENING:
                 is_block = with_block and self.words[at] == "{"
@@ -154,14 +154,14 @@ class _Reader:
             while self.word(call + 1) == "::":
                 call += 2
             if self.words[call + 1 : call + 3] == ["!", "{"]:
-                # What a macro is given is mostly items.
+                # The argument of a macro call with braces is read as items, which it mostly is.
                 inner = list(zip(self.words[call + 3 : end - 1], self.lines[call + 3 : end - 1]))
                 _Reader(self.module, self.directory).items(inner)
             self.occurring(start, end)
         return end
 
     def child(self, name, path, at, end):
-        """A module of its own file, or within this one."""
+        """Reads a child module, from its own file or from this one."""
         inline = self.word(at + 2) == "{"
         file = self.module.file
         if not inline:
@@ -174,7 +174,7 @@ class _Reader:
         reader.items(inner if inline else tokens(file.read_text()))
 
     def use(self, at, end):
-        """Notes what `use` imports, from behind the word."""
+        """Stores the imports of a `use`, whose keyword is before `at`."""
 
         def tree(at, prefix):
             while at < end:
@@ -198,7 +198,7 @@ class _Reader:
                     return at + 2
                 if word in {",", "}", ";"}:
                     return at
-                # `a::{self}` is `a`.
+                # `a::{self}` means `a`.
                 prefix += () if word == "self" and prefix else (word,)
                 at += 1
                 if self.words[at] not in {"::", "as"}:
@@ -210,7 +210,7 @@ class _Reader:
         tree(at, ())
 
     def occurring(self, at, end):
-        """Notes the paths between two places."""
+        """Stores the paths between two positions."""
         while at < end:
             word = self.words[at]
             if word == "use" and self.word(at - 1) in OPENING + CLOSING + ";":
@@ -229,7 +229,7 @@ class _Reader:
 
 
 def resolve(module, path, seen=frozenset()):
-    """The definition or module of this crate that a path leads to; nothing if it is of another crate."""
+    """Returns the definition or module of this crate that a path names, or None if it is in another crate."""
     at, is_local, rest = module, True, path
     while rest and rest[0] in {"crate", "self", "super"}:
         at = {"crate": at.root, "self": at, "super": at.parent}[rest[0]]
@@ -258,6 +258,6 @@ def _exported_macro(root, name):
 
 @cache
 def crate(directory):
-    """The modules of a crate, from the roots in its `src`."""
+    """Reads the modules of a crate from all roots in its `src`."""
     roots = [directory / "src/lib.rs", directory / "src/main.rs", *sorted(directory.glob("src/bin/*.rs"))]
     return [read(one) for one in roots if one.exists()]

@@ -1,6 +1,7 @@
-/* Runs each line of its input as SQL on the file that is its argument, as a program in C does that knows nothing of mirrors.
- * An answer is a line with the length of what follows, after `=` or, of an error, `!`; rows end with a line end, values with
- * a tab. What a value has behind U+0000 is not shown. */
+/* Runs each line of its input as SQL on the database that is its argument, like any C program that uses SQLite.
+ *
+ * An answer begins with a line: `=`, or `!` for an error, and the length of the text that follows. Each row of the text
+ * ends with a newline, and tabs separate values. The part of a value after U+0000 is left out. */
 
 #include <stdio.h>
 #include <string.h>

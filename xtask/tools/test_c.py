@@ -1,5 +1,8 @@
-"""The part `c` of the tests: a CMake project of C and C++ programs, run by CTest against an installed library, a sandbox and
-a server for budgets. The library is built once for all presets: plain, valgrind, sanitizers, and clang where there is one."""
+"""The part `c` of the tests: a CMake project of C and C++ programs.
+
+CTest runs them with an installed library, a sandbox and a server for budgets. The library is built once for all
+presets: plain, valgrind and clang (if they are installed), and sanitizers.
+"""
 
 import json
 import os
@@ -12,11 +15,11 @@ import dist
 from commands import ROOT, Failure, build, environment, output, succeed, target, within
 from test_services import Sandbox, Valkey, servers
 
-#: The library and the command line are built with what the part `rust` has built for its tests: cargo builds a dependency
-#: once for each set of its features, and the features of one package alone are fewer. The examples are named since only
-#: with them those of the tests are on.
+#: The arguments of the build of the library and the command line. With them, cargo reuses the dependencies that the
+#: part `rust` has built: it builds a dependency once for each set of its features, and one package alone would enable
+#: fewer. `--examples` is needed because it enables the features of the dependencies of tests.
 BUILD = ["--workspace", "--exclude", "xtask", "--lib", "--bins", "--examples"]
-#: Contacts that the sandbox has, more than a scan has under way at once.
+#: The number of contacts in the sandbox: more than a scan requests at once.
 CONTACTS = "3000"
 
 
@@ -32,13 +35,13 @@ def run():
 
 
 def run_sanitized():
-    """The same programs with a library that is instrumented itself, for which every dependency is built anew.
+    """Runs the same programs with an instrumented library, for which every dependency is built again.
 
-    The thread sanitizer is no use here: Rust's own library is not instrumented, so every lock and channel of it looks like a
-    race, and its source, which an instrumented build needs, is not part of the toolchain.
+    The thread sanitizer does not work here: Rust's standard library is not instrumented, so each of its locks and
+    channels looks like a race. Its source, which an instrumented build needs, is not part of the toolchain.
     """
-    # With a target of its own, the flags are kept from build scripts and macros. Sanitizers are unstable options of the
-    # compiler, which the first variable allows on a stable one.
+    # With a given target, the flags do not apply to build scripts and macros. Sanitizers are unstable options of the
+    # compiler, which the first variable allows in a stable one.
     place = ["--target", f"{platform.machine()}-unknown-linux-gnu", "--target-dir", target() / "sanitized"]
     flags = {"RUSTC_BOOTSTRAP": "1", "RUSTFLAGS": "-Zsanitizer=address -Cforce-frame-pointers=yes"}
     library = build("-p", "talentdata-ffi-c", "--lib", *place, **flags)
@@ -48,9 +51,9 @@ def run_sanitized():
 
 
 def tested(made, library, name, presets):
-    """Installs the library, and runs the presets: that of the build, and that of the tests."""
+    """Installs the library, and builds and tests each of the presets."""
     directory = target() / name
-    # What an earlier run left behind would hide a file that is no longer installed.
+    # The files of an earlier run could hide that a file is no longer installed.
     shutil.rmtree(directory, ignore_errors=True)
     prefix, older = directory / "prefix", directory / "older"
     dist.install(library, prefix)
@@ -76,7 +79,7 @@ def tested(made, library, name, presets):
 
 
 def older_headers(directory):
-    """Writes the header of a spec that lacks the first list, a field and an operation of the present one."""
+    """Writes the headers of a spec without the first list, a field and an operation of the current one."""
     spec = json.loads((ROOT / "spec/openapi.json").read_text())
     for path in ("/v1/contacts", "/v1/version/check"):
         del spec["paths"][path]
@@ -87,7 +90,7 @@ def older_headers(directory):
 
 
 def tools():
-    """The variables of commands that find cmake, ctest and ninja, which come from PyPI where they are not installed."""
+    """Returns variables with which cmake, ctest and ninja are found. Installs them from PyPI if necessary."""
     if shutil.which("cmake") and shutil.which("ninja"):
         return os.environ
     return within(environment(target() / "cmake", ROOT / "bindings/c/tests/requirements.txt"))

@@ -1,4 +1,4 @@
-"""The part `readers` of the tests: files that the command line has written are read by packages of the last three years."""
+"""The part `readers` of the tests: packages of the last three years read files that the command line has written."""
 
 import json
 import subprocess
@@ -7,9 +7,9 @@ from commands import ROOT, build, environment, output, succeed, target, within
 from test_services import Sandbox
 
 READERS = ROOT / "tests/readers"
-#: Two row groups, and a list without records.
+#: The sizes of lists: one that fills two row groups, and an empty one.
 RECORDS = "contacts=9000,vacancies=0"
-#: Records of a list with a field of each type, each with these values in turn.
+#: The values of the fields of unusual records, in turn. There is a field of each type.
 UNUSUAL = {
     "score": [1.5, -0.0, 0.0, 1.7976931348623157e308, 5e-324, 0.1, None, -1e300],
     "big": [2**63 - 1, -(2**63), 0, 2**53 + 1, None],
@@ -37,7 +37,7 @@ def run():
     program = build("-p", "talentdata-cli", "--bin", "talentdata")["talentdata"]
     files = target() / "readers/files"
     write(program, files)
-    # All of them are installed before the first is used, so that a package that is missing is not found late.
+    # All environments are installed before the first one is used, so that a missing package is noticed early.
     years = [(list_, environment(target() / "readers" / list_.stem, list_)) for list_ in sorted(READERS.glob("*.txt"))]
     for list_, programs in years:
         print(f"== readers of {list_.stem}", flush=True)
@@ -45,7 +45,7 @@ def run():
 
 
 def write(program, files):
-    """Exports every list of a sandbox, and the unusual records, in every format; for one more reader without nested columns."""
+    """Exports every list of a sandbox, and the unusual records, in every format, and also without nested columns."""
     with Sandbox(program, "--policy", "unlimited", "--faults", "--records", RECORDS) as sandbox:
 
         def export(resource, name):

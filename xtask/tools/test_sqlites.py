@@ -1,4 +1,7 @@
-"""`cargo xtask test sqlites`: SQLite of several ages, pandas and DuckDB read a mirror, as another user, in every step of a sync."""
+"""`cargo xtask test sqlites`: several releases of SQLite, pandas and DuckDB read a mirror in every step of a sync.
+
+They read as another user, who cannot write to it.
+"""
 
 import contextlib
 import json
@@ -10,7 +13,7 @@ from pathlib import Path
 
 from commands import CARGO, ROOT, Failure, environment, output, succeed, target
 
-#: Releases of the crate libsqlite3-sys, and the SQLite that is in each; last, the one that is ours.
+#: The tested releases of the crate libsqlite3-sys, and the version of SQLite in each.
 RELEASES = {"0.11.1": "3.26.0", "0.18.0": "3.31.1", "0.22.2": "3.35.4", "0.25.2": "3.39.2", "0.26.0": "3.41.2"}
 MANIFEST = """[package]
 name = "sqlite"
@@ -28,13 +31,13 @@ PACKAGES = ROOT / "tests/sqlites"
 
 
 def sources(packages):
-    """The directory of the amalgamation."""
+    """Returns the directory of SQLite's amalgamation."""
     [manifest] = [one["manifest_path"] for one in packages if one["name"] == LIBRARY]
     return Path(manifest).parent / "sqlite3"
 
 
 def reader(release):
-    """The program that reads with the SQLite of a release, or with ours; it is compiled once."""
+    """Returns a program that reads with the SQLite of a release, or with ours. That of a release is compiled once."""
     directory = target() / "sqlites" / (release or "ours")
     program = directory / "reader"
     if not (release and program.exists()):
@@ -51,7 +54,7 @@ def reader(release):
 
 
 class Reader:
-    """A connection in a process of its own: that of a program, or of a package within its environment."""
+    """A connection in its own process, of a program or of a package in its environment."""
 
     def __init__(self, program, path, user):
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
@@ -78,7 +81,7 @@ class Reader:
 
 
 class Syncs:
-    """A process that makes a mirror, and takes syncs into it one step further when it is asked to."""
+    """A process that makes a mirror, and advances its syncs by one step on request."""
 
     def __init__(self, path):
         build = [CARGO, "test", "--locked", "--package", "talentdata-mirror", "--lib", "--no-run"]
@@ -101,7 +104,7 @@ class Syncs:
 
 
 def read(program, path, user, syncs):
-    """Reads everything between syncs, then the count of records before, in and after each step of one."""
+    """Reads all data between syncs, and then the number of records before, during and after each step of a sync."""
     with contextlib.ExitStack() as stack:
 
         def opened():
@@ -141,7 +144,7 @@ def read(program, path, user, syncs):
 def run():
     user = "nobody" if os.geteuid() == 0 else None
     with tempfile.TemporaryDirectory() as folder:
-        # Who reads owns neither the folder nor the files.
+        # The reading user owns neither the folder nor the files.
         folder = Path(folder)
         folder.chmod(0o755)
         syncs = Syncs(folder / "mirror.db")

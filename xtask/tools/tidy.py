@@ -1,4 +1,4 @@
-"""`cargo xtask test tidy`: rules of the house that neither formatter nor linter knows."""
+"""`cargo xtask test tidy`: rules of this project that neither the formatter nor the linter checks."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ import rust_source
 import tidy_cases
 from commands import ROOT, Failure, metadata, output
 
-#: Which package may depend on which: the architecture. A new edge needs an argument in ARCHITECTURE.md.
+#: The allowed dependencies between packages: the architecture. A new one needs a reason in ARCHITECTURE.md.
 EDGES = {
     "talentdata-types": "",
     "talentdata-core": "types",
@@ -21,12 +21,12 @@ EDGES = {
     "talentdata-ffi-c": "columns core mirror",
     "xtask": "",
 }
-#: Words that must not stand in any source, put together so that this file does not hold them.
+#: Words that no source may contain. They are composed here, so that this file does not contain them.
 FORBIDDEN = re.compile("keep " "in sync|TO" "DO|FIX" "ME")
 
 
 def wrong():
-    """Everything that is wrong, in sentences."""
+    """Yields a message for each violation."""
     for path in output("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=ROOT).splitlines():
         text = (ROOT / path).read_text(errors="replace") if (ROOT / path).is_file() else ""
         if path.endswith(".rs") and text and not text.startswith("//! "):
@@ -41,7 +41,7 @@ def wrong():
     yield from imports.wrong(sources)
     yield from names.wrong(sources)
     for package in packages:
-        # Tests may use anything; only what ships is architecture.
+        # Tests may use all packages. Only the shipped packages have an architecture.
         shipped = {one["name"] for one in package["dependencies"] if "path" in one and one["kind"] != "dev"}
         for edge in shipped - {f"talentdata-{one}" for one in EDGES.get(package["name"], "").split()}:
             yield f"{package['name']}: depends on {edge}, which the architecture does not allow"

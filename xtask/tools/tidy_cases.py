@@ -1,4 +1,4 @@
-"""Planted faults, with which `cargo xtask test tidy` tests its own checks of imports and names."""
+"""Planted faults, with which `cargo xtask test tidy` tests its checks of imports and names."""
 
 import tempfile
 from pathlib import Path
@@ -7,7 +7,7 @@ import imports
 import names
 import rust_source
 
-#: What is planted, the files of a crate's `src`, and each cycle that has to be found as the names of its files.
+#: Planted cycles: a name, the files of a crate's `src`, and the file names of each cycle that must be found.
 CYCLES = [
     ("nothing", {"lib.rs": "mod a; mod b; pub use a::A;", "a.rs": "use crate::b::B; pub struct A(B);", "b.rs": "pub struct B;"}, []),
     (
@@ -71,14 +71,14 @@ CYCLES = [
         [],
     ),
 ]
-#: Modules within another one, of which each has its own place in the order.
+#: A crate with modules within another one, each of which has its own place in the order.
 WITHIN = {
     "lib.rs": "mod a; mod g { pub mod x; pub mod y; }",
     "a.rs": "use crate::g::x::X; pub struct A;",
     "g/x.rs": "pub struct X;",
     "g/y.rs": "use crate::a::A;",
 }
-#: Modules of Python, where types count too.
+#: Python modules. Imports for type checkers count, too.
 PYTHON = {
     "__init__.py": "from ._a import A\nfrom ._c import C\n",
     "_a.py": "from __future__ import annotations\nfrom typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ._b import B\n",
@@ -95,7 +95,7 @@ def plant(root, files):
 
 
 def expect(planted, found, expected):
-    """Says that a check does not find what was planted; cycles begin anywhere."""
+    """Yields a message if a check has not found exactly the planted faults. A cycle may begin with any of its files."""
     found = sorted(sorted(one) if isinstance(one, list) else one for one in found)
     expected = sorted(sorted(one) if isinstance(one, list) else one for one in expected)
     if found != expected:
@@ -103,7 +103,7 @@ def expect(planted, found, expected):
 
 
 def wrong():
-    """Which of the planted faults the checks do not find, and what they find besides, in sentences."""
+    """Yields a message for each planted fault that a check does not find, and for other findings."""
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
         for number, (planted, files, expected) in enumerate(CYCLES):

@@ -1,16 +1,16 @@
-/* Measures the e-mail addresses of all contacts, straight on an Arrow column: nothing is copied. */
+/* Measures the e-mail addresses of all contacts directly on an Arrow column, without copying texts. */
 #include <stdio.h>
 #include <string.h>
 #include <talentdata.h>
 #include <talentdata/arrow.h>
 
-/* Which child of the stream's struct is the text column of this name; -1 when there is none. */
+/* Returns the index of the text column of this name among the children of the stream's struct, or -1. */
 static int64_t column(struct ArrowArrayStream *stream, const char *name) {
   struct ArrowSchema schema;
   int64_t found = -1;
   if (stream->get_schema(stream, &schema) != 0) return -1;
   for (int64_t i = 0; i < schema.n_children; i++) {
-    /* "u": UTF-8 with offsets of 32 bits. */
+    /* The format "u" is UTF-8 with offsets of 32 bits. */
     if (strcmp(schema.children[i]->name, name) == 0 && strcmp(schema.children[i]->format, "u") == 0) found = i;
   }
   schema.release(&schema);
@@ -35,7 +35,7 @@ int main(void) {
       batch.release(&batch);
     }
     stream.release(&stream);
-    /* What has ended the stream before its time. */
+    /* The error that has ended the stream early, if any. */
     error = talentdata_scan_error(scan);
   }
   talentdata_scan_free(scan);

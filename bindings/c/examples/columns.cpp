@@ -1,15 +1,15 @@
-// Measures the e-mail addresses of all contacts, straight on an Arrow column: nothing is copied.
+// Measures the e-mail addresses of all contacts directly on an Arrow column, without copying texts.
 #include <iostream>
 #include <talentdata.hpp>
 #include <talentdata/arrow.h>
 
-// Which child of the stream's struct is the text column of this name; none when there is no such column.
+// Returns the index of the text column of this name among the children of the stream's struct, if there is one.
 static std::optional<std::int64_t> column(ArrowArrayStream &stream, std::string_view name) {
   ArrowSchema schema{};
   std::optional<std::int64_t> found;
   if (stream.get_schema(&stream, &schema) != 0) return found;
   for (std::int64_t i = 0; i < schema.n_children; i++) {
-    // "u": UTF-8 with offsets of 32 bits.
+    // The format "u" is UTF-8 with offsets of 32 bits.
     if (schema.children[i]->name == name && schema.children[i]->format == std::string_view("u")) found = i;
   }
   schema.release(&schema);
@@ -31,7 +31,7 @@ int main() {
       bytes += offsets[texts->length] - offsets[0];
     }
     stream.release(&stream);
-    // What has ended the stream before its time.
+    // The error that has ended the stream early, if any.
     if (const auto failure = scan.failure()) throw *failure;
     std::cout << contacts << " contacts, " << bytes << " bytes of e-mail addresses\n";
     return email ? 0 : 1;

@@ -1,4 +1,4 @@
-/* Streams contacts within the application's own event loop: no thread waits, poll() tells when to look. */
+/* Streams contacts in the application's own event loop: no thread waits, and poll() reports ready records. */
 #include <poll.h>
 #include <stdio.h>
 #include <talentdata.h>
@@ -13,7 +13,7 @@ int main(void) {
   if (!error) error = talentdata_client_list(client, TALENTDATA_LIST_CONTACTS, NULL, &scan);
   if (!error) error = talentdata_scan_descriptor(scan, &descriptor);
   while (!error && arrival != TALENTDATA_ARRIVAL_END) {
-    /* The application's own descriptors and timers go into the same call. */
+    /* An application adds its own descriptors and timers to this call. */
     struct pollfd ready = {descriptor, POLLIN, 0};
     if (poll(&ready, 1, -1) < 0) break;
     sleeps++;

@@ -1,4 +1,4 @@
-// Streams contacts within the application's own event loop: no thread waits, poll() tells when to look.
+// Streams contacts in the application's own event loop: no thread waits, and poll() reports ready records.
 #include <iostream>
 #include <poll.h>
 #include <talentdata.hpp>
@@ -9,7 +9,7 @@ int main() {
     auto scan = client.list(talentdata::contacts);
     unsigned long contacts = 0, sleeps = 0;
     for (auto arrival = TALENTDATA_ARRIVAL_PENDING; arrival != TALENTDATA_ARRIVAL_END;) {
-      // The application's own descriptors and timers go into the same call.
+      // An application adds its own descriptors and timers to this call.
       pollfd ready{scan.descriptor(), POLLIN, 0};
       if (poll(&ready, 1, -1) < 0) return 1;
       sleeps++;

@@ -113,7 +113,7 @@ class client : public detail::handle<talentdata_client, talentdata_client_free>,
   result<job> try_sync_job(list_name list, std::string_view path, const options &given = {}) const {
     return with<job>(given, talentdata_client_sync, detail::text(list.name), detail::text(path));
   }
-  /// Calls an operation by its name in the service document; `T` is talentdata::record, a class of a model, or nothing.
+  /// Calls an operation by its name in the OpenAPI file; `T` is talentdata::record, a class of a model, or nothing.
   template <class T>
   result<T> try_call(std::string_view operation, const options &given = {}, const std::optional<std::string> &body = {}) const {
     const auto call = [&](const talentdata_client *raw, const talentdata_options *options, talentdata_record **out) {

@@ -1,11 +1,11 @@
-/* Mistakes on purpose, which the checkers of memory must report: that shows that they are on. */
+/* Deliberate memory errors. The memory checkers must report them, which proves that they are active. */
 #include <stdlib.h>
 #include <talentdata.h>
 
 int main(int count, char **arguments) {
   (void)arguments;
   if (count > 1) {
-    /* A pointer to the last one may be left in a register. */
+    /* There are ten leaks because a pointer to the last one may stay in a register, which hides that leak. */
     talentdata_config *volatile lost = NULL;
     for (int i = 0; i < 10; i++) lost = talentdata_config_new();
     return lost == NULL;

@@ -1,7 +1,7 @@
-// Does what one case of tests/cases asks, and prints how it went as JSON, for the runner to compare.
+// Performs the action of one case of tests/cases, and prints the result as JSON, which the runner compares.
 //
-// cases [--SETTING=VALUE]... VERB, where VERB is one of: version, permissions,
-// check VERSION CATEGORY..., scan LIST, page LIST LIMIT OFFSET, repeat N VERB.
+// Its usage is `cases [--SETTING=VALUE]... VERB`, where VERB is one of: version, permissions, check VERSION
+// CATEGORY..., scan LIST, page LIST LIMIT OFFSET, repeat N VERB.
 #include <talentdata.hpp>
 
 #include <cstdio>
@@ -83,7 +83,7 @@ int main(int count, char **arguments) {
     said = perform(client, verb);
   } catch (const talentdata::error &error) {
     said = told(error);
-    // What else it holds is looked through for secrets, as the log is.
+    // The runner searches these other texts of the error for secrets, like the log.
     for (const auto &text : {error.operation(), error.request_id(), error.body()}) {
       if (text) std::fprintf(stderr, "%.*s\n", static_cast<int>(text->size()), text->c_str());
     }

@@ -1,4 +1,4 @@
-/* What the C interface promises: NULL and wrong arguments, records, pages, streams, errors, and a host that is left alone. */
+/* The contract of the C interface: NULL and wrong arguments, records, pages, streams, errors, and side effects. */
 #define _GNU_SOURCE
 #include "fixture.h"
 
@@ -67,7 +67,7 @@ static void wrong_arguments(talentdata_client *client) {
   talentdata_options_free(options);
 }
 
-/* Missing credentials are reported when the client is made, not by its first call. */
+/* The call that makes a client reports missing credentials, and not the first call of the client. */
 static void no_credentials(void) {
   char *secret = strdup(getenv("TALENTDATA_CLIENT_SECRET"));
   CHECK(unsetenv("TALENTDATA_CLIENT_SECRET") == 0);
@@ -170,7 +170,7 @@ static const talentdata_record *at(const talentdata_record *record, const char *
   return value;
 }
 
-/* One record with values of every kind; its second member named level counts. */
+/* One record with values of every kind. Of two members named level, the second one counts. */
 static void values(talentdata_client *client) {
   const talentdata_error_kind schema = TALENTDATA_ERROR_KIND_SCHEMA;
   talentdata_scan *scan;
@@ -195,7 +195,7 @@ static void values(talentdata_client *client) {
     CHECK((int)talentdata_record_kind(at(record, paths[kind - 1])) == kind);
   }
   CHECK(at(record, "nothing") == NULL && at(record, "/skills/2") == NULL && at(record, "") == record);
-  /* The same value again is the same handle. */
+  /* A second request for a value returns the same handle. */
   CHECK(at(record, "/skills") == at(record, "/skills"));
   OK(talentdata_record_count(at(record, "/skills/1"), &count));
   OK(talentdata_record_name(at(record, "/skills/1"), 1, &text));
@@ -253,8 +253,8 @@ static void streams(talentdata_client *client) {
   fixture_fails(talentdata_scan_arrow_stream(scan, fixture_slot(0)), INVALID, "begun to take the records", "a stream of a scan begun");
   talentdata_scan_free(scan);
 
-  /* What came before an error comes first; after it every batch is an error, and the scan tells its kind. The pages
-     overlap by a record. */
+  /* Records that were received before an error come first. After that, every batch is an error, and the scan has its
+     kind. The pages overlap by a record. */
   OK(talentdata_client_list(client, TALENTDATA_LIST_TAXONOMY_ROLES, NULL, &scan));
   OK(talentdata_scan_arrow_stream(scan, &stream));
   check_receipt(scan, 0, "unfinished");
@@ -319,7 +319,7 @@ static void what_is_not_proven(void) {
     talentdata_scan_free(scan);
     CHECK(heard == ends[i].warns);
 
-    /* Records are accepted unless the option says otherwise. */
+    /* The records of an unproven list are accepted unless the option is fail. With warn, a warning is logged. */
     heard = 0;
     OK(talentdata_client_list(client, TALENTDATA_LIST_TAXONOMY_SKILLS, ends[i].unproven ? options : NULL, &scan));
     for (int taken = 0; taken < 2; taken++) {
@@ -340,7 +340,8 @@ static void what_is_not_proven(void) {
 static void errors(void) {
   talentdata_client *client;
   talentdata_error *error;
-  /* Nobody listens at port 1. Other programs that tried it share no outage with this client. */
+  /* No service listens on port 1. With the budget of the process, the client does not learn of an outage that other
+     programs found there. */
   talentdata_config *config = talentdata_config_new();
   OK(talentdata_config_set(config, T("budget"), T("process")));
   OK(talentdata_config_set(config, T("base_url"), T("http://127.0.0.1:1")));
@@ -357,7 +358,7 @@ static void errors(void) {
   CHECK(talentdata_text_is(talentdata_error_message(NULL), "error: must not be NULL"));
 }
 
-/* Signals that arrive at the library's threads would surprise an application; SIGPIPE would end it. */
+/* The library changes neither errno, the signal mask, the handler of SIGPIPE nor the locale of the calling program. */
 static void the_host_is_left_alone(talentdata_client *client) {
   sigset_t before, after;
   struct sigaction pipe_before, pipe_after;
@@ -378,7 +379,7 @@ static void the_host_is_left_alone(talentdata_client *client) {
   CHECK(strcmp(place, setlocale(LC_ALL, NULL)) == 0);
 }
 
-/* The numbers can be compared by the preprocessor. */
+/* The preprocessor can compare the version numbers. */
 #if TALENTDATA_VERSION_NUMBER < 1000 || TALENTDATA_VERSION_MAJOR > 100
 #error the version is not a number
 #endif

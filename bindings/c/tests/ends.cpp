@@ -1,5 +1,5 @@
-// Clients and lists that live as long as the program or a thread: each is freed in silence, and a call that comes too late is
-// CLOSED. The test fails if anything but "done" is printed.
+// Clients and lists with the lifetime of the program or of a thread: each is freed without an error, and a call that
+// comes too late is CLOSED. The test passes only if the output is "done".
 #include <cstdio>
 #include <cstdlib>
 #include <talentdata.hpp>
@@ -7,7 +7,7 @@
 
 static int late_calls = 0;
 
-// Makes a call when it is destroyed; the client that it uses still exists.
+// Makes a call in its destructor. The client that it uses still exists then.
 struct late_caller {
   const talentdata::client *client = nullptr;
   ~late_caller() {

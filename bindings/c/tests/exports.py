@@ -1,7 +1,7 @@
 """Writes a program that calls every exported function with each of its pointers as NULL: exports.py HEADERS OUTPUT.
 
-HEADERS is the directory of the headers. The description of each exported function has to state what its signature does
-not show: threads, errors, ownership and parameters. One that does not ends the build of the tests.
+HEADERS is the directory of the headers. The description of each exported function must state facts that its signature
+does not show: threads, errors, ownership and parameters. If it does not, the build of the tests ends.
 """
 
 import re
@@ -24,7 +24,7 @@ NUMBERS = {"uint32_t", "uint64_t", "size_t", "talentdata_format", "talentdata_er
 
 
 def argument(index, kind, name):
-    """A value that the function takes."""
+    """Returns a valid argument for a parameter."""
     if name.endswith("_out"):
         return f"fixture_slot({index})"
     if kind in VALUES:
@@ -33,7 +33,7 @@ def argument(index, kind, name):
 
 
 def calls(function, parameters):
-    """The lines that call it with NULL, unless its description allows that."""
+    """Yields the lines that call the function with NULL for each pointer whose description does not allow NULL."""
     name, doc = function["name"], function["doc"]
     can_fail = function["result"] == "talentdata_error *" and not name.endswith("_error")
     for null, (kind, one) in enumerate(parameters):
@@ -53,7 +53,7 @@ def calls(function, parameters):
 
 
 def missing(function, parameters):
-    """What its description lacks."""
+    """Returns the required parts that the description of a function lacks."""
     name, doc, result = function["name"], function["doc"], function["result"]
     can_fail = result == "talentdata_error *"
     lent = [kind for kind, one in parameters if one.endswith("_out")] + ([] if can_fail else [result])

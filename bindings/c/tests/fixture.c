@@ -1,4 +1,4 @@
-/* What the C tests share: checks, handles of every type, poisoned slots, and a service that is silent. */
+/* The common parts of the C tests: checks, handles of every type, poisoned slots, and a silent service. */
 #define _POSIX_C_SOURCE 200809L
 #include "fixture.h"
 

@@ -1,4 +1,4 @@
-/* What the C tests share: checks, handles of every type, poisoned slots, and a service that is silent. */
+/* The common parts of the C tests: checks, handles of every type, poisoned slots, and a silent service. */
 #ifndef FIXTURE_H
 #define FIXTURE_H
 
@@ -24,7 +24,7 @@ struct fixture {
 };
 struct fixture *fixture_make(void);
 void fixture_free(struct fixture *all);
-/* A text that is good enough for the parameter of this name. */
+/* Returns a valid text for the parameter of this name. */
 talentdata_text fixture_text(const char *parameter);
 void fixture_log(talentdata_log_level level, talentdata_text message, void *user_data);
 void null_arguments(void);
@@ -33,30 +33,31 @@ void null_arguments(void);
 void fixture_poison(void);
 void *fixture_slot(int index);
 
-/* The error must be of this kind, and its message have these words, the slots be poisoned still. */
+/* Checks that the error has this kind, that its message contains these words, and that the slots are still poisoned. */
 void fixture_fails(talentdata_error *error, talentdata_error_kind kind, const char *words, const char *what);
 void fixture_is_null(talentdata_error *error, const char *function, const char *argument);
-/* Ends the program when there is an error. */
+/* Ends the program if there is an error. */
 void fixture_succeeds(talentdata_error *error);
 void fixture_check(int holds, const char *what);
 #define CHECK(holds) fixture_check((holds), #holds)
 #define OK(call) fixture_succeeds(call)
-/* How the test went: the exit code. */
+/* Prints the result of the test and returns the exit code. */
 int fixture_verdict(void);
 
-/* What a record has at a path; 0 where there is nothing. */
+/* Returns the integer at a path of a record, or 0 if it is absent. */
 int64_t integer_at(const talentdata_record *record, const char *path);
 int text_at(const talentdata_record *record, const char *path, const char *wanted);
-/* Whether the JSON of a record has these words; frees the record. */
+/* Returns whether the JSON of a record contains these words. Frees the record. */
 int says(talentdata_record *record, const char *words);
-/* The rows of a stream, which is released. */
+/* Returns the number of rows of a stream, and releases the stream. */
 int64_t rows(struct ArrowArrayStream *stream);
 unsigned long contacts(void);
 void ask_version(const talentdata_client *client);
-/* Options with names and values, up to a NULL. */
+/* Makes options from names and values, up to a NULL. */
 talentdata_options *options_with(const char *first, ...);
 
-/* A service that takes connections and never answers, and a client of it: once it has taken one, a call is under way. */
+/* Makes a service that never responds, and a client of it. Returns the listening socket: once it has accepted a
+   connection, a call is in progress. */
 int silent_service(talentdata_client **client);
 
 #endif

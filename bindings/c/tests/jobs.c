@@ -1,5 +1,5 @@
-/* Exports, syncs and mirrors: every format, cancelled and resumed, verified, refused. It defines names that the library
-   uses inside: they must not meet. */
+/* Exports, syncs and mirrors: formats, cancellation, resumption, verification and errors. The program defines names
+   that the library uses internally. The two must not conflict. */
 #define _XOPEN_SOURCE 700
 #include "fixture.h"
 
@@ -14,7 +14,7 @@ void blake3_hasher_init(void *hasher) { (void)hasher; }
 void blake3_hash_many(void);
 void blake3_hash_many(void) { abort(); }
 
-/* Whether a file begins with these bytes. */
+/* Returns whether a file begins with these bytes. */
 static int begins(const char *path, const char *wanted) {
   char bytes[64] = "";
   FILE *file = fopen(path, "rb");
@@ -29,7 +29,7 @@ static talentdata_job *export(talentdata_client *client, const char *list, const
   return job;
 }
 
-/* Runs an export to its end, and frees it; how many records the receipt counts. */
+/* Runs an export to its end, frees it, and returns the number of records in the receipt. */
 static int64_t run(talentdata_job *job) {
   talentdata_record *receipt;
   OK(talentdata_job_run(job, &receipt));
@@ -39,7 +39,7 @@ static int64_t run(talentdata_job *job) {
   return records;
 }
 
-/* The format is named, or that of the path. */
+/* The format is the given one, or that of the path. */
 static void formats(talentdata_client *client) {
   talentdata_options *options = options_with("limit", "150", "page_size", "50", NULL);
   CHECK(run(export(client, "contacts", "contacts.PARQUET", TALENTDATA_FORMAT_OF_PATH, options)) == 150 && begins("contacts.PARQUET", "PAR1"));
@@ -47,7 +47,7 @@ static void formats(talentdata_client *client) {
   talentdata_options_free(options);
 }
 
-/* The file is what its receipt says, as text or in a file, until a byte of it changes. */
+/* A file matches its receipt, given as text or as a file, until a byte of it changes. */
 static void verified(talentdata_client *client) {
   const char *path = "verified.jsonl", *kept = "receipt.json";
   talentdata_job *job = export(client, "contacts", path, TALENTDATA_FORMAT_OF_PATH, NULL);
@@ -70,7 +70,8 @@ static void verified(talentdata_client *client) {
   talentdata_record_free(receipt);
 }
 
-/* So many departments are two pages of ten, which overlap by one; the first request for the second one is not answered. */
+/* The number of departments: two pages of ten, which overlap by one. The service does not respond to the first request
+   for the second page. */
 enum { total = 19 };
 
 static void *run_until_cancelled(void *job) {
@@ -100,7 +101,7 @@ static void cancelled_and_resumed(void) {
   while (progress(job) == 0) sched_yield();
   fixture_poison();
   fixture_fails(talentdata_job_run(job, fixture_slot(0)), INVALID, "another thread", "a job that runs");
-  /* The client does not end it. */
+  /* Closing the client does not end the job. */
   talentdata_client_close(client);
   talentdata_job_cancel(job);
   pthread_join(thread, &error);
@@ -112,7 +113,7 @@ static void cancelled_and_resumed(void) {
                 TALENTDATA_ERROR_KIND_CLOSED, "closed", "a job of a closed client");
   talentdata_client_free(client);
   OK(talentdata_client_from_environment(&client));
-  /* What is kept is not thrown away unasked. */
+  /* Kept records are discarded only on request. */
   job = export(client, "ja_departments", "slow.jsonl", TALENTDATA_FORMAT_OF_PATH, NULL);
   fixture_fails(talentdata_job_run(job, fixture_slot(0)), INVALID, "set the option restart", "an export over kept work");
   talentdata_job_free(job);
@@ -121,7 +122,7 @@ static void cancelled_and_resumed(void) {
                 "resume, restart", "an export with both options");
   talentdata_options_free(both);
   job = export(client, "ja_departments", "slow.jsonl", TALENTDATA_FORMAT_OF_PATH, options);
-  /* It outlives the client. */
+  /* The job outlives the client. */
   talentdata_client_free(client);
   CHECK(run(job) == total);
   talentdata_options_free(options);
@@ -166,7 +167,7 @@ static void mirrored(talentdata_client *client) {
   talentdata_record_free(record);
   fixture_fails(talentdata_mirror_changes(mirror, TALENTDATA_LIST_CONTACTS, T("0"), NULL, fixture_slot(0), NULL), INVALID,
                 "does not have contacts", "a list that was not synced");
-  /* Columns that are given, and a field that has none of them. */
+  /* A given schema, and a field without a column in it. */
   const char *schema = "{\"talentdata_schema\":1,\"resource\":null,\"columns\":\"typed\",\"sampled_records\":0,"
                        "\"fields\":[{\"name\":\"id\",\"type\":\"string\"}]}";
   struct ArrowArrayStream few;
@@ -187,7 +188,7 @@ static void mirrored(talentdata_client *client) {
   fixture_fails(talentdata_mirror_open(T("nowhere"), fixture_slot(0)), TALENTDATA_ERROR_KIND_IO, "not a mirror", "no mirror");
   OK(talentdata_mirror_verify(mirror, &record));
   CHECK(says(record, "\"differences\":[]"));
-  /* The streams outlive it. */
+  /* The streams outlive the mirror. */
   talentdata_mirror_free(mirror);
   const int64_t count = rows(&current);
   CHECK(count > 0 && rows(&changes) == count && rows(&earlier) == count);
@@ -197,7 +198,7 @@ static void mirrored(talentdata_client *client) {
   talentdata_mirror_free(mirror);
 }
 
-/* A stream of a mirror whose file is lost while it is read fails, and stays failed. */
+/* A stream of a mirror fails if the file is lost during the read, and stays failed. */
 static void lost(talentdata_client *client) {
   talentdata_record *record;
   talentdata_mirror *mirror;

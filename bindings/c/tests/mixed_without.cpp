@@ -1,9 +1,10 @@
-// Compiled with -fno-exceptions -fno-rtti and linked with surface.cpp, which has exceptions: every call as a result.
+// Calls that return results instead of exceptions. Compiled with -fno-exceptions -fno-rtti, and linked with
+// surface.cpp, which uses exceptions.
 #include <talentdata.hpp>
 
 const char *without_exceptions(talentdata_client *owned);
 
-// Nothing when all went well; else what did not. It adopts a client, and releases nothing.
+// Returns NULL on success, or the name of the step that failed. Adopts the client, which is freed at the end.
 const char *without_exceptions(talentdata_client *owned) {
   const talentdata::client adopted(owned);
   talentdata::config settings;

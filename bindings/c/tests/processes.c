@@ -1,4 +1,4 @@
-/* Fork: a client works on in both processes, and what a child does with a scan of its parent does not reach the parent. */
+/* Fork: a client works in both processes, and a child cannot affect a scan of its parent. */
 #define _GNU_SOURCE
 #include "fixture.h"
 
@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Whether `work` returns something else than 0 in a forked child. What the child must not touch is lost in it; another program
-   in its place tells how it went. */
+/* Returns whether `work` returns another value than 0 in a forked child. The child cannot free what belongs to its
+   parent, so it reports its result by executing another program, which a leak checker does not examine. */
 static int in_child(int (*work)(void *), void *argument) {
   int status;
   fflush(NULL);
@@ -32,14 +32,14 @@ struct parent {
   talentdata_client *client;
   talentdata_scan *scan;
   talentdata_job *job;
-  /* Whether it is counted for as long as the child lives, however slow that is. */
+  /* True if the budget counts the parent for the whole life of the child, even if the child is slow. */
   int is_counted;
 };
 
 static int use_in_child(void *argument) {
   struct parent *parent = argument;
   talentdata_record *record;
-  /* The child shares the budget with its parent, as a client of its own. */
+  /* In the budget, the client of the child is a member beside that of its parent. */
   OK(talentdata_client_plan(parent->client, TALENTDATA_LIST_POOLS, NULL, &record));
   const int64_t members = integer_at(record, "members");
   talentdata_record_free(record);
@@ -54,7 +54,7 @@ static int use_in_child(void *argument) {
   return closed && count && (members == 2 || (members == 1 && !parent->is_counted));
 }
 
-/* The client is used in the parent, then in a child of it, then in the parent again. */
+/* Uses the client in the parent, then in a child, then in the parent again. */
 static void after_a_fork(talentdata_client *client, int is_counted) {
   struct parent parent = {.client = client, .is_counted = is_counted};
   talentdata_record *record;
@@ -75,7 +75,7 @@ static int run_in_child(void *argument) {
   return closed;
 }
 
-/* An export of the parent writes nothing in the child. */
+/* In the child, an export of the parent does not write. */
 static void a_job_after_a_fork(talentdata_client *client) {
   struct parent parent = {.client = client};
   talentdata_record *receipt;
@@ -96,7 +96,7 @@ static int poll_in_child(void *argument) {
   return closed;
 }
 
-/* A pipe is shared with the child: what the child does must not make the descriptor of the parent readable. */
+/* The child shares a pipe with its parent. Its calls must not make the descriptor of the parent readable. */
 static void a_descriptor_after_a_fork(void) {
   struct parent parent = {0};
   talentdata_record *record;
@@ -105,7 +105,7 @@ static void a_descriptor_after_a_fork(void) {
   int listener = silent_service(&parent.client);
   OK(talentdata_client_list(parent.client, TALENTDATA_LIST_CONTACTS, NULL, &parent.scan));
   OK(talentdata_scan_descriptor(parent.scan, &readable.fd));
-  /* Nothing is there to be taken yet. */
+  /* No record has arrived yet. */
   CHECK(poll(&readable, 1, 0) == 0);
   OK(talentdata_scan_try_next(parent.scan, &arrival, &record));
   CHECK(arrival == TALENTDATA_ARRIVAL_PENDING && poll(&readable, 1, 0) == 0);
@@ -125,7 +125,7 @@ int main(void) {
   a_job_after_a_fork(client);
   a_descriptor_after_a_fork();
   talentdata_client_free(client);
-  /* A client leaves the budget of a server when it has sent nothing for three seconds. */
+  /* A client leaves the budget of a server after three seconds without a request. */
   CHECK(setenv("TALENTDATA_BUDGET", getenv("BUDGET_SERVER"), 1) == 0);
   OK(talentdata_client_from_environment(&client));
   after_a_fork(client, 0);

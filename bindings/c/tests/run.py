@@ -1,4 +1,4 @@
-"""What the tests of C and C++ do beside running programs that judge themselves; CMakeLists.txt names each verb."""
+"""The actions of the tests of C and C++ that are no self-checking programs. CMakeLists.txt calls each by its name."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def fails(words: str, *command: str) -> None:
 
 
 def symbols() -> None:
-    """The library exports what the headers declare, and has nothing of the sandbox; licences are installed."""
+    """Checks the exported names against the headers, the absence of the sandbox, and the installed licences."""
     library = PREFIX / "lib/libtalentdata.so"
     exported = {line.split()[0] for line in run("nm", "-D", "--defined-only", "-P", library).stdout.splitlines()}
     headers = "".join(header.read_text() for header in (PREFIX / "include").rglob("*.h"))
@@ -56,7 +56,7 @@ def symbols() -> None:
     assert b"x-talentdata-sandbox" not in library.read_bytes(), "the library has the sandbox in it"
     for name in ("LICENSE-MIT", "LICENSE-APACHE"):
         assert (PREFIX / "share/doc/talentdata" / name).read_bytes() == (ROOT / name).read_bytes()
-    # Every header compiles alone.
+    # Every header must compile alone.
     for header in sorted((PREFIX / "include").rglob("*.h*")):
         c, cpp = [CC, "-x", "c", "-std=c11", "-Wc++-compat"], [CXX, "-x", "c++", "-std=c++17"]
         compiler = cpp if header.suffix == ".hpp" else c
@@ -72,7 +72,7 @@ HEADS = {
     "c++": "#include <talentdata.hpp>\nnamespace td = talentdata;\n"
     "void use(td::client &client, td::scan<td::contact> &scan) { (void)client, (void)scan;\n",
 }
-#: Mistakes that must draw a warning in C or an error in C++, with words of it.
+#: Mistakes that must cause a warning in C or an error in C++, with words of the message.
 MISTAKES = [
     ("c", "talentdata_client_new(NULL, &client);", "ignoring return value of"),
     ("c", "talentdata_scan_cancel(scan);", "discards"),
@@ -88,7 +88,7 @@ MISTAKES = [
 
 
 def misuse() -> None:
-    """Each mistake fails to compile, and without it the same function compiles."""
+    """Checks that each mistake fails to compile, and that the function compiles without it."""
 
     def compiled(language: str, code: str) -> subprocess.CompletedProcess[str]:
         compiler = [CC, "-x", "c", "-std=c11"] if language == "c" else [CXX, "-x", "c++", "-std=c++17"]
@@ -102,7 +102,7 @@ def misuse() -> None:
 
 
 def pkg_config_flags() -> None:
-    """A program is built with a plain compiler: shared, static, and static throughout."""
+    """Builds a program with a plain compiler: with the shared library, with the static one, and fully static."""
     source = ROOT / "bindings/c/examples/quickstart.c"
     shared = pkg_config("--cflags", "--libs", "talentdata") + [f"-Wl,-rpath,{PREFIX}/lib"]
     private = pkg_config("--cflags", "--libs", "--static", "talentdata")
@@ -115,13 +115,13 @@ def pkg_config_flags() -> None:
 
 
 def example(program: str) -> None:
-    """An example prints a line for each contact, or how many there are."""
+    """Checks that an example prints a line for each contact, or their number."""
     lines = run(program).stdout.splitlines()
     assert len(lines) == CONTACTS or lines[0].startswith(f"{CONTACTS} contacts"), lines
 
 
 def readme() -> None:
-    """Every block of code of the README is compiled and run, those of each language in one program."""
+    """Compiles and runs every code block of the README, with one program for each language."""
     text = (ROOT / "bindings/c/README.md").read_text()
     flags = pkg_config("--cflags", "--libs", "talentdata") + [f"-Wl,-rpath,{PREFIX}/lib", "-pthread"]
     for language, compiler, head in (
@@ -139,7 +139,7 @@ def readme() -> None:
         assert "Auth" in said, said
 
 
-#: Values of every kind in one record, whose second member named level counts.
+#: Values of every kind in one record. Of two members named level, the second one counts.
 VALUES = r'''{"tasks":[{"id":"1","count":9007199254740993,"share":0.25,"big":1e400,"open":true,"none":null,
 "skills":[{"name":"C\u002b\u002b","level":3},{"name":"Rust","level":-4,"level":4}],"empty":[],
 "a/b":{"~":"x"}}],"pagination":{"total":1,"limit":100,"offset":0,"hasMore":false}}'''
@@ -155,7 +155,7 @@ RULES = [
 
 
 def served(*command: str) -> None:
-    """A program runs with a sandbox of its own, which answers some requests as RULES says, and with a budget of its own."""
+    """Runs a program with its own budget and its own sandbox, which applies RULES to some requests."""
     records = [f"--records=contacts={CONTACTS}", "--records=ja_departments=19"]
     with Sandbox(os.environ["TALENTDATA"], "--faults", "--policy=unlimited", *records) as service:
         service.ask("/__faults", {"rules": RULES})
@@ -164,7 +164,7 @@ def served(*command: str) -> None:
 
 
 def cases(program: str) -> None:
-    """Every case of tests/cases, each on a sandbox of its own."""
+    """Checks every case of tests/cases, each with its own sandbox."""
     import cases
 
     def check(name: str) -> str | None:
@@ -198,7 +198,7 @@ def check_case(program: str, cases: Any, name: str) -> None:
 
 
 def words(verb: Any) -> list[object]:
-    """What the program is asked to do, as its arguments."""
+    """Returns the arguments of the program for the action of a case."""
     if isinstance(verb, str):
         return [verb]
     if "repeat" in verb:

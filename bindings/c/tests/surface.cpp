@@ -1,4 +1,4 @@
-// The C++ classes: ranges, values that outlive what they were read from, errors by kind, options, jobs, mirrors, logs.
+// The C++ classes: ranges, values that outlive their source, errors by kind, options, jobs, mirrors, logs.
 #include <talentdata.hpp>
 #include <talentdata/arrow.h>
 
@@ -58,7 +58,7 @@ static void lists(const talentdata::client &client) {
   }
   CHECK(count == contacts());
   auto whole = client.list(talentdata::contacts);
-  // A text read from a temporary is a copy.
+  // A text that is read from a temporary is a copy.
   const std::string name = (*whole.next()).first_name();
   while (whole.next()) {}
   const auto receipt = whole.receipt();
@@ -99,7 +99,7 @@ static void what_is_not_proven(const talentdata::client &client) {
 }
 
 static void values(const talentdata::client &client) {
-  // It keeps its page alive.
+  // The record keeps its page alive.
   const auto contact = client.page(talentdata::contacts, 1, 0).records()[0];
   const auto languages = contact.get<std::vector<talentdata::record>>("languages");
   for (const auto &language : languages) {
@@ -157,14 +157,14 @@ static void errors(const talentdata::client &client) {
   auto closed = talentdata::client(talentdata::config());
   std::thread([&] { closed.close(); }).join();
   CHECK(throws<talentdata::closed_error>([&] { (void)closed.version(); }));
-  // Nobody listens at port 1, so the error names the proxy.
+  // No proxy listens on port 1, so the error names the proxy.
   const auto proxied = talentdata::client(talentdata::config().set("base_url", "https://talent.example")
                                               .set("proxy", "http://user:CANARY@127.0.0.1:1").set("max_attempts", 1));
   const auto refused = proxied.try_version();
   CHECK(!refused && says(refused.error(), "127.0.0.1:1") && !says(refused.error(), "CANARY"));
 }
 
-// What is no JSON and no path never leaves the program.
+// Bodies that are not JSON and invalid paths are refused before a request is sent.
 static void refused_before_it_is_sent(const talentdata::client &client) {
   for (const double value : {std::nan(""), std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}) {
     const auto body = talentdata::detail::to_json(std::vector<double>{1.5, value});
@@ -196,7 +196,7 @@ static void jobs(const talentdata::client &client) {
   talentdata::job adopted(job.release());
   adopted.cancel();
   CHECK(throws<talentdata::cancelled_error>([&] { (void)adopted.run(); }));
-  // The first value that is refused is the error of the call.
+  // The call fails with the error of the first refused value.
   options.set("limit", -1).set("limit", 5);
   const auto refused = client.try_list(talentdata::contacts, options);
   CHECK(!refused && says(refused.error(), "limit: must be a number of records"));
@@ -224,7 +224,7 @@ static void jobs(const talentdata::client &client) {
   CHECK(throws<talentdata::io_error>([&] { (void)talentdata::mirror::open("nowhere"); }));
 }
 
-// What a log function throws does not reach the library, nor a call.
+// An exception of a log function reaches neither the library nor a call.
 static void a_log_that_throws() {
   std::atomic<int> messages = 0;
   talentdata::config settings;

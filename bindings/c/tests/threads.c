@@ -1,4 +1,4 @@
-/* Threads: 64 on one client, calls that are ended by another thread, log callbacks and the release of their user_data. */
+/* Threads: 64 on one client, calls that another thread ends, log callbacks, and the release of their user_data. */
 #define _POSIX_C_SOURCE 200809L
 #include "fixture.h"
 
@@ -85,7 +85,8 @@ static void ended_by_another_thread(void) {
   close(first), close(second), close(listener);
 }
 
-/* Whether callbacks wait, and what has been seen; on the heap, so that memory checkers see a use after release. */
+/* The user_data of callbacks: a counter of releases, and whether callbacks wait. It is on the heap, so that memory
+   checkers notice a use after its release. */
 struct watch {
   int *releases;
   int held;
@@ -131,7 +132,7 @@ static int seen(const int *number) {
   return value;
 }
 
-/* Waits for as long as it takes; whoever runs the tests ends a program that hangs. */
+/* Waits without a limit. The test runner ends a program that hangs. */
 static void until(const int *number, int value) {
   pthread_mutex_lock(&lock);
   while (*number < value) pthread_cond_wait(&changed, &lock);
@@ -148,7 +149,7 @@ static talentdata_client *logging_client(const char *url, struct watch *watch) {
   return client;
 }
 
-/* A call from a callback would wait for itself. */
+/* A callback that calls its client. Such a call would wait for itself, so it is refused. */
 static void call_back(talentdata_log_level level, talentdata_text message, void *user_data) {
   talentdata_record *version;
   (void)level, (void)message;
@@ -200,13 +201,13 @@ static void a_stream_outlives_everything(void) {
   talentdata_scan_free(scan);
   talentdata_client_free(client);
   const int before = seen(&messages);
-  /* There are more pages than a scan has under way at once. */
+  /* There are more pages than a scan requests at once, so it sends requests after its client is freed. */
   CHECK(seen(&releases) == 0 && rows(&stream) == (int64_t)contacts());
   until(&releases, 1);
   CHECK(seen(&messages) > before && releases == 1);
 }
 
-/* The library does not wait for ever for a thread that does not end, but it keeps what the thread uses. */
+/* Freeing a client does not wait for a callback that does not return, but the library keeps the data that it uses. */
 static void a_callback_outlives_the_client(void) {
   int releases;
   struct watch *watch = watch_new(&releases);
@@ -230,7 +231,7 @@ static void a_callback_outlives_the_client(void) {
   until(&releases, 1);
 }
 
-/* Nothing of it may come after the release; a message then would use what was freed. */
+/* No message may come after the release, because it would use freed data. */
 static void the_last_messages(void) {
   int releases;
   struct call call = {.client = logging_client("http://127.0.0.1:1", watch_new(&releases))};

@@ -1,5 +1,5 @@
-/* The static library beside the machine's SQLite, whose names are the same: each part of the program uses its own, side by
-   side. In jobs.c, these names stand for something else. */
+/* The static library together with the machine's SQLite. Both use the same names, but each part of the program uses its
+   own SQLite. In jobs.c, these names are functions of the program. */
 #include "fixture.h"
 
 int sqlite3_open(const char *name, void **database);
@@ -9,7 +9,7 @@ int sqlite3_column_int(void *statement, int column);
 int sqlite3_finalize(void *statement);
 int sqlite3_close(void *database);
 
-/* How many pools the other SQLite finds in the mirror. */
+/* Returns the number of pools that the machine's SQLite finds in the mirror. */
 static int counted(void) {
   void *database = NULL, *statement = NULL;
   CHECK(sqlite3_open("two.db", &database) == 0);
@@ -34,7 +34,7 @@ int main(void) {
   OK(talentdata_mirror_open(T("two.db"), &mirror));
   OK(talentdata_mirror_records(mirror, TALENTDATA_LIST_POOLS, TALENTDATA_ABSENT, NULL, &current, NULL));
   const int found = counted();
-  /* A second sync, while a stream of the first is open. */
+  /* The second sync runs while a stream of the first one is open. */
   OK(talentdata_job_run(job, &record));
   CHECK(integer_at(record, "generation") == 2);
   talentdata_record_free(record);

@@ -1,4 +1,4 @@
-"""No package tells its makers that it is used."""
+"""Turns off the telemetry of the packages."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The dlt example of docs/load.md: a table follows a list through real syncs, and is loaded again where it must."""
+"""The dlt example of docs/load.md: a table follows a list through syncs, and is reloaded if necessary."""
 
 import duckdb
 import pytest

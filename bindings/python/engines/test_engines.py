@@ -1,5 +1,7 @@
-"""Dask, Ray and Daft read lists that are not proven: a frame comes with a warning, a stream ends with an error, and the manual
-asks the receipt before a file is read. `cargo xtask test engines` runs it."""
+"""Dask, Ray and Daft with unproven lists: a frame comes with a warning, and a stream ends with an error.
+
+The example of the manual checks the receipt before it reads a file. `cargo xtask test engines` runs these tests.
+"""
 
 import pathlib
 
@@ -13,13 +15,13 @@ from test_load import code
 
 import talentdata
 
-# The packages warn of things of their own.
+# The packages issue warnings of their own.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 MANUAL = (pathlib.Path(__file__).parents[3] / "docs/engines.md").read_text()
 DOUBTS = "contacts: .* it is not proven that they are all"
 
-#: What makes a frame of an engine from a frame of ours, and counts its rows.
+#: Functions that make a frame of an engine from a frame of ours, and count its rows.
 FRAMES = {
     "dask": lambda scan: len(dask.dataframe.from_pandas(scan.to_pandas(), npartitions=2)),
     "ray": lambda scan: ray.data.from_arrow(scan.to_arrow()).count(),
@@ -27,7 +29,7 @@ FRAMES = {
     "daft": lambda scan: daft.from_arrow(scan.to_arrow()).count_rows(),
     "daft from pandas": lambda scan: daft.from_pandas(scan.to_pandas()).count_rows(),
 }
-#: What reads a scan as it comes. Dask and Ray take no stream.
+#: Functions that read a scan as a stream. Dask and Ray cannot.
 STREAMS = {
     "daft": lambda scan: daft.from_arrow(scan).count_rows(),
     "daft from a reader": lambda scan: daft.from_arrow(pyarrow.RecordBatchReader.from_stream(scan)).count_rows(),
@@ -42,7 +44,7 @@ FILES = {
 @pytest.fixture(scope="module", autouse=True)
 def cluster():
     options = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}
-    # It gives up on itself after half a minute, which a busy machine may need.
+    # Ray gives up its start after half a minute, and a busy machine may need longer. So the start is repeated.
     for left in reversed(range(5)):
         try:
             ray.init(address="local", num_cpus=1, **options)
@@ -76,7 +78,7 @@ def test_a_stream_ends_with_an_error(name, kind):
 
 @pytest.fixture
 def manual(tmp_path, monkeypatch):
-    """Runs the first example of the manual, which exports a list of a sandbox and asks its receipt."""
+    """A function that runs the first example of the manual: it exports a list and checks its receipt."""
     monkeypatch.chdir(tmp_path)
 
     def run(sandbox):

@@ -1,4 +1,4 @@
-"""The async client: several lists at once, within one budget."""
+"""The async client: several lists at once, with one shared budget."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import talentdata
 
 
 async def count(resource: talentdata.AsyncList[talentdata.Record]) -> int:
-    """How many records a list holds, read to its end."""
+    """Reads a list to its end and counts its records."""
     scan = resource.list()
     return sum([1 async for _ in scan])
 
 
 async def main(sandbox: talentdata.Sandbox) -> list[int]:
-    """Reads two lists side by side, and one contact."""
+    """Reads one contact, then two lists concurrently."""
     async with sandbox.async_client(share=0.5) as client:
         check = await client.check_version("1.8.2", ["taxonomy"])
         version: str | None = check.endpoint_compatibility["taxonomy"].model_version

@@ -1,4 +1,4 @@
-"""First steps: a page, all contacts, a receipt, data frames, and what can go wrong."""
+"""First steps: a page, all contacts, a receipt, data frames, and errors."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import talentdata
 
 
 def names(client: talentdata.Client) -> list[str]:
-    """The names of all contacts."""
+    """Returns the names of all contacts."""
     return [f"{contact.first_name} {contact.last_name}" for contact in client.contacts.list()]
 
 
 def phone(contact: talentdata.Contact) -> str | None:
-    """A field that the document does not show has its wire name only."""
+    """Returns a field that the document does not show. Such a field has only its wire name, and no attribute."""
     found = contact.get("phone")
     return found if isinstance(found, str) else None
 
 
 def main() -> None:
-    """Runs against a sandbox; elsewhere `talentdata.Client()` takes the environment's settings."""
+    """Runs against a sandbox. For the real service, `talentdata.Client()` takes its settings from the environment."""
     with talentdata.Sandbox(records={"contacts": 250}) as sandbox, sandbox.client() as client:
         report = client.version()
         if report.api_status != talentdata.ApiStatus.OPERATIONAL:
@@ -33,7 +33,7 @@ def main() -> None:
         titles = [vacancy["title"] for vacancy in scan if "title" in vacancy]
         print(len(titles), scan.receipt.completeness, scan.receipt.seconds)
         frame = client.vacancies.list().to_polars()
-        # Or by the Arrow protocol, which the scan itself speaks.
+        # A scan also implements the Arrow protocol, so pyarrow can read it directly.
         table = pyarrow.table(client.vacancies.list())
         print(frame.height, table.num_rows, len(client.vacancies.list().to_pandas()))
         try:

@@ -1,6 +1,6 @@
-"""Lists read by Apache Spark itself, with Java: one that changes while a worker dies, and those that are not proven.
+"""Lists read by Apache Spark itself, with Java: one that changes while a worker dies, and unproven ones.
 
-`cargo xtask test spark` runs it.
+`cargo xtask test spark` runs these tests.
 """
 
 import os
@@ -15,18 +15,18 @@ from support import LISTS, assert_whole, unproven_sandbox
 import talentdata
 import talentdata.spark
 
-# Py4J leaves sockets to the garbage collector.
+# Py4J leaves its sockets to the garbage collector, which Python warns about.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 # Workers cannot import this module.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
-#: Some fifty seconds of the budget, which the workers share.
+#: The size of the list. Reading it takes about fifty seconds of the budget, which the workers share.
 RECORDS = 200_000
 
 
 class Dying(talentdata.spark.DataSource):
-    """The data source, in which the process of the first worker that has read rows is gone."""
+    """The data source, except that the first worker process that has read rows ends."""
 
     @classmethod
     def name(cls):
@@ -54,7 +54,10 @@ class DyingReader(talentdata.spark.DataSourceReader):
 
 @pytest.fixture(scope="module")
 def mark(tmp_path_factory):
-    """The file that says that a worker has died; known before the JVM starts, whose environment the workers have."""
+    """The file that marks that a worker has died.
+
+    Its path is set before the JVM starts, because the workers inherit the environment of the JVM.
+    """
     path = tmp_path_factory.mktemp("mark") / "died"
     os.environ["DYING_MARK"] = str(path)
     return path
@@ -63,7 +66,7 @@ def mark(tmp_path_factory):
 @pytest.fixture(scope="module")
 def spark(mark):
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    # Four threads; a task may fail three times.
+    # There are four threads, and a task may fail three times.
     builder = SparkSession.builder.master("local[4,4]").config("spark.ui.enabled", "false")
     session = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     yield session
@@ -71,7 +74,7 @@ def spark(mark):
 
 
 def of(sandbox, reader):
-    """A reader of the contacts of a sandbox."""
+    """Returns a reader of the contacts of a sandbox."""
     names = ("base_url", "client_id", "client_secret")
     return reader.options(resource="contacts", **{name: getattr(sandbox, name) for name in names})
 
@@ -92,9 +95,9 @@ def test_a_worker_dies_while_the_list_changes(spark, mark, tmp_path):
     assert receipt.completeness == "proven" and receipt.records == len(delivered)
 
 
-# The faults that cut a list short are those of one scan, and Spark reads the columns with another one first.
+# The faults that cut a list short apply to one scan only, and Spark first reads the columns with another scan.
 @pytest.mark.parametrize("kind", [kind for kind in LISTS if kind != "cut short"])
-def test_a_list_that_is_not_proven_fails_its_task_unless_that_is_accepted(spark, kind):
+def test_an_unproven_list_fails_its_task_unless_that_is_accepted(spark, kind):
     spark.dataSource.register(talentdata.spark.DataSource)
     with unproven_sandbox(kind) as sandbox:
         reader = of(sandbox, spark.read.format("talentdata"))

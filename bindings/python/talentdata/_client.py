@@ -13,7 +13,7 @@ from ._errors import InvalidArgumentError
 from ._operations import Operations
 from ._progress import run_blocking
 from ._results import BudgetState, Receipt, SyncReceipt
-from ._talentdata import RawJob, Record
+from ._talentdata import RawJob, Record, list_name
 
 if TYPE_CHECKING:
     import pyarrow
@@ -61,7 +61,7 @@ class Client(Operations):
             progress: Whether to show progress bars.
         """
         names = self._names(resources)
-        schemas = {name.replace("-", "_"): one for name, one in (schema or {}).items()}
+        schemas = {list_name(name): one for name, one in (schema or {}).items()}
         for name in schemas:
             if name not in [one for one, _ in names]:
                 raise InvalidArgumentError(f"schema: {name} is not among the lists to export")
@@ -83,6 +83,7 @@ class Client(Operations):
         confirm: bool = False,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
         max_deletes: int | float | str | None = None,
+        same_service: bool = False,
         keep: datetime.timedelta | str | None = None,
         page_size: int | None = None,
         progress: bool | None = None,
@@ -90,8 +91,8 @@ class Client(Operations):
         """Brings a mirror up to date, list after list: reads each list and commits what has changed.
 
         A delete is reported only if it is proven that the record was gone; until then it is `missing`, and stays in the
-        mirror. Until the commit of a list, and after any error or interruption, the mirror is as it was. `Mirror` reads
-        it.
+        mirror. Each list is committed by itself. Until then, and after any error or interruption, the mirror has the list
+        as it was; lists that were committed before stay so. `Mirror` reads it.
 
         Args:
             resources: The lists, such as `["contacts", "vacancies"]`; one with parameters, such as filters, as
@@ -106,19 +107,24 @@ class Client(Operations):
             max_deletes: The maximum number of deletes to believe: a number of records, or a share of those that the
                 mirror has, such as `"25%"` or `0.25`; `"100%"` accepts any number. By default a fifth, rounded up, and
                 two in any case. If there are more, none is made, and the receipt has them as `withheld`.
-            keep: The age, such as `"90d"`, beyond which changes and earlier versions are removed. By default all are
-                kept. Ages are counted from sync to sync, and the changes of the last sync are always kept.
+            same_service: Accept another `base_url` than that of the mirror, because it is another address of the same
+                service. The mirror has the new one from this sync on, and keeps its history. The client ID has to be the
+                same. Set it once, after such a change.
+            keep: Changes and earlier versions that are older are removed, such as `"90d"`; by default all are kept. Ages
+                are counted from sync to sync, and the changes of the last one are always kept.
             page_size: Records per request; by default each list's maximum.
             progress: Whether to show progress bars.
 
         Raises:
-            talentdata.IoError: The mirror cannot be written, another sync is writing to it, or the file is not a
-                mirror.
-            talentdata.InvalidArgumentError: An argument is wrong, or the mirror is of another service or client.
+            talentdata.BusyError: Another sync is writing to the mirror.
+            talentdata.PathError: The file is something else, or must not be written.
+            talentdata.StorageFullError: The disk is full.
+            talentdata.MismatchError: The mirror is of another service or client, or of other parameters.
+            talentdata.InvalidArgumentError: An argument is wrong.
             talentdata.Error: A page could not be fetched.
         """
         most = f"{max_deletes * 100}%" if isinstance(max_deletes, float) else max_deletes
-        options: dict[str, Any] = {"confirm": confirm, "on_new_field": on_new_field}
+        options: dict[str, Any] = {"confirm": confirm, "on_new_field": on_new_field, "same_service": same_service}
         options |= {"max_deletes": most, "keep": keep, "page_size": page_size}
         # All jobs are checked before the first one runs.
         jobs = [(list[0], RawJob(self, True, list, path, options)) for list in self._names(resources)]
@@ -157,7 +163,7 @@ class Client(Operations):
         names: list[tuple[str, str | None]] = []
         for one in resources:
             if isinstance(one, str):
-                names.append((one.replace("-", "_"), None))
+                names.append((list_name(one), None))
             else:
                 names.append(one._list)
         return names

@@ -21,6 +21,8 @@ class Error(Exception):
     """The HTTP status, if the service responded."""
     attempts: int = 0
     """The number of times that the request was sent; 0 if it was never sent."""
+    retryable: bool = False
+    """Whether the same call may succeed later without a change."""
     retry_after: float | None = None
     """The time that the service asked to wait, in seconds."""
     request_id: str | None = None

@@ -154,9 +154,27 @@ class InternalError(Error):
 
 
 class MismatchError(Error):
-    """A file is not as its receipt says."""
+    """A file is not what it is taken for."""
 
     kind = "Mismatch"
+
+
+class StorageFullError(Error):
+    """No space left for a file."""
+
+    kind = "StorageFull"
+
+
+class BusyError(Error):
+    """In use by another process. The same call may succeed later."""
+
+    kind = "Busy"
+
+
+class PathError(Error):
+    """A path leads to no file that can be used."""
+
+    kind = "Path"
 
 
 __all__ = [
@@ -186,4 +204,7 @@ __all__ = [
     "ClosedError",
     "InternalError",
     "MismatchError",
+    "StorageFullError",
+    "BusyError",
+    "PathError",
 ]

@@ -113,8 +113,10 @@ class List(Generic[R]):
             progress: See `list`.
 
         Raises:
-            talentdata.IoError: The file cannot be written, another export is writing to it, or a file that is not
-                ours has the name of the directory beside it.
+            talentdata.BusyError: Another export is writing to the file.
+            talentdata.PathError: The path leads to no file that can be written, or a file that is not ours has the name of
+                the directory beside it.
+            talentdata.StorageFullError: The disk is full.
             talentdata.InvalidArgumentError: An argument is wrong, or an interrupted export has kept records that
                 neither `resume` nor `restart` decides about. No request was sent.
             talentdata.Error: A page could not be fetched.

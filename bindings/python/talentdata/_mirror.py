@@ -76,7 +76,7 @@ class Mirror:
         path: The file that `Client.sync` or `talentdata sync` has written.
 
     Raises:
-        talentdata.IoError: There is no mirror, or it cannot be read.
+        talentdata.PathError: There is no mirror, or it must not be read.
     """
 
     __slots__ = ("_mirror", "_path")
@@ -128,8 +128,9 @@ class Mirror:
                 and `"fail"` is an error when the first one is read.
 
         Raises:
-            talentdata.InvalidArgumentError: The mirror does not have the list, its history has no such sync, the
-                changes after that sync are no longer kept, or the number alone may mean another sync.
+            talentdata.MismatchError: The sync is of another history, changes after it are no longer kept, or its number
+                alone may be that of another sync. Then load the whole list again: `current`.
+            talentdata.InvalidArgumentError: The mirror does not have the list, or no such sync yet.
         """
         options = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
         return Rows(self._mirror.rows(resource, moment("since", since), None, options))
@@ -190,7 +191,7 @@ class Mirror:
         """Removes a list, with its history.
 
         Raises:
-            talentdata.IoError: A sync is writing to the mirror.
+            talentdata.BusyError: A sync is writing to the mirror.
             talentdata.InvalidArgumentError: The mirror does not have the list.
         """
         forget(self._path, resource)
@@ -208,7 +209,7 @@ def verify(path: str | os.PathLike[str], receipt: Receipt | str | os.PathLike[st
             a file of several receipts, the one of a file of this name is used.
 
     Raises:
-        talentdata.IoError: A file cannot be read.
+        talentdata.PathError: A file cannot be read.
         talentdata.InvalidArgumentError: It is not a receipt, or not one of a complete export.
     """
     if isinstance(receipt, Record):

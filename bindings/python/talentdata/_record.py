@@ -1,4 +1,4 @@
-"""Fields of records as attributes, open enumerations, and the methods of receipts."""
+"""Fields of records as attributes, open enumerations, and the base classes of receipts."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class OpenEnum(str):
 
 
 class ScanReceipt(Record):
-    """The methods of every receipt of a scan."""
+    """The base class of receipts of scans."""
 
     __slots__ = ()
 
@@ -144,7 +144,7 @@ class ScanReceipt(Record):
 
 
 class MirrorReceipt(Record):
-    """The methods of every receipt of a sync."""
+    """The base class of receipts of syncs."""
 
     __slots__ = ()
 
@@ -158,7 +158,7 @@ class MirrorReceipt(Record):
 
 
 class FileCheck(Record):
-    """The methods of a verification. It is true if the file is unchanged."""
+    """The base class of verifications. A verification is true if the file is unchanged."""
 
     __slots__ = ()
 

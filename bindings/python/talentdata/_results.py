@@ -462,7 +462,7 @@ class Plan(Record):
     """The cost of a complete scan, if the list stays as it is."""
 
     __slots__ = ()
-    _documented = ("resource", "records", "pages", "members", "seconds",)
+    _documented = ("resource", "records", "pages", "members", "seconds", "bytes", "disk_bytes", "memory_bytes",)
 
     resource: Field[str] = Field(
         "resource",
@@ -499,6 +499,27 @@ class Plan(Record):
         required=True,
     )
     """How long they take at this client's part of the budget, while as many clients share it."""
+    bytes: Field[int] = Field(
+        "bytes",
+        "integer",
+        "The size of the records as JSON Lines, in bytes, by the mean of the first page.",
+        required=True,
+    )
+    """The size of the records as JSON Lines, in bytes, by the mean of the first page."""
+    disk_bytes: Field[int] = Field(
+        "disk_bytes",
+        "integer",
+        "The room on the disk that an export needs while it runs, in bytes: for the records, their identities, and a file that is no smaller than the records. A mirror takes about as much.",
+        required=True,
+    )
+    """The room on the disk that an export needs while it runs, in bytes: for the records, their identities, and a file that is no smaller than the records. A mirror takes about as much."""
+    memory_bytes: Field[int] = Field(
+        "memory_bytes",
+        "integer",
+        "The memory that a scan and its export take, in bytes: for the program, pages that are read ahead, and the identity of each record.",
+        required=True,
+    )
+    """The memory that a scan and its export take, in bytes: for the program, pages that are read ahead, and the identity of each record."""
 
 
 class BudgetState(Record):

@@ -57,7 +57,7 @@ class Sandbox(BaseSandbox):
 
     Raises:
         talentdata.InvalidArgumentError: An argument is wrong; the message names it.
-        talentdata.IoError: The port is taken.
+        talentdata.BusyError: The port is taken.
     """
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""What the tests share: a sandbox that takes fault rules, and clients of it."""
+"""Fixtures that the tests share: a sandbox that accepts fault rules, and its clients."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from support import variables
 
 import talentdata
 
-# What a shell runs in the background is deaf to Ctrl-C from the start, and so would be the children that are to hear it.
+# A shell starts background commands with Ctrl-C ignored, and their children inherit that. The children of these tests
+# must receive it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-#: What takes longest begins first, so that nobody waits for it at the end.
+#: The slowest test modules. They begin first, so that they do not run alone at the end.
 LONGEST = ("test_types", "test_documents", "test_spark", "test_memory", "test_interrupt")
 
 
@@ -25,7 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """A test that is a coroutine runs in an event loop of its own."""
+    """Runs a test that is a coroutine in its own event loop."""
     if not asyncio.iscoroutinefunction(pyfuncitem.obj):
         return None
     asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}))
@@ -34,7 +35,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 @pytest.fixture
 def sandbox() -> Iterator[talentdata.Sandbox]:
-    """A sandbox that takes fault rules."""
+    """A sandbox that accepts fault rules."""
     sizes = {"contacts": 450, "pools": 3, "ja_tasks": 230}
     with talentdata.Sandbox(records=sizes, policy="unlimited", faults=True) as sandbox:
         yield sandbox
@@ -42,14 +43,14 @@ def sandbox() -> Iterator[talentdata.Sandbox]:
 
 @pytest.fixture
 def client(sandbox: talentdata.Sandbox) -> Iterator[talentdata.Client]:
-    """A client of the sandbox, which sends at once."""
+    """A client of the sandbox that sends requests without pacing."""
     with sandbox.client(paced=False) as client:
         yield client
 
 
 @pytest.fixture
 def async_client(sandbox: talentdata.Sandbox) -> Iterator[talentdata.AsyncClient]:
-    """An async client of the sandbox, which sends at once."""
+    """An async client of the sandbox that sends requests without pacing."""
     client = sandbox.async_client(paced=False)
     yield client
     client._close()
@@ -57,7 +58,7 @@ def async_client(sandbox: talentdata.Sandbox) -> Iterator[talentdata.AsyncClient
 
 @pytest.fixture
 def environment(monkeypatch: pytest.MonkeyPatch) -> Callable[[talentdata.Sandbox], None]:
-    """Gives clients of this process, and of its children, the credentials of a sandbox."""
+    """Sets the credentials of a sandbox for clients of this process and of its children."""
 
     def give(sandbox: talentdata.Sandbox) -> None:
         for name, value in variables(sandbox).items():

@@ -1,4 +1,4 @@
-"""What the tests need beside fixtures."""
+"""Functions and constants of several tests."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import time
 
 import talentdata
 
-#: Never to be shown.
+#: A secret that no output may contain.
 CANARY = "CANARY-1234"
 
 
 def until(condition) -> None:
-    """Waits until the condition holds; the minute is only a guard against hanging."""
+    """Waits until the condition holds. Fails after a minute instead of hanging."""
     guard = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < guard, "it never came"
@@ -24,25 +24,28 @@ def until(condition) -> None:
 
 
 def kept(path) -> bool:
-    """Whether an unfinished export has records that it can continue from."""
+    """Returns whether an unfinished export has kept records from which it can continue."""
     checkpoint = pathlib.Path(f"{path}.part", "checkpoint")
     return checkpoint.exists() and '"progress":null' not in checkpoint.read_text(encoding="utf-8")
 
 
 def assert_whole(delivered: list[str], changes: list, count: int, deletes: int) -> None:
-    """Every record of a list that had so many, and had more deletes than this meanwhile, was delivered exactly once."""
+    """Asserts that a scan has delivered each record exactly once, while the list changed.
+
+    The list had `count` records at the start. More than `deletes` of them were deleted during the scan.
+    """
     inserted, deleted = ({change["key"] for change in changes if change["op"] == op} for op in ("insert", "delete"))
     assert len(deleted) > deletes and len(set(delivered)) == len(delivered)
     assert len(set(delivered) - inserted - deleted) == count - len(deleted - inserted)
 
 
 def variables(sandbox: talentdata.Sandbox) -> dict[str, str]:
-    """The environment of a client of this sandbox."""
+    """Returns the environment variables for a client of this sandbox."""
     names = ("base_url", "client_id", "client_secret")
     return {f"TALENTDATA_{name.upper()}": getattr(sandbox, name) for name in names}
 
 
-#: Lists that cannot be proven: options of a sandbox.
+#: Sandbox options, by kind of list, for lists whose completeness cannot be proven.
 LISTS = {
     "without order": {"order": "random"},
     "that moves": {"order": "anywhere", "drift": {"updates": 100}},
@@ -53,7 +56,7 @@ LISTS = {
 
 @contextlib.contextmanager
 def unproven_sandbox(kind):
-    """A sandbox with contacts of this kind."""
+    """A sandbox whose contacts are a list of this kind."""
     with talentdata.Sandbox(records={"contacts": 300}, policy="unlimited", **LISTS[kind]) as sandbox:
         if kind == "cut short":
             end = {"total": 300, "limit": 100, "hasMore": False}
@@ -66,12 +69,12 @@ def unproven_sandbox(kind):
 
 @contextlib.contextmanager
 def served(kind):
-    """The contacts of a client of such a sandbox."""
+    """The list of contacts of such a sandbox, by a client."""
     with unproven_sandbox(kind) as sandbox, sandbox.client(paced=False) as client:
         yield client.contacts
 
 
-#: What begins code for an interpreter of its own that has a sandbox of its own.
+#: The beginning of code that runs in its own interpreter, with its own sandbox.
 SERVICE = """
 import asyncio, logging, os, signal, sys, threading, time, talentdata
 sandbox = talentdata.Sandbox(records={"contacts": 450, "pools": 3}, policy="unlimited", faults=True)
@@ -80,7 +83,7 @@ client = sandbox.client(paced=False)
 
 
 def python(code: str, *arguments: str, sandbox: talentdata.Sandbox | None = None) -> str:
-    """What code prints in an interpreter of its own, which ends well and says nothing else."""
+    """Runs code in its own interpreter and returns its output. Asserts that it succeeds, with no error output."""
     environment = {**os.environ, **(variables(sandbox) if sandbox else {})}
     command = [sys.executable, "-c", code, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)

@@ -1,4 +1,4 @@
-"""Without optional packages: everything else works, and the message says what to install before anything is sent."""
+"""Absent optional packages: everything else works, and an error names the package before a request is sent."""
 
 import json
 

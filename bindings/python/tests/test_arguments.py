@@ -1,4 +1,4 @@
-"""Wrong arguments: the error names the argument, what it is and the way out, and nothing is sent or written."""
+"""Wrong arguments: the error names the argument, its value and the solution. No request is sent, no file written."""
 
 import datetime
 
@@ -32,7 +32,7 @@ def test_settings_of_a_client(client_class):
 
 
 @pytest.mark.parametrize("named", [talentdata.Client, talentdata.AsyncClient, talentdata.Sandbox])
-def test_options_that_there_are_not(named):
+def test_unknown_options(named):
     for arguments, options in (((CANARY,), {}), ((), {"timeuot": CANARY})):
         with pytest.raises(TypeError) as caught:
             named(*arguments, **options)

@@ -1,4 +1,4 @@
-"""The async client: its verbs, awaited; cancellation; several loops."""
+"""The async client: its methods, cancellation, and several event loops."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +24,7 @@ async def test_cancellation_stops_the_call_and_leaves_the_client_usable(sandbox,
     assert (await async_client.version()).version == "1.8.2"
 
 
-async def test_a_cancelled_scan_loses_nothing(sandbox, async_client):
+async def test_a_cancelled_scan_loses_no_records(sandbox, async_client):
     sandbox.set_faults({"match": {"path": "/v1/contacts", "nth": 3}, "reply": {"delay_ms": 600}})
     records, ids, cancelled = aiter(async_client.contacts.list()), [], 0
 
@@ -44,9 +44,9 @@ async def test_a_cancelled_scan_loses_nothing(sandbox, async_client):
 
 async def test_a_frame_after_a_timeout_has_all_rows():
     with talentdata.Sandbox(records={"contacts": 9000}, policy="unlimited", faults=True) as sandbox:
-        # Behind the first batch of 4,096 rows.
+        # The service hangs after the first batch of 4,096 rows.
         sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 60}, "reply": {"delay_ms": 600_000}})
-        # A page that hangs is asked for again.
+        # With these settings the client requests a hanging page again.
         async with sandbox.async_client(paced=False, attempt_timeout=0.5, max_attempts=20) as client:
             scan = client.contacts.list()
             with pytest.raises(asyncio.TimeoutError):
@@ -74,7 +74,7 @@ def test_several_loops_share_a_client(async_client):
         assert list(threads.map(lambda _: asyncio.run(work()), range(4))) == [("1.8.2", True, 2)] * 4
 
 
-async def test_the_verbs_of_a_client(async_client):
+async def test_the_methods_of_a_client(async_client):
     scan = async_client.contacts.list(page_size=5)
     records = aiter(scan)
     first = (await anext(records)).id
@@ -84,7 +84,7 @@ async def test_the_verbs_of_a_client(async_client):
     async def rest():
         return [contact.id async for contact in records]
 
-    # Tasks share the iterator.
+    # Five tasks share the iterator.
     ids = sum(await asyncio.gather(*(rest() for _ in range(5))), [first])
     assert len(set(ids)) == len(ids) == scan.receipt.records == 450 and scan.receipt.completeness == "proven"
     async with async_client.pools.list() as pools:

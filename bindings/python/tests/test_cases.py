@@ -10,12 +10,12 @@ import talentdata
 
 
 async def settled(answer):
-    """The response of a verb, whichever client gave it."""
+    """Returns the response of a call by either client."""
     return await answer if isawaitable(answer) else answer
 
 
 async def perform(client, do):
-    """What comes of a verb, by either client."""
+    """Performs the action of a case with either client, and returns the facts that the case compares."""
     found = {"records": [], "completeness": None, "value": None}
     if isinstance(do, str):
         return {**found, "value": (await settled(getattr(client, do)())).to_dict()}

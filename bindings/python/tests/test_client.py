@@ -1,4 +1,4 @@
-"""The verbs of the client, its settings, its life and its secrets."""
+"""The methods of the client, its settings, its lifetime and its secrets."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ def test_settings_come_from_the_environment_and_from_a_profile(sandbox, environm
         talentdata.Client(profile="nosuch")
 
 
-def test_with_options_changes_only_what_is_named(client, sandbox):
+def test_with_options_changes_only_the_named_options(client, sandbox):
     sandbox.set_faults({"match": {"path": "/v1/version"}, "reply": {"status": 503}})
     for attempts in (1, 2):
         other = client.with_options(max_attempts=attempts)
@@ -53,7 +53,7 @@ async def test_close_ends_the_calls_of_other_threads_and_tasks(sandbox, client):
             call.result(60)
 
 
-def test_close_lets_scans_go_on(sandbox):
+def test_scans_continue_after_close(sandbox):
     with sandbox.client() as client:
         scan, fresh = client.contacts.list(page_size=50), client.contacts.list()
         records = iter(scan)
@@ -91,7 +91,7 @@ def test_secrets_are_in_no_log_no_display_and_no_traceback(sandbox, client, capl
     sandbox.set_faults({"match": {"path": "/v1/oauth/token/permissions"}, "reply": {"status": 403, "body": {"secret": sandbox.client_secret}}})
     with pytest.raises(talentdata.ForbiddenError) as caught:
         client.permissions()
-    # With the local variables of every frame.
+    # The traceback shows the local variables of every frame.
     shown += traceback.TracebackException.from_exception(caught.value, capture_locals=True).format()
     shown += [repr(caught.value), str(vars(caught.value)), str(pickle.dumps(caught.value))]
     assert len(shown) > 20 and not any(sandbox.client_secret in text for text in shown)
@@ -100,7 +100,7 @@ def test_secrets_are_in_no_log_no_display_and_no_traceback(sandbox, client, capl
             use(client)
 
 
-def test_every_list_is_there(client, sandbox):
+def test_every_list_can_be_read(client, sandbox):
     lists = [name for name, one in vars(talentdata._operations.Operations).items() if isinstance(one, property)]
     for name in lists:
         assert getattr(client, name).page(limit=1)[0].to_dict(), name

@@ -1,4 +1,4 @@
-"""Columns beside those of DuckDB and Polars for the same JSON Lines: equal, or different as docs/columns.md says."""
+"""Our columns compared with those of DuckDB and Polars for the same JSON Lines: equal, or as docs/columns.md says."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 import talentdata
 
-#: Lists of a field `x`: what is sampled, what comes late, and the row of the manual that says where the readers differ.
+#: Values of a field `x`: those in the sample, those after it, and the row of the manual for readers that differ.
 AWKWARD = {
     "mixed types": (["1", '"a"', "true"], [], "mixed types"),
     "a string late among integers": (["1", "2"], ['"n/a"', "3"], "what comes after the sample"),
@@ -39,7 +39,7 @@ AWKWARD = {
 
 
 def documented():
-    """What the manual says of each case: where DuckDB and Polars make another column."""
+    """Returns, for each case of the manual, which of DuckDB and Polars make another column."""
     manual = (Path(__file__).parents[3] / "docs" / "columns.md").read_text(encoding="utf-8")
     _, table = manual.split("| case | DuckDB | Polars |\n|---|---|---|\n")
     rows = [line.strip("| ").split(" | ") for line in table.split("\n\n")[0].splitlines()]
@@ -55,7 +55,7 @@ READERS = {"duckdb": read_duckdb, "polars": lambda path: polars.read_ndjson(path
 
 
 def kind(type_: pyarrow.DataType) -> str:
-    """A type, without what is only another way to store the same values."""
+    """Returns the name of a type. Types that only store the same values differently have the same name."""
     if pyarrow.types.is_timestamp(type_):
         return f"timestamp[{type_.unit}]"
     if pyarrow.types.is_string(type_) or pyarrow.types.is_large_string(type_) or pyarrow.types.is_string_view(type_):
@@ -68,12 +68,12 @@ def kind(type_: pyarrow.DataType) -> str:
 
 
 def values(column: pyarrow.ChunkedArray) -> list[object]:
-    """The values of a column; instants as numbers, since Python has no year 0."""
+    """Returns the values of a column, with instants as numbers, because Python has no year 0."""
     return (column.cast(pyarrow.int64()) if pyarrow.types.is_timestamp(column.type) else column).to_pylist()
 
 
 def differs(read, path: Path, ours: pyarrow.ChunkedArray) -> bool:
-    """Whether a reader makes the column `x` otherwise, or cannot read the file."""
+    """Returns whether a reader makes another column `x`, or cannot read the file."""
     try:
         theirs = read(path)["x"]
     except Exception:
@@ -116,7 +116,7 @@ def test_a_schema_of_pyarrow_or_of_a_file_is_pinned(client, tmp_path):
     path.write_text(client.contacts.schema().json, encoding="utf-8")
     whole = client.contacts.list().to_arrow().schema
     assert client.contacts.list(schema=path, limit=1).to_arrow().schema.equals(whole, check_metadata=True)
-    with pytest.raises(talentdata.IoError, match="nosuch"):
+    with pytest.raises(talentdata.PathError, match="nosuch"):
         client.pools.list(schema=tmp_path / "nosuch")
 
 

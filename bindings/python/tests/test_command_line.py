@@ -1,4 +1,4 @@
-"""`python -m talentdata` and the installed script are the program."""
+"""The command line as `python -m talentdata` and as the installed script."""
 
 import json
 import os
@@ -22,7 +22,7 @@ def test_data_goes_to_standard_output_and_errors_have_their_code(way):
     assert result.returncode == 0 and json.loads(result.stdout)["version"] == "1.8.2", result.stderr
     result = run("nonsense")
     assert result.returncode == 2 and "nonsense" in result.stderr and result.stdout == ""
-    # Other programs that tried this port share no outage with it.
+    # With the budget of the process, the program does not learn of an outage that others found at this port.
     result = run("version", TALENTDATA_BASE_URL="http://127.0.0.1:1", TALENTDATA_BUDGET="process")
     assert result.returncode == 13 and "cannot connect" in result.stderr
 

@@ -1,4 +1,4 @@
-"""The documents: links lead somewhere, and commands, examples and notebooks run as they stand and show what they should."""
+"""The documents: links have targets, and commands, examples and notebooks run unchanged, with the expected output."""
 
 import datetime
 import doctest
@@ -22,7 +22,7 @@ READMES = sorted([*(ROOT / "bindings").glob("*/README.md"), *(ROOT / "crates").g
 
 
 def anchors(page):
-    """The anchors of the headings of a page."""
+    """Returns the anchors of the headings of a page."""
     headings = re.findall(r"^#+ (.+)$", without_code(page), flags=re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -31,7 +31,7 @@ def without_code(page):
     return re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
-def test_links_lead_somewhere():
+def test_links_have_targets():
     for page in {*PAGES, *READMES, *ROOT.glob("*.md"), *(ROOT / "docs/design").glob("*.md")}:
         for link in re.findall(r"\]\(([^)\s]+)\)", without_code(page)):
             if not link.startswith(("https://", "http://")):
@@ -42,7 +42,7 @@ def test_links_lead_somewhere():
 
 
 def commands(page):
-    """The commands in the code blocks of a page, without their comments."""
+    """Returns the commands in the code blocks of a page, without their comments."""
     lines = re.findall(r"^(?: {4})?(talentdata .+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return [re.sub(r"\s+#.*", "", line) for line in lines if not line.startswith("talentdata sandbox ")]
 
@@ -60,7 +60,7 @@ def test_the_readme_shows_what_python_prints(tmp_path, monkeypatch):
     assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(shown).failed == 0
 
 
-def test_pictures_show_what_was_measured():
+def test_pictures_show_the_measurements():
     sys.path.insert(0, str(ROOT / "xtask/tools"))
     import pictures
 
@@ -69,7 +69,7 @@ def test_pictures_show_what_was_measured():
 
 @pytest.fixture
 def service(tmp_path, monkeypatch, environment):
-    """A sandbox that the environment tells of, and a directory to work in."""
+    """A sandbox whose credentials are in the environment, and an empty working directory."""
     monkeypatch.chdir(tmp_path)
     with talentdata.Sandbox(records={"contacts": 150, "vacancies": 20}, policy="unlimited") as sandbox:
         environment(sandbox)
@@ -87,18 +87,18 @@ def test_commands_run(page, service, monkeypatch):
                 service.change("contacts", update=1)
             noted = receipt.bookmark
     now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    # A list that is forgotten is gone for the commands below.
+    # The commands that forget a list run last, because the others need it.
     for command in sorted(commands(page), key=lambda command: " forget " in command):
-        # The bookmark of the manual stands for one that was noted.
+        # The bookmark in the manual is a placeholder for a stored one.
         command = command.replace("9c41d0-51d2a7-5f2a03b8c6e1:17", noted).replace('"$bookmark"', noted)
-        # The only time in the manual is that of a sync that had ended by then.
+        # The only time in the manual is a placeholder for a time after a sync.
         command = command.replace("2026-11-20T06:00:00Z", now)
         ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
         assert ended.returncode == 0, f"{command}\n{ended.stderr}"
 
 
 def python_blocks(page):
-    """The Python examples of a page, by the headings that they are under."""
+    """Returns the Python examples of a page, by their headings."""
     found, heading = {}, None
     for title, block in re.findall(r"^#+ (.+?)$|^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
         heading = title or heading
@@ -149,7 +149,7 @@ def test_engines(service):
 def test_a_notebook(path):
     notebook = nbformat.read(path, as_version=4)
     nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
-    # What the output of a cell is to have, words or a diagram, is in its metadata.
+    # The metadata of a cell has a text that its output must contain: words or a diagram.
     cells = [cell for cell in notebook.cells if "shows" in cell.metadata]
     assert len(cells) >= 6
     for cell in cells:

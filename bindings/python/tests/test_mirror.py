@@ -1,4 +1,4 @@
-"""Mirrors in Python: syncs by both clients, tables of what changed and of the list as it was, and databases that follow."""
+"""Mirrors in Python: syncs by both clients, tables of changes and of earlier states, and direct SQL queries."""
 
 import contextlib
 import datetime
@@ -22,7 +22,7 @@ def ids(table):
     return sorted(pyarrow.table(table)["id"].to_pylist())
 
 
-def test_syncs_changes_and_lists_as_they_were(sandbox, client, tmp_path):
+def test_syncs_changes_and_earlier_states(sandbox, client, tmp_path):
     path, then = tmp_path / "mirror.db", []
     for number in (1, 2):
         receipts = client.sync(["contacts", "pools"], path)
@@ -58,7 +58,7 @@ def test_syncs_changes_and_lists_as_they_were(sandbox, client, tmp_path):
 
 
 def read_as_nobody(path, query):
-    """What the SQLite of this Python reads as a user who owns nothing."""
+    """Runs a query with Python's SQLite as a user who owns no files, and returns its rows or the error."""
     ours, theirs = os.pipe()
     if not (child := os.fork()):
         try:
@@ -78,7 +78,7 @@ def read_as_nobody(path, query):
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="NOT RUN: only root can read as another user")
-def test_who_can_write_neither_file_nor_folder_reads_between_syncs(sandbox, client):
+def test_a_user_without_write_access_reads_between_syncs(sandbox, client):
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         path, query = pathlib.Path(folder, "mirror.db"), "SELECT count(*), count(id), count(_record) FROM contacts"
@@ -118,7 +118,7 @@ def test_a_type_that_changes_is_reported_or_refused(sandbox, client, tmp_path, c
         assert (table["score"].to_pylist(), table["_extra"].null_count) == (["secret"], 1)
 
 
-def test_rows_are_those_of_the_moment_they_were_asked_for(sandbox, client, tmp_path):
+def test_rows_are_those_at_the_time_of_the_call(sandbox, client, tmp_path):
     client.sync(["pools"], tmp_path / "mirror.db")
     rows = talentdata.Mirror(tmp_path / "mirror.db").current("pools")
     bookmark = rows.bookmark
@@ -126,13 +126,13 @@ def test_rows_are_those_of_the_moment_they_were_asked_for(sandbox, client, tmp_p
     client.sync(["pools"], tmp_path / "mirror.db")
     assert rows.to_arrow().num_rows == 3
     assert rows.to_arrow().num_rows == 8
-    # What is loaded twice does no harm.
+    # The bookmark stays that of the first reading, because loading changes twice does no harm.
     assert rows.bookmark == bookmark and bookmark.endswith(":1")
 
 
-async def test_a_sync_has_its_options_and_a_mirror_its_refusals(sandbox, client, async_client, tmp_path):
+async def test_options_of_a_sync_and_errors_of_a_mirror(sandbox, client, async_client, tmp_path):
     path = tmp_path / "mirror.db"
-    with pytest.raises(talentdata.IoError, match="is not a mirror"):
+    with pytest.raises(talentdata.PathError, match="is not a mirror"):
         talentdata.Mirror(path)
     [receipt] = await async_client.sync(["ja_tasks"], path, progress=False)
     assert receipt.changes["insert"] == 230
@@ -146,16 +146,32 @@ async def test_a_sync_has_its_options_and_a_mirror_its_refusals(sandbox, client,
     assert (receipt.removed.syncs, receipt.removed.changes, receipt.removed.versions) == (1, 345, 0)
     mirror = talentdata.Mirror(path)
     for wrong, says in (
-        (lambda: mirror.changes("ja_tasks", since=0), "not all changes"),
+        (lambda: mirror.changes("ja_tasks", since=0), "Mismatch: not all changes"),
         (lambda: mirror.changes("ja_tasks", since=9), "no sync 9 of ja_tasks yet"),
-        (lambda: mirror.changes("ja_tasks", since="000000-000000-000000000000:2"), "of another mirror"),
+        (lambda: mirror.changes("ja_tasks", since="000000-000000-000000000000:2"), "Mismatch: of another mirror"),
         (lambda: mirror.changes("contacts"), "does not have contacts"),
         (lambda: mirror.as_of("ja_tasks", "yesterday"), "neither a bookmark"),
         (lambda: mirror.as_of("ja_tasks", datetime.datetime(2026, 1, 1)), "time zone"),
         (lambda: mirror.current("people"), "people"),
     ):
-        with pytest.raises(talentdata.InvalidArgumentError, match=says):
+        kind, _, says = says.rpartition(": ")
+        with pytest.raises(getattr(talentdata, f"{kind or 'InvalidArgument'}Error"), match=says):
             wrong()
     assert mirror.verify() == [] and mirror.current("ja_tasks").to_arrow().num_rows == 115
     mirror.forget("ja_tasks")
     assert mirror.resources == []
+
+
+def test_a_mirror_moves_to_another_address_of_the_same_service(sandbox, client, tmp_path):
+    path = tmp_path / "mirror.db"
+    [first] = client.sync(["pools"], path)
+    address = sandbox.base_url.replace("127.0.0.1", "localhost")
+    with talentdata.Client(
+        base_url=address, client_id=sandbox.client_id, client_secret=sandbox.client_secret
+    ) as other:
+        with pytest.raises(talentdata.MismatchError, match="base_url: .*set same_service"):
+            other.sync(["pools"], path)
+        [second] = other.sync(["pools"], path, same_service=True)
+    assert (first.generation, second.generation) == (1, 2)
+    with pytest.raises(talentdata.MismatchError, match="localhost"):
+        client.sync(["pools"], path)

@@ -1,4 +1,4 @@
-"""Options: each verb takes those of the table under their names, and documents them."""
+"""Options: each method takes those of the table under their names, and documents them."""
 
 import inspect
 import re
@@ -11,7 +11,7 @@ import pytest
 import talentdata
 
 PAGE = Path(__file__).parents[3] / "docs/options.md"
-#: What takes options, as the page calls it, and the verbs that make it.
+#: The methods that take options, by their name on the page.
 VERBS = {
     "scans": [talentdata.List.list, talentdata.AsyncList.list],
     "exports": [talentdata.List.export, talentdata.AsyncList.export],
@@ -19,7 +19,7 @@ VERBS = {
     "schemas": [talentdata.List.schema, talentdata.AsyncList.schema],
     "mirrors": [talentdata.Mirror.changes, talentdata.Mirror.current, talentdata.Mirror.as_of],
 }
-#: Arguments that are no options: how progress is shown, and what is written.
+#: Arguments that are no options: the display of progress, and the file format.
 OTHERS = {"format", "progress"}
 
 

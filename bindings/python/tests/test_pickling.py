@@ -1,4 +1,4 @@
-"""The classes of errors, records and open enums; everything that a caller keeps can be pickled and copied, and is the same."""
+"""Pickling and copying of errors, records, open enums and other results, which stay equal."""
 
 import copy
 import pickle
@@ -13,7 +13,7 @@ RECORDS, ENUMS, ERRORS = ([cls for cls in CLASSES if issubclass(cls, base)] for 
 
 
 def copies(thing):
-    """The thing by every way."""
+    """Yields a copy of the object by every protocol of pickle and by both functions of `copy`."""
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         yield pickle.loads(pickle.dumps(thing, protocol))
     yield copy.copy(thing)
@@ -47,7 +47,7 @@ def test_errors(client, sandbox):
     assert vars(caught.value) == {**known, "offset": None, "body": '{"error":"slow down"}'}
 
 
-def test_what_calls_return(client):
+def test_results_of_calls(client):
     scan = client.contacts.list()
     contacts = list(scan)
     page = client.contacts.page(limit=5)
@@ -56,7 +56,7 @@ def test_what_calls_return(client):
     assert pickle.loads(pickle.dumps(page)).pagination.total == 450
 
 
-def test_what_holds_connections_cannot_be_pickled_and_says_so(client, sandbox):
+def test_objects_with_connections_cannot_be_pickled(client, sandbox):
     for thing in (client, sandbox.async_client(), sandbox, client.contacts, client.contacts.list()):
         for use in (pickle.dumps, copy.deepcopy):
             with pytest.raises(TypeError, match="pickle"):

@@ -15,7 +15,7 @@ import talentdata
 
 
 def in_child(work):
-    """What `work` returns in a forked child, or None when that does not end well and in time."""
+    """Runs `work` in a forked child and returns its result, or None if the child fails or does not end in time."""
     fork = multiprocessing.get_context("fork")
     reader, writer = fork.Pipe(duplex=False)
     child = fork.Process(target=lambda: writer.send(work()))
@@ -26,7 +26,7 @@ def in_child(work):
     return reader.recv() if child.exitcode == 0 else None
 
 
-def test_a_forked_child_has_connections_and_a_share_of_the_budget_of_its_own(sandbox):
+def test_a_forked_child_has_its_own_connections_and_share_of_the_budget(sandbox):
     with sandbox.client() as client:
         assert client.version().version == "1.8.2"
 
@@ -45,7 +45,7 @@ def test_a_forked_child_has_connections_and_a_share_of_the_budget_of_its_own(san
 def test_a_fork_while_another_thread_waits(sandbox, client):
     sandbox.set_faults({"match": {"path": "/v1/version", "nth": 1}, "reply": {"delay_ms": 600_000}})
     with ThreadPoolExecutor() as threads:
-        # Nothing of this could run if a thread that waits held the GIL.
+        # The following code could not run if the waiting thread held the GIL.
         waiting = threads.submit(client.version)
         until(lambda: sandbox.stats()["requests"] == 1)
         assert in_child(lambda: client.version().version) == "1.8.2"
@@ -56,13 +56,13 @@ def test_a_fork_while_another_thread_waits(sandbox, client):
 
 DAEMON = """
 import os, sys, warnings, talentdata
-# Python 3.12 warns of any fork of a process with threads.
+# Python 3.12 warns about every fork of a process with threads.
 warnings.simplefilter("ignore")
 with talentdata.Client() as client:
     client.version()
 child = os.fork()
 if child == 0:
-    # As daemons do, which leaves nothing of what the parent's runtime had open.
+    # Daemons do this. It closes every descriptor of the parent's runtime.
     os.closerange(3, 256)
     print(talentdata.Client().version().version, flush=True)
     os._exit(0)
@@ -92,7 +92,7 @@ def test_a_process_that_ends_has_left_the_budget(sandbox, end):
             assert scan.receipt.budget["max_members"] == 1
 
 
-def test_a_scan_belongs_to_the_process_that_began_it_and_a_child_may_close_what_it_inherited(sandbox):
+def test_a_child_may_close_an_inherited_scan_but_not_read_it(sandbox):
     client = sandbox.client()
     scan, fresh = client.contacts.list(page_size=50), client.pools.list()
     records = iter(scan)
@@ -121,11 +121,11 @@ def test_clients_a_forked_child_and_the_command_line_share_a_token(environment, 
         environment(service)
         verb = [sys.executable, "-m", "talentdata", "permissions", "--token-cache", "host"]
         command = subprocess.Popen(verb, stdout=subprocess.PIPE)
-        # A client with other options has no token of its own either.
+        # A client with other options shares the token, too.
         assert client.with_options(max_attempts=1).permissions().roles == ["sandbox-user"]
         assert json.loads(command.communicate()[0])["roles"] == ["sandbox-user"] and command.returncode == 0
         assert service.stats()["token_posts"] == 1
-        # Another client ends the token; a forked child renews it for its parent.
+        # A client that does not share it invalidates the token. A forked child then renews it for its parent.
         with service.client() as other:
             other.permissions()
         assert in_child(lambda: client.permissions().roles) == ["sandbox-user"]

@@ -1,4 +1,4 @@
-"""Programs in an interpreter of their own: handlers, threads, forks, and the end of the interpreter. Each prints how it went."""
+"""Programs that run in their own interpreter: handlers, threads, forks, and the end of the interpreter."""
 
 import pytest
 from support import SERVICE, python
@@ -58,7 +58,7 @@ print(heard)
 BUSY = LISTEN + """
 heard = 0
 def hear(message):
-    # It writes nothing: the lock of a file may be held by another thread when this process forks.
+    # This writes to no file: another thread may hold the lock of a file when this process forks.
     global heard
     heard += message.startswith("received a response")
 def work():
@@ -68,7 +68,7 @@ for _ in range(4):
     threading.Thread(target=work, daemon=True).start()
 """
 
-# Forked children log on.
+# Forked children continue to log.
 FORKING = BUSY + """
 for _ in range(30):
     child = os.fork()
@@ -90,7 +90,7 @@ import operator
 client = sandbox.client()
 reading = False
 def interrupt(*_):
-    # Only what is read is interrupted, and once: a signal that comes late hits nothing else.
+    # Interrupts each read once. A late signal interrupts no other code.
     global reading
     if reading:
         reading = False
@@ -102,7 +102,7 @@ signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
 while True:
     try:
         reading = True
-        # Both are native: what is interrupted is the iterator.
+        # `extend` and `map` are native, so the interruption happens in the iterator.
         ids.extend(map(operator.itemgetter("id"), records))
         break
     except KeyboardInterrupt:
@@ -111,7 +111,7 @@ signal.setitimer(signal.ITIMER_REAL, 0)
 print(len(ids), len(set(ids)), scan.receipt.records, scan.receipt.completeness, interrupted > 10)
 """
 
-# Ctrl-C is heard in a child that another thread forked.
+# Ctrl-C interrupts a child that another thread forked.
 INTERRUPTED_CHILD = """
 import pandas, pyarrow  # pyarrow imports pandas for its first table, where a signal may be lost
 client.version()
@@ -134,7 +134,8 @@ begun = time.monotonic()
 print(os.waitpid(-1, 0)[1], time.monotonic() - begun < 10)
 """
 
-# Making an exception runs Python, which may switch threads: no lock may be held then. Who hangs is ended.
+# Making an exception runs Python code, which may switch threads, so no lock may be held then. A deadlock would run into
+# the timeout.
 REFUSED = """
 sys.setswitchinterval(1e-6)
 client.close()
@@ -176,7 +177,7 @@ except Exception as error:
 print(client.version().api_status)
 """
 
-# The thread that brings the last response may still be in Python when the interpreter shuts down.
+# The thread that delivers the last response may still be in Python when the interpreter shuts down.
 AWAITED = """
 async def main():
     async with sandbox.async_client() as client:
@@ -185,13 +186,13 @@ asyncio.run(main())
 print("awaited")
 """
 
-# Nothing is printed unless it is wanted.
+# Without a handler of the application, the package prints no messages.
 SILENT = """
 sandbox.set_faults({"match": {"path": "/v1/version", "nth": 1}, "reply": {"status": 503}})
 client.version()
 """
 
-#: What each prints, and how often it is run.
+#: The code, the expected output, and the number of runs of each program.
 PROGRAMS = {
     "signal": (SIGNAL, "450 ['1.8.2', 3] []\n" * 3, 1),
     "handler": (HANDLER, "1.8.2 [['sandbox-user']]\n", 1),

@@ -1,4 +1,4 @@
-"""The fixtures of the package, in test suites as users write them."""
+"""The fixtures of the package, in test suites like those of users."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 pytest_plugins = ["pytester"]
 
-#: In the order in which they run: what the first does to its sandbox does not reach the second.
+#: A suite whose tests run in this order. The fault of the first test does not affect the second.
 SUITE = """
 import asyncio
 
@@ -22,7 +22,7 @@ def test_fault(talentdata_client, talentdata_sandbox):
     assert talentdata_client.base_url == talentdata_sandbox.base_url
     assert len(list(talentdata_client.contacts.list())) > 0
     scan = talentdata_client.contacts.list(page_size=5)
-    # 500 pages at the pace of 40 a second would wait for more than ten.
+    # With pacing, 500 pages at 40 a second would wait for more than ten seconds.
     assert len(list(scan)) == 2500 and scan.receipt.seconds_waited_for_budget < 1
     talentdata_sandbox.set_faults(FAULT)
     with pytest.raises(talentdata.ForbiddenError):
@@ -39,7 +39,7 @@ def test_async_fault(talentdata_async_client, talentdata_sandbox):
 
 
 def example() -> str:
-    """The example of the README, which also has a size of its own for a list."""
+    """Returns the example of the README, which also overrides the size of a list."""
     readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
     return re.search(r"```python\n(.*?)```", readme.split("## Tests\n", 1)[1], flags=re.DOTALL)[1]
 

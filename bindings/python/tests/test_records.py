@@ -76,12 +76,12 @@ def test_open_enums_are_strings():
     assert repr(status) == "ApiStatus('degraded')" and json.dumps(status) == '"degraded"'
 
 
-def test_records_and_columns_hold_what_came_byte_for_byte(client, sandbox):
+def test_records_and_columns_keep_the_received_text_byte_for_byte(client, sandbox):
     texts = [TWICE, TWICE.replace('"b"', f'"{2**64}"').replace(":1,", ": 1.50e3,")]
     pagination = '{"total":2,"limit":2,"offset":0,"hasMore":false}'
     body = f'{{"success":true,"contacts":[{",".join(texts)}],"pagination":{pagination}}}'
     sandbox.set_faults({"match": {"path": "/v1/contacts"}, "reply": {"body": body, "headers": {"content-type": "application/json"}}})
-    # They are told apart by the last id, too, and columns hold it.
+    # For a repeated member, the last value counts: for the identity of the records and in columns.
     scan = client.contacts.list()
     assert [contact.json for contact in scan] == texts and scan.receipt.completeness == "proven"
     assert client.contacts.list().to_arrow()["id"].to_pylist() == ["b", str(2**64)]
@@ -99,7 +99,7 @@ def test_a_missing_or_wrong_field_is_an_error_that_names_it():
     ("written", "read"),
     [("1.0", 1), ("1e2", 100), ("-0.0", 0), (f"{2**53 + 1}.0", 2**53 + 1), ("1.5", None), ("1e99", None), ('"1"', None)],
 )
-def test_whole_numbers_are_integers_however_they_are_written(written, read):
+def test_whole_numbers_are_integers_in_any_notation(written, read):
     pagination = talentdata.Pagination(f'{{"total":{written}}}')
     if read is None:
         with pytest.raises(talentdata.SchemaError, match="total: it is not a whole number"):
@@ -109,7 +109,7 @@ def test_whole_numbers_are_integers_however_they_are_written(written, read):
     assert f":{written}}}" in pagination.json
 
 
-def test_a_page_of_a_service_that_tells_nothing_has_records(client, sandbox):
+def test_a_page_without_a_valid_pagination_has_records(client, sandbox):
     body = '{"contacts":[{"id":"1","firstName":"A","lastName":"B","email":"c"}],"pagination":{"total":"7","hasMore":1}}'
     sandbox.set_faults({"match": {"path": "/v1/contacts"}, "reply": {"body": body, "headers": {"content-type": "application/json"}}})
     page = client.contacts.page()

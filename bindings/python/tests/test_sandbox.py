@@ -1,4 +1,4 @@
-"""The sandbox: its options reach it, and it tells what was asked of it and what has changed."""
+"""The sandbox: it applies its options, and reports its requests and changes."""
 
 import gc
 import urllib.request

@@ -1,4 +1,4 @@
-"""Scans: complete, in order, continued by another loop, with a receipt."""
+"""Scans: complete, in order, continued by another loop, and with a receipt."""
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -35,14 +35,14 @@ def test_an_error_names_the_page_and_ends_the_scan(client, sandbox):
             use(records)
         assert (caught.value.status, caught.value.request_id) == (403, "r-7")
         assert (caught.value.offset > 0) == (begin > 1)
-        # Neither it nor its iterator must end as if that had been all.
+        # Neither the failed scan nor its iterator may end as if the list were complete.
         for again in (lambda: list(scan), lambda: list(records), scan.to_arrow, lambda: pyarrow.table(scan)):
             with pytest.raises(talentdata.InvalidArgumentError, match="has failed"):
                 again()
     assert len(list(client.pools.list())) == 3
 
 
-def test_an_iterator_goes_on_where_a_loop_has_stopped_and_a_second_one_is_refused(client):
+def test_an_iterator_continues_after_a_loop_and_a_second_one_is_refused(client):
     scan = client.contacts.list(page_size=50)
     records, ids = iter(scan), []
     assert scan.receipt.basis is None and scan.receipt.completeness == "unfinished"
@@ -70,7 +70,7 @@ def test_an_iterator_goes_on_where_a_loop_has_stopped_and_a_second_one_is_refuse
             use()
 
 
-def test_a_progress_bar_comes_on_request_and_on_a_terminal(client, monkeypatch, capsys):
+def test_a_progress_bar_is_shown_on_request_and_on_a_terminal(client, monkeypatch, capsys):
     for progress in (False, None):
         list(client.contacts.list(progress=progress))
         assert capsys.readouterr().err == ""

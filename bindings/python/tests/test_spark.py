@@ -1,4 +1,4 @@
-"""Lists as data frames of Spark: read by Sail, which speaks Spark's protocol without a JVM, while they change."""
+"""Lists as data frames of Spark, even while they change. Sail runs the queries, without a JVM."""
 
 import os
 
@@ -27,7 +27,7 @@ def load(spark, **options):
     return spark.read.format("talentdata").options(**options).load()
 
 
-def test_a_list_that_changes_is_read_whole(spark, environment, tmp_path):
+def test_a_changing_list_is_read_completely(spark, environment, tmp_path):
     drift = {"every": 3, "inserts": 3, "deletes": 2}
     with talentdata.Sandbox(records={"contacts": 10_000}, policy="unlimited", drift=drift) as sandbox:
         environment(sandbox)
@@ -51,7 +51,7 @@ def test_columns_are_those_of_the_list(spark, environment):
         assert tasks.where(tasks.id == table["id"][7].as_py()).count() == 1
 
 
-def test_a_list_that_is_not_proven_fails_its_task_unless_that_is_accepted(spark, environment):
+def test_an_unproven_list_fails_its_task_unless_that_is_accepted(spark, environment):
     with pytest.raises(Exception, match="no list is named"):
         load(spark, resource="people").toArrow()
     with talentdata.Sandbox(records={"pools": 200}, policy="unlimited", order="random") as sandbox:
@@ -64,7 +64,7 @@ def test_a_list_that_is_not_proven_fails_its_task_unless_that_is_accepted(spark,
 
 
 def test_a_task_that_dies_is_run_again_and_counts_once(environment, tmp_path):
-    """What an engine does with a task: the reader is pickled, dies in the middle, and reads the list again."""
+    """As engines do, the test pickles the reader of a task, stops it in the middle, and reads the list again."""
     from cloudpickle import dumps, loads
 
     with talentdata.Sandbox(records={"contacts": 2000}, policy="unlimited") as sandbox:

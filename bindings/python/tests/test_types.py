@@ -1,4 +1,4 @@
-"""Stubs and examples: stubtest, mypy and pyright agree, and the examples run."""
+"""Stubs and examples: stubtest, mypy and pyright accept them, and the examples run."""
 
 import doctest
 import pydoc
@@ -16,7 +16,7 @@ EXAMPLES = sorted((PROJECT / "examples").glob("*.py"))
 
 
 def run(*command):
-    """Runs a checker where the sources of the package do not hide the installed one."""
+    """Runs a command in a directory in which the sources do not hide the installed package."""
     result = subprocess.run(command, cwd=PROJECT / "tests", capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
 
@@ -56,7 +56,7 @@ def test_every_public_name_is_documented():
                 assert value.__doc__, f"{name}.{member}"
 
 
-def test_help_shows_what_the_fields_of_a_receipt_mean():
+def test_help_shows_the_meaning_of_the_fields_of_a_receipt():
     shown = pydoc.render_doc(talentdata.Receipt, renderer=pydoc.plaintext)
     assert "Page requests sent, retries included." in shown and "The list." in shown
     for cls in (talentdata.List.list, talentdata.Client.version):

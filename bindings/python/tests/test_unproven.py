@@ -1,4 +1,4 @@
-"""Lists that were read to their end although nothing proves that every record came: each reader fails or warns."""
+"""Lists that were read to their end without a proof that every record came: each reader fails or warns."""
 
 import sys
 import warnings
@@ -14,7 +14,7 @@ from support import LISTS, python, served, until
 
 import talentdata
 
-#: What errors and warnings say, what they advise, and what else where a stream fails that was made without the option.
+#: Patterns of messages: the doubts, the advice of errors and warnings, and more advice for a stream without the option.
 DOUBTS = r"contacts: \d+ records came, and it is not proven that they are all: .*; "
 ACCEPT = r'keep the list in a mirror with sync\(\), or accept it with unproven="accept"'
 FRAMES_TOO = r"call to_polars\(\), to_arrow\(\) or to_pandas\(\), which keep the rows and warn, "
@@ -30,7 +30,7 @@ def ingest(scan):
         return range(cursor.adbc_ingest("contacts", scan))
 
 
-#: What reads a scan by the Arrow PyCapsule protocol, and returns all rows.
+#: Functions that read a scan by the Arrow PyCapsule protocol and return all rows.
 STREAMS = {
     "pyarrow": pyarrow.table,
     "batches": lambda scan: pyarrow.RecordBatchReader.from_stream(scan).read_all(),
@@ -41,7 +41,7 @@ STREAMS = {
     "adbc": ingest,
 }
 FRAMES = {name: getattr(talentdata.Scan, name) for name in ("to_arrow", "to_polars", "to_pandas")}
-#: A column that every reader takes.
+#: A schema that every reader supports.
 ID = pyarrow.schema([("id", pyarrow.string())])
 
 
@@ -80,7 +80,7 @@ def test_a_stream_ends_as_the_option_says(name, contacts):
     with warnings.catch_warnings(record=True) as issued:
         warnings.simplefilter("always")
         assert len(STREAMS[name](contacts.list(schema=ID, unproven="warn"))) > 0
-        # A thread that an engine has made for itself has it issued by another one.
+        # On a thread that an engine has made, the warning is issued by another thread, and may come later.
         until(lambda: issued)
     assert [one.category for one in issued] == [talentdata.IncompleteWarning]
 
@@ -108,7 +108,7 @@ def test_the_same_line_warns_each_time():
     assert python(NIGHTLY) == "IncompleteWarning <string> 6\n" * 2
 
 
-def test_a_filter_makes_a_warning_an_error_and_the_frame_can_still_be_had(contacts):
+def test_a_filter_turns_a_warning_into_an_error_and_the_frame_stays_available(contacts):
     scan = contacts.list()
     with pytest.raises(talentdata.IncompleteWarning, match=DOUBTS):
         scan.to_arrow()
@@ -117,7 +117,7 @@ def test_a_filter_makes_a_warning_an_error_and_the_frame_can_still_be_had(contac
         pyarrow.table(contacts.list(unproven="warn"))
 
 
-def test_what_is_left_early_or_ends_at_its_limit_needs_no_proof(contacts):
+def test_a_reader_that_stops_early_or_at_its_limit_needs_no_proof(contacts):
     reader = pyarrow.RecordBatchReader.from_stream(contacts.list())
     assert reader.read_next_batch().num_rows > 0
     del reader
@@ -126,7 +126,7 @@ def test_what_is_left_early_or_ends_at_its_limit_needs_no_proof(contacts):
     assert len(duckdb.sql("select id from scan limit 5").fetchall()) == 5
 
 
-def test_records_keep_to_their_receipt_unless_the_option_says_otherwise(contacts):
+def test_iteration_neither_warns_nor_fails_by_default(contacts):
     for unproven in (None, "accept"):
         scan = contacts.list(unproven=unproven)
         assert len(list(scan)) == scan.receipt.records > 0 and scan.receipt.completeness == "not_proven"

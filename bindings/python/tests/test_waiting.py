@@ -1,4 +1,4 @@
-"""Messages as records of Python's logging, also while a call waits."""
+"""Messages as records of Python's logging, even while a call waits."""
 
 import asyncio
 import logging
@@ -8,12 +8,12 @@ import pytest
 
 VERSION = {"path": "/v1/version"}
 
-#: Nobody waits for the second attempt.
+#: A fault rule whose retry would come so late that no test waits for it.
 MUCH_LATER = {"match": VERSION, "reply": {"status": 503, "headers": {"retry-after": "50"}}}
 
 
 def messages(caplog) -> list[str]:
-    """What the library has logged."""
+    """Returns the messages that the library has logged."""
     return [record.getMessage() for record in caplog.records if record.name == "talentdata"]
 
 
@@ -37,7 +37,7 @@ def test_a_retry_a_pause_and_a_token(sandbox, caplog):
 
 @pytest.fixture
 def handle():
-    """Calls back for each message."""
+    """A function that adds a handler, which calls the given function for each message."""
     logger, handler = logging.getLogger("talentdata"), logging.Handler()
 
     def add(hear):
@@ -50,7 +50,7 @@ def handle():
     logger.setLevel(logging.NOTSET)
 
 
-def test_the_level_is_that_of_the_moment(client, caplog):
+def test_the_current_level_applies(client, caplog):
     for level, is_heard in ((logging.INFO, False), (logging.DEBUG, True), (logging.INFO, False)):
         with caplog.at_level(level, "talentdata"):
             before = len(messages(caplog))
@@ -73,7 +73,7 @@ async def test_messages_come_while_an_event_loop_runs(sandbox, async_client, han
     loop, retried = asyncio.get_running_loop(), asyncio.Event()
 
     def hear(message):
-        # The loop's own thread: an event could not be set from another.
+        # This is the thread of the loop. An event could not be set from another thread.
         assert asyncio.get_running_loop() is loop
         if message.startswith("retrying"):
             retried.set()
@@ -86,7 +86,7 @@ async def test_messages_come_while_an_event_loop_runs(sandbox, async_client, han
     task.cancel()
 
 
-async def test_what_a_call_has_logged_is_there_when_it_returns(async_client, caplog):
+async def test_the_messages_of_a_call_are_there_when_it_returns(async_client, caplog):
     with caplog.at_level(logging.DEBUG, "talentdata"):
         for count in range(1, 20):
             await async_client.version()

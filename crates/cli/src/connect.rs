@@ -4,16 +4,19 @@ use crate::common::Common;
 use crate::output::Ending;
 use crate::settings;
 use talentdata_core::internal::settings::Scope;
+use talentdata_core::types::{ListName, Operation};
 use talentdata_core::{Client, Error, ErrorKind};
 use talentdata_sandbox::{Options, Sandbox};
 
-/// Runs `work` with the client that the arguments select. At the end, the client leaves its budget.
+/// Does `work` with the client that the arguments ask for and that can call `operations`, and lets it leave its budget in
+/// the end.
 ///
 /// # Errors
-/// The errors of the work; `InvalidArgument` for `--sandbox` with an address or credentials; `Config`, naming the
-/// setting; `Io` if the embedded service cannot be started.
+/// Those of the work. `InvalidArgument` for `--sandbox` with an address or credentials; `Config`, naming the setting;
+/// `Busy` or `Io` when the embedded service cannot be started.
 pub(crate) async fn with_client<T>(
     common: &Common,
+    operations: Vec<&Operation>,
     work: impl AsyncFnOnce(&Client) -> Result<T, Ending>,
 ) -> Result<T, Ending> {
     let mut builder = Client::builder();
@@ -35,7 +38,22 @@ pub(crate) async fn with_client<T>(
             .client_id(sandbox.client_id())
             .client_secret(sandbox.client_secret());
     }
-    let client = builder.build()?;
+    let client = builder.build().and_then(|client| {
+        let mut operations = operations.iter();
+        let checked = operations.try_for_each(|one| client.config().require_credentials_for(one));
+        checked.map(|()| client)
+    });
+    let client = client.map_err(|error| {
+        let is_missing = builder.missing().is_ok_and(|names| !names.is_empty());
+        if error.kind() != ErrorKind::Config || !is_missing {
+            return error;
+        }
+        let message = format!(
+            "{}; to try this without an account, add --sandbox",
+            error.message()
+        );
+        error.with_message(message)
+    })?;
     let done = work(&client).await;
     let closed = client.closed();
     drop(client);
@@ -43,15 +61,21 @@ pub(crate) async fn with_client<T>(
     done
 }
 
+/// Returns the operations that read lists.
+pub(crate) fn of_lists(lists: impl IntoIterator<Item = ListName>) -> Vec<&'static Operation> {
+    let lists = lists.into_iter();
+    lists.map(|list| list.shape().operation).collect()
+}
+
 /// Starts the embedded service.
 ///
 /// # Errors
-/// `Io` if the port is in use or the system grants no threads; `InvalidArgument` for an unknown list.
+/// `Busy` when the port is taken; `Io` when the system grants no threads; `InvalidArgument` for a list that there is not.
 pub(crate) fn start(options: Options) -> Result<Sandbox, Error> {
     Sandbox::start(options).map_err(|error| {
         let kind = match error.kind() {
             std::io::ErrorKind::InvalidInput => ErrorKind::InvalidArgument,
-            _ => ErrorKind::Io,
+            _ => ErrorKind::of_io(&error),
         };
         Error::new(kind, format!("the sandbox could not be started: {error}"))
     })

@@ -36,7 +36,8 @@ pub(crate) fn after_all() -> String {
     let codes = codes.map(|(code, meanings)| format!("  {code:>3}  {}\n", meanings.join("; ")));
     format!(
         "Example, which needs no account:\n  talentdata export contacts --sandbox --out contacts.jsonl\n\n\
-         RESOURCE is the name of a list, as talentdata resources shows it.\n\n\
+         RESOURCE is the name of a list, as talentdata resources shows it, in any spelling. Where several\n\
+         lists are taken, all means every list.\n\n\
          {SETTINGS}\n\
          Data goes to standard output, everything else to standard error.\n\n\
          Exit codes:\n{}",

@@ -4,22 +4,28 @@
 use crate::common::Common;
 use crate::parameters::argument;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{ArgAction, Args, Command};
+use clap::{Arg, ArgAction, Args, Command};
+use std::ffi::OsStr;
 use std::fmt::Display;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use talentdata_columns::export::{Format, Target};
 use talentdata_core::types::{ListName, Parameter};
 use talentdata_core::{Arguments, Error};
+use talentdata_mirror::Mirror;
 use talentdata_mirror::internal::JobOptions;
+
+/// The name that stands for all lists.
+const ALL: &str = "all";
 
 /// Lists that are read to their end.
 #[derive(Debug, Args)]
 pub(crate) struct Lists {
-    /// The lists
-    #[arg(required = true, value_name = "RESOURCE", value_parser = resource())]
-    pub(crate) names: Vec<ListName>,
-    /// Write what was done, and whether completeness is proven, to this file as JSON; for several
-    /// lists an array. It says "unfinished" while the command runs and after it has failed
+    /// The lists; all means every list, or every list of the mirror that is read
+    #[arg(required = true, value_name = "RESOURCE", value_parser = selection())]
+    pub(crate) names: Vec<Selection>,
+    /// Write what was done, and whether completeness is proven, to this file as JSON: an array with a receipt for each
+    /// list. It says "unfinished" while the command runs and after it has failed; error says why
     #[arg(long, value_name = "PATH")]
     pub(crate) receipt: Option<PathBuf>,
 }
@@ -33,8 +39,9 @@ impl Lists {
         &self,
         options: &JobOptions,
         common: &Common,
+        mirror: Option<&Path>,
     ) -> Result<Vec<(ListName, JobOptions)>, Error> {
-        let lists = arguments_of_all(&self.names, common)?.into_iter();
+        let lists = arguments_of_all(&self.names, common, mirror)?.into_iter();
         let with_arguments = |(list, arguments): (ListName, Arguments)| {
             let most = list.shape().max_limit.unwrap_or(u64::MAX);
             if let Some(size) = options.scan.page_size.filter(|size| *size > most) {
@@ -49,14 +56,98 @@ impl Lists {
     }
 }
 
-/// Returns the lists, each with the arguments that were given.
+/// A list, or all of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Selection {
+    One(ListName),
+    All,
+}
+
+/// Returns the lists that were named; all are those of the mirror, if one is read.
+///
+/// # Errors
+/// Those of opening the mirror.
+pub(crate) fn selected(names: &[Selection], mirror: Option<&Path>) -> Result<Vec<ListName>, Error> {
+    let lists = names.iter().map(|name| match (name, mirror) {
+        (Selection::One(list), _) => Ok(vec![*list]),
+        (Selection::All, Some(mirror)) => Mirror::open(mirror)?.resources(),
+        (Selection::All, None) => Ok(ListName::ALL.to_vec()),
+    });
+    Ok(lists.collect::<Result<Vec<_>, Error>>()?.concat())
+}
+
+/// Where lists are written: one to a file, several into a directory.
+pub(crate) struct OutputPlace<'a> {
+    path: &'a Path,
+    pub(crate) is_one: bool,
+    pub(crate) format: Format,
+}
+
+impl<'a> OutputPlace<'a> {
+    /// Creates the place of lists with these names from `--out` and `--format`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if standard output would get several lists, and for an extension that is of no format.
+    pub(crate) fn new(
+        path: &'a Path,
+        names: &[Selection],
+        format: Option<Format>,
+    ) -> Result<Self, Error> {
+        let is_one = matches!(names, [Selection::One(_)]);
+        if path == Path::new("-") && !is_one {
+            let message = "--out -: standard output takes one list; give a directory";
+            return Err(Error::invalid(message));
+        }
+        let format = match format {
+            Some(format) => format,
+            None if is_one => Format::of_path(path)?,
+            None => Format::Jsonl,
+        };
+        Ok(OutputPlace {
+            path,
+            is_one,
+            format,
+        })
+    }
+
+    /// Returns where a list is written.
+    pub(crate) fn of(&self, list: ListName) -> Target {
+        if self.path == Path::new("-") {
+            Target::Stdout
+        } else if self.is_one {
+            Target::File(self.path.to_owned())
+        } else {
+            let file = format!("{list}.{}", self.format.name());
+            Target::File(self.path.join(file))
+        }
+    }
+
+    /// Creates the directory for several lists.
+    ///
+    /// # Errors
+    /// That of the system, with the path.
+    pub(crate) fn prepare(&self) -> Result<(), Error> {
+        if self.is_one {
+            return Ok(());
+        }
+        std::fs::create_dir_all(self.path).map_err(|error| {
+            let path = self.path.display();
+            let message = format!("cannot create directory {path}: {error}");
+            Error::of_io(&error, message)
+        })
+    }
+}
+
+/// The lists, each with the arguments that were given.
 ///
 /// # Errors
 /// `InvalidArgument` if a list is named twice; otherwise see [`arguments`].
 pub(crate) fn arguments_of_all(
-    lists: &[ListName],
+    names: &[Selection],
     common: &Common,
+    mirror: Option<&Path>,
 ) -> Result<Vec<(ListName, Arguments)>, Error> {
+    let lists = selected(names, mirror)?;
     let each = |(index, resource): (usize, &ListName)| {
         if lists[..index].contains(resource) {
             let message = format!("{} is named twice", dashed(*resource));
@@ -121,14 +212,53 @@ pub(crate) fn add(mut command: Command) -> Command {
     command
 }
 
-/// Reads the name of a list, with `-` or `_`. Help, errors and completions show all names.
+/// Reads a name in any spelling. Help and completions show all names.
+#[derive(Clone)]
+struct NameParser<T> {
+    read: fn(&str) -> Result<T, String>,
+    takes_all: bool,
+}
+
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for NameParser<T> {
+    type Value = T;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<T, clap::Error> {
+        let read = self.read;
+        let read = move |text: &str| read(text).map_err(|why| why.replace('_', "-"));
+        read.parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let names = ListName::ALL
+            .into_iter()
+            .map(|list| PossibleValue::new(dashed(list)).help(list.shape().operation.summary));
+        let all = PossibleValue::new(ALL).help("every list");
+        Some(Box::new(names.chain(self.takes_all.then_some(all))))
+    }
+}
+
+/// Reads the name of a list.
 pub(crate) fn resource() -> impl TypedValueParser<Value = ListName> {
-    let names = ListName::ALL.map(|resource| {
-        PossibleValue::new(dashed(resource))
-            .alias(resource.name())
-            .help(resource.shape().operation.summary)
-    });
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<ListName>())
+    NameParser {
+        read: |text| text.parse(),
+        takes_all: false,
+    }
+}
+
+/// Reads the name of a list, or the word for all.
+pub(crate) fn selection() -> impl TypedValueParser<Value = Selection> {
+    NameParser {
+        read: |text| match text.parse() {
+            Err(_) if text == ALL => Ok(Selection::All),
+            named => named.map(Selection::One),
+        },
+        takes_all: true,
+    }
 }
 
 /// Returns the list's name as it is typed: `ja-skills`.

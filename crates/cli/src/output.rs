@@ -8,6 +8,7 @@ use talentdata_core::internal::is_terminal_control;
 use talentdata_core::internal::streams::Patient;
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind};
+use talentdata_mirror::internal::{JOB_OPTIONS, JobOption};
 
 /// The exit code of the program.
 pub(crate) type ExitCode = u8;
@@ -26,7 +27,7 @@ pub(crate) fn data(text: &str) -> Result<(), Ending> {
             IoKind::BrokenPipe => Ending::ReaderGone,
             _ => {
                 let message = format!("cannot write to standard output: {error}");
-                Error::new(ErrorKind::Io, message).into()
+                Error::of_io(&error, message).into()
             }
         })
 }
@@ -49,7 +50,7 @@ pub(crate) fn stderr_line(line: &str) {
 
 /// Prints a warning about a list whose command has succeeded.
 pub(crate) fn warn(list: ListName, text: &str) {
-    stderr_line(&format!("warning: {}: {text}", dashed(list)));
+    stderr_line(&format!("warning: {}: {}", dashed(list), in_flags(text)));
 }
 
 /// Returns whether the reader of standard output has gone away. Only pipes and sockets can tell.
@@ -118,8 +119,19 @@ impl Ending {
     }
 }
 
-/// Prints the line about an error at `place`, with `hint` at the end; with `verbose`, everything that is known.
+/// The words of a library that say which option to set, with its flag.
+fn in_flags(text: &str) -> String {
+    let replace = |text: String, option: &JobOption| {
+        let flag = format!("set --{}", option.flag());
+        text.replace(&format!("set {}", option.name), &flag)
+    };
+    JOB_OPTIONS.iter().fold(text.to_owned(), replace)
+}
+
+/// Prints the line about an error at `place`, which ends with `hint`; with `verbose` all that is known.
 pub(crate) fn print_error(error: &Error, place: &str, hint: Option<&str>, verbose: bool) {
+    let message = in_flags(error.message());
+    let error = &error.clone().with_message(message);
     let (shown, separator) = if verbose {
         (format!("{error:?}"), "\n")
     } else {

@@ -8,6 +8,10 @@ use std::io::IsTerminal;
 use std::time::Duration;
 use talentdata_core::scan::{Completeness, Receipt};
 
+/// The line until the first page has come.
+const BEGIN: &str = "connecting to the service";
+/// The line while nothing says how many records there are.
+const COUNT: &str = "{human_pos} records, {rate}, {msg}";
 const LINE: &str = "{wide_bar} {human_pos} of {human_len} records, {rate}, {msg}, {eta} left";
 
 /// The progress line for all lists of a run. It is hidden if standard error is not a terminal.
@@ -26,13 +30,7 @@ impl ProgressLine {
         } else {
             ProgressBar::new(0)
         };
-        if let Ok(style) = ProgressStyle::with_template(LINE) {
-            let rate = |state: &ProgressState, out: &mut dyn Write| {
-                let _ = write!(out, "{:.0}/s", state.per_sec());
-            };
-            bar.set_style(style.with_key("rate", rate));
-        }
-        bar.set_message("0 % of the budget");
+        show(&bar, BEGIN);
         bar.enable_steady_tick(Duration::from_millis(200));
         let lists = RefCell::new(lists);
         ProgressLine { bar, lists }
@@ -51,6 +49,8 @@ impl ProgressLine {
             total = total.saturating_add(claimed.max(receipt.records));
             used += receipt.budget_used;
         }
+        let is_told = lists.iter().any(|receipt| receipt.total_last.is_some());
+        show(&self.bar, if is_told { LINE } else { COUNT });
         self.bar.set_length(total);
         self.bar.set_position(records);
         let used = format!("{:.0} % of the budget", 100.0 * used);
@@ -70,5 +70,15 @@ impl ProgressLine {
     /// Removes the line.
     pub(crate) fn end(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Gives the line this form.
+fn show(bar: &ProgressBar, form: &str) {
+    if let Ok(style) = ProgressStyle::with_template(form) {
+        let rate = |state: &ProgressState, out: &mut dyn Write| {
+            let _ = write!(out, "{:.0}/s", state.per_sec());
+        };
+        bar.set_style(style.with_key("rate", rate));
     }
 }

@@ -1,25 +1,33 @@
-//! Writes receipts of exports to a file, completely or not at all. A pipe or a device is written directly.
+//! Writes receipts to a file, as an array with one for each list, all at once or not at all; a pipe or a device is written
+//! to as it is.
 //!
 //! A file says `unfinished` from the start of a run to its end, so that an older receipt is not mistaken for that of a
 //! failed run.
 
+use crate::lists::dashed;
 use crate::output;
 use serde::Serialize;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
+use talentdata_core::scan::{Basis, Receipt};
+use talentdata_core::types::ErrorReport;
+use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind};
+use talentdata_mirror::{RowsReceipt, SyncReceipt};
 
 /// Checks that the directory exists, and that the command does not use the file for something else.
 ///
 /// # Errors
-/// `Io` with the path; `InvalidArgument` if the command uses it.
+/// `Path`; `InvalidArgument` when it does.
 pub(crate) fn check(path: &Path, is_used: impl FnOnce(&Path) -> bool) -> Result<(), Error> {
     if !directory(path).is_dir() {
-        return Err(failed(path, "no such directory"));
+        let message = refusal(path, "no such directory");
+        return Err(Error::new(ErrorKind::Path, message));
     }
     if path.is_dir() {
-        return Err(failed(path, "it is a directory"));
+        let message = refusal(path, "it is a directory");
+        return Err(Error::new(ErrorKind::Path, message));
     }
     if is_used(path) {
         let message = format!(
@@ -31,21 +39,104 @@ pub(crate) fn check(path: &Path, is_used: impl FnOnce(&Path) -> bool) -> Result<
     Ok(())
 }
 
-/// Writes the receipt of a single list, or an array of the receipts of several. Pipes and devices get only the `last`
-/// one.
+/// What has become of a list.
+#[derive(Clone, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Done {
+    Export(Box<Receipt>),
+    Sync(Box<SyncReceipt>),
+    Rows(Box<RowsReceipt>),
+}
+
+impl Done {
+    /// Returns why the work on a list may be incomplete, whose records are at this place.
+    pub(crate) fn shortfall(&self, place: &str) -> Option<String> {
+        match self {
+            Done::Export(receipt) => {
+                let error = receipt.as_ref().clone().require_proven().err()?;
+                Some(format!(
+                    "{}; {} was written nevertheless, with {} records",
+                    error.message(),
+                    place,
+                    receipt.records
+                ))
+            }
+            Done::Sync(receipt) => receipt.shortfall.clone(),
+            Done::Rows(_) => None,
+        }
+    }
+
+    /// Returns what was done with a list, for people.
+    pub(crate) fn summary(&self, list: ListName, place: &str) -> String {
+        let list = dashed(list);
+        match self {
+            Done::Export(receipt) => format!(
+                "{list}: {} records in {:.1} s, {:.0} % of the budget, completeness {}: {}",
+                receipt.records,
+                receipt.seconds,
+                100.0 * receipt.budget_used,
+                match receipt.basis {
+                    Some(Basis::Counted) => "proven (counted)",
+                    Some(Basis::Joined) => "proven (joined)",
+                    None => "not checked",
+                },
+                place
+            ),
+            Done::Sync(receipt) => format!(
+                "{list}: sync {}: {} records, {} inserted, {} updated, {} deleted, {} missing, in {:.1} s{}, bookmark {}",
+                receipt.generation,
+                receipt.scan.records,
+                receipt.changes.insert,
+                receipt.changes.update,
+                receipt.changes.delete,
+                receipt.missing,
+                receipt.scan.seconds,
+                receipt.removed.map_or_else(String::new, |removed| format!(
+                    ", removed as too old: {} syncs, {} changes, {} versions",
+                    removed.syncs, removed.changes, removed.versions
+                )),
+                receipt.bookmark
+            ),
+            Done::Rows(receipt) => format!("{list}: bookmark {}", receipt.bookmark),
+        }
+    }
+
+    /// Returns how the records differed from their columns, in words.
+    pub(crate) fn differences(&self) -> Option<String> {
+        let receipt = match self {
+            Done::Export(receipt) => receipt,
+            Done::Sync(receipt) => &receipt.scan,
+            Done::Rows(receipt) => &receipt.export,
+        };
+        receipt.schema.as_ref()?.summary()
+    }
+}
+
+/// A receipt as the file has it.
+#[derive(Clone, Serialize)]
+pub(crate) struct Entry {
+    #[serde(flatten)]
+    pub(crate) done: Done,
+    /// The error that the work ended with; null while it runs, and if it ended well.
+    pub(crate) error: Option<ErrorReport>,
+}
+
+impl From<Done> for Entry {
+    fn from(done: Done) -> Self {
+        Entry { done, error: None }
+    }
+}
+
+/// Writes the receipts of all lists of a command. Pipes and devices get only the `last` ones.
 ///
 /// # Errors
-/// `Io` with the path.
-pub(crate) fn write(path: &Path, receipts: &[impl Serialize], last: bool) -> Result<(), Error> {
+/// That of the system, with the path.
+pub(crate) fn write(path: &Path, receipts: &[Entry], last: bool) -> Result<(), Error> {
     if is_stream(path) && !last {
         return Ok(());
     }
-    let text = match receipts {
-        [receipt] => serde_json::to_string_pretty(receipt),
-        several => serde_json::to_string_pretty(several),
-    };
-    let text = text.map_err(output::unwritable)?;
-    save(path, &text).map_err(|error| failed(path, error))
+    let text = serde_json::to_string_pretty(receipts).map_err(output::unwritable)?;
+    save(path, &text).map_err(|error| Error::of_io(&error, refusal(path, error.to_string())))
 }
 
 /// Returns whether both paths are the same file, which may not exist.
@@ -54,9 +145,8 @@ pub(crate) fn is_one_file(one: &Path, other: &Path) -> bool {
     one == other || of(one).is_some_and(|one| of(other) == Some(one))
 }
 
-fn failed(path: &Path, why: impl std::fmt::Display) -> Error {
-    let message = format!("--receipt: cannot write {}: {why}", path.display());
-    Error::new(ErrorKind::Io, message)
+fn refusal(path: &Path, why: impl std::fmt::Display) -> String {
+    format!("--receipt: cannot write {}: {why}", path.display())
 }
 
 fn directory(path: &Path) -> &Path {

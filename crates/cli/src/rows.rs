@@ -1,38 +1,79 @@
-//! Writes the content of a mirror: rows of a list, records or changes.
+//! Writes what a mirror holds: records or changes of lists, list after list.
 
 use crate::lists::dashed;
-use crate::output::{Ending, reader_gone, stderr_line, warn};
+use crate::output::{Ending, print_error, reader_gone, stderr_line, warn};
+use crate::receipts::{self, Done, Entry};
+use std::path::Path;
 use talentdata_columns::arrow::TableOptions;
 use talentdata_columns::export::{Format, Target};
-use talentdata_core::scan::SchemaDifferences;
 use talentdata_core::types::ListName;
-use talentdata_core::{Error, ErrorKind};
-use talentdata_mirror::{Rows, RowsReceipt};
+use talentdata_core::{Error, ErrorKind, ScanOptions};
+use talentdata_mirror::Rows;
 
-/// Writes rows of a list, and prints the bookmark at which they end.
+/// A list to be written.
+pub(crate) struct Reading {
+    pub(crate) list: ListName,
+    pub(crate) format: Format,
+    pub(crate) target: Target,
+    pub(crate) table: TableOptions,
+}
+
+impl Reading {
+    /// Writes the rows, and prints the bookmark that they end at.
+    ///
+    /// # Errors
+    /// `ReaderGone` if the reader of standard output has gone away; otherwise the error of reading or writing.
+    fn write(&self, rows: Result<Rows, Error>) -> Result<Done, Ending> {
+        let (format, table) = (self.format, self.table.clone());
+        let written = rows.and_then(|rows| rows.write(format, &self.target, table));
+        let receipt = written.map_err(|error| match error.kind() {
+            ErrorKind::Io if self.target == Target::Stdout && reader_gone() => Ending::ReaderGone,
+            _ => error.into(),
+        })?;
+        let done = Done::Rows(Box::new(receipt));
+        if let Some(text) = done.differences() {
+            warn(self.list, &text);
+        }
+        stderr_line(&done.summary(self.list, ""));
+        Ok(done)
+    }
+}
+
+/// Writes all lists and their receipts; each continues regardless of the outcome of the others.
 ///
 /// # Errors
-/// `ReaderGone` if the reader of standard output has gone away; otherwise the error of reading or writing.
-pub(crate) fn write_rows(
-    list: ListName,
-    rows: Result<Rows, Error>,
-    format: Format,
-    target: &Target,
-    table: TableOptions,
-) -> Result<RowsReceipt, Ending> {
-    let written = rows.and_then(|rows| rows.write(format, target, table));
-    let receipt = written.map_err(|error| match error.kind() {
-        ErrorKind::Io if *target == Target::Stdout && reader_gone() => Ending::ReaderGone,
-        _ => error.into(),
-    })?;
-    let differences = receipt
-        .export
-        .schema
-        .as_ref()
-        .and_then(SchemaDifferences::summary);
-    if let Some(text) = differences {
-        warn(list, &text);
+/// `AlreadyReported` after a failure, whose message this has printed; `ReaderGone`.
+pub(crate) fn write_all(
+    all: &[Reading],
+    receipt: Option<&Path>,
+    verbose: bool,
+    rows: impl Fn(ListName) -> Result<Rows, Error>,
+) -> Result<(), Ending> {
+    let begin = |reading: &Reading| {
+        let receipt = ScanOptions::default().receipt(reading.list);
+        Entry::from(Done::Export(receipt.into()))
+    };
+    let mut entries: Vec<Entry> = all.iter().map(begin).collect();
+    let save = |entries: &[Entry], last| {
+        receipt.map_or(Ok(()), |path| receipts::write(path, entries, last))
+    };
+    save(&entries, false)?;
+    let mut kind = None;
+    for (reading, entry) in all.iter().zip(&mut entries) {
+        match reading.write(rows(reading.list)) {
+            Ok(done) => *entry = done.into(),
+            Err(Ending::Failed(error)) => {
+                let place = match all.len() {
+                    1 => String::new(),
+                    _ => format!("{}: ", dashed(reading.list)),
+                };
+                print_error(&error, &place, None, verbose);
+                entry.error = Some(error.report());
+                kind = kind.or(Some(error.kind()));
+            }
+            Err(other) => return Err(other),
+        }
     }
-    stderr_line(&format!("{}: bookmark {}", dashed(list), receipt.bookmark));
-    Ok(receipt)
+    save(&entries, entries.iter().any(|entry| entry.error.is_none()))?;
+    kind.map_or(Ok(()), |kind| Err(Ending::AlreadyReported(kind)))
 }

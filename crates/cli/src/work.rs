@@ -4,15 +4,13 @@ use crate::common::Common;
 use crate::lists::dashed;
 use crate::output::{Ending, print_error, reader_gone, stderr_line, warn};
 use crate::progress::ProgressLine;
-use crate::receipts;
+use crate::receipts::{self, Done, Entry};
 use crate::signals::Signals;
 use futures_util::{StreamExt, stream};
-use serde::Serialize;
-use std::io::IsTerminal;
 use std::path::Path;
 use talentdata_columns::export::{Export, KeptWork, Target};
 use talentdata_columns::internal::WaysOut;
-use talentdata_core::scan::{Basis, Receipt};
+use talentdata_core::scan::Receipt;
 use talentdata_core::types::ListName;
 use talentdata_core::{Client, Error, ErrorKind};
 use talentdata_mirror::{Sync, SyncReceipt};
@@ -27,14 +25,6 @@ pub(crate) const WAYS_OUT: WaysOut = WaysOut {
 pub(crate) enum Work {
     Export(Export),
     Sync(Sync),
-}
-
-/// The result of the work.
-#[derive(Clone, Serialize)]
-#[serde(untagged)]
-pub(crate) enum Done {
-    Export(Box<Receipt>),
-    Sync(Box<SyncReceipt>),
 }
 
 impl Work {
@@ -101,67 +91,6 @@ impl Work {
             _ => "standard output".into(),
         }
     }
-
-    /// Returns the reason why the result may be incomplete, if there is one.
-    fn shortfall(&self, done: &Done) -> Option<String> {
-        match done {
-            Done::Export(receipt) => {
-                let error = receipt.as_ref().clone().require_proven().err()?;
-                Some(format!(
-                    "{}; {} was written nevertheless, with {} records",
-                    error.message(),
-                    self.place(),
-                    receipt.records
-                ))
-            }
-            Done::Sync(receipt) => receipt.shortfall.clone(),
-        }
-    }
-
-    /// Returns a summary of the result for people.
-    fn summary(&self, done: &Done) -> String {
-        let list = dashed(self.list());
-        match done {
-            Done::Export(receipt) => format!(
-                "{list}: {} records in {:.1} s, {:.0} % of the budget, completeness {}: {}",
-                receipt.records,
-                receipt.seconds,
-                100.0 * receipt.budget_used,
-                match receipt.basis {
-                    Some(Basis::Counted) => "proven (counted)",
-                    Some(Basis::Joined) => "proven (joined)",
-                    None => "not checked",
-                },
-                self.place()
-            ),
-            Done::Sync(receipt) => format!(
-                "{list}: sync {}: {} records, {} inserted, {} updated, {} deleted, {} missing, in {:.1} s{}, bookmark {}",
-                receipt.generation,
-                receipt.scan.records,
-                receipt.changes.insert,
-                receipt.changes.update,
-                receipt.changes.delete,
-                receipt.missing,
-                receipt.scan.seconds,
-                receipt.removed.map_or_else(String::new, |removed| format!(
-                    ", removed as too old: {} syncs, {} changes, {} versions",
-                    removed.syncs, removed.changes, removed.versions
-                )),
-                receipt.bookmark
-            ),
-        }
-    }
-}
-
-impl Done {
-    /// Returns the differences between the records and their columns.
-    fn differences(&self) -> Option<String> {
-        let receipt = match self {
-            Done::Export(receipt) => receipt,
-            Done::Sync(receipt) => &receipt.scan,
-        };
-        receipt.schema.as_ref()?.summary()
-    }
 }
 
 /// The conditions of a run.
@@ -184,11 +113,28 @@ impl Run<'_> {
         let signals = Signals::take()?;
         let begin = all.iter().map(Work::begin).collect();
         let progress = ProgressLine::start(begin, self.to_stdout, verbose);
-        let receipts = |outcomes: &[Result<Done, Error>]| -> Vec<Done> {
+        let receipts = |outcomes: &[Result<Done, Error>]| -> Vec<Entry> {
             let receipts = all.iter().enumerate();
-            let receipts = receipts.map(|(index, work)| match outcomes.get(index) {
-                Some(Ok(done)) => done.clone(),
-                _ => work.unfinished(progress.last(index)),
+            let receipts = receipts.map(|(index, work)| {
+                let (done, error) = match outcomes.get(index) {
+                    Some(Ok(done)) => {
+                        let why = done.shortfall(&work.place());
+                        (
+                            done.clone(),
+                            why.map(|why| Error::new(ErrorKind::Incomplete, why)),
+                        )
+                    }
+                    outcome => {
+                        let error = outcome.and_then(|outcome| outcome.as_ref().err());
+                        (work.unfinished(progress.last(index)), error.cloned())
+                    }
+                };
+                let mut error = error.map(|error| error.report());
+                if let (Some(error), Some(code)) = (&mut error, signals.caught()) {
+                    let is_stopped = error.kind == ErrorKind::Cancelled.name();
+                    error.exit_code = if is_stopped { code } else { error.exit_code };
+                }
+                Entry { done, error }
             });
             receipts.collect()
         };
@@ -223,10 +169,10 @@ impl Run<'_> {
         let mut kind = None;
         for (work, outcome) in all.iter().zip(&outcomes) {
             let Ok(done) = outcome else { continue };
-            let shortfall = work.shortfall(done);
+            let shortfall = done.shortfall(&work.place());
             kind = kind.or(shortfall.is_some().then_some(ErrorKind::Incomplete));
-            if shortfall.is_none() && std::io::stderr().is_terminal() {
-                stderr_line(&work.summary(done));
+            if shortfall.is_none() {
+                stderr_line(&done.summary(work.list(), &work.place()));
             }
             for text in shortfall.into_iter().chain(done.differences()) {
                 warn(work.list(), &text);
@@ -273,7 +219,11 @@ fn print_failures(all: &[Work], outcomes: &[Result<Done, Error>], resumable: boo
         let may_pass = error.is_retryable()
             || matches!(
                 error.kind(),
-                ErrorKind::Cancelled | ErrorKind::Io | ErrorKind::Internal
+                ErrorKind::Cancelled
+                    | ErrorKind::Io
+                    | ErrorKind::Path
+                    | ErrorKind::StorageFull
+                    | ErrorKind::Internal
             );
         let hint = shows_hint.then(|| {
             let first = if may_pass {

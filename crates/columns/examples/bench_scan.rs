@@ -1,13 +1,13 @@
 //! Reads contacts for `cargo xtask bench`: as lines within the budget, or as records or batches without one.
 //!
-//! `bench_scan lines|records|batches`; address and credentials come from the environment.
+//! Its usage is `bench_scan lines|records|batches`. Address and credentials come from the environment.
 
 use std::error::Error;
 use std::io::{BufWriter, Write};
 use talentdata_columns::arrow::{BatchScan, TableOptions};
 use talentdata_core::Client;
 
-/// Rows of a record batch.
+/// The number of rows of a record batch.
 const ROWS: usize = 8192;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]

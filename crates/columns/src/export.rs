@@ -238,8 +238,8 @@ impl Export {
     /// ```
     ///
     /// # Errors
-    /// The errors of the scan; `Io` with the path, also if another export is writing to it or the name
-    /// of a work file is taken; `InvalidArgument`, before anything is sent, when an unfinished export has kept work that
+    /// The errors of the scan; `Path`, `StorageFull` or `Io` with the path; `Busy` when another export is writing to it; `Path` when
+    /// the name of a work file is taken; `InvalidArgument`, before anything is sent, when an unfinished export has kept work that
     /// [`kept`](Self::kept) does not allow to discard; `Cancelled` when stopped. The message says what is left to resume
     /// from.
     pub async fn run(
@@ -249,6 +249,8 @@ impl Export {
         progress: impl FnMut(&Receipt),
     ) -> Result<Receipt> {
         self.check()?;
+        let operation = self.resource.shape().operation;
+        client.config().require_credentials_for(operation)?;
         let blocks = self.target.place()?.is_none();
         let (export, config) = (self.clone(), client.config().clone());
         let stopped = Arc::new(AtomicBool::new(false));
@@ -273,7 +275,7 @@ impl Export {
 /// Writes records that are at hand as an export of their list writes them: all of them, or nothing. Also returns how they differed from their columns, if they have any.
 ///
 /// # Errors
-/// The first one among the records; `Io`, naming the file; `InvalidArgument` for a schema of another list, and when an
+/// The first one among the records; `Path`, `StorageFull` or `Io`, naming the file; `InvalidArgument` for a schema of another list, and when an
 /// unfinished export from the service has kept work for the file.
 pub fn write_records(
     resource: ListName,

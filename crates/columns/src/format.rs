@@ -14,7 +14,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use serde::{Deserialize, Serialize};
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 use talentdata_core::internal::choice;
@@ -34,7 +34,7 @@ const PARQUET_ROWS: usize = 1024;
 /// Rows of a Parquet row group, whose encoded columns memory has to hold. Larger groups would compress a little better.
 const GROUP_ROWS: usize = 8192;
 
-/// A row group of so many bytes ends, however few its rows are.
+/// The number of bytes at which a row group ends, even if it has few rows.
 const GROUP_BYTES: usize = 128 * 1024 * 1024;
 
 /// The size of a Parquet page, in bytes before compression.
@@ -171,7 +171,7 @@ impl Encoder {
     pub(crate) fn finish(mut self) -> Result<Hasher> {
         self.write_waiting()?;
         let mut target = match self.writer {
-            None => return Err(refused("there is none")),
+            None => return Err(refused(io::Error::other("there is none"))),
             Some(Writer::Jsonl(output, _)) => output,
             Some(Writer::Csv(writer)) => writer.output,
             Some(Writer::Parquet(mut builder, mut writer)) => {
@@ -314,7 +314,12 @@ pub(crate) fn line<'a>(record: &'a RawRecord, buffer: &'a mut Vec<u8>) -> &'a [u
     buffer
 }
 
-fn refused(error: impl std::fmt::Display) -> Error {
+fn refused(error: impl std::error::Error + 'static) -> Error {
     let message = format!("the output could not be written: {error}");
-    Error::new(ErrorKind::Io, message)
+    // Libraries wrap the error of the system.
+    let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| {
+        error.source()
+    });
+    let system = causes.filter_map(|error| error.downcast_ref()).next();
+    Error::new(system.map_or(ErrorKind::Io, ErrorKind::of_io), message)
 }

@@ -14,7 +14,7 @@ const MAX_LINKS: usize = 40;
 /// device.
 ///
 /// # Errors
-/// `InvalidArgument` without a file name; `Io` for a directory, and where it cannot be told.
+/// `InvalidArgument` without a file name; `Path` for a directory; `Path` or `Io` where it cannot be told.
 pub(crate) fn place_of_file(path: &Path) -> Result<Option<PathBuf>> {
     if path.file_name().is_none() {
         return Err(Error::invalid(format!("target: {path:?} has no file name")));
@@ -22,7 +22,7 @@ pub(crate) fn place_of_file(path: &Path) -> Result<Option<PathBuf>> {
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => {
             let message = format!("{} is a directory; give the path of a file", path.display());
-            Err(Error::new(ErrorKind::Io, message))
+            Err(Error::new(ErrorKind::Path, message))
         }
         Ok(found) if !found.is_file() => Ok(None),
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).at("open", path),
@@ -84,7 +84,7 @@ pub(crate) fn sync_directory(directory: &Path) -> Result<()> {
     }
 }
 
-/// So many bytes of what a file begins with.
+/// Returns the first bytes of a file, at most `most`.
 pub(crate) fn begin_of(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(most).read_to_end(&mut bytes)?;
@@ -100,7 +100,7 @@ impl<T> IoContext<T> for io::Result<T> {
     fn at(self, verb: &str, path: &Path) -> Result<T> {
         self.map_err(|error| {
             let message = format!("cannot {verb} {}: {error}", path.display());
-            Error::new(ErrorKind::Io, message)
+            Error::of_io(&error, message)
         })
     }
 }

@@ -27,8 +27,8 @@ pub enum ReadMode {
     Stream(u64),
 }
 
-/// What the errors of a session advise, in the words of a language. Those with "or" at their end go before `restart`,
-/// and are empty where there is nothing of the kind.
+/// The advice in the errors of a session, in the words of a language. Texts with "or" at their end go before `restart`,
+/// and are empty if the language has no such advice.
 #[derive(Clone, Copy, Debug)]
 pub struct Wording {
     /// The word for what `close` does to a scan: stopped or closed.
@@ -327,7 +327,7 @@ impl Session {
         unproven.conclude(received, &advice, |text| *warning = Some(text))
     }
 
-    /// The scan, which begins with the first wait; none where it has ended.
+    /// Returns the scan, which begins with the first wait; `None` after it has ended.
     fn scan<'a>(&self, source: &'a mut Source, client: &Client) -> Option<&'a mut BatchScan> {
         if matches!(source, Source::New) {
             let scan = client.resource(self.resource).scan(self.options.clone());
@@ -352,7 +352,7 @@ impl Session {
         }
     }
 
-    /// Waits until no one else waits for the scan, which may have ended meanwhile.
+    /// Waits until no one else waits for the scan. The scan may have ended by then.
     async fn turn(&self, mode: ReadMode) -> Result<tokio::sync::MutexGuard<'_, Source>> {
         let source = self.source.lock().await;
         self.open_to(mode).map(drop)?;

@@ -75,7 +75,7 @@ impl Verification {
 /// ```
 ///
 /// # Errors
-/// `Io` when the file cannot be read; `InvalidArgument` for a receipt of a scan or of an export that is not complete.
+/// `Path` or `Io` when the file cannot be read; `InvalidArgument` for a receipt of a scan or of an export that is not complete.
 pub fn verify(file: &Path, receipt: &Receipt) -> Result<Verification> {
     let Some(written) = &receipt.written else {
         let message = "receipt: it does not say what was written: it is the receipt of a scan, or of an export \
@@ -84,7 +84,11 @@ pub fn verify(file: &Path, receipt: &Receipt) -> Result<Verification> {
     };
     // A directory can be opened, and a pipe would be waited for.
     if !file.metadata().at("read", file)?.is_file() {
-        return Err(io::Error::other("it is not a regular file")).at("read", file);
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is not a regular file",
+        ))
+        .at("read", file);
     }
     let mut hasher = Hasher::new();
     let opened = File::open(file).at("read", file)?;
@@ -101,7 +105,7 @@ pub fn verify(file: &Path, receipt: &Receipt) -> Result<Verification> {
 /// Reads the receipt of a file from a file of receipts, which may have those of several lists.
 ///
 /// # Errors
-/// `Io` if it cannot be read; otherwise see [`parse_receipt`].
+/// `Path` or `Io` if it cannot be read; otherwise see [`parse_receipt`].
 pub fn read_receipt(path: &Path, file: &Path) -> Result<Receipt> {
     let text = begin_of(path, MAX_BYTES).at("read", path)?;
     parse_receipt(text, file).map_err(|error| {

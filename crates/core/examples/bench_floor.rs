@@ -1,9 +1,9 @@
 //! The floor of `cargo xtask bench`: fetches the page bytes that a complete scan fetches, and discards them or writes
 //! them to a file.
 //!
-//! `bench_floor RECORDS [PATH]`; address and credentials come from the environment. The HTTP library is the usual one,
-//! built on the same as the client; the number of threads and the number of requests under way are those of the client;
-//! nothing is parsed or kept.
+//! Its usage is `bench_floor RECORDS [PATH]`. Address and credentials come from the environment. The HTTP library is
+//! reqwest, which builds on the same library as the client. The numbers of threads and of concurrent requests are those
+//! of the client. No response is parsed or kept.
 
 use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
@@ -15,17 +15,18 @@ use tokio::task::JoinSet;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// As many requests as an unpaced scan has under way, each of which is followed by the one so many pages farther on.
+/// The number of concurrent requests, which is that of an unpaced scan. Each is followed by the request for the page
+/// this many pages later.
 const UNDER_WAY: usize = 16;
-/// Records of a page.
+/// The number of records of a page.
 const PAGE: usize = 100;
-/// Records by which the pages of a complete scan overlap.
+/// The number of records by which the pages of a complete scan overlap.
 const OVERLAP: usize = 1;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Result<(), Failure> {
     let records: usize = std::env::args().nth(1).ok_or("give RECORDS")?.parse()?;
-    // The library's TLS comes without one, though plain HTTP is all that is spoken here.
+    // The library's TLS needs a provider and comes without one, although this program uses plain HTTP only.
     rustls::crypto::ring::default_provider()
         .install_default()
         .map_err(|_| "there is a provider already")?;
@@ -61,7 +62,7 @@ async fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The size of the response's body, piece by piece.
+/// Reads a response piece by piece, writes its body to the file if there is one, and returns the size of the body.
 async fn read(request: RequestBuilder, mut file: Option<&File>) -> Result<usize, Failure> {
     let mut answer = request.send().await?.error_for_status()?;
     let mut bytes = 0;

@@ -254,8 +254,8 @@ fn filled(segment: &str, values: &[(&Parameter, String)]) -> Result<String> {
     }
 }
 
-/// A name with several values in a query. A comma within a value is told from one that separates by its encoding; of other
-/// separators nothing tells.
+/// Returns the query part of a parameter with several values. A comma in a value is distinguished from a separator by
+/// its encoding. Values that contain another separator are refused.
 fn separated(parameter: &Parameter, separator: &str, texts: &[String]) -> Result<String> {
     let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
     let apart = if separator == "%20" { " " } else { "|" };

@@ -81,10 +81,10 @@ impl Client {
         self.0.closed.stop();
     }
 
-    /// See [`AsyncClient::invoke`].
+    /// Calls an operation, like [`AsyncClient::invoke`].
     ///
     /// # Errors
-    /// See [`AsyncClient::invoke`].
+    /// The errors of [`AsyncClient::invoke`].
     pub fn invoke(
         &self,
         operation: &'static Operation,

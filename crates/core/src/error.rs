@@ -11,7 +11,10 @@ use scrub::LEFT_OUT;
 pub(crate) use scrub::Scrubber;
 pub use scrub::is_terminal_control;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::fmt;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -24,7 +27,46 @@ const LONGEST_SENTENCE: usize = 256;
 /// The result of any operation that can fail here.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A failure, and its place.
+impl ErrorKind {
+    /// Returns the kind of a failure that the system reports for a file or a port.
+    pub fn of_io(error: &io::Error) -> Self {
+        use io::ErrorKind as System;
+        // Rust has no stable name for it.
+        #[cfg(unix)]
+        if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
+            return Self::Path;
+        }
+        match error.kind() {
+            System::StorageFull | System::QuotaExceeded | System::FileTooLarge => Self::StorageFull,
+            System::AddrInUse => Self::Busy,
+            System::NotFound
+            | System::PermissionDenied
+            | System::IsADirectory
+            | System::NotADirectory
+            | System::ReadOnlyFilesystem
+            | System::InvalidFilename
+            | System::InvalidInput => Self::Path,
+            _ => Self::Io,
+        }
+    }
+}
+
+/// An error as the file of a receipt has it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ErrorReport {
+    /// The kind, by the name that every language uses.
+    pub kind: &'static str,
+    /// The exit code of a command that ends with this error.
+    pub exit_code: u8,
+    /// What went wrong, and what helps.
+    pub reason: String,
+    /// True if the same call may succeed later without a change.
+    pub retryable: bool,
+    /// The seconds that the service asked to wait; null if it did not ask.
+    pub retry_after: Option<f64>,
+}
+
+/// What went wrong, and where.
 ///
 /// `Display` is one line for people; `Debug` is the whole report. Neither ever contains a secret, a token or a query
 /// string. At most 512 scrubbed bytes of a response body are kept, and a message that quotes the service is no longer
@@ -104,7 +146,12 @@ impl Error {
         Error::new(ErrorKind::InvalidArgument, why)
     }
 
-    /// Returns the error for a response that does not match the documented schema. `why` names the field.
+    /// An error for a file or a port that the system refuses, with the kind that follows from its reason.
+    pub fn of_io(error: &io::Error, message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::of_io(error), message)
+    }
+
+    /// A response does not match the documented schema; `why` names the field.
     pub(crate) fn schema(why: impl Into<String>) -> Self {
         Error::new(ErrorKind::Schema, why)
     }
@@ -162,7 +209,7 @@ impl Error {
         self.0.status
     }
 
-    /// Returns the time that the service asked the client to wait (section 8).
+    /// How long the service asked to wait.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
@@ -196,6 +243,17 @@ impl Error {
     /// temporary.
     pub fn is_retryable(&self) -> bool {
         self.0.kind.is_retryable() && self.0.max_attempts > 1
+    }
+
+    /// Returns the error as the file of a receipt has it.
+    pub fn report(&self) -> ErrorReport {
+        ErrorReport {
+            kind: self.kind().name(),
+            exit_code: self.kind().exit_code(),
+            reason: self.to_string(),
+            retryable: self.is_retryable(),
+            retry_after: self.retry_after().map(|wait| wait.as_secs_f64()),
+        }
     }
 
     /// Returns whether several failures like this one in a row are an outage.
@@ -264,8 +322,11 @@ impl Error {
         self
     }
 
+    /// Adds the offset of the page. A wrong setting is not the fault of a page.
     pub(crate) fn with_offset(mut self, offset: u64) -> Self {
-        self.0.offset.get_or_insert(offset);
+        if self.0.kind != ErrorKind::Config {
+            self.0.offset.get_or_insert(offset);
+        }
         self
     }
 
@@ -321,7 +382,7 @@ pub(crate) fn rounded_up(time: Duration) -> f64 {
 }
 
 /// Returns the system's own message about a failure, without its number.
-pub(crate) fn system_text(error: &std::io::Error) -> String {
+pub(crate) fn system_text(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error")
         .next()

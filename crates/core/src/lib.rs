@@ -72,7 +72,7 @@ mod generated {
 /// Models of the service's API, and the small types of our own methods and fields.
 pub mod types {
     pub use crate::budget::{BudgetState, BudgetStats, MemberStats};
-    pub use crate::error::Remedy;
+    pub use crate::error::{ErrorReport, Remedy};
     pub use crate::page::Paging;
     pub use crate::sink::Stop;
     pub use crate::value::ValueKind;

@@ -6,8 +6,9 @@ use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::page::{Page, PageLimit, check_limit, is_refusal};
 use crate::record::RawRecord;
+use crate::request::page_memory::PAGE_MEMORY_BYTES;
 use crate::request::page_size::{PageRequest, PageSize};
-use crate::scan::{Scan, ScanOptions};
+use crate::scan::{AHEAD, DELIVERED_ID_BYTES, Scan, ScanOptions};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -222,15 +223,33 @@ impl<T> List<T> {
         };
         let members = self.client.budget().members.max(1);
         let part = self.client.config().share.min(1.0 / members as f64);
-        // The gate keeps one request below the limit.
+        // The gate stays one request below the limit.
         let rate = f64::from(REQUESTS_PER_SECOND - 1) * part;
         let pages = pages(records, &page);
+        let granted = page.records.len() as u64;
+        let sizes = page
+            .records
+            .iter()
+            .map(|record| record.as_bytes().len() as u64 + 1);
+        let page_bytes: u64 = sizes.sum();
+        let mean = page_bytes as f64 / granted.max(1) as f64;
+        // Numbers that are too large become the largest one.
+        let bytes = (mean * records as f64) as u64;
+        let ahead = page_bytes
+            .saturating_mul(AHEAD as u64)
+            .min(PAGE_MEMORY_BYTES as u64);
+        let memory = records.saturating_mul(IDENTITY_MEMORY);
         Ok(Plan {
             resource: self.resource.name().to_owned(),
             records,
             pages,
             members: members as u64,
             seconds: pages as f64 / rate,
+            bytes,
+            disk_bytes: bytes
+                .saturating_mul(2)
+                .saturating_add(records.saturating_mul(DELIVERED_ID_BYTES as u64)),
+            memory_bytes: memory.saturating_add(PROGRAM_MEMORY + 2 * ahead),
         })
     }
 }
@@ -261,7 +280,20 @@ pub struct Plan {
     pub members: u64,
     /// The time that they take at this client's part of the budget, while as many clients share it.
     pub seconds: f64,
+    /// The size of the records as JSON Lines, in bytes, by the mean of the first page.
+    pub bytes: u64,
+    /// The room on the disk that an export needs while it runs, in bytes: for the records, their identities, and a file
+    /// that is no smaller than the records. A mirror takes about as much.
+    pub disk_bytes: u64,
+    /// The memory that a scan and its export take, in bytes: for the program, pages that are read ahead, and the identity
+    /// of each record.
+    pub memory_bytes: u64,
 }
+
+/// The memory of a program that exports, without pages and identities.
+const PROGRAM_MEMORY: u64 = 24 << 20;
+/// The memory that the identity of a record takes; measured were 46 bytes.
+const IDENTITY_MEMORY: u64 = 50;
 
 impl List<RawRecord> {
     /// Finds the length of a list if the service does not report it. Begins with the first page, doubles the offset

@@ -17,8 +17,10 @@ mod unproven;
 
 pub use differences::{Difference, Example, SchemaDifferences};
 pub use options::ScanOptions;
+pub(crate) use position::DELIVERED_ID_BYTES;
 pub use position::{Batch, Resume, ScanState};
 pub use receipt::{Basis, BudgetUse, Completeness, Doubt, Receipt, Written};
+pub(crate) use sequence::AHEAD;
 pub use unproven::Unproven;
 
 use crate::error::{Error, Result};

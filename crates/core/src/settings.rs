@@ -22,7 +22,7 @@ use crate::budget::{BudgetOptions, BudgetState, Unread, read_budget};
 use crate::choice;
 use crate::error::{Error, ErrorKind, Result};
 use std::collections::BTreeMap;
-use talentdata_types::Secret;
+use talentdata_types::{Operation, Secret, TokenUse};
 
 /// Settings from which clients are made. A setting without an explicit value comes from the environment, otherwise from
 /// the profile file, otherwise it has its default. Values are checked when a client is made.
@@ -57,8 +57,15 @@ impl Builder {
         Config::read(&self.found(variable)?)
     }
 
-    /// Returns the values from all sources. An explicit value takes precedence over the environment, and the
-    /// environment over the profile.
+    /// Returns the names of the settings that a service needs and that no source has.
+    ///
+    /// # Errors
+    /// `Config`, for a profile that cannot be read.
+    pub fn missing(&self) -> Result<Vec<&'static str>> {
+        Ok(self.found(variable)?.missing())
+    }
+
+    /// Returns the values from all sources. An explicit value precedes the environment, and that precedes the profile.
     fn found(&self, environment: impl Fn(&str) -> Option<String>) -> Result<SettingValues> {
         let mut values = BTreeMap::new();
         for setting in SETTINGS {
@@ -83,12 +90,19 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     Some(value).filter(|value| !value.is_empty())
 }
 
-/// Returns the error for a required setting that is set nowhere.
-fn not_set(name: &str) -> Error {
-    let variable = values::row(name).map_or_else(|_| String::new(), Setting::variable);
+/// The error where settings that are needed are set nowhere.
+fn not_set(names: &[&str]) -> Error {
+    let rows = names.iter().filter_map(|name| values::row(name).ok());
+    let variables = rows.map(Setting::variable).collect::<Vec<_>>().join(", ");
     let path = profile::usual_path(self::variable);
+    let (are, them) = if names.len() == 1 {
+        ("is", "it")
+    } else {
+        ("are", "them")
+    };
+    let names = names.join(", ");
     Error::config(format!(
-        "{name} is not set; pass it, set {variable}, or add it to the profile file {path}"
+        "{names} {are} not set; set {them}, or {variables} in the environment, or add {them} to the profile file {path}"
     ))
 }
 
@@ -96,13 +110,25 @@ impl Config {
     /// Returns the credentials. Every call needs them, except those for the version.
     ///
     /// # Errors
-    /// `Config`, naming the setting that is missing.
+    /// `Config`, naming the settings that are missing.
     pub fn require_credentials(&self) -> Result<(&str, &Secret)> {
         match (&self.client_id, &self.client_secret) {
-            (None, _) => Err(not_set("client_id")),
-            (_, None) => Err(not_set("client_secret")),
+            (None, None) => Err(not_set(&["client_id", "client_secret"])),
+            (None, _) => Err(not_set(&["client_id"])),
+            (_, None) => Err(not_set(&["client_secret"])),
             (Some(id), Some(secret)) => Ok((id, secret)),
         }
+    }
+
+    /// Checks that there are credentials, if the operation needs them.
+    ///
+    /// # Errors
+    /// `Config`, naming the settings that are missing.
+    pub fn require_credentials_for(&self, operation: &Operation) -> Result<()> {
+        if operation.token == TokenUse::Always {
+            self.require_credentials()?;
+        }
+        Ok(())
     }
 
     /// Returns the address of the service.

@@ -60,7 +60,7 @@ pub extern "C" fn talentdata_client_new(
     })
 }
 
-/// Calls an operation of the service that is not a list, by its name in the service document. The functions of
+/// Calls an operation of the service that is not a list, by its name in the OpenAPI file. The functions of
 /// talentdata/service.h do the same with the parameters of each operation. Everything is checked before it is sent. A call
 /// that is not idempotent is repeated only where the service surely did not carry it out.
 ///
@@ -165,8 +165,8 @@ pub extern "C" fn talentdata_client_page(
 /// @param client the client
 /// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
 /// @param options parameters of the list, added with talentdata_options_add, or NULL
-/// @param plan_out the estimate: an object with `records`, `pages`, `seconds`, and `members`, the clients that share the
-/// budget now
+/// @param plan_out the estimate: an object with `records`, `pages`, `seconds`, `members`, the clients that share the budget
+/// now, and `bytes`, `disk_bytes` and `memory_bytes`, what the records and an export take
 /// Ownership: the caller frees `*plan_out` with talentdata_record_free.
 /// Threads: any; no other may change `options` meanwhile; waits for the service.
 /// Errors: INVALID_ARGUMENT for NULL, an unknown list, or parameters that the list does not take; those of a call.

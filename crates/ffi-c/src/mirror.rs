@@ -27,7 +27,7 @@ pub struct MirrorHandle {
 /// @param mirror_out the mirror
 /// Ownership: the caller frees `*mirror_out` with talentdata_mirror_free.
 /// Threads: any.
-/// Errors: INVALID_ARGUMENT for NULL or a path with a NUL; IO when there is no mirror, or it cannot be read.
+/// Errors: INVALID_ARGUMENT for NULL or a path with a NUL; PATH when there is no mirror or the file is something else; IO when it cannot be read.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_mirror_open(
@@ -80,7 +80,8 @@ pub extern "C" fn talentdata_mirror_syncs(
 /// frees `*sync_out` with talentdata_record_free.
 /// Threads: any; one at a time per stream.
 /// Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have, and where there is no such sync
-/// in this history of the list, changes after it are no longer kept, or its number may be that of another sync; IO.
+/// yet; MISMATCH where the sync is of another history, changes after it are no longer kept, or its number may be that of
+/// another sync: then load the list again; IO.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_mirror_changes(
@@ -114,7 +115,7 @@ pub extern "C" fn talentdata_mirror_changes(
 /// frees `*sync_out` with talentdata_record_free.
 /// Threads: any; one at a time per stream.
 /// Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have, and where there was no
-/// such sync or it is no longer kept; IO.
+/// such sync or it is no longer kept; MISMATCH for the bookmark of another history; IO.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_mirror_records(
@@ -156,8 +157,8 @@ pub extern "C" fn talentdata_mirror_verify(
 /// @param mirror the mirror
 /// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
 /// Threads: any.
-/// Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have; IO, also while a sync is
-/// writing to the mirror.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have; BUSY while a sync is
+/// writing to the mirror; IO.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_mirror_forget(

@@ -58,7 +58,7 @@ pub extern "C" fn talentdata_options_set(
 /// sent.
 ///
 /// @param options the options to change
-/// @param parameter the name of the parameter in the service document
+/// @param parameter the name of the parameter in the OpenAPI file
 /// @param value the value as text, such as 10 or true
 /// Ownership: the texts are copied.
 /// Threads: one at a time per options.

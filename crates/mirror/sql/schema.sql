@@ -3,7 +3,7 @@
 -- The mirror: one row.
 CREATE TABLE mirror (
     id TEXT NOT NULL, -- Random, made with the file; copies of the file have the same one.
-    about TEXT NOT NULL, -- A JSON object.
+    about TEXT NOT NULL, -- A JSON object with `service`: the service and the client that the lists are of.
     seal BLOB NOT NULL -- The digest of the other columns.
 );
 

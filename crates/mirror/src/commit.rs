@@ -23,7 +23,10 @@ use talentdata_core::internal::json;
 use talentdata_core::internal::sink::Sink;
 use talentdata_core::internal::utc;
 use talentdata_core::scan::{Basis, Batch, Completeness, Doubt, Receipt, SchemaDifferences};
-use talentdata_core::{Config, Error, RawRecord, Result};
+use talentdata_core::{Config, Error, ErrorKind, RawRecord, Result};
+
+/// The text between the address of a service and the client ID.
+const CLIENT: &str = " (client ";
 
 /// The records of a scan that is under way.
 pub(crate) struct Staging {
@@ -63,7 +66,14 @@ impl Sink for Staging {
     }
 
     fn abandon(self, error: Error) -> Error {
-        let message = format!("{}; the mirror is as it was", error.message());
+        let (list, message) = (self.list(), error.message());
+        let message = match &self.before {
+            Some(last) => format!(
+                "{message}; the mirror keeps {list} as it was after sync {}",
+                last.number()
+            ),
+            None => format!("{message}; the mirror has no {list} yet"),
+        };
         error.with_message(message)
     }
 }
@@ -75,7 +85,7 @@ impl Staging {
         let parameters = sync.scan.arguments.recorded(resource.shape().operation);
         let client_id = config.client_id().unwrap_or("none");
         let source = ListSource {
-            service: format!("{} (client {client_id})", config.base_url()),
+            service: format!("{}{CLIENT}{client_id})", config.base_url()),
             parameters: serde_json::to_string(&parameters)?,
         };
         let connection = claim.open()?;
@@ -94,20 +104,7 @@ impl Staging {
             state.epoch = new_id(&connection)?;
         }
         let id = new_id(&connection)?;
-        let service = "SELECT about ->> '$.of[0]' FROM sync LIMIT 1";
-        let service = connection.query_row(service, [], |row| row.get(0));
-        let parameters = before.as_ref().map(|last| last.source.parameters.clone());
-        for (name, known, new) in [
-            ("base_url, client_id", service.optional()?, &source.service),
-            ("parameters", parameters, &source.parameters),
-        ] {
-            if let Some(known) = known.filter(|known| known != new) {
-                let message = format!(
-                    "{name}: the mirror has {resource} of {known}, this sync has {new}; sync into another file"
-                );
-                return Err(Error::invalid(message).into());
-            }
-        }
+        check_source(&connection, sync, &source, before.as_ref())?;
         connection.execute_batch(sql!("staging"))?;
         Ok(Staging {
             connection,
@@ -371,7 +368,46 @@ impl Staging {
             ":fork": state.fork,
         };
         run(connection, sql!("write_sync"), values)?;
+        let service = named_params! {":service": self.source.service};
+        run(connection, sql!("write_service"), service)?;
         Ok(row.receipt)
+    }
+}
+
+/// Checks that a mirror has lists of the same service, client and parameters as a sync into it.
+///
+/// # Errors
+/// `Mismatch`, naming what differs.
+fn check_source(
+    connection: &Connection,
+    sync: &Sync,
+    source: &ListSource,
+    before: Option<&SyncRow>,
+) -> MirrorResult<()> {
+    let refuse = |why: String| Err(Error::new(ErrorKind::Mismatch, why).into());
+    let service = connection.query_row(sql!("service"), [], |row| row.get::<_, String>(0));
+    if let Some(known) = service.optional()?.filter(|known| *known != source.service) {
+        let new = &source.service;
+        let client = |service: &str| service.split_once(CLIENT).map(|(_, id)| id.to_owned());
+        if client(&known) != client(new) {
+            return refuse(format!(
+                "client_id: the mirror is of {known}, this sync has {new}, and another client may see other records; sync \
+                 into another file"
+            ));
+        }
+        if !sync.same_service {
+            return refuse(format!(
+                "base_url: the mirror is of {known}, this sync has {new}; if these are two addresses of one service, set \
+                 same_service, otherwise sync into another file"
+            ));
+        }
+    }
+    let (list, new) = (sync.resource, &source.parameters);
+    match before.map(|last| &last.source.parameters) {
+        Some(known) if known != new => refuse(format!(
+            "parameters: the mirror has {list} of {known}, this sync has {new}; sync into another file"
+        )),
+        _ => Ok(()),
     }
 }
 

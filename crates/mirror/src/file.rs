@@ -39,24 +39,34 @@ pub(crate) fn at(path: &Path) -> impl Fn(Fault) -> Error {
             Err(fault) => fault,
         };
         let sqlite = fault.downcast_ref::<rusqlite::Error>();
-        let what = match sqlite.and_then(rusqlite::Error::sqlite_error_code) {
+        let code = sqlite.and_then(rusqlite::Error::sqlite_error_code);
+        let (kind, what) = match code {
             // A statement of ours fails (`Unknown`) only over what no sync has written.
-            None | Some(DatabaseCorrupt | NotADatabase | Unknown) => {
-                "the mirror is damaged; restore a copy of the file, or sync into a new one"
+            None | Some(DatabaseCorrupt | NotADatabase | Unknown) => (
+                ErrorKind::Io,
+                "the mirror is damaged; restore a copy of the file, or sync into a new one",
+            ),
+            Some(DatabaseBusy | DatabaseLocked) => {
+                (ErrorKind::Busy, "another program holds the file; close it")
             }
-            Some(DatabaseBusy | DatabaseLocked) => "another program holds the file; close it",
-            Some(DiskFull | SystemIoFailure) => {
+            Some(DiskFull | SystemIoFailure) => (
+                if code == Some(DiskFull) {
+                    ErrorKind::StorageFull
+                } else {
+                    ErrorKind::Io
+                },
                 "the disk is full or fails, or that of temporary files (SQLITE_TMPDIR or TMPDIR, else /var/tmp); check \
-                 the disk, its free space and its limits, and try again"
-            }
-            Some(ReadOnly | CannotOpen | PermissionDenied) => {
+                 the disk, its free space and its limits, and try again",
+            ),
+            Some(ReadOnly | CannotOpen | PermissionDenied) => (
+                ErrorKind::Path,
                 "the file cannot be opened or written; check the permissions of the file and of its directory, and \
-                 whether the file system has shared memory"
-            }
-            Some(_) => "SQLite failed; try again",
+                 whether the file system has shared memory",
+            ),
+            Some(_) => (ErrorKind::Io, "SQLite failed; try again"),
         };
         let fault = fault.to_string().replace(char::is_control, "?");
-        io_error(path, &format!(": {what} ({fault})"))
+        Error::new(kind, format!("{}: {what} ({fault})", path.display()))
     }
 }
 
@@ -65,14 +75,15 @@ pub(crate) fn damaged(what: impl Into<String>) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CORRUPT), Some(what.into()))
 }
 
-fn io_error(path: &Path, what: &str) -> Error {
-    Error::new(ErrorKind::Io, format!("{}{what}", path.display()))
+/// An error for a path that leads to no mirror.
+fn wrong_path(path: &Path, what: &str) -> Error {
+    Error::new(ErrorKind::Path, format!("{}{what}", path.display()))
 }
 
 /// Returns whether there is a mirror at this path; false if there is nothing, or an empty file.
 ///
 /// # Errors
-/// `Io` for anything else, which is not touched.
+/// `Path` for anything else, which is not touched; `Io` if it cannot be read.
 fn is_mirror(path: &Path) -> Result<bool> {
     let why = match std::fs::metadata(path) {
         Err(_) if path.as_os_str().is_empty() => {
@@ -103,7 +114,7 @@ fn is_mirror(path: &Path) -> Result<bool> {
             }
         }
     };
-    Err(io_error(path, &why))
+    Err(wrong_path(path, &why))
 }
 
 /// Opens a file only to look at it, without locks and without files next to it. Otherwise, closing it would release the
@@ -131,11 +142,11 @@ fn connect(path: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Result<Connect
 /// Opens a mirror to read it, in a transaction that has begun.
 ///
 /// # Errors
-/// `Io`, naming the path, if it does not exist or cannot be read.
+/// `Path` if it does not exist or is something else; `Io` if it cannot be read.
 pub(crate) fn open(path: &Path) -> Result<Connection> {
     if !is_mirror(path)? {
         let why = " is not a mirror: there is no file, or it is empty; `talentdata sync` makes one";
-        return Err(io_error(path, why));
+        return Err(wrong_path(path, why));
     }
     let has_log = || std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
     let opened = connect(named(path), OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|connection| {
@@ -172,7 +183,7 @@ impl Claim {
     /// Claims a mirror, or the path of one that does not exist yet.
     ///
     /// # Errors
-    /// `Io` while another sync has it, and if the path is something else.
+    /// `Busy` while another sync has it; `Path` if the path is something else.
     pub(crate) fn acquire(path: &Path) -> Result<Self> {
         is_mirror(path)?;
         let lock = open_lock(
@@ -181,12 +192,13 @@ impl Claim {
         );
         let lock = lock.and_then(|lock| Ok(lock.try_lock().map(|()| lock)?));
         let lock = lock.map_err(|error| {
-            let why = if error.kind() == io::ErrorKind::WouldBlock {
-                "another sync is writing to this mirror; wait for its end"
+            let (kind, why) = if error.kind() == io::ErrorKind::WouldBlock {
+                (ErrorKind::Busy, "another sync is writing to this mirror; wait for its end")
             } else {
-                "no lock file can be made or locked beside it; check the permissions of the directory"
+                let why = "no lock file can be made or locked beside it; check the permissions of the directory";
+                (ErrorKind::of_io(&error), why)
             };
-            io_error(path, &format!(": {why} ({error})"))
+            Error::new(kind, format!("{}: {why} ({error})", path.display()))
         })?;
         let (path, is_new) = (path.to_owned(), !is_mirror(path)?);
         let lock = Arc::new(lock);
@@ -263,7 +275,10 @@ pub(crate) fn open_lock(path: &Path, options: &mut OpenOptions) -> io::Result<Fi
     options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
     let lock = options.read(true).open(beside(path, ".lock"))?;
     if !lock.metadata()?.is_file() {
-        return Err(io::Error::other("it is no regular file"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is no regular file",
+        ));
     }
     Ok(lock)
 }

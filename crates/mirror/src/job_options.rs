@@ -29,6 +29,8 @@ pub struct JobOptions {
     pub confirm: bool,
     /// The value of [`Sync::max_deletes`].
     pub max_deletes: MaxDeletes,
+    /// The value of [`Sync::same_service`].
+    pub same_service: bool,
     /// The value of [`Sync::keep`].
     pub keep: Option<Duration>,
 }
@@ -50,6 +52,7 @@ impl JobOptions {
             "restart" => self.restart = parsed(option, text)?,
             "confirm" => self.confirm = parsed(option, text)?,
             "max_deletes" => self.max_deletes = text.parse()?,
+            "same_service" => self.same_service = parsed(option, text)?,
             "keep" => self.keep = Some(age(text)?),
             name => return Err(Error::defect(&format!("the option {name} is not read"))),
         }
@@ -78,6 +81,7 @@ impl JobOptions {
             confirm: self.confirm,
             on_new: self.table.on_new,
             max_deletes: self.max_deletes,
+            same_service: self.same_service,
             keep: self.keep,
         }
     }

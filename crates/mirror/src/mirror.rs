@@ -36,7 +36,7 @@ impl Mirror {
     /// Opens a mirror.
     ///
     /// # Errors
-    /// `Io` if it does not exist or cannot be read.
+    /// `Path` if it does not exist or is something else; `Io` if it cannot be read.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
         let path = path.into();
         open(&path)?;
@@ -96,7 +96,8 @@ impl Mirror {
     /// ```
     ///
     /// # Errors
-    /// See [`syncs`](Self::syncs); also `InvalidArgument` if there was no such sync, or it is no longer kept.
+    /// See [`syncs`](Self::syncs); also `InvalidArgument` if there was no such sync, or it is no longer kept; `Mismatch` for
+    /// the bookmark of another history.
     pub fn records(&self, resource: ListName, at: Option<&SyncPoint>) -> Result<Rows> {
         let (connection, history) = self.snapshot(resource)?;
         let (query, sync, missing) = match at {
@@ -146,8 +147,8 @@ impl Mirror {
     /// ```
     ///
     /// # Errors
-    /// See [`syncs`](Self::syncs); also `InvalidArgument` if there is no such sync in this history, changes after it
-    /// are no longer kept, or its number alone may be that of another sync as well.
+    /// See [`syncs`](Self::syncs); also `Mismatch` if the sync is of another history, changes after it are no longer kept, or
+    /// its number alone may be that of another sync as well: then the list is to be loaded again.
     pub fn changes(&self, resource: ListName, since: &SyncPoint) -> Result<Rows> {
         let (connection, history) = self.snapshot(resource)?;
         let since = history.since(since)?;
@@ -398,7 +399,7 @@ impl Iterator for Rows {
 /// ```
 ///
 /// # Errors
-/// `InvalidArgument` for a list that the mirror does not have; `Io`, also while a sync is writing to it.
+/// `InvalidArgument` for a list that the mirror does not have; `Busy` while a sync is writing to it; `Path`; `Io`.
 pub fn forget(path: &Path, resource: ListName) -> Result<()> {
     Mirror::open(path)?.syncs(resource)?;
     let (claim, list) = (Claim::acquire(path)?, resource.name());

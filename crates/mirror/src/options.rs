@@ -39,6 +39,9 @@ pub struct Sync {
     pub on_new: NewFieldPolicy,
     /// The limit of deletes. If a sync finds more, it deletes nothing.
     pub max_deletes: MaxDeletes,
+    /// True to accept another address of the service than that of the mirror, which has this one from then on. The client
+    /// ID has to be the same.
+    pub same_service: bool,
     /// The age from which on changes and earlier versions are removed; `None` keeps all.
     pub keep: Option<Duration>,
 }
@@ -68,6 +71,7 @@ impl Sync {
             confirm: false,
             on_new: NewFieldPolicy::default(),
             max_deletes: MaxDeletes::default(),
+            same_service: false,
             keep: None,
         }
     }
@@ -93,6 +97,12 @@ impl Sync {
     /// Sets [`max_deletes`](Self::max_deletes).
     pub fn with_max_deletes(mut self, max_deletes: MaxDeletes) -> Self {
         self.max_deletes = max_deletes;
+        self
+    }
+
+    /// Sets [`same_service`](Self::same_service).
+    pub fn with_same_service(mut self, same: bool) -> Self {
+        self.same_service = same;
         self
     }
 

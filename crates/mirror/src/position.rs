@@ -6,7 +6,12 @@ use chrono::DateTime;
 use std::str::FromStr;
 use talentdata_core::internal::utc;
 use talentdata_core::types::ListName;
-use talentdata_core::{Error, Result};
+use talentdata_core::{Error, ErrorKind, Result};
+
+/// The error for a copy that the changes in this mirror cannot bring up to date.
+fn reload(why: String) -> Error {
+    Error::new(ErrorKind::Mismatch, format!("{why} {RELOAD}"))
+}
 
 /// The advice to load a copy again.
 const RELOAD: &str = "load the list as of its last sync in place of what was loaded before, note that sync's bookmark, and \
@@ -71,7 +76,8 @@ impl History {
     /// Returns the number of the sync after which changes are asked for.
     ///
     /// # Errors
-    /// `InvalidArgument` if the sync is of another history, or not all changes after it are kept.
+    /// `Mismatch` if the sync is of another history, or not all changes after it are kept; `InvalidArgument` if there is no
+    /// such sync yet.
     pub(crate) fn since(&self, at: &SyncPoint) -> Result<i64> {
         let since = match at {
             SyncPoint::Sync(0) => 0,
@@ -81,8 +87,8 @@ impl History {
         };
         let (list, first) = (self.list, self.before_changes());
         if since < first {
-            return Err(Error::invalid(format!(
-                "since: not all changes of {list} after sync {since} are kept, only those after sync {first}; {RELOAD}"
+            return Err(reload(format!(
+                "since: not all changes of {list} after sync {since} are kept, only those after sync {first};"
             )));
         }
         Ok(since)
@@ -92,21 +98,24 @@ impl History {
     fn plain(&self, number: i64) -> Result<i64> {
         let (list, last) = (self.list, self.last.number());
         let begun = self.begun();
-        let what = if number > last || number < 0 {
-            format!("there is no sync {number} of {list} yet; the last one is sync {last}")
-        } else if number < begun {
-            format!(
-                "sync {number} was before {list} was forgotten and synced again, from sync {begun} on; {RELOAD}"
-            )
-        } else if self.fork.is_some_and(|fork| number > fork) {
-            format!(
-                "the number {number} alone may be that of two syncs of {list}, because the mirror is a copy or was restored \
-                 from one; give the bookmark of the sync in place of its number, or {RELOAD}"
-            )
-        } else {
-            return Ok(number);
-        };
-        Err(Error::invalid(format!("since: {what}")))
+        if number > last || number < 0 {
+            return Err(Error::invalid(format!(
+                "since: there is no sync {number} of {list} yet, the last one is sync {last}; give the bookmark that was \
+                 noted, or 0 for all changes, and if the mirror was restored from an earlier copy, {RELOAD}"
+            )));
+        }
+        if number < begun {
+            return Err(reload(format!(
+                "since: sync {number} was before {list} was forgotten and synced again, from sync {begun} on;"
+            )));
+        }
+        if self.fork.is_some_and(|fork| number > fork) {
+            return Err(reload(format!(
+                "since: the number {number} alone may be that of two syncs of {list}, because the mirror is a copy or was \
+                 restored from one; give the bookmark of the sync in place of its number, or"
+            )));
+        }
+        Ok(number)
     }
 
     /// Returns the number of the last sync that had ended by a time, as had all before it.
@@ -121,9 +130,9 @@ impl History {
         let is_left = self.fork == Some(before) && before < self.last.number();
         let is_forgotten = before == 0 && self.begun() > 1;
         if is_left || is_forgotten {
-            return Err(Error::invalid(format!(
+            return Err(reload(format!(
                 "since: what had changed in {list} by {time} is not in this mirror, which was restored from an earlier copy or \
-                 begun again since then; {RELOAD}"
+                 begun again since then;"
             )));
         }
         Ok(before)
@@ -161,15 +170,14 @@ impl History {
         } else {
             return Ok(number);
         };
-        Err(Error::invalid(format!(
-            "{name}: the bookmark {bookmark} {why} {RELOAD}"
-        )))
+        Err(reload(format!("{name}: the bookmark {bookmark} {why}")))
     }
 
     /// Returns the sync as of which the list is asked for.
     ///
     /// # Errors
-    /// `InvalidArgument` if it does not exist, or the time may be that of several syncs.
+    /// `InvalidArgument` if it does not exist, or the time may be that of several syncs; `Mismatch` if it is of another
+    /// history.
     pub(crate) fn as_of(&self, at: &SyncPoint) -> Result<&SyncRow> {
         let found = match at {
             SyncPoint::Sync(number) => self.find(number.cast_signed()),
@@ -177,16 +185,16 @@ impl History {
             SyncPoint::Time(time) => self.by_time(time)?,
         };
         found.ok_or_else(|| {
-            let (list, [first, last]) = (self.list, [self.syncs.first(), self.syncs.last()]);
-            let about = |row: Option<&SyncRow>| {
-                row.map(|row| format!("{} ({})", row.number(), row.receipt.ended))
-            };
-            let (first, last) = (about(first), about(last));
-            Error::invalid(format!(
-                "as_of: the mirror has {list} as of sync {} to {}, and no others",
-                first.unwrap_or_default(),
-                last.unwrap_or_default()
-            ))
+            let (list, last) = (self.list, &self.last);
+            let about = |row: &SyncRow| format!("sync {} ({})", row.number(), row.receipt.ended);
+            let is_new = matches!(at, SyncPoint::Sync(number) if *number > last.receipt.generation);
+            Error::invalid(if is_new {
+                let last = about(last);
+                format!("as_of: there is no such sync of {list} yet; the last one is {last}, and without as_of you get the list as of now")
+            } else {
+                let first = about(self.syncs.first().unwrap_or(last));
+                format!("as_of: {list} as of then is not kept; the earliest state that can be read is that of {first}")
+            })
         })
     }
 

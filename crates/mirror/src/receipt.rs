@@ -136,8 +136,8 @@ impl SyncReceipt {
     pub(crate) fn why(&self) -> Option<String> {
         let what = match self.withheld {
             Some(Withheld { deletes, records }) => format!(
-                "{deletes} of the {records} records in the mirror would be deleted; if the list has really shrunk, sync with \
-                 --max-deletes {deletes} (max_deletes), or 100% to accept any number"
+                "{deletes} of the {records} records in the mirror would be deleted; if the list has really shrunk, set \
+                 max_deletes to {deletes}, or to 100% to accept any number"
             ),
             None if self.scan.completeness == Completeness::Proven => return None,
             None => {

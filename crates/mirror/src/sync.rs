@@ -76,8 +76,9 @@ impl Sync {
     /// ```
     ///
     /// # Errors
-    /// The errors of a scan; `Io` with the path, also if another sync is writing to the mirror, or the file is something
-    /// else; `InvalidArgument` if the mirror is of another service or client, or the list was read with other parameters;
+    /// The errors of a scan; `Busy` if another sync is writing to the mirror; `Path` if the file is something else;
+    /// `StorageFull` or `Io` with the path; `Mismatch` if the mirror is of another service or client, or the list was read
+    /// with other parameters;
     /// `Schema` for a new field or another type, if the options say so; `Cancelled` if stopped.
     pub async fn run(
         &self,
@@ -86,6 +87,8 @@ impl Sync {
         mut progress: impl FnMut(&Receipt),
     ) -> Result<SyncReceipt> {
         self.check()?;
+        let operation = self.resource.shape().operation;
+        client.config().require_credentials_for(operation)?;
         let claim = Claim::acquire(&self.path)?;
         let (mut stop, mut confirms) = (std::pin::pin!(stop), None);
         loop {

@@ -62,7 +62,7 @@ impl Mirror {
     /// ```
     ///
     /// # Errors
-    /// `Io` if the file cannot be opened or is no mirror. Damage is a difference, not an error.
+    /// `Path` if the file cannot be opened or is no mirror. Damage is a difference, not an error.
     pub fn verify(&self) -> Result<MirrorVerification> {
         let (connection, mut differences) = (open(self.path())?, Vec::new());
         if let Err(fault) = check(&connection, &mut differences) {

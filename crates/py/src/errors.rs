@@ -45,6 +45,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     facts.set_item("operation", error.operation())?;
     facts.set_item("status", error.status())?;
     facts.set_item("attempts", error.attempts())?;
+    facts.set_item("retryable", error.is_retryable())?;
     let wait = error.retry_after().map(|wait| wait.as_secs_f64());
     facts.set_item("retry_after", wait)?;
     facts.set_item("request_id", error.request_id())?;

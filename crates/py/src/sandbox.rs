@@ -51,7 +51,7 @@ impl BaseSandbox {
         let sandbox = py.detach(|| Sandbox::start(options)).map_err(|failure| {
             let kind = match failure.kind() {
                 io::ErrorKind::InvalidInput => ErrorKind::InvalidArgument,
-                _ => ErrorKind::Io,
+                _ => ErrorKind::of_io(&failure),
             };
             Error::new(kind, format!("the sandbox cannot start: {failure}"))
         })?;

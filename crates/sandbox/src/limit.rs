@@ -1,7 +1,7 @@
 //! The rate limit as a gateway would apply it: a pure function of time, under every counting rule in common use.
 //!
-//! The API description (section 8) defines the limit, its three headers and the rule for clients, but not the way in
-//! which requests are counted. So the sandbox implements all usual ways, and a client must work with any of them.
+//! The description of the service gives the limit, its three headers and the rule for clients, but not the way
+//! requests are counted. The sandbox therefore knows all the usual ways, and a client has to live with any of them.
 
 pub use crate::options::{Policy, ResetRounding};
 use std::collections::VecDeque;
@@ -127,7 +127,7 @@ impl Limiter {
         decision(fits, self.limit - self.count, to_reset)
     }
 
-    /// Returns the names and values of the three headers for `decision` (section 8).
+    /// Names and values of the three headers that go with `decision`.
     #[must_use]
     pub fn headers(&self, decision: &Decision) -> [(&'static str, String); 3] {
         let window = self.window.div_ceil(SECOND);

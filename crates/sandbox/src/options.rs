@@ -25,13 +25,13 @@ pub struct Options {
     pub policy: Policy,
     /// The rounding of `x-ratelimit-reset` (not shown in the API description).
     pub rounding: ResetRounding,
-    /// The number of requests admitted per window over all clients. Default: as documented (section 8: 40).
+    /// Requests admitted per window over all clients: by default 40, as documented.
     pub limit: u32,
-    /// The length of the window. Default: as documented (section 8: one second).
+    /// Length of the window: by default one second, as documented.
     pub window: Duration,
     /// The time added to every round trip, one half before the request is counted and one half after.
     pub latency: Duration,
-    /// The lifetime of a token, and the value of `expires_in` (section 2).
+    /// How long a token lives, and what `expires_in` says.
     pub token_lifetime: Duration,
     /// The tokens that are valid (not shown in the API description).
     pub tokens: Tokens,
@@ -41,7 +41,7 @@ pub struct Options {
     pub later_max_limit: Option<u64>,
     /// The response to a limit above the maximum.
     pub large_limits: LargeLimits,
-    /// The changes of lists between page requests (section 8, pagination, rule 7).
+    /// Lists that change between page requests.
     pub drift: Option<Drift>,
     /// The order of lists.
     pub order: ListOrder,
@@ -49,7 +49,7 @@ pub struct Options {
     pub ids: Ids,
     /// The length of a list in the pagination object.
     pub total: Total,
-    /// The pages of a list (section 8, pagination, rule 4, counts in pages).
+    /// Which pages a list has.
     pub pages: Pages,
     /// True if every page is the first one, regardless of `offset` and the pagination object.
     pub ignore_offset: bool,
@@ -165,7 +165,7 @@ named! {
 }
 
 named! {
-    /// The tokens that are valid (section 5: not shown).
+    /// Which tokens are valid; the document does not show it.
     #[derive(Default)]
     pub enum Tokens {
         /// All tokens, until they expire.

@@ -272,7 +272,7 @@ impl State {
         Ok(())
     }
 
-    /// Returns a place before the cursor, right at it, or behind it.
+    /// Returns a place before the cursor, at it, or after it.
     fn place_near(&mut self, cursor: u64) -> u64 {
         let cursor = cursor.min(self.total());
         match self.rng.below(3) {

@@ -88,15 +88,48 @@ impl std::fmt::Display for ListName {
 impl FromStr for ListName {
     type Err = String;
 
-    /// Takes the name with `_` or `-`: `ja_skills` and `ja-skills` are the same list.
+    /// Takes the name in any spelling: `ja_skills`, `ja-skills`, `ja/skills`, `/v1/ja/skills` and `JA_SKILLS` are the same
+    /// list.
     fn from_str(text: &str) -> Result<Self, String> {
-        let name = text.replace('-', "_");
-        let found = ListName::ALL.into_iter().find(|one| one.name() == name);
+        let all = || ListName::ALL.into_iter();
+        let wanted = letters(text.trim_start_matches('/').trim_start_matches("v1/"));
+        let exact = all().find(|one| one.name() == text);
+        let found = exact.or_else(|| all().find(|one| letters(one.name()) == wanted));
         found.ok_or_else(|| {
+            let is_near = |name: &&str| {
+                let name = letters(name);
+                distance(&name, &wanted) <= 2 || (wanted.len() > 2 && name.contains(&wanted))
+            };
+            let near: Vec<&str> = all().map(ListName::name).filter(is_near).collect();
+            let hint = if near.is_empty() {
+                String::new()
+            } else {
+                format!("did you mean {}? ", near.join(" or "))
+            };
             let names = ListName::ALL.map(ListName::name).join(", ");
-            format!("no list is named {text:?}; the lists are {names}")
+            format!("no list is named {text:?}; {hint}the lists are {names}")
         })
     }
+}
+
+/// The letters and digits of a name, in which all its spellings agree.
+fn letters(name: &str) -> String {
+    let kept = name.chars().filter(|letter| letter.is_alphanumeric());
+    kept.flat_map(char::to_lowercase).collect()
+}
+
+/// The number of letters to change, insert or remove until both are the same (Levenshtein distance).
+fn distance(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (index, letter) in one.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
+        for (place, compared) in other.bytes().enumerate() {
+            let changed = diagonal + usize::from(letter != compared);
+            diagonal = row[place + 1];
+            row[place + 1] = changed.min(diagonal + 1).min(row[place] + 1);
+        }
+    }
+    row[other.len()]
 }
 
 /// A string that must not be seen: it prints as `[redacted]`.

@@ -2,7 +2,7 @@
 
 use crate::FieldKind;
 
-/// One method of one path (section 4).
+/// One method of one path.
 #[derive(Debug)]
 pub struct Operation {
     /// The spec's `operationId`.
@@ -31,8 +31,8 @@ pub struct Operation {
     pub answers: bool,
     /// The media type of that body.
     pub accept: &'static str,
-    /// Whether the clients have a call for it. Lists are read as lists, tokens are the client's own business, and of some
-    /// operations a required parameter cannot be sent.
+    /// True if the clients have a call for it. Lists are read as lists, the client itself fetches tokens, and some
+    /// operations have a required parameter that cannot be sent.
     pub callable: bool,
     /// The parameters in path, query and headers.
     pub parameters: &'static [Parameter],
@@ -94,7 +94,7 @@ pub struct Parameter {
     pub required: bool,
     /// True if it takes several values.
     pub repeated: bool,
-    /// What stands between several values in a query, encoded; `None` where each has the name of its own.
+    /// The encoded separator between several values in a query; `None` if each value is sent with the name.
     pub separator: Option<&'static str>,
     /// On the command line, whether its values need no flag.
     pub positional: bool,
@@ -157,7 +157,7 @@ pub struct RequestBody {
     pub fields: &'static [Parameter],
 }
 
-/// Whether an operation carries the bearer token (section 5).
+/// Whether an operation carries the bearer token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenUse {
     /// It needs none and is sent without.

@@ -1,13 +1,13 @@
-//! Numbers as they are written, and integers however they are written. JSON Schema counts `1.0` and `1e2` as integers, and services whose language has
-//! one type of number write them.
+//! Numbers as they are written, and integers in any notation. JSON Schema counts `1.0` and `1e2` as integers, and
+//! services write them if their language has only one type of number.
 
 use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer};
 use serde_json::Number;
 use std::collections::BTreeMap;
 
-/// The exact value of a JSON number: whether it is negative, its digits without zeros at either end (none for zero), and its
-/// exponent; none where that is out of all bounds.
+/// Returns the exact value of a JSON number: whether it is negative, its digits without zeros at either end (none for
+/// zero), and its exponent; `None` if the exponent is out of range.
 pub fn decimal(text: &str) -> Option<(bool, String, i64)> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let fraction = mantissa

@@ -54,9 +54,26 @@ fn secrets_do_not_print() {
 }
 
 #[test]
-fn lists_are_found_by_either_spelling() {
-    assert_eq!("ja-skills".parse(), Ok(ListName::JaSkills));
-    assert_eq!("ja_skills".parse(), Ok(ListName::JaSkills));
-    let error = "skillz".parse::<ListName>().unwrap_err();
-    assert!(error.to_string().contains("skillz") && error.to_string().contains("taxonomy_roles"));
+fn lists_are_found_by_any_spelling() {
+    let spellings =
+        "ja-skills ja_skills ja/skills /v1/ja/skills v1/ja/skills JA_SKILLS JaSkills ja.skills";
+    for spelling in spellings.split(' ') {
+        assert_eq!(spelling.parse(), Ok(ListName::JaSkills), "{spelling}");
+    }
+}
+
+#[test]
+fn a_name_that_is_no_list_is_answered_with_near_ones() {
+    for (wrong, near) in [
+        ("contact", "did you mean contacts? "),
+        ("cnotacts", "did you mean contacts? "),
+        ("skills", "did you mean ja_skills or taxonomy_skills? "),
+        ("ja-skill", "did you mean ja_skills? "),
+        ("", ""),
+        ("nothing", ""),
+    ] {
+        let error = wrong.parse::<ListName>().unwrap_err();
+        let start = format!("no list is named {wrong:?}; {near}the lists are contacts, ");
+        assert!(error.starts_with(&start), "{error}");
+    }
 }

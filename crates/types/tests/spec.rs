@@ -12,8 +12,8 @@ struct Side<'a> {
 }
 
 impl Side<'_> {
-    /// What both sides can say of a schema: its structure, without prose, constraints and numbers' widths. What one side
-    /// names and the other writes in its place is written in its place.
+    /// Returns the part of a schema that both sides can express: its structure, without prose, constraints and number
+    /// widths. If only one side names a schema, it is written in place of its name.
     fn plain(&self, schema: &Value) -> Value {
         if schema.as_object().is_none_or(serde_json::Map::is_empty) {
             return json!("anything");

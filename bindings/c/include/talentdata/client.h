@@ -132,7 +132,7 @@ talentdata_error *talentdata_options_set(talentdata_options *options,
  * sent.
  *
  * @param options the options to change
- * @param parameter the name of the parameter in the service document
+ * @param parameter the name of the parameter in the OpenAPI file
  * @param value the value as text, such as 10 or true
  * Ownership: the texts are copied.
  * Threads: one at a time per options.
@@ -169,7 +169,7 @@ talentdata_error *talentdata_client_new(const talentdata_config *config,
                                         talentdata_client **client_out);
 
 /**
- * Calls an operation of the service that is not a list, by its name in the service document. The functions of
+ * Calls an operation of the service that is not a list, by its name in the OpenAPI file. The functions of
  * talentdata/service.h do the same with the parameters of each operation. Everything is checked before it is sent. A call
  * that is not idempotent is repeated only where the service surely did not carry it out.
  *
@@ -236,8 +236,8 @@ talentdata_error *talentdata_client_page(const talentdata_client *client,
  * @param client the client
  * @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
  * @param options parameters of the list, added with talentdata_options_add, or NULL
- * @param plan_out the estimate: an object with `records`, `pages`, `seconds`, and `members`, the clients that share the
- * budget now
+ * @param plan_out the estimate: an object with `records`, `pages`, `seconds`, `members`, the clients that share the budget
+ * now, and `bytes`, `disk_bytes` and `memory_bytes`, what the records and an export take
  * Ownership: the caller frees `*plan_out` with talentdata_record_free.
  * Threads: any; no other may change `options` meanwhile; waits for the service.
  * Errors: INVALID_ARGUMENT for NULL, an unknown list, or parameters that the list does not take; those of a call.

@@ -113,9 +113,21 @@ typedef enum {
    */
   TALENTDATA_ERROR_KIND_INTERNAL = 25,
   /**
-   * A file is not the one that its receipt is of; the message says what differs.
+   * A file is not what it is taken for: not the one of its receipt, a mirror of another service, client or history.
    */
   TALENTDATA_ERROR_KIND_MISMATCH = 26,
+  /**
+   * The disk is full, or a quota or the allowed size of a file is reached.
+   */
+  TALENTDATA_ERROR_KIND_STORAGE_FULL = 27,
+  /**
+   * Another process is using the file, the mirror or the port.
+   */
+  TALENTDATA_ERROR_KIND_BUSY = 28,
+  /**
+   * A path leads to no file that can be used: nothing is there, it is something else, or access is denied.
+   */
+  TALENTDATA_ERROR_KIND_PATH = 29,
 } talentdata_error_kind;
 
 #ifdef __cplusplus

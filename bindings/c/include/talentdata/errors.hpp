@@ -32,6 +32,9 @@ using cancelled_error = error_of<TALENTDATA_ERROR_KIND_CANCELLED>;
 using closed_error = error_of<TALENTDATA_ERROR_KIND_CLOSED>;
 using internal_error = error_of<TALENTDATA_ERROR_KIND_INTERNAL>;
 using mismatch_error = error_of<TALENTDATA_ERROR_KIND_MISMATCH>;
+using storage_full_error = error_of<TALENTDATA_ERROR_KIND_STORAGE_FULL>;
+using busy_error = error_of<TALENTDATA_ERROR_KIND_BUSY>;
+using path_error = error_of<TALENTDATA_ERROR_KIND_PATH>;
 
 #if defined(__cpp_exceptions)
 namespace detail {
@@ -63,6 +66,9 @@ namespace detail {
   if (cause.code() == TALENTDATA_ERROR_KIND_CLOSED) throw closed_error(cause);
   if (cause.code() == TALENTDATA_ERROR_KIND_INTERNAL) throw internal_error(cause);
   if (cause.code() == TALENTDATA_ERROR_KIND_MISMATCH) throw mismatch_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_STORAGE_FULL) throw storage_full_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_BUSY) throw busy_error(cause);
+  if (cause.code() == TALENTDATA_ERROR_KIND_PATH) throw path_error(cause);
   throw cause;
 }
 

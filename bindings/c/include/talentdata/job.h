@@ -79,8 +79,8 @@ talentdata_error *talentdata_client_sync(const talentdata_client *client,
 
 /**
  * Runs a job, and waits until it is done. After an error it may be called again: an export resumes what it has kept. Until a
- * sync has committed, and after any error, its mirror is as it was; of an export, the message of the error says what is
- * kept to be resumed.
+ * sync has committed, and after any error, its mirror has the list as it was; of an export, the message of the error says
+ * what is kept to be resumed.
  *
  * @param job the job
  * @param receipt_out what was done, a JSON object: of an export the receipt of its scan, with earlier exports that were
@@ -89,10 +89,11 @@ talentdata_error *talentdata_client_sync(const talentdata_client *client,
  * scan
  * Ownership: the caller frees `*receipt_out` with talentdata_record_free.
  * Threads: one at a time per job; waits for the service. Closing or freeing the client does not end it.
- * Errors: those of talentdata_scan_next; IO, with the path, when a file cannot be written, when another export or sync is
- * writing to it, or when a file is in the way; SCHEMA for a new field, where the options say so; INVALID_ARGUMENT when an
- * interrupted export has kept records that the options do not allow to discard, for a mirror of another service or client,
- * and while another thread runs the job; CANCELLED after talentdata_job_cancel; CLOSED in a forked child for a job of the
+ * Errors: those of talentdata_scan_next; with the path, BUSY when another export or sync is writing to the file, PATH when
+ * the path leads to no file that can be written or something else is in the way, STORAGE_FULL when the disk is full, IO when
+ * writing fails otherwise; SCHEMA for a new field, where the options say so; MISMATCH for a mirror of another service,
+ * client or parameters; INVALID_ARGUMENT when an interrupted export has kept records that the options do not allow to
+ * discard, and while another thread runs the job; CANCELLED after talentdata_job_cancel; CLOSED in a forked child for a job of the
  * parent.
  */
 TALENTDATA_NODISCARD
@@ -111,7 +112,7 @@ talentdata_record *talentdata_job_progress(const talentdata_job *job);
 
 /**
  * Cancels a job: the call that runs it fails with CANCELLED, and so does every later one. An export keeps what can be
- * resumed; a sync leaves the mirror as it was. NULL does nothing.
+ * resumed; a sync leaves its list in the mirror as it was. NULL does nothing.
  *
  * Ownership: the caller still owns `job` and has to free it.
  * Threads: any, also while another thread runs it, and from a log callback; not from a signal handler.
@@ -138,7 +139,7 @@ void talentdata_job_free(talentdata_job *job);
  * Ownership: the caller frees `*report_out` with talentdata_record_free.
  * Threads: any; reads the whole file.
  * Errors: INVALID_ARGUMENT for NULL, for what is no receipt, and for a receipt of a scan or of an export that is not
- * complete; IO when a file cannot be read.
+ * complete; PATH or IO when a file cannot be read.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_verify(talentdata_text file,

@@ -11,7 +11,7 @@
 namespace talentdata {
 inline namespace TALENTDATA_EXCEPTIONS {
 
-/// JSON that is sent as it is, where a request holds a value that the service document leaves open.
+/// JSON that is sent as it is, where a request holds a value that the OpenAPI file leaves open.
 struct raw_json {
   std::string text = "null";
 };
@@ -133,7 +133,7 @@ class named_values : public handle<T, Free> {
 }  // namespace detail
 
 /// Options of scans, exports, syncs and calls. They are set by their names, such as limit or resume, which
-/// talentdata_options_set lists. Structs for the parameters of the service document, such as `list_contacts_options`, can be
+/// talentdata_options_set lists. Structs for the parameters of the OpenAPI file, such as `list_contacts_options`, can be
 /// given instead.
 class options
     : public detail::named_values<options, talentdata_options, talentdata_options_free, talentdata_options_set> {

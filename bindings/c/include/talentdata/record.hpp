@@ -167,7 +167,7 @@ result<T> record::try_get(std::string_view path) const {
 struct list_name {
   const char *name;
 };
-/// The same with the class of its records; service.hpp has those of the service document.
+/// The same with the class of its records; service.hpp has those of the OpenAPI file.
 template <class Record>
 struct list_of : list_name {
   explicit constexpr list_of(const char *list) noexcept : list_name{list} {}

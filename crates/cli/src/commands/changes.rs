@@ -1,13 +1,14 @@
 //! `changes`: the changes that syncs into a mirror have found.
 
 use crate::common::Common;
-use crate::lists::{one_of, resource};
+use crate::lists::{OutputPlace, Selection, dashed, one_of, selected, selection};
 use crate::options;
 use crate::output::Ending;
 use crate::receipts;
-use crate::rows::write_rows;
+use crate::rows::{Reading, write_all};
 use std::path::{Path, PathBuf};
 use talentdata_columns::export::{Format, Target};
+use talentdata_core::Error;
 use talentdata_core::types::ListName;
 use talentdata_mirror::internal::JobKind;
 use talentdata_mirror::{Mirror, SyncPoint};
@@ -18,57 +19,96 @@ Each change has the sync that found it (generation), op (insert, update, delete,
 key, when it was last seen and when the change was seen, and the record: for delete and missing the last one known.
 To keep a copy, write the record for insert, update and reappeared, remove it for delete, and do nothing for missing.
 Doing so twice does no harm. The last line on standard error has the bookmark of the last sync, also where nothing has
-changed. The receipt has it too. Note it with the copy, and give it the next time.
+changed. The receipt has it too. Note it with the copy, and give it the next time. If the command ends with 36, load the
+list again, as the message says. Several lists are written into a directory, a file for each.
 
 Examples:
   talentdata changes contacts --from mirror.db --receipt receipt.json --out changes.csv
   talentdata changes contacts --from mirror.db --since 9c41d0-51d2a7-5f2a03b8c6e1:17
   talentdata changes contacts --from mirror.db --since 2026-11-20T06:00:00Z --out changes.parquet
+  talentdata changes all --from mirror.db --since 2026-11-20T06:00:00Z --out changes/ --receipt receipts.json
   talentdata changes contacts --from mirror.db --schema contacts.schema.json --out changes.parquet";
 
 /// The changes to write, and the file to write.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ChangesArgs {
-    /// The list
-    #[arg(value_name = "RESOURCE", value_parser = resource())]
-    resource: ListName,
+    /// The lists; all means every list of the mirror
+    #[arg(required = true, value_name = "RESOURCE", value_parser = selection())]
+    names: Vec<Selection>,
     /// The file of the mirror
     #[arg(long, value_name = "FILE")]
     from: PathBuf,
     /// What came after this is written: the bookmark that was noted the last time, or a time, or the number of a sync
-    /// in a mirror that was never copied or restored. By default everything is
-    #[arg(long, value_name = "BOOKMARK|TIME|N", default_value = "0")]
-    since: SyncPoint,
+    /// in a mirror that was never copied or restored. By default everything is. For several lists, LIST=BOOKMARK gives
+    /// the one of a list, and --since is repeated
+    #[arg(long, value_name = "BOOKMARK|TIME|N", value_parser = Since::read)]
+    since: Vec<Since>,
     /// Output format; by default that of the file name extension, else jsonl
     #[arg(long, value_parser = one_of(Format::ALL))]
     format: Option<Format>,
-    /// The file to write; - is standard output
+    /// The file to write, or the directory when there are several lists; - is standard output
     #[arg(long, value_name = "PATH", default_value = "-")]
     out: PathBuf,
-    /// Write the receipt of the last sync, with its bookmark, what was written and how it differed from its columns, to this
-    /// file as JSON
+    /// Write the receipt of the last sync of each list to this file as a JSON array: with its bookmark, what was
+    /// written, how that differed from its columns, and the error that it ended with
     #[arg(long, value_name = "PATH")]
     receipt: Option<PathBuf>,
 }
 
+/// The sync after which changes are written: of a list, or of all lists that are not named.
+#[derive(Clone, Debug)]
+struct Since {
+    list: Option<ListName>,
+    point: SyncPoint,
+}
+
+impl Since {
+    fn read(text: &str) -> Result<Self, String> {
+        let (list, point) = match text.split_once('=') {
+            Some((list, point)) => (Some(list.parse()?), point),
+            None => (None, text),
+        };
+        let point: Result<SyncPoint, Error> = point.parse();
+        let point = point.map_err(|error| error.message().to_owned())?;
+        Ok(Since { list, point })
+    }
+}
+
+impl ChangesArgs {
+    /// Returns the sync after which changes of a list are written.
+    fn since(&self, list: ListName) -> SyncPoint {
+        let last = |of| self.since.iter().rfind(|since| since.list == of);
+        let found = last(Some(list)).or_else(|| last(None));
+        found.map_or(SyncPoint::Sync(0), |since| since.point.clone())
+    }
+}
+
 pub(crate) fn run(args: &ChangesArgs, common: &Common) -> Result<(), Ending> {
-    let format = args.format.map_or_else(|| Format::of_path(&args.out), Ok)?;
-    let target = if args.out == Path::new("-") {
-        Target::Stdout
-    } else {
-        Target::File(args.out.clone())
+    let place = OutputPlace::new(&args.out, &args.names, args.format)?;
+    let table = options::read(&common.matches, JobKind::Mirror)?.table;
+    let lists = selected(&args.names, Some(&args.from))?;
+    let named = args.since.iter().filter_map(|since| since.list);
+    if let Some(other) = named.into_iter().find(|list| !lists.contains(list)) {
+        let message = format!("--since: {} is not among the lists", dashed(other));
+        return Err(Error::invalid(message).into());
+    }
+    let reading = |list: ListName| Reading {
+        list,
+        format: place.format,
+        target: place.of(list),
+        table: table.clone(),
     };
+    let readings: Vec<Reading> = lists.into_iter().map(reading).collect();
     if let Some(path) = &args.receipt {
-        let is_out =
-            |path: &Path| matches!(&target, Target::File(out) if receipts::is_one_file(path, out));
+        let is_out = |path: &Path, reading: &Reading| matches!(&reading.target, Target::File(out) if receipts::is_one_file(path, out));
         receipts::check(path, |path| {
-            is_out(path) || receipts::is_one_file(path, &args.from)
+            readings.iter().any(|reading| is_out(path, reading))
+                || receipts::is_one_file(path, &args.from)
         })?;
     }
-    let table = options::read(&common.matches, JobKind::Mirror)?.table;
-    let changes = Mirror::open(&args.from)?.changes(args.resource, &args.since);
-    let done = write_rows(args.resource, changes, format, &target, table)?;
-    let path = args.receipt.as_deref();
-    Ok(path.map_or(Ok(()), |path| receipts::write(path, &[done], true))?)
+    let mirror = Mirror::open(&args.from)?;
+    place.prepare()?;
+    let rows = |list| mirror.changes(list, &args.since(list));
+    write_all(&readings, args.receipt.as_deref(), common.verbose > 0, rows)
 }

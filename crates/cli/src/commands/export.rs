@@ -1,24 +1,24 @@
 //! `export`: whole lists into files or standard output, read in parallel through one client.
 
 use crate::common::Common;
-use crate::connect::with_client;
-use crate::lists::{Lists, one_of};
+use crate::connect::{of_lists, with_client};
+use crate::lists::{Lists, OutputPlace, one_of};
 use crate::options;
 use crate::output::Ending;
 use crate::receipts;
-use crate::rows::write_rows;
+use crate::rows::{Reading, write_all};
 use crate::work::{Run, WAYS_OUT, Work};
 use std::path::{Path, PathBuf};
-use talentdata_columns::export::{Export, Format, Target};
+use talentdata_columns::export::{Export, Format};
 use talentdata_columns::internal::check_kept;
+use talentdata_core::Error;
 use talentdata_core::types::ListName;
-use talentdata_core::{Error, ErrorKind};
 use talentdata_mirror::internal::{JobKind, JobOptions};
 use talentdata_mirror::{Mirror, SyncPoint};
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\
-One list is written to PATH; for several lists PATH is a directory with a file for each, such as
+One list is written to PATH. For several lists, and for all, PATH is a directory with a file for each, such as
 contacts.jsonl. The lists are read in parallel and share one request budget.
 
 Examples:
@@ -50,12 +50,22 @@ pub(crate) struct ExportArgs {
 }
 
 pub(crate) async fn run(args: &ExportArgs, common: &Common) -> Result<(), Ending> {
-    let exports = args.exports(common)?;
+    let place = OutputPlace::new(&args.out, &args.lists.names, args.format)?;
+    let exports = args.exports(common, &place)?;
     let receipt = args.lists.receipt.as_deref();
     if let Some(from) = &args.from {
-        args.prepare(&exports)?;
+        args.prepare(&exports, &place)?;
         check_kept(&exports, None, &WAYS_OUT)?;
-        return from_mirror(&exports, from, args.as_of.as_ref(), receipt);
+        let mirror = Mirror::open(from)?;
+        let readings = exports.into_iter().map(|export| Reading {
+            list: export.resource,
+            format: export.format,
+            target: export.target,
+            table: export.table,
+        });
+        let readings: Vec<Reading> = readings.collect();
+        let rows = |list| mirror.records(list, args.as_of.as_ref());
+        return write_all(&readings, receipt, common.verbose > 0, rows);
     }
     let run = Run {
         common,
@@ -63,80 +73,36 @@ pub(crate) async fn run(args: &ExportArgs, common: &Common) -> Result<(), Ending
         to_stdout: args.out == Path::new("-"),
         width: exports.len(),
     };
-    with_client(common, async |client| {
+    let operations = of_lists(exports.iter().map(|export| export.resource));
+    with_client(common, operations, async |client| {
         check_kept(&exports, Some(client.config()), &WAYS_OUT)?;
-        args.prepare(&exports)?;
+        args.prepare(&exports, &place)?;
         let exports: Vec<Work> = exports.into_iter().map(Work::Export).collect();
         run.run_all(client, &exports).await
     })
     .await
 }
 
-/// Writes lists as a mirror contains them, and their receipts.
-fn from_mirror(
-    exports: &[Export],
-    from: &Path,
-    at: Option<&SyncPoint>,
-    receipt: Option<&Path>,
-) -> Result<(), Ending> {
-    let mirror = Mirror::open(from)?;
-    let mut done = Vec::new();
-    for export in exports {
-        let (resource, table) = (export.resource, export.table.clone());
-        let records = mirror.records(resource, at);
-        done.push(write_rows(
-            resource,
-            records,
-            export.format,
-            &export.target,
-            table,
-        )?);
-    }
-    Ok(receipt.map_or(Ok(()), |path| receipts::write(path, &done, true))?)
-}
-
 impl ExportArgs {
     /// Returns an export for each list.
-    fn exports(&self, common: &Common) -> Result<Vec<Export>, Error> {
-        let refuse = |message: &str| Err(Error::invalid(message));
-        let (is_one, to_stdout) = (self.lists.names.len() == 1, self.out == Path::new("-"));
-        if to_stdout && !is_one {
-            return refuse("--out -: standard output takes one list; give a directory");
+    fn exports(&self, common: &Common, place: &OutputPlace<'_>) -> Result<Vec<Export>, Error> {
+        if common.matches.contains_id("schema") && !place.is_one {
+            let message = "--schema: a schema is of one list; export the lists one by one";
+            return Err(Error::invalid(message));
         }
-        if common.matches.contains_id("schema") && !is_one {
-            return refuse("--schema: a schema is of one list; export the lists one by one");
-        }
-        let format = match self.format {
-            Some(format) => format,
-            None if is_one => Format::of_path(&self.out)?,
-            // In this case the path is a directory.
-            None => Format::Jsonl,
-        };
         let options = options::read(&common.matches, JobKind::Export)?;
+        let mirror = self.from.as_deref();
+        let lists = self.lists.options_of_each(&options, common, mirror)?;
         let export = |(list, options): (ListName, JobOptions)| {
-            let file = format!("{list}.{}", format.name());
-            let target = if to_stdout {
-                Target::Stdout
-            } else if is_one {
-                Target::File(self.out.clone())
-            } else {
-                Target::File(self.out.join(file))
-            };
-            let export = options.export(list, format, target)?;
+            let export = options.export(list, place.format, place.of(list))?;
             export.check().map(|()| export)
         };
-        let lists = self.lists.options_of_each(&options, common)?;
         lists.into_iter().map(export).collect()
     }
 
     /// Creates the directory for several lists, and checks the path of the receipt, before any time is spent.
-    fn prepare(&self, exports: &[Export]) -> Result<(), Error> {
-        if exports.len() > 1 {
-            std::fs::create_dir_all(&self.out).map_err(|error| {
-                let message = format!("cannot create directory {}: {error}", self.out.display());
-                Error::new(ErrorKind::Io, message)
-            })?;
-        }
+    fn prepare(&self, exports: &[Export], place: &OutputPlace<'_>) -> Result<(), Error> {
+        place.prepare()?;
         let uses = |path: &Path| {
             let mut from = self.from.iter();
             from.any(|from| receipts::is_one_file(path, from))

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use talentdata_core::internal::streams::Patient;
 use talentdata_core::types::{OPERATIONS, Operation, Parameter};
-use talentdata_core::{Arguments, Error, ErrorKind};
+use talentdata_core::{Arguments, Error};
 
 /// The flag for the whole body.
 const BODY: &str = "body";
@@ -138,7 +138,7 @@ pub(crate) async fn run(operation: &'static Operation, common: &Common) -> Resul
             arguments = arguments.with_json(Value::Object(fields).to_string());
         }
     }
-    let response = with_client(common, async |client| {
+    let response = with_client(common, vec![operation], async |client| {
         Ok(client.invoke(operation, arguments).await?)
     });
     let Some(json) = response.await? else {
@@ -159,6 +159,6 @@ fn read(file: &Path) -> Result<String, Error> {
     text.map_err(|error| {
         let file = file.display();
         let message = format!("cannot read the request body from {file}: {error}");
-        Error::new(ErrorKind::Io, message)
+        Error::of_io(&error, message)
     })
 }

@@ -1,7 +1,7 @@
 //! `page`: one page of a list.
 
 use crate::common::Common;
-use crate::connect::with_client;
+use crate::connect::{of_lists, with_client};
 use crate::lists::{arguments, resource};
 use crate::output::{self, Ending};
 use talentdata_core::types::ListName;
@@ -23,7 +23,7 @@ pub(crate) struct PageArgs {
 
 pub(crate) async fn run(args: &PageArgs, common: &Common) -> Result<(), Ending> {
     let arguments = arguments(args.resource, common)?;
-    let page = with_client(common, async |client| {
+    let page = with_client(common, of_lists([args.resource]), async |client| {
         let list = client.resource(args.resource).with(arguments);
         Ok(list.page(args.limit, args.offset).await?)
     });

@@ -1,48 +1,90 @@
-//! `plan`: the time that an export would take.
+//! `plan`: what an export would take.
 
 use crate::common::Common;
-use crate::connect::with_client;
-use crate::lists::{arguments_of_all, dashed, resource};
+use crate::connect::{of_lists, with_client};
+use crate::lists::{Selection, arguments_of_all, selection};
 use crate::output::{self, Ending};
-use talentdata_core::types::ListName;
+use talentdata_core::Plan;
+
+/// The text below the help of the command.
+const EXAMPLES: &str = "\
+Reads the first page of each list. SIZE is that of the records as JSON Lines, DISK the most room that an export needs while
+it runs, and about that of a mirror. MEMORY is of each list; several that are exported at once take it together.
+
+Examples:
+  talentdata plan contacts ja-skills
+  talentdata plan all --json";
 
 /// The lists to plan.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  talentdata plan contacts ja-skills")]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct PlanArgs {
-    /// The lists
-    #[arg(required = true, value_name = "RESOURCE", value_parser = resource())]
-    resources: Vec<ListName>,
+    /// The lists; all means every list
+    #[arg(required = true, value_name = "RESOURCE", value_parser = selection())]
+    resources: Vec<Selection>,
+    /// Print a JSON array with an object for each list
+    #[arg(long)]
+    json: bool,
 }
 
 pub(crate) async fn run(args: &PlanArgs, common: &Common) -> Result<(), Ending> {
-    let lists = arguments_of_all(&args.resources, common)?;
-    let row = |name: &str, records: u64, pages: u64, seconds: f64| {
-        format!("{name:<16}  {records:>12}  {pages:>8}  {seconds:>10.1}\n")
-    };
-    let mut text = format!(
-        "{:<16}  {:>12}  {:>8}  {:>10}\n",
-        "LIST", "RECORDS", "PAGES", "SECONDS"
-    );
-    let (mut records, mut pages, mut seconds, mut members) = (0_u64, 0_u64, 0.0, 1);
-    with_client(common, async |client| {
+    let lists = arguments_of_all(&args.resources, common, None)?;
+    let operations = of_lists(lists.iter().map(|(list, _)| *list));
+    let plans = with_client(common, operations, async |client| {
+        let mut plans = Vec::new();
         for (resource, arguments) in lists {
-            let plan = client.resource(resource).with(arguments).plan().await?;
-            text += &row(&dashed(resource), plan.records, plan.pages, plan.seconds);
-            // A service may claim anything.
-            records = records.saturating_add(plan.records);
-            pages = pages.saturating_add(plan.pages);
-            seconds += plan.seconds;
-            members = plan.members.max(members);
+            plans.push(client.resource(resource).with(arguments).plan().await?);
         }
-        Ok(())
-    })
-    .await?;
-    output::data(&(text + &row("sum", records, pages, seconds)))?;
-    if members > 1 {
+        Ok(plans)
+    });
+    let plans = plans.await?;
+    if args.json {
+        return output::json(&plans);
+    }
+    output::data(&plans_text(&plans))?;
+    let members = plans.iter().map(|plan| plan.members).max();
+    if let Some(members @ 2..) = members {
         output::stderr_line(&format!(
             "note: {members} clients share the budget now, this one included; the times are those of an equal part of it"
         ));
     }
     Ok(())
+}
+
+fn plans_text(plans: &[Plan]) -> String {
+    let row = |cells: [&str; 7]| {
+        let [name, rest @ ..] = cells;
+        let [records, pages, seconds, size, disk, memory] = rest;
+        format!(
+            "{name:<20}  {records:>12}  {pages:>8}  {seconds:>10}  {size:>9}  {disk:>9}  {memory:>9}\n"
+        )
+    };
+    let cells = |name: &str, numbers: [u64; 2], seconds: f64, bytes: [u64; 3]| {
+        let [records, pages] = numbers.map(|number| number.to_string());
+        let [size, disk, memory] = bytes.map(megabytes);
+        let seconds = format!("{seconds:.1}");
+        row([name, &records, &pages, &seconds, &size, &disk, &memory])
+    };
+    let mut text = row([
+        "LIST", "RECORDS", "PAGES", "SECONDS", "SIZE", "DISK", "MEMORY",
+    ]);
+    for plan in plans {
+        let bytes = [plan.bytes, plan.disk_bytes, plan.memory_bytes];
+        let name = plan.resource.replace('_', "-");
+        text += &cells(&name, [plan.records, plan.pages], plan.seconds, bytes);
+    }
+    // A service may claim anything.
+    let sum = |of: fn(&Plan) -> u64| plans.iter().map(of).fold(0, u64::saturating_add);
+    let numbers = [sum(|plan| plan.records), sum(|plan| plan.pages)];
+    let bytes = [
+        sum(|plan| plan.bytes),
+        sum(|plan| plan.disk_bytes),
+        sum(|plan| plan.memory_bytes),
+    ];
+    let seconds = plans.iter().map(|plan| plan.seconds).sum();
+    text + &cells("sum", numbers, seconds, bytes)
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
 }

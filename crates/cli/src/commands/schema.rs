@@ -1,7 +1,7 @@
 //! `schema`: the columns of a list.
 
 use crate::common::Common;
-use crate::connect::with_client;
+use crate::connect::{of_lists, with_client};
 use crate::lists::{arguments, resource};
 use crate::options;
 use crate::output::{self, Ending};
@@ -32,7 +32,7 @@ pub(crate) async fn run(args: &SchemaArgs, common: &Common) -> Result<(), Ending
     let columns = options::read(&common.matches, JobKind::Schema)?
         .table
         .columns;
-    let schema = with_client(common, async |client| {
+    let schema = with_client(common, of_lists([args.resource]), async |client| {
         let list = client.resource(args.resource).with(arguments);
         Ok(TableSchema::of_list(&list, columns).await?)
     });

@@ -1,7 +1,7 @@
 //! `sync`: updates a mirror, list after list, and reports the changes.
 
 use crate::common::Common;
-use crate::connect::with_client;
+use crate::connect::{of_lists, with_client};
 use crate::lists::Lists;
 use crate::options;
 use crate::output::Ending;
@@ -43,7 +43,8 @@ pub(crate) async fn run(args: &SyncArgs, common: &Common) -> Result<(), Ending> 
         let sync = options.sync(list, &args.to);
         sync.check().map(|()| Work::Sync(sync))
     };
-    let syncs = args.lists.options_of_each(&options, common)?;
+    let syncs = args.lists.options_of_each(&options, common, None)?;
+    let lists: Vec<ListName> = syncs.iter().map(|(list, _)| *list).collect();
     let syncs = syncs.into_iter().map(sync);
     let syncs = syncs.collect::<Result<Vec<Work>, Error>>()?;
     if let Some(path) = receipt {
@@ -56,5 +57,9 @@ pub(crate) async fn run(args: &SyncArgs, common: &Common) -> Result<(), Ending> 
         // All syncs write to the same file.
         width: 1,
     };
-    with_client(common, async |client| run.run_all(client, &syncs).await).await
+    let operations = of_lists(lists);
+    with_client(common, operations, async |client| {
+        run.run_all(client, &syncs).await
+    })
+    .await
 }

@@ -86,7 +86,7 @@ fn a_plan_counts_the_pages_that_an_export_takes() {
         assert_eq!(rows[1][..3], ["contacts", &records, &pages]);
         assert_eq!((rows.len(), rows[3][1]), (4, &*all));
         trial.run("export contacts --out - --receipt r");
-        assert_eq!(trial.json("r")["pages"].to_string(), pages, "{size}");
+        assert_eq!(trial.receipt("r")["pages"].to_string(), pages, "{size}");
     }
     // The sum of the largest totals must not overflow.
     let trial = trial(&[]);
@@ -120,7 +120,7 @@ fn a_schema_can_be_printed_edited_and_used() {
     trial.run(given).says(0, differs);
     let header = trial.read("out.csv");
     assert!(!header.lines().next().unwrap().contains("tags"));
-    let new = &trial.json("r.json")["schema"]["new_fields"]["/tags"];
+    let new = &trial.receipt("r.json")["schema"]["new_fields"]["/tags"];
     let found = (&new["count"], &new["example"]["found"]);
     assert_eq!(found, (&120.into(), &"array".into()));
     trial.run(&format!("{given} --on-new-field freeze")).quiet();
@@ -210,23 +210,33 @@ fn a_pipe_gets_the_receipt_and_remains_a_pipe() {
     assert!(!trial.path("pipe").metadata().unwrap().is_file());
     let mut receipt = [0; 4096];
     let length = pipe.read(&mut receipt).unwrap();
-    let receipt: Value = serde_json::from_slice(&receipt[..length]).unwrap();
-    assert_eq!(receipt["records"], 5);
+    let receipts: Value = serde_json::from_slice(&receipt[..length]).unwrap();
+    assert_eq!(receipts[0]["records"], 5);
 }
 
 /// The JSON output as docs/results.schema.json describes it. TALENTDATA_WRITE=1 writes that file.
 #[test]
 fn the_published_schema_is_that_of_the_results() {
     let mut generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
-    generator.subschema_for::<talentdata_core::scan::Receipt>();
+    let scan = generator.subschema_for::<talentdata_core::scan::Receipt>();
     generator.subschema_for::<talentdata_core::Plan>();
     generator.subschema_for::<talentdata_core::types::BudgetState>();
     generator.subschema_for::<talentdata_columns::verify::Verification>();
-    generator.subschema_for::<talentdata_mirror::SyncReceipt>();
-    generator.subschema_for::<talentdata_mirror::RowsReceipt>();
+    let sync = generator.subschema_for::<talentdata_mirror::SyncReceipt>();
+    let rows = generator.subschema_for::<talentdata_mirror::RowsReceipt>();
+    let mut error = schemars::schema_for!(talentdata_core::types::ErrorReport);
+    error.remove("$schema");
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Results of talentdata: receipts (also the progress of a job), plans, outcomes of syncs and checks, budgets",
+        "description": "Receipts have this form, also for one list, in the files that the command line writes (--receipt).",
+        "type": "array",
+        "items": {
+            "anyOf": [scan, sync, rows],
+            "required": ["error"],
+            "properties": {"error": {"anyOf": [error, {"type": "null"}],
+                "description": "The error that the work on the list ended with; null while it runs, and if it ended well."}},
+        },
         "$defs": generator.take_definitions(true),
     });
     let text = format!("{schema:#}\n");

@@ -9,6 +9,7 @@ mod endings;
 mod memory;
 mod mirror;
 mod sandbox;
+mod scripts;
 mod secrets;
 #[allow(dead_code, reason = "shared with the tests of budgets on servers")]
 #[path = "../../../core/tests/budget_redis/server.rs"]

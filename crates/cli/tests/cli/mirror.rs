@@ -51,14 +51,14 @@ fn a_mirror_reports_changes_and_earlier_states() {
         let was = format!("--as-of 1 --out was.{format} --receipt r.json");
         let was = alone(&format!("export contacts --from m.db {was}"));
         let (_, first) = noted(&was);
-        assert_eq!(trial.json("r.json")["bookmark"], first);
+        assert_eq!(trial.receipt("r.json")["bookmark"], first);
         assert_eq!(receipts[0]["bookmark"], first);
         alone(&format!("verify was.{format} r.json")).json();
         let changes =
             format!("changes contacts --from m.db --out changes.{format} --receipt c.json");
         let changes = alone(&changes);
-        assert_eq!(trial.json("c.json")["bookmark"], noted(&changes).1);
-        assert_eq!(trial.json("c.json")["generation"], 2);
+        assert_eq!(trial.receipt("c.json")["bookmark"], noted(&changes).1);
+        assert_eq!(trial.receipt("c.json")["generation"], 2);
         alone(&format!("verify changes.{format} c.json")).json();
         let written = trial.path(&format!("changes.{format}"));
         assert!(fs::metadata(written).unwrap().len() > 250);
@@ -71,18 +71,26 @@ fn a_mirror_reports_changes_and_earlier_states() {
     assert_eq!(noted(&nothing), ("", last));
     alone("verify m.db").json();
     let other = "sync contacts --to m.db --sandbox";
-    for (words, word) in [
-        ("changes contacts --since 3 --from m.db", "since"),
-        ("changes vacancies --from m.db", "vacancies"),
-        ("export contacts --as-of 3 --from m.db --out -", "as_of"),
-        (other, "sync into another file"),
+    for (code, words, word) in [
+        (
+            2,
+            "changes contacts --since 3 --from m.db",
+            "since: there is no sync 3",
+        ),
+        (2, "changes vacancies --from m.db", "vacancies"),
+        (
+            2,
+            "export contacts --as-of 3 --from m.db --out -",
+            "as_of: there is no such sync",
+        ),
+        (36, other, "sync into another file"),
     ] {
-        alone(words).error(2, word);
+        alone(words).error(code, word);
     }
     alone("forget contacts --from m.db").quiet();
     alone("changes contacts --from m.db").error(2, "does not have contacts");
     let folder = trial.run("sync pools --to .");
-    folder.error(32, "a mirror is one file");
+    folder.error(39, "a mirror is one file");
     // Names that SQLite interprets as something other than files.
     for name in [":memory:", "file:x?mode=memory"] {
         trial.run(&format!("sync pools --to {name}")).quiet();
@@ -109,12 +117,12 @@ fn a_type_that_changes_is_a_warning_or_ends_the_command() {
     let failed = trial.run(&format!("{sync} --on-new-field fail"));
     failed.error(
         schema_error,
-        "record 0 of the list (id c-1): /score: |string|int64|as it was",
+        "record 0 of the list (id c-1): /score: |string|int64|keeps contacts as it was after sync 1",
     );
     let told = "warning: contacts: the records differ from their columns: /score has the type int64, but string in 1 \
                 values, first in record 0 (id c-1)\n";
     assert_eq!(trial.run(sync).says(0, "warning"), told);
-    let found = &trial.json("r.json")["scan"]["schema"]["other_types"]["/score"];
+    let found = &trial.receipt("r.json")["scan"]["schema"]["other_types"]["/score"];
     assert_eq!(
         (&found["column"], &found["found"]["string"]),
         (&"int64".into(), &1.into())
@@ -124,7 +132,7 @@ fn a_type_that_changes_is_a_warning_or_ends_the_command() {
     let ended = alone(&trial, changes);
     let stderr = ended.says(0, "contacts: bookmark ");
     assert!(stderr.starts_with(told) && stderr.lines().count() == 2);
-    let found = &trial.json("c.json")["schema"]["other_types"]["/score"];
+    let found = &trial.receipt("c.json")["schema"]["other_types"]["/score"];
     assert_eq!(found["example"]["id"], "c-1");
     alone(&trial, "export contacts --from m.db --out e.csv").says(0, told);
     for words in [changes, "export contacts --from m.db --out e.csv"] {
@@ -159,7 +167,7 @@ fn a_suspicious_number_of_deletes_is_withheld_until_accepted() {
         .change("contacts", Change::DeleteFirst(100))
         .unwrap();
     let withheld = trial.run(&format!("{SYNC} --confirm"));
-    withheld.says(31, "100 of the 250 records|--max-deletes 100");
+    withheld.says(31, "100 of the 250 records|set --max-deletes to 100");
     trial.run(&format!("{SYNC} --max-deletes 40%")).quiet();
     let changes = alone(&trial, "changes contacts --from m.db");
     assert_eq!(noted(&changes).0.matches("\"op\":\"delete\"").count(), 100);
@@ -170,13 +178,13 @@ fn ctrl_c_does_not_change_the_mirror() {
     let trial = trial(&[("contacts", 1_000_000_000), ("pools", 5)]);
     let child = trial.start_and_wait("sync contacts --to m.db", 30);
     send(&child, Signal::INT);
-    Ended::wait(child).error(130, "the mirror is as it was");
+    Ended::wait(child).error(130, "the mirror has no contacts yet");
     assert!(!trial.path("m.db").exists(), "a mirror that knows no lists");
     trial.run("sync pools --to m.db").quiet();
     let before = fs::read(trial.path("m.db")).unwrap();
     let child = trial.start_and_wait("sync contacts --to m.db", 30);
-    trial.run("sync pools --to m.db").says(32, "another sync");
+    trial.run("sync pools --to m.db").says(38, "another sync");
     send(&child, Signal::INT);
-    Ended::wait(child).error(130, "the mirror is as it was");
+    Ended::wait(child).error(130, "the mirror has no contacts yet");
     assert_eq!(fs::read(trial.path("m.db")).unwrap(), before);
 }

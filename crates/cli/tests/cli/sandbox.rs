@@ -37,7 +37,7 @@ fn it_serves_until_standard_input_is_closed() {
         .unwrap()
         .rsplit_once(':')
         .unwrap();
-    run(&mut program(&format!("sandbox --port {port}"))).error(32, "sandbox");
+    run(&mut program(&format!("sandbox --port {port}"))).error(38, "sandbox");
     drop(child.stdin.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert!(!ask(&ready, "version").stderr.is_empty(), "it has ended");

@@ -50,9 +50,9 @@ impl Trial {
     }
 
     /// Returns the receipt of an export, which must have succeeded without a refusal.
-    fn receipt(&self, list: &str, child: Child) -> Value {
+    fn ended(&self, list: &str, child: Child) -> Value {
         Ended::wait(child).quiet();
-        let receipt = self.json(&format!("{list}.json"));
+        let receipt = self.receipt(&format!("{list}.json"));
         let of = (&receipt["completeness"], &receipt["rate_limited"]);
         assert_eq!(of, (&"proven".into(), &0.into()), "{receipt}");
         receipt
@@ -115,11 +115,11 @@ fn exports_share_evenly_and_a_killed_or_stopped_one_delays_nobody() {
         assert!((51..=69).contains(&(after - before)), "{before} to {after}");
     }
     let receipts =
-        [(LISTS[2], third), (LISTS[3], fourth)].map(|(list, child)| company.receipt(list, child));
+        [(LISTS[2], third), (LISTS[3], fourth)].map(|(list, child)| company.ended(list, child));
     send(&stopped, Signal::CONT);
     for receipt in receipts
         .into_iter()
-        .chain([company.receipt(LISTS[1], stopped)])
+        .chain([company.ended(LISTS[1], stopped)])
     {
         let budget = &receipt["budget"];
         let of = (&budget["store"], &budget["max_members"]);

@@ -17,6 +17,7 @@ use std::thread::sleep;
 use std::time::Duration;
 pub(crate) use stub::names;
 use talentdata_core::ErrorKind;
+use talentdata_core::types::ListName;
 use talentdata_sandbox::limit::Policy;
 use talentdata_sandbox::{Options, Sandbox};
 use tempfile::TempDir;
@@ -126,7 +127,12 @@ impl Trial {
         serde_json::from_str(&self.read(name)).unwrap()
     }
 
-    /// Returns the names in the directory, in order.
+    /// The receipt of the first list in a file.
+    pub(crate) fn receipt(&self, name: &str) -> Value {
+        self.json(name)[0].take()
+    }
+
+    /// The names in the directory, in order.
     pub(crate) fn names(&self) -> Vec<String> {
         names(self.directory.path())
     }
@@ -165,15 +171,29 @@ pub(crate) fn run(command: &mut Command) -> Ended {
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
+    /// All but the summary.
     pub(crate) stderr: String,
+    /// The last lines on standard error, one for each list that was exported or synced.
+    pub(crate) summary: String,
+}
+
+/// Returns whether a line says how the export or the sync of a list went.
+fn is_summary(line: &str) -> bool {
+    let (list, said) = line.split_once(": ").unwrap_or_default();
+    list.parse::<ListName>().is_ok() && said.contains(" records") && said.contains(" in ")
 }
 
 impl Ended {
     pub(crate) fn of(output: Output) -> Self {
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        let (summary, stderr) = stderr
+            .split_inclusive('\n')
+            .partition(|line| is_summary(line));
         Ended {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
+            stderr,
+            summary,
         }
     }
 
@@ -181,7 +201,7 @@ impl Ended {
         Ended::of(child.wait_with_output().unwrap())
     }
 
-    /// Checks that it succeeded and printed nothing but data, and returns the data.
+    /// It went well and said nothing but data and a summary; those data.
     pub(crate) fn quiet(&self) -> &str {
         assert_eq!((self.code, self.stderr.as_str()), (Some(0), ""), "{self:?}");
         &self.stdout

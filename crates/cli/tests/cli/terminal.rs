@@ -31,6 +31,10 @@ fn progress_and_a_summary_are_shown_over_all_lists() {
     let trial = trial(&[("contacts", 1500), ("pools", 500)]);
     let export = trial.command("export contacts pools --out lists");
     let text = shown(export, Command::stderr);
+    assert!(
+        text.contains("connecting") && !text.contains("of 0 records"),
+        "{text}"
+    );
     for word in [" left", "% of the budget", "/s,"] {
         assert!(text.contains(word), "{word}: {text}");
     }

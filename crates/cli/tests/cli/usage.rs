@@ -31,7 +31,10 @@ fn wrong_usage_is_refused_before_anything_is_sent_or_written() {
     run(&mut filter).error(2, "TALENTDATA_LOG");
     assert_eq!(trial.sandbox.stats().requests, 0);
     assert_eq!(trial.names(), ["s.json", "text"]);
-    run(&mut program("version")).error(2, "base_url|TALENTDATA_BASE_URL|profiles.toml");
+    run(&mut program("version")).error(
+        2,
+        "base_url|TALENTDATA_BASE_URL|profiles.toml|add --sandbox",
+    );
 }
 
 #[test]

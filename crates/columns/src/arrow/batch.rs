@@ -9,15 +9,15 @@ use arrow_schema::SchemaRef;
 use std::sync::Arc;
 use talentdata_core::{Error, ErrorKind, RawRecord, Result};
 
-/// A batch with so many bytes is full whatever its rows: it bounds the memory, and the offsets of an
+/// The number of bytes at which a batch is full, regardless of its rows. It bounds the memory, and the offsets of an
 /// Arrow string column end at 2 GiB.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// A cell takes about so many bytes, even where it is empty.
+/// The approximate number of bytes that every cell takes, even an empty one.
 const CELL: usize = 8;
 
-/// Nested values whose cells might take so many bytes, and more than eight times their text, are not
-/// taken apart: they stay in `_extra`. Else objects that lack most fields of a wide struct would fill the memory.
+/// Nested values stay in `_extra` if their cells might take this number of bytes, and more than eight times their text.
+/// Otherwise, objects that lack most fields of a wide struct would fill the memory.
 const MAX_CELLS: usize = 1024 * 1024;
 
 /// A record batch that grows.

@@ -1,7 +1,6 @@
-//! Reads values as their columns hold them, and says whether the column gives back the same value.
+//! Reads values as their columns hold them, and reports whether the column returns the same value.
 //!
-//! A number is the same however it is spelled, as long as no digit of it is lost. Any other value has to come back as the
-//! text that it was.
+//! A number is the same in any notation if none of its digits is lost. Any other value must return as the same text.
 
 use super::object::Object;
 use super::schema::{Column, ColumnKind, Timestamp, Unit};
@@ -56,7 +55,7 @@ pub(super) fn append(
     }
 }
 
-/// The text of a value in a format of texts, which is the service's own; none where the column cannot hold it.
+/// Returns the text of a value in a text format, as the service wrote it; `None` if the column cannot hold it.
 pub(crate) fn text<'a>(kind: &ColumnKind, value: &'a str) -> Option<Cow<'a, str>> {
     let is_held = match kind {
         ColumnKind::Text => return decoded(value),
@@ -175,11 +174,11 @@ fn append_struct(builder: &mut dyn Any, fields: &[Column], value: Option<&str>) 
     object.is_whole(&rest)
 }
 
-/// Whether `text`, which reads as `number`, has no digit that is lost. Integers are exact; of a fraction, a double has 17
-/// digits.
+/// Returns whether no digit of `text` is lost in `number`, as which it is read. Integers are exact. For a fraction, a
+/// double has 17 digits.
 fn is_same(text: &str, number: f64) -> bool {
     let is_fraction = text.contains(['.', 'e', 'E']);
-    // Up to 15 digits are told apart by doubles.
+    // Doubles distinguish all numbers of up to 15 digits.
     let is_short = text.len() <= 15 && !text.contains(['e', 'E']);
     is_short
         || decimal(text).is_some_and(|value| {

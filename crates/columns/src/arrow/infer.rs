@@ -11,8 +11,8 @@ use talentdata_core::RawRecord;
 use talentdata_core::internal::json;
 use talentdata_core::types::{FieldKind, ListName};
 
-/// Fields beyond so many stay in `_extra`: records whose field names are data would make a table of
-/// columns without end.
+/// The number of fields beyond which further ones stay in `_extra`. Records whose field names are data would otherwise
+/// make a table of any number of columns.
 pub(super) const MAX_COLUMNS: usize = 512;
 
 /// Columns of a table, nested ones included: each takes memory of its own. What is beyond stays JSON text.
@@ -138,7 +138,7 @@ struct Texts {
 }
 
 impl Members {
-    /// The field of this name; none where it has to stay JSON. Arrow's C interface cannot carry a name with a NUL.
+    /// Returns the field of this name; `None` if it must stay JSON. Arrow's C interface cannot carry a name with a NUL.
     fn place(&mut self, name: &str, max: usize) -> Option<&mut Field> {
         let at = match self.places.get(name) {
             Some(at) => *at,

@@ -71,7 +71,8 @@ impl<'a> Object<'a> {
         others.map(|member| (member.raw_name, member.raw_value))
     }
 
-    /// Hands each column its value, none where that is null, to be held; `hold` returns whether the column gives it back.
+    /// Passes each column its value, or `None` for null, to be held. `hold` returns whether the column returns the same
+    /// value.
     pub(crate) fn hold<'c>(
         &self,
         columns: &'c [Column],
@@ -98,7 +99,7 @@ impl<'a> Object<'a> {
         self.is_plain && rest.noted.is_empty() && rest.absent.is_empty()
     }
 
-    /// The text of `_extra`; none where the columns give back every member.
+    /// Returns the text of `_extra`; `None` if the columns return every member.
     pub(crate) fn extra(&self, rest: &Rest<'_>) -> Option<String> {
         let noted = rest.noted.iter().map(|member| &self.members[*member]);
         let mut parts = Vec::new();

@@ -32,7 +32,7 @@ impl TableSchema {
     /// Reads a schema file.
     ///
     /// # Errors
-    /// `Io`, when the file cannot be read; `InvalidArgument` as for [`from_json`](Self::from_json).
+    /// `Path` or `Io`, when the file cannot be read; `InvalidArgument` as for [`from_json`](Self::from_json).
     pub fn from_file(path: &Path) -> Result<Self> {
         let bytes = begin_of(path, Self::MOST_BYTES as u64).at("read", path)?;
         let named = |why: &str| Error::invalid(format!("{}: {why}", path.display()));

@@ -17,14 +17,14 @@ use talentdata_core::{RawRecord, Result};
 
 /// Turns records into batches of one schema.
 ///
-/// What was received before an error comes before it, in a batch that may be small.
+/// Records that were received before an error come before it, in a batch that may be small.
 pub(super) struct Batches {
     sample: Sample,
     rows: usize,
     /// None until the columns are decided.
     builder: Option<BatchBuilder>,
     on_new: NewFieldPolicy,
-    /// Compares the records with their columns; none until these are decided.
+    /// Compares the records with their columns; `None` until these are decided.
     checker: Option<Checker>,
     /// The end of the records; an error stays until it has been returned.
     end: Option<Result<()>>,
@@ -51,7 +51,7 @@ impl Batches {
         }
     }
 
-    /// The builder; none where it takes more records to decide the columns.
+    /// Returns the builder; `None` if the columns need more records.
     pub(super) fn builder(&mut self) -> Result<Option<&mut BatchBuilder>> {
         if self.builder.is_none() {
             let schema = match &mut self.end {

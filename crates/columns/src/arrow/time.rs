@@ -14,7 +14,7 @@ pub(super) struct DateTime<'a> {
 }
 
 impl<'a> DateTime<'a> {
-    /// Reads a whole text; none where it is no date-time.
+    /// Reads a whole text; `None` if it is not a date-time.
     pub(super) fn read(text: &'a str) -> Option<Self> {
         // chrono takes a space between date and time, and another sign that looks like a minus, too.
         let letter = *text.as_bytes().get(10)?;
@@ -53,7 +53,7 @@ impl<'a> DateTime<'a> {
     }
 }
 
-/// The days from 1970-01-01 to a full-date; none where the text is none.
+/// Returns the days from 1970-01-01 to a full-date; `None` if the text is not one.
 pub(super) fn full_date(text: &str) -> Option<i32> {
     // chrono takes signs, spaces and single digits, too.
     let is_plain = |(at, byte)| match at {

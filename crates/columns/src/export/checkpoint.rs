@@ -67,7 +67,7 @@ impl Checkpoint {
         Ok([header(&json).into_bytes(), json].concat())
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) has written; none where it is anything else.
+    /// Reads the output of [`to_bytes`](Self::to_bytes); `None` for any other bytes.
     pub(super) fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let end = memchr::memchr(b'\n', bytes)?;
         let (head, json) = bytes.split_at(end + 1);

@@ -100,7 +100,7 @@ pub fn check_kept<'a>(
 
 /// The decision of an export about kept work.
 pub(super) enum KeptDecision {
-    /// It begins; there is none.
+    /// The export begins, because there is no kept work.
     Begin,
     /// It continues.
     Continue(Box<Resumable>),

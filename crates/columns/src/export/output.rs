@@ -21,7 +21,7 @@ pub(super) struct Output {
     export: Export,
     /// None for a stream.
     file: Option<ResumableFile>,
-    /// None where the records are written as they are, and until there is something to write.
+    /// `None` if the records are written unchanged, and until there is data to write.
     encoder: Option<Encoder>,
     /// Compares the records with the schema that was given.
     checker: Option<Checker>,

@@ -56,7 +56,7 @@ impl ResumableFile {
     /// by its `config`, can be resumed.
     ///
     /// # Errors
-    /// `Io` when another export is writing to it, when `PATH.part` is not ours, or when the system refuses;
+    /// `Busy` when another export is writing to it; `Path` when `PATH.part` is not ours; that of the system when it refuses;
     /// `InvalidArgument` when there is work that this export must not discard.
     pub(super) fn open(path: PathBuf, export: &Export, config: Option<&Config>) -> Result<Self> {
         let (work, found) = WorkDirectory::claim(&path)?;

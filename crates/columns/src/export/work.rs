@@ -51,7 +51,7 @@ impl WorkDirectory {
     /// has left there, which is returned.
     ///
     /// # Errors
-    /// `Io` when another export is writing, and when what is at `PATH.part` is not ours.
+    /// `Busy` when another export is writing; `Path` when what is at `PATH.part` is not ours.
     pub(super) fn claim(output: &Path) -> Result<(Self, Found)> {
         let path = part_of(output);
         loop {
@@ -94,7 +94,7 @@ impl WorkDirectory {
     /// Looks at what is in the work directory of an export to `output`, and changes nothing.
     ///
     /// # Errors
-    /// `Io` when it is not ours.
+    /// `Path` when it is not ours.
     pub(super) fn peek(output: &Path) -> Result<Found> {
         let path = part_of(output);
         check_owner(&path).and_then(|()| look_into(&path))
@@ -309,7 +309,7 @@ fn check_owner(path: &Path) -> Result<()> {
 /// Looks at what is in the directory, and reads the checkpoint.
 ///
 /// # Errors
-/// `Io` when anything is in it that no export has put there, or no checkpoint vouches for.
+/// `Path` when anything is in it that no export has put there, or no checkpoint vouches for.
 fn look_into(directory: &Path) -> Result<Found> {
     let entries = match directory.read_dir() {
         Err(error) if error.kind() == NotFound => return Ok(Found::Nothing),
@@ -376,7 +376,7 @@ fn take_lock(file: &File, output: &Path) -> Result<()> {
         Err(TryLockError::WouldBlock) => {
             let path = output.display();
             let message = format!("another export is writing to {path}; wait for it or stop it");
-            return Err(Error::new(ErrorKind::Io, message));
+            return Err(Error::new(ErrorKind::Busy, message));
         }
         Err(TryLockError::Error(error)) => error,
     };
@@ -398,7 +398,7 @@ fn foreign(path: &Path, why: &str) -> Error {
         "{} {why}, so it is left alone; move it away, or choose another output path",
         path.display()
     );
-    Error::new(ErrorKind::Io, message)
+    Error::new(ErrorKind::Path, message)
 }
 
 /// # Errors

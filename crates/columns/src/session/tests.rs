@@ -17,7 +17,7 @@ const HINTS: Wording = Wording {
     unproven: "accept()",
 };
 
-/// A session that has received so many records, which are all.
+/// Returns a session that has received this number of records, and no more will come.
 fn session(records: usize) -> Session {
     let (options, table) = (ScanOptions::default(), TableOptions::default());
     let session = Session::new(ListName::Contacts, options, table, 10, HINTS);
@@ -94,7 +94,7 @@ fn refusals_say_what_to_do_instead() {
         session.buffer().end = end;
         let error = session.claim(ReadMode::Stream(9)).unwrap_err();
         assert!(error.message().ends_with(advice), "{mode:?}: {error}");
-        // The reader that has it goes on, unless there is nothing more to come.
+        // The same reader may continue, unless the scan has failed.
         assert_eq!(session.claim(mode).is_ok(), end != Some(End::Failed));
     }
 }

@@ -14,7 +14,7 @@ use talentdata_core::ErrorKind;
 use talentdata_core::scan::Completeness;
 use talentdata_sandbox::{ChangeKind, Drift};
 
-/// Adds what a process that was killed may have left behind its checkpoint.
+/// Adds data after the checkpoint that a killed process may have left.
 fn tear(path: &Path) {
     for name in ["data", "ids"] {
         let file = fs::File::options().append(true).open(work(path, name));
@@ -24,7 +24,8 @@ fn tear(path: &Path) {
     fs::write(work(path, "checkpoint.next"), "talentdata exp").unwrap();
 }
 
-/// Stops exports after so many pages of each of their runs. A run without pages still encodes what was kept.
+/// Stops exports after given numbers of pages in each of their runs. A run without pages still encodes the kept
+/// records.
 #[tokio::test]
 async fn wherever_it_is_stopped_it_goes_on_to_the_same_bytes() {
     let each = (1..=11).map(|pages| vec![pages]);
@@ -32,7 +33,7 @@ async fn wherever_it_is_stopped_it_goes_on_to_the_same_bytes() {
     let table: [(Format, u64, Vec<Vec<u64>>); 4] = [
         (Format::Jsonl, 95, each),
         (Format::Csv, 2000, vec![vec![1], vec![10, 0], vec![11, 7]]),
-        // Behind a row group, and before the columns are decided.
+        // The stops are after a row group, and before the columns are decided.
         (Format::Parquet, 8_700, vec![vec![5], vec![80, 0, 3]]),
         (Format::Arrow, 2000, vec![vec![2], vec![11, 7]]),
     ];

@@ -13,12 +13,12 @@ use tempfile::TempDir;
 /// A directory on a disk that forgets.
 pub(super) struct Disk {
     pub(super) directory: PathBuf,
-    /// What was synced, as `disk.c` notes it.
+    /// The file in which `disk.c` notes what was synced.
     notes: PathBuf,
     _root: TempDir,
 }
 
-/// Which directories keep the names that were not synced, as `find` finds them: none, all, the directory itself, or
+/// The directories that keep names that were not synced, as expressions for `find`: none, all, the directory itself, or
 /// those within it.
 pub(super) const KEPT_NOWHERE: &str = "-false";
 pub(super) const KEPT_EVERYWHERE: &str = "-type d";

@@ -1,8 +1,8 @@
-//! What a test expects of an error.
+//! The check of an error in a test.
 
 use talentdata_core::{ErrorKind, Result};
 
-/// It has failed with this kind, and says these words, which `|` separates.
+/// Asserts that a result is an error of this kind, whose message contains these words, which `|` separates.
 pub(crate) fn fails<T>(outcome: Result<T>, kind: ErrorKind, words: &str) {
     let error = outcome.err().expect(words);
     assert_eq!(error.kind(), kind, "{words}: {error}");

@@ -1,4 +1,5 @@
-//! Processes that are killed, power that fails, disks that are full, system calls that fail: what is left goes on.
+//! Killed processes, power failures, full disks and failed system calls: the next export continues from the remaining
+//! work.
 
 use super::disk::{Disk, KEPT_EVERYWHERE, KEPT_NOWHERE, KEPT_OUTSIDE, KEPT_WITHIN};
 use super::service::ended;
@@ -35,7 +36,7 @@ async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
         let path = disk.directory.join("out");
         let pages = records / export.scan.page_size.unwrap();
         let (mut killed, mut resumed, mut whole) = (0, 0, 0);
-        // Kills that leave nothing to go on from prove little.
+        // Kills that leave no work to continue from prove little.
         while killed < rounds || (resumed == 0 && killed < 10 * rounds) {
             resumed += usize::from(export.is_resumable(&service.client));
             let restarts = fastrand::u8(..6) == 0;
@@ -63,7 +64,8 @@ async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
                 whole += 1;
                 assert!(fs::read(&path).unwrap() == expected, "{format}");
                 fs::remove_file(&path).unwrap();
-                // Or the next failure brings it back, with the bytes of whatever then has its inode.
+                // Otherwise the next failure would bring the file back, with the bytes of another file that has its
+                // inode by then.
                 disk.sync();
             }
         }
@@ -157,7 +159,7 @@ async fn whichever_call_fails_what_is_left_can_be_resumed() {
     }
 }
 
-/// What was left of an export comes to its end.
+/// Checks that the export finishes from the remaining work.
 async fn finishes(service: &Service, export: &Export, disk: &Disk, expected: &[u8]) {
     let format = export.format;
     let receipt = run(export, &service.client).await;

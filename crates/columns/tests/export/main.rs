@@ -55,17 +55,17 @@ fn export(format: Format, path: &Path) -> Export {
         .with_kept(KeptWork::Resume)
 }
 
-/// Runs it to its end.
+/// Runs an export to its end.
 async fn run(export: &Export, client: &Client) -> Result<Receipt> {
     watch(export, client, |_| {}).await
 }
 
-/// Runs it to its end, and calls back after each page.
+/// Runs an export to its end, and calls `note` after each page.
 async fn watch(export: &Export, client: &Client, note: impl FnMut(&Receipt)) -> Result<Receipt> {
     export.run(client, std::future::pending(), note).await
 }
 
-/// Runs it and stops it after so many pages.
+/// Runs an export and stops it after this number of pages.
 async fn run_pages(export: &Export, client: &Client, pages: usize) -> Result<Receipt> {
     let (count, mut counted) = watch::channel(0);
     let enough = async { drop(counted.wait_for(|seen| *seen == pages).await) };
@@ -73,14 +73,14 @@ async fn run_pages(export: &Export, client: &Client, pages: usize) -> Result<Rec
     export.run(client, enough, note).await
 }
 
-/// What the export of contacts of this client writes when nothing disturbs it, and its receipt.
+/// Returns the receipt and the file of an undisturbed export of this client's contacts.
 async fn undisturbed(client: &Client, format: Format) -> (Receipt, Vec<u8>) {
     let (_directory, path) = place();
     let receipt = run(&export(format, &path), client).await.unwrap();
     (receipt, fs::read(&path).unwrap())
 }
 
-/// The work directory of an export, or a file in it.
+/// Returns the path of the work directory of an export, or of a file in it.
 fn work(path: &Path, name: &str) -> PathBuf {
     PathBuf::from(format!("{}.part", path.display())).join(name)
 }

@@ -1,4 +1,4 @@
-//! Who may read what an export writes, while it runs and afterwards.
+//! The users who may read the files of an export, while it runs and afterwards.
 
 use super::service::act_as_child;
 use super::{PLAIN_AND_ENCODED, Service, export, names, place, run_pages, watch};
@@ -11,7 +11,7 @@ fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
 }
 
-/// A file that is to be replaced.
+/// Makes a file that the export will replace.
 fn older(path: &Path, mode: u32) {
     fs::write(path, "older").unwrap();
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();

@@ -1,4 +1,4 @@
-//! Exports leave other people's files alone, and those of another export that is running.
+//! Exports do not change foreign files, or those of another running export.
 
 use super::{
     EVERY_CHOICE, PLAIN_AND_ENCODED, Service, export, fails, make_pipe, names, place, run,
@@ -12,10 +12,11 @@ use talentdata_core::{Client, ErrorKind};
 use tempfile::TempDir;
 use tokio::sync::Notify;
 
-/// What can be at the name of a work directory, or of a file in one, and is not ours.
+/// Foreign things that may have the name of a work directory or of a file in one.
 const FOREIGN: [&str; 5] = ["link", "dangling link", "hard link", "755", "pipe"];
 
-/// What can be at the name of a work directory, too; before a slash, the name of a file in it, and its contents.
+/// Further things that may have the name of a work directory. The text before a slash is the name of a file in it, and
+/// the rest its contents.
 const NO_WORK_DIRECTORY: [&str; 10] = [
     "file",
     "empty file",
@@ -29,7 +30,7 @@ const NO_WORK_DIRECTORY: [&str; 10] = [
     "checkpoint/",
 ];
 
-/// What can be seen of a file: name, inode, links, mode, time of change, and content.
+/// The observable state of a file: name, inode, links, mode, time of change, and content.
 type State = (PathBuf, [u64; 3], (i64, i64), Option<Vec<u8>>);
 
 /// A directory with an output path, a file that must not be harmed, and another directory.
@@ -104,7 +105,7 @@ impl Place {
         for kept in EVERY_CHOICE {
             export.kept = kept;
             let client = &service.client;
-            self.refuses(client, &export, ErrorKind::Io, &words).await;
+            self.refuses(client, &export, ErrorKind::Path, &words).await;
         }
     }
 
@@ -234,7 +235,7 @@ async fn the_second_of_two_exports_to_one_file_is_refused() {
         for kept in EVERY_CHOICE {
             second.kept = kept;
             let words = format!("another export is writing to {}", place.path.display());
-            fails(run(&second, &service.client).await, ErrorKind::Io, &words);
+            fails(run(&second, &service.client).await, ErrorKind::Busy, &words);
         }
     };
     let (outcome, ()) = tokio::join!(running, refused);
@@ -265,7 +266,12 @@ async fn impossible_places_are_refused_by_name() {
         let path = place.directory.path().join(path);
         let export = export(Format::Jsonl, &path);
         let (client, words) = (&service.client, format!("{}|{why}", path.display()));
-        place.refuses(client, &export, ErrorKind::Io, &words).await;
+        let kind = if path.ends_with("full") {
+            ErrorKind::StorageFull
+        } else {
+            ErrorKind::Path
+        };
+        place.refuses(client, &export, kind, &words).await;
     }
     let nowhere = export(Format::Jsonl, Path::new(""));
     let refused = run(&nowhere, &service.client).await;

@@ -16,12 +16,12 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// With so many contacts.
+    /// Starts a service with this number of contacts.
     pub(crate) fn start(contacts: u64) -> Self {
         Self::start_with(contacts, None)
     }
 
-    /// With so many contacts that come and go.
+    /// Starts a service with this number of contacts, which are inserted and deleted during a scan.
     pub(crate) fn start_with(contacts: u64, drift: Option<Drift>) -> Self {
         let sandbox = Sandbox::start(Options {
             records: [("contacts".to_owned(), contacts)].into(),
@@ -120,7 +120,7 @@ pub(crate) async fn act_as_child() {
     std::process::exit(code.into());
 }
 
-/// How a child ended: its exit code, none when it was killed, and what it printed.
+/// Waits for a child, and returns its exit code, or `None` if it was killed, and its output.
 pub(crate) fn ended(child: Child) -> (Option<i32>, String) {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();

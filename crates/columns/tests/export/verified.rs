@@ -1,4 +1,4 @@
-//! What is kept, and what was written, is compared with its hashes: harm that comes to it is found.
+//! Kept data and written files are compared with their hashes, so that damage is found.
 
 use super::{PLAIN_AND_ENCODED, Service, export, fails, place, run, run_pages, work};
 use std::fs;
@@ -45,8 +45,8 @@ async fn what_was_written_has_the_same_records_in_every_format_and_no_harm_to_it
     assert!(digests.iter().all(|digest| *digest == digests[0]));
 }
 
-/// Harms a file that an interrupted export has left, over and over: the harm is found, and until the first page of an
-/// export that begins again has come, the file stays as it is.
+/// Damages a file of an interrupted export again and again. The damage is found. The file stays unchanged until the
+/// first page of an export that begins again has arrived.
 #[tokio::test]
 async fn harm_to_work_files_never_changes_what_is_exported() {
     let service = Service::start(1_500);
@@ -98,7 +98,7 @@ async fn receipts_that_are_none_or_contradict_themselves_are_refused() {
     fails(verify(&path, &scanned), ErrorKind::InvalidArgument, "");
     let nowhere = directory.path().join("nowhere");
     for path in [nowhere.as_path(), directory.path()] {
-        fails(verify(path, &receipt), ErrorKind::Io, "");
+        fails(verify(path, &receipt), ErrorKind::Path, "");
     }
     let file = directory.path().join("receipt.json");
     let [one, scan] = [&receipt, &scanned].map(|one| serde_json::to_string(one).unwrap());
@@ -111,7 +111,7 @@ async fn receipts_that_are_none_or_contradict_themselves_are_refused() {
         (&format!("[{scan},{scan}]"), &path, Some("no files")),
         (&one, &path, None),
         (&several, &path, None),
-        // Whatever a single receipt is of, the file may have another name by now.
+        // With a single receipt, the file may have another name by now.
         (&one, &nowhere, None),
         (&several, &nowhere, Some("only of out")),
     ] {

@@ -1,20 +1,21 @@
-//! Decides when the next request may be sent, and by whom, so that almost the whole budget is used and none is refused.
+//! Decides when the next request may be sent, and by whom, so that almost the whole budget is used and no request is
+//! refused.
 //!
-//! Three layers, each only ever later than the one before:
+//! There are three layers. Each can delay a request further than the one before, and never less:
 //!
-//! 1. `rule` is the client rule of the service document (section 8.3), literally: after a 429, or a count below 1, nothing
-//!    is sent until the reset has elapsed. It binds tighter than the limit itself, for a reset in whole seconds makes
-//!    every 0 we see cost as much as forty requests. So the other layers leave one request of the budget alone: 39 of 40,
-//!    97.5 %, is the most that a server with windows gives.
-//! 2. Never more requests than the limit in any window of send times, and never more than 128 unanswered.
-//! 3. `pace` finds out how the server counts, from nothing but what it shows, and paces accordingly.
+//! 1. `rule` is the client rule of the service document (section 8.3), taken literally: after a 429, or a count below
+//! 1, no request is sent until the reset has elapsed. It is stricter than the limit itself, because a reset in whole
+//! seconds makes every 0 that we see cost as much as forty requests. So the other layers leave one request of the
+//! budget unused. 39 of 40, or 97.5 %, is the most that a server with windows allows.
+//! 2. No window of send times has more requests than the limit, and at most 128 requests are unanswered.
+//! 3. `pace` infers from the responses how the server counts, and paces requests accordingly.
 //!
-//! Many processes may share one gate: they read and write its state in turn, and so are one client to the service. What one
-//! of them learns, all know; what one has to wait for, all wait for. `turns` decides which of them sends next.
+//! Many processes may share one gate. They read and write its state in turn, so the service sees one client. What one
+//! process learns applies to all, and a pause for one is a pause for all. `turns` decides which process sends next.
 //!
-//! Simpler than it could be, where the difference was measured to be small: windows that open with a request have no
-//! mode of their own; the margin for jitter is a fixed part of the window; the number of requests in flight is bounded,
-//! but not controlled; and others are yielded to only by what they leave.
+//! The gate is kept simple where a more complex one was measured to be hardly better. Windows that open with a request
+//! have no mode of their own. The margin for jitter is a fixed part of the window. The number of requests in flight is
+//! limited, but not controlled. The gate yields to other clients only by what they leave.
 
 mod headers;
 mod ledger;
@@ -87,11 +88,11 @@ pub(crate) struct Ticket {
 pub(crate) enum RequestOutcome {
     /// It was not sent after all.
     Unsent,
-    /// The caller waits for no response any more, though the server may have counted it.
+    /// The caller no longer waits for a response. The server may have counted the request.
     Lost,
-    /// It failed, with no response or with one that broke off.
+    /// It failed without a response, or its response broke off.
     Failed {
-        /// True if the server may have counted it. If no connection was made, its turn is given back.
+        /// True if the server may have counted it. If no connection was made, the request does not count.
         sent: bool,
     },
     /// A response has arrived, with this status.
@@ -110,15 +111,15 @@ pub(crate) enum Endpoint {
 /// The answer to a member that wants to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Admission {
-    /// At once; it counts as sent.
+    /// The member may send at once. The request counts as sent.
     Admitted(Ticket),
-    /// Not before `earliest`, and perhaps later; it is expected to ask again at `again`.
+    /// The member may not send before `earliest`, and perhaps later. It is expected to ask again at `again`.
     Wait {
-        /// Before this, the member may not send, unless something happens in between.
+        /// The earliest time at which the member may send, unless the state changes before.
         earliest: Duration,
         /// The time to ask again.
         again: Duration,
-        /// The failures because of which requests are held back, where that is the reason.
+        /// The failures that hold requests back, if they are the reason.
         outage: Option<Failures>,
     },
 }
@@ -126,14 +127,14 @@ pub(crate) enum Admission {
 /// The pauses that the service has asked one process for.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Pauses {
-    /// Until then it has to wait.
+    /// The time until which the process must wait.
     until: Time,
-    /// The furthest time that a response has named: until then others are believed.
+    /// The latest time that a response has named. Pauses that other processes report are trusted up to this time.
     pub(crate) believed: Time,
 }
 
 impl Pauses {
-    /// A response has arrived, after which the pause of all lasts until `until`.
+    /// Records a response, after which the pause of all processes lasts until `until`.
     pub(crate) fn note(
         &mut self,
         now: Duration,
@@ -153,13 +154,14 @@ impl Pauses {
 
 /// The state of one company's budget, and of the clients that share it.
 ///
-/// A pure function of its inputs: it reads no clock and never waits. All times are those of one monotonic clock that all
-/// members share, from any epoch.
+/// It depends only on its inputs: it reads no clock and never waits. All times are those of one monotonic clock that
+/// all members share, from any epoch.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct SharedGate {
     /// Requests per second (service document, section 8.1). Headers can lower it, never raise it.
     limit: u32,
-    /// True to keep to the limit. Otherwise only the documented rule is kept, for a service without a limit.
+    /// True if the gate keeps to the limit. Otherwise it keeps only to the documented rule, for a service without a
+    /// limit.
     paced: bool,
     ledger: Ledger,
     rules: Rules,
@@ -176,7 +178,7 @@ pub(crate) struct SharedGate {
 }
 
 impl SharedGate {
-    /// A gate that has seen nothing yet. It keeps to this limit where it is paced.
+    /// Makes a gate without any observations. It keeps to this limit if `paced` is true.
     pub(crate) fn new(limit: u32, paced: bool, now: Duration) -> Self {
         Self {
             limit,
@@ -187,7 +189,8 @@ impl SharedGate {
         }
     }
 
-    /// A gate that has seen nothing, though others have sent in ways unknown: it first lets a window pass.
+    /// Makes a gate without any observations, although others have sent an unknown number of requests. It first lets a
+    /// window pass.
     pub(crate) fn after_state_loss(limit: u32, now: Duration) -> Self {
         let mut new = Self::new(limit, true, now);
         let until = now.saturating_add(WINDOW);
@@ -195,7 +198,8 @@ impl SharedGate {
         new
     }
 
-    /// A member asks to send. `now` may be a little older than what others have reported.
+    /// Handles the question of a member whether it may send. `now` may be slightly earlier than the times of earlier
+    /// reports.
     pub(crate) fn take(
         &mut self,
         now: Duration,
@@ -228,7 +232,8 @@ impl SharedGate {
         }
     }
 
-    /// The time at which the next request to this endpoint may go, or `None` before a response has arrived or a request is lost.
+    /// Returns the time at which the next request to this endpoint may be sent; `None` until a response arrives or a
+    /// request is lost.
     fn ready(&mut self, now: Time, endpoint: Endpoint) -> Option<Time> {
         if self.outage.is_probed(now) {
             return None;
@@ -245,12 +250,13 @@ impl SharedGate {
             return None;
         }
         let paced = self.pace.next(now.as_secs_f64(), &self.ledger);
-        // Never more than the limit in any window of send times.
+        // No window of send times may have more requests than the limit.
         let paced = paced.max(self.ledger.nth_last_sent(self.pace.limit as usize) + 1.0);
         Some(at.max(time(paced.min(self.ledger.nth_last_sent(1) + LONGEST_GAP))))
     }
 
-    /// The time at which the share of a member admits its next request, with its part of the limit spread evenly.
+    /// Returns the time at which the share of a member admits its next request, if its part of the limit is spread
+    /// evenly.
     fn share_allows(&self, requester: &MemberInfo<'_>) -> Time {
         if requester.share >= 1.0 {
             return Time::ZERO;
@@ -275,7 +281,7 @@ impl SharedGate {
         ticket
     }
 
-    /// A request of a member is not in flight any more.
+    /// Records the outcome of a request, which is no longer in flight.
     pub(crate) fn complete(
         &mut self,
         now: Duration,
@@ -284,7 +290,7 @@ impl SharedGate {
         outcome: &RequestOutcome,
     ) {
         let now = self.advance(now);
-        // One that has left, or is forgotten, does not come back by this.
+        // A member that has left or expired stays removed.
         self.turns.0.entry(member).and_modify(|it| it.seen = now);
         self.expire_silent(now);
         self.outage.complete(now, ticket, outcome);
@@ -305,10 +311,10 @@ impl SharedGate {
         let limit = self.pace.limit as u32;
         let (is_common, must_wait) = self.rules.response(now, ticket, status, headers, limit);
         let remaining = headers.remaining.filter(|_| is_common).map(|it| it as f64);
-        // What is left of a longer window says nothing about the pace.
+        // The count of a longer window does not help to pace requests.
         let is_long = headers.window.is_some_and(|window| window > WINDOW);
         let shown = remaining.filter(|_| !is_long);
-        // Of a request that was given up, only what the rule says counts.
+        // For an abandoned request, only the rule applies.
         let at = now.as_secs_f64();
         let entry = self.ledger.answer(at, ticket, shown);
         let Some(entry) = entry.filter(|_| is_common) else {
@@ -335,7 +341,7 @@ impl SharedGate {
             return;
         }
         let window = headers.window.unwrap_or(WINDOW).min(WINDOW);
-        // With a limit of 0 we could never ask again whether it is still 0.
+        // With a limit of 0, no request could ever show that the limit has risen.
         let per_window = (f64::from(named) / window.as_secs_f64()).floor().max(1.0);
         let limit = per_window.min(self.limit.max(1).into());
         if limit > self.pace.limit && now < self.limit_named.saturating_add(LIMIT_LASTS) {
@@ -347,20 +353,20 @@ impl SharedGate {
         self.limit_named = now;
     }
 
-    /// A member has ended, and what it has sent is lost.
+    /// Removes a member that has ended. Its requests in flight count as lost.
     pub(crate) fn leave(&mut self, now: Duration, member: u64) {
         let now = self.advance(now);
         self.turns.0.remove(&member);
         self.expire_silent(now);
     }
 
-    /// Begins an operation: time does not go back.
+    /// Begins an operation. The gate's time never goes back.
     fn advance(&mut self, now: Time) -> Time {
         self.used = self.used.max(now);
         self.used
     }
 
-    /// Members that are silent, or have left, have lost what they sent.
+    /// Counts the requests in flight of silent or removed members as lost.
     fn expire_silent(&mut self, now: Time) {
         let since = now.saturating_sub(SILENT);
         let member = |entry: &SentRequest| self.turns.0.get(&entry.member);
@@ -373,13 +379,13 @@ impl SharedGate {
         }
     }
 
-    /// Returns whether nothing of what it knows matters any more.
+    /// Returns whether the state is so old that it no longer matters.
     pub(crate) fn is_expired(&self, now: Duration) -> bool {
         self.used.saturating_add(FORGOTTEN) < now && self.paused_until() <= now
     }
 
-    /// Returns whether a state that was read can be one of a gate that keeps to this limit. One that was damaged or forged would go
-    /// too fast, wait for ever, or not work at all.
+    /// Returns whether a state that was read can be one of a gate that keeps to this limit. A damaged or forged state
+    /// could make the gate send too fast, wait indefinitely, or fail.
     pub(crate) fn is_valid(&self, limit: u32) -> bool {
         let used = self.used.as_secs_f64();
         let is_past = |entry: &SentRequest| entry.sent() <= used;
@@ -390,8 +396,9 @@ impl SharedGate {
             && self.pace.is_valid(limit.max(1).into(), used)
     }
 
-    /// Corrects the pauses of a state that was read: nothing lasts longer than a window unless the service has said so to
-    /// this process itself, and all wait as long as this process has to. Nothing forged holds anybody up for longer.
+    /// Corrects the pauses of a state that was read. A pause lasts at most one window, unless the service has told it
+    /// to this process itself, and in that case all members wait as long as this process must. So a forged pause delays
+    /// nobody for longer.
     pub(crate) fn clamp_pauses(&mut self, now: Duration, pauses: &Pauses) {
         let believed = pauses.believed.max(now.saturating_add(WINDOW));
         self.rules.clamp_pauses(pauses.until, believed);
@@ -402,14 +409,14 @@ impl SharedGate {
         self.used
     }
 
-    /// The members that take part, those that sent most first.
+    /// Returns the active members, those with the most requests first.
     pub(crate) fn members(&self, now: Duration) -> Vec<MemberStats> {
         self.turns.present(now)
     }
 
-    /// How it currently finds the time of the next request. `universal` is even pacing, so that no window of any kind can
-    /// overflow, and right under every policy; `refill` uses the whole limit, because the budget refills faster than it is
-    /// spent, as a bucket does; `aligned` is for fixed windows whose edges are known.
+    /// Returns the current way to find the time of the next request. `universal` is even pacing, which cannot overflow
+    /// a window of any kind and is right under every policy. `refill` uses the whole limit, because the budget refills
+    /// faster than it is spent, as a bucket does. `aligned` is for fixed windows whose edges are known.
     pub(crate) fn mode(&self) -> &'static str {
         match self.pace.windows.alignment {
             _ if self.pace.refills => "refill",
@@ -418,23 +425,25 @@ impl SharedGate {
         }
     }
 
-    /// Requests per second that all members together aim at now.
+    /// Returns the number of requests per second at which all members together currently aim.
     pub(crate) fn rate(&self) -> f64 {
         self.pace.aim()
     }
 
-    /// Until when nothing may be sent, because the service said so.
+    /// Returns the time until which no request may be sent, because the service asked for a pause.
     pub(crate) fn paused_until(&self) -> Duration {
         self.rules.until(Endpoint::Api)
     }
 }
 
-/// The first point in time at or after this many seconds. Negative numbers give 0, and infinite ones the last time.
+/// Returns the first point in time at or after this many seconds. Negative numbers give 0, and infinite ones the last
+/// time.
 fn time(seconds: f64) -> Time {
     Duration::from_nanos((seconds * 1e9).ceil() as u64)
 }
 
-/// The next of waits that double up to the longest, all in seconds; half of it is drawn, from when the request was sent.
+/// Returns the next wait of a back-off: waits double up to the longest, in seconds. Half of each is random, with the
+/// send time as its seed.
 pub(crate) fn back_off(base: f64, doublings: u32, longest: f64, sent: Time) -> Duration {
     let seconds = (base * 2_f64.powi(doublings.min(16) as i32)).min(longest);
     let drawn = Rng::with_seed(sent.as_nanos() as u64).f64();

@@ -1,8 +1,8 @@
-//! The budget that all processes of a user on this host share: one gate, whose state is kept in a file, which is locked,
-//! read, changed and written anew for each operation, in some microseconds.
+//! The budget that all processes of a user on this host share: one gate, whose state is in a file. Each operation
+//! locks, reads, changes and writes the file, which takes some microseconds.
 //!
-//! Blocking threads of the runtime do this, so that it holds up no other task. Where the file cannot be used, the client goes
-//! on with what it knows, and with no more than its part of the budget.
+//! Blocking threads of the runtime do this, so that no other task is delayed. If the file cannot be used, the client
+//! continues with the state that it knows, and uses no more than its part of the budget.
 
 #[cfg(test)]
 mod tests;
@@ -22,14 +22,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::runtime::Handle;
 
-/// The prefix of the file's name. Processes of a version that writes another state have another file.
+/// The prefix of the file's name. Versions with another state use another file.
 const PREFIX: &str = "budget-11-";
-/// A process that still has the lock after this many tries, with pauses of this length, has been stopped.
+/// The number of tries for the lock, and the pause between them. A process that holds the lock for longer has been
+/// stopped.
 const TRIES: u32 = 1500;
 const PAUSE: Duration = Duration::from_micros(100);
-/// The time for which this process's own copy of the state is useful if the file is lost.
+/// The time for which this process's own copy of the state may be used if the file is lost.
 const FRESH: Duration = Duration::from_secs(2);
-/// A state from further in the future than this was written by another run of the host.
+/// A state that is further in the future than this was written during another boot of the host.
 const AHEAD: Duration = Duration::from_secs(1);
 
 /// The budget of one client.
@@ -42,23 +43,23 @@ struct HostState {
     status: SharingStatus,
     /// Outcomes of requests that are not in the file yet, in order.
     outcomes: Mutex<Vec<(Ticket, RequestOutcome)>>,
-    /// Nothing is logged while it is locked: a log callback may wait for a thread that needs it.
+    /// No message is logged while this is locked, because a log callback may wait for a thread that needs the lock.
     member: Mutex<HostMember>,
 }
 
-/// The file that contains the gate, and what one client knows of it.
+/// The file that contains the gate, and one client's knowledge of it.
 struct HostMember {
     file: SharedFile,
-    /// The state that it last saw in the file.
+    /// The state that this client last saw in the file.
     seen: Vec<u8>,
-    /// The gate of this client alone, while the file cannot be used, and the part of the budget that is left to it.
+    /// The client's own gate while the file cannot be used, and its part of the budget.
     alone: Option<(SharedGate, f64)>,
     /// The pauses that the service has asked this client for. Longer ones in the file are not trusted.
     pauses: Pauses,
 }
 
 impl HostBudget {
-    /// The budget of a client with these settings.
+    /// Makes the budget of a client with these settings.
     pub(super) fn new(options: &BudgetOptions) -> Self {
         HostBudget(Arc::new(HostState {
             identity: MemberIdentity::new(),
@@ -94,7 +95,7 @@ impl Budget for HostBudget {
     fn report(&self, _now: Time, ticket: Ticket, outcome: RequestOutcome) {
         lock(&self.0.outcomes).push((ticket, outcome));
         in_background(&self.0, |state| {
-            // The next request may have noted it already.
+            // The next request may have reported the outcomes already.
             if !lock(&state.outcomes).is_empty() {
                 state.change(|_, _, _| ());
             }
@@ -116,7 +117,7 @@ impl Drop for HostBudget {
     }
 }
 
-/// Does this on a blocking thread, or at once where there is no runtime any more.
+/// Runs `work` on a blocking thread, or at once if no runtime exists any more.
 fn in_background(state: &Arc<HostState>, work: impl FnOnce(&HostState) + Send + 'static) {
     let state = Arc::clone(state);
     match Handle::try_current() {
@@ -126,8 +127,9 @@ fn in_background(state: &Arc<HostState>, work: impl FnOnce(&HostState) + Send + 
 }
 
 impl HostState {
-    /// Notes in the gate what has happened, and then changes it, for the whole budget: the state gate, or where the file
-    /// cannot be used, for the reason that is returned, the one of this client alone with its part of the budget.
+    /// Reports the outcomes to the gate, and then changes it with `operation`. This is the gate in the file, for the
+    /// whole budget. If the file cannot be used, it is the client's own gate with its part of the budget, and the
+    /// reason is returned as well.
     fn change<T>(
         &self,
         operation: impl Fn(&mut SharedGate, Time, f64) -> T,
@@ -169,7 +171,7 @@ impl HostState {
 }
 
 impl HostMember {
-    /// A client that has seen nothing of the file at this path, which is made when it is needed.
+    /// Makes the member of a client that has not read the file at this path yet. The file is created when it is needed.
     fn new(path: PathBuf) -> Self {
         HostMember {
             file: SharedFile::new(path, TRIES, PAUSE),
@@ -179,8 +181,8 @@ impl HostMember {
         }
     }
 
-    /// Changes the state. The operation may be done more than once, each time to a state in which it was not done yet, and
-    /// only the last one counts.
+    /// Changes the state. The operation may run more than once, each time on a state without its effect, and only the
+    /// last run counts.
     fn change<T>(
         &mut self,
         mut operation: impl FnMut(&mut SharedGate, Time) -> T,
@@ -206,10 +208,11 @@ impl HostMember {
         Ok(content.and_then(|content| self.decode(&content)))
     }
 
-    /// Goes on with what was known last, and leaves the others theirs.
+    /// Returns the gate of this client alone, which continues with the last known state, and the part of the budget of
+    /// this client. It leaves the parts of the other members to them.
     fn alone(&mut self, now: Time) -> &mut (SharedGate, f64) {
         let alone = self.alone.take().unwrap_or_else(|| {
-            // The state that others see, or else the state that this process saw last.
+            // The state in the file, or otherwise the state that this process saw last.
             let known = self.look().ok().flatten();
             let known = known.or_else(|| self.decode(&self.seen));
             let gate = known.unwrap_or_else(|| SharedGate::new(REQUESTS_PER_SECOND, true, now));
@@ -219,13 +222,13 @@ impl HostMember {
         self.alone.insert(alone)
     }
 
-    /// Returns whether one of our gates can have written the state.
+    /// Reads a state; `None` if none of our gates can have written it.
     fn decode(&self, content: &[u8]) -> Option<SharedGate> {
         let state: SharedGate = postcard::from_bytes(content).ok()?;
         state.is_valid(REQUESTS_PER_SECOND).then_some(state)
     }
 
-    /// The state in the file; where it is lost, what this process knows of it.
+    /// Returns the state in the file. If it is lost, returns the state that this process knows.
     fn load(&self, locked: &Locked, now: Time) -> SharedGate {
         let content = locked.value().and_then(|content| self.decode(content));
         let state = content.or_else(|| {
@@ -236,14 +239,14 @@ impl HostMember {
         let is_usable = |it: &SharedGate| it.last_used() <= now + AHEAD && !it.is_expired(now);
         match state {
             Some(state) if is_usable(&state) => state,
-            // Others have sent, and nobody knows how much.
+            // Others have sent an unknown number of requests.
             None if !locked.is_new() => SharedGate::after_state_loss(REQUESTS_PER_SECOND, now),
             _ => SharedGate::new(REQUESTS_PER_SECOND, true, now),
         }
     }
 }
 
-/// The state as it is now.
+/// Returns the current state.
 pub(super) fn look(options: &BudgetOptions) -> io::Result<BudgetState> {
     let file = HostMember::new(path(options));
     let now = clock::now();
@@ -259,7 +262,7 @@ pub(super) fn look(options: &BudgetOptions) -> io::Result<BudgetState> {
     })
 }
 
-/// The path of the state for the client of these settings.
+/// Returns the path of the state for the client of these settings.
 pub(super) fn path(options: &BudgetOptions) -> PathBuf {
     let name = company_key(&options.company, Some(&shared_file::run_of_host()));
     shared_file::path(&format!("{PREFIX}{name}"))

@@ -1,4 +1,4 @@
-//! The clients of one company that share a budget: what the company and each client are called, and what is reported of them.
+//! The clients of one company that share a budget: the names of the company and of each client, and their reports.
 
 use crate::budget::gate::{MemberInfo, MemberStats};
 use crate::process::lock;
@@ -11,12 +11,12 @@ use tokio::sync::watch;
 
 /// The number of hexadecimal digits in the name of a company.
 const DIGITS: usize = 32;
-/// Longer names of programs and of hosts are cut off.
+/// The lengths at which names of programs and of hosts are truncated.
 const MAX_PROGRAM: usize = 40;
 const MAX_HOST: usize = 64;
 
-/// Returns the name that all clients of a company have in common, within one run of a host where that is given. Neither
-/// the address of the service nor the client ID can be read from it.
+/// Returns the name that all clients of a company share, within one boot of a host if `run_of_host` is given. Neither
+/// the address of the service nor the client ID can be derived from it.
 pub(crate) fn company_key(company: &[String; 2], run_of_host: Option<&str>) -> String {
     let mut hash = blake3::Hasher::new();
     absorb(&mut hash, run_of_host);
@@ -25,7 +25,7 @@ pub(crate) fn company_key(company: &[String; 2], run_of_host: Option<&str>) -> S
     name.get(..DIGITS).unwrap_or_default().to_owned()
 }
 
-/// Hashes a list of strings, so that no other list gives the same hash, however it is divided.
+/// Hashes a list of strings, so that different lists have different hashes, even if they join to the same text.
 pub(crate) fn absorb(hash: &mut blake3::Hasher, texts: impl IntoIterator<Item = impl AsRef<str>>) {
     for text in texts {
         let text = text.as_ref().as_bytes();
@@ -37,14 +37,14 @@ pub(crate) fn absorb(hash: &mut blake3::Hasher, texts: impl IntoIterator<Item = 
 /// One client.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MemberIdentity {
-    /// A number that no other client has on any host.
+    /// A number that is unique among the clients of all hosts.
     pub(super) id: u64,
-    /// For people. The name of its program comes without arguments, which may contain secrets.
+    /// The description for display. The program's name comes without arguments, which may contain secrets.
     pub(super) about: MemberStats,
 }
 
 impl MemberIdentity {
-    /// A new client of this process.
+    /// Makes the identity of a new client of this process.
     pub(super) fn new() -> Self {
         let program = std::env::args_os().next().unwrap_or_default();
         let program = Path::new(&program).file_name().unwrap_or_default();
@@ -63,7 +63,7 @@ impl MemberIdentity {
         }
     }
 
-    /// The client as it asks a gate, with this part of the limit.
+    /// Returns the client as a requester at a gate, with this part of the limit.
     pub(super) fn info(&self, share: f64) -> MemberInfo<'_> {
         MemberInfo {
             id: self.id,
@@ -85,18 +85,18 @@ fn name_of_host() -> String {
     std::env::var("COMPUTERNAME").unwrap_or_default()
 }
 
-/// The clients with which a client shares its budget.
+/// The sharing of a client's budget.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct BudgetStats {
     /// The place of the budget: `process`, `host`, or the server's URL without user and password.
     pub store: String,
     /// The number of clients that share it now, including this one.
     pub members: usize,
-    /// The most there have been at once.
+    /// The largest number of clients at the same time.
     pub max_members: usize,
     /// The number of seconds for which it could not be reached.
     pub seconds_unreachable: f64,
-    /// The reason for which it cannot be reached now, or could not the last time.
+    /// The reason why it cannot be reached now, or could not the last time.
     pub unreachable_reason: Option<String>,
 }
 
@@ -119,15 +119,15 @@ pub struct BudgetState {
 /// The contact of one client with the budget that it shares. Changes are logged. No lock may be held during that,
 /// because a log callback may wait for a thread that needs the lock.
 pub(crate) struct SharingStatus {
-    /// The second part is the time since which the budget cannot be reached.
+    /// Guards the sharing, and the time since which the budget cannot be reached.
     stats: Mutex<(BudgetStats, Option<Instant>)>,
-    /// Dropped when the client has left.
+    /// A sender that is dropped when the client has left.
     present: watch::Sender<()>,
     process: u32,
 }
 
 impl SharingStatus {
-    /// None yet with the budget in this store.
+    /// Makes the status of a budget in this store that was not reached yet.
     pub(super) fn new(store: &str) -> Self {
         let stats = BudgetStats {
             store: store.to_owned(),
@@ -140,7 +140,7 @@ impl SharingStatus {
         }
     }
 
-    /// Notes that the budget was reached, and is shared by this many clients.
+    /// Records that the budget was reached, and is shared by this many clients.
     pub(super) fn reached(&self, members: usize) {
         let mut contact = lock(&self.stats);
         let (stats, unreachable_since) = &mut *contact;
@@ -158,7 +158,7 @@ impl SharingStatus {
         }
     }
 
-    /// The budget cannot be reached.
+    /// Records that the budget cannot be reached.
     pub(super) fn mark_unreachable(&self, reason: &str) {
         let mut contact = lock(&self.stats);
         let is_new = contact.1.is_none();
@@ -170,7 +170,8 @@ impl SharingStatus {
         }
     }
 
-    /// Returns whether the budget was reached the last time; not by a forked child, for it is the parent's.
+    /// Returns whether the budget was reached the last time. False in a forked child, because the membership is the
+    /// parent's.
     pub(super) fn is_reached(&self) -> bool {
         let contact = lock(&self.stats);
         contact.0.members > 0 && contact.1.is_none() && self.process == std::process::id()

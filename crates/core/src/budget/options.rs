@@ -64,6 +64,6 @@ pub(crate) fn write_server(
 pub enum OnUnreachable {
     /// It spends an equal share of the budget.
     Share,
-    /// It waits, as long as the time limit of each call allows.
+    /// It waits within the time limit of each call.
     Wait,
 }

@@ -31,7 +31,7 @@ pub(super) struct RedisBudget(Arc<RedisState>);
 struct RedisState {
     place: Place,
     status: SharingStatus,
-    /// Notified when those who wait should ask again.
+    /// Notified when waiting callers should ask again.
     changed: Arc<Notify>,
     /// The member, and the runtime on which the server is asked: a client may be dropped outside of it.
     state: Mutex<(RedisMember, Option<Handle>)>,
@@ -39,7 +39,7 @@ struct RedisState {
 }
 
 impl RedisBudget {
-    /// The budget on the server of this URL for the client of these settings.
+    /// Makes the budget of a client with these settings on the server of this URL.
     pub(super) fn new(url: &Url, options: &BudgetOptions, changed: &Arc<Notify>) -> Self {
         let place = Place::new(url, options);
         let shares = options.on_unreachable == OnUnreachable::Share;
@@ -57,7 +57,7 @@ impl RedisBudget {
 }
 
 impl RedisState {
-    /// Asks the server if it is time to.
+    /// Asks the server if a question is due.
     fn ask_if_due(self: &Arc<Self>, state: &mut (RedisMember, Option<Handle>)) {
         let (member, now) = (&mut state.0, clock::now());
         let Ok(runtime) = Handle::try_current() else {
@@ -133,7 +133,7 @@ impl Drop for RedisBudget {
     }
 }
 
-/// The state of the budget on this server, for people; else why it cannot be read.
+/// Returns the state of the budget on this server for display, or the reason why it cannot be read.
 pub(super) fn look(url: &Url, options: &BudgetOptions) -> Result<BudgetState, String> {
     let place = Place::new(url, options);
     let look = || {
@@ -141,7 +141,7 @@ pub(super) fn look(url: &Url, options: &BudgetOptions) -> Result<BudgetState, St
         let runtime = runtime.map_err(|error| error.message().to_owned())?;
         runtime.block_on(server::look(&place))
     };
-    // A thread of its own, since the caller may be within a runtime.
+    // This runs on a new thread, because the caller may be within a runtime.
     let looked = std::thread::scope(|scope| scope.spawn(look).join());
     looked.unwrap_or_else(|_| Err("the thread that looks has failed".into()))
 }

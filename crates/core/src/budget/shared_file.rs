@@ -1,10 +1,11 @@
 //! Small values that the processes of a user share on this host, each in a file of a directory that only this user may
 //! write to.
 //!
-//! A file is opened anew for each use, never through a link, and only if it is this user's alone. It is changed under an
-//! exclusive lock. A process that is stopped while it has the lock is passed over: a copy takes the place of the file that
-//! it has, and what it still writes goes nowhere. The value lies in the file in two copies, each with a number and a
-//! checksum, which are written in turn: a process that is killed while it writes leaves the copy before.
+//! Each use opens the file again. It never follows a link, and it accepts only a file that belongs to this user alone.
+//! Changes happen under an exclusive lock. If a process is stopped while it holds the lock, another process replaces
+//! the file by a copy, so later writes of the stopped process have no effect. The file holds the value in two copies,
+//! each with a number and a checksum, which are written in turn. If a process is killed while it writes one copy, the
+//! other one remains.
 
 use crate::files::{LockFile, identity, leads_to};
 use rustix::fs::OFlags;
@@ -17,24 +18,25 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The prefixes of our files' names.
 const OURS: [&str; 2] = ["budget-", "token-"];
-/// A file that was not written for this long is of no use to anybody.
+/// The age after which an unchanged file is removed as useless.
 const STALE: Duration = Duration::from_secs(86_400);
-/// The lock of the directory is tried so often, with such pauses.
+/// The number of tries for the lock of the directory, and the pause between them.
 const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(5);
 /// The number of times that an operation begins again because the file was replaced.
 pub(crate) const MOVES: u32 = 8;
-/// The room of each copy, and of the number, the checksum and the length before it.
+/// The size of each copy, and of the number, the checksum and the length before it.
 const ROOM: u64 = 256 * 1024;
 const HEAD: u64 = 24;
 
-/// The id of this run of the host, if known: several hosts may share a home directory, and it outlives a restart.
+/// Returns the ID of the current boot of this host, or an empty text if it is unknown. Hosts may share a home
+/// directory, which also survives a restart.
 pub(crate) fn run_of_host() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
 
-/// The path of a file of this name: in the runtime directory of the user, which the environment names or systemd makes;
-/// otherwise in the one for state, or for temporary files.
+/// Returns the path of a file with this name. It is in the user's runtime directory, which the environment names or
+/// systemd creates. Without one, it is in the directory for state or in that for temporary files.
 pub(crate) fn path(name: &str) -> PathBuf {
     let named = |name| {
         let path = std::env::var_os(name).map(PathBuf::from);
@@ -61,36 +63,36 @@ pub(crate) struct SharedFile {
     pub(crate) pause: Duration,
 }
 
-/// A file that this process has the lock of, until this is dropped.
+/// A file that this process has locked. The lock ends when this is dropped.
 pub(crate) struct Locked {
     file: LockFile,
     path: PathBuf,
-    /// The newest value that was whole then, and its number.
+    /// The newest intact value when the lock was taken, and its number.
     newest: Option<(u64, Vec<u8>)>,
 }
 
 impl Locked {
-    /// Returns whether the path still leads to it: otherwise another process has passed this one over.
+    /// Returns whether the path still leads to this file. If not, another process has replaced it.
     pub(crate) fn is_current(&self) -> bool {
         leads_to(&self.path, &self.file)
     }
 
-    /// The value, if there is one that is whole.
+    /// Returns the value, if there is an intact one.
     pub(crate) fn value(&self) -> Option<&[u8]> {
         self.newest.as_ref().map(|(_, value)| &value[..])
     }
 
-    /// Returns whether nobody has written anything yet.
+    /// Returns whether the file is still empty.
     pub(crate) fn is_new(&self) -> bool {
         self.file.metadata().is_ok_and(|facts| facts.len() == 0)
     }
 
-    /// The next value is written in the place of all others.
+    /// Discards all values. The next write replaces them.
     pub(crate) fn discard(&mut self) {
         self.newest = None;
     }
 
-    /// Writes a value over the copy before the last.
+    /// Writes a value over the older copy.
     pub(crate) fn write(&self, value: &[u8]) -> Result<()> {
         let last = self.newest.as_ref().map(|(number, _)| *number);
         let length = value.len() as u64;
@@ -107,12 +109,12 @@ impl Locked {
     }
 }
 
-/// The offset of the copy with this number.
+/// Returns the offset of the copy with this number.
 fn place(number: u64) -> u64 {
     number % 2 * (HEAD + ROOM)
 }
 
-/// The newest value that is whole, and its number.
+/// Returns the newest intact value, and its number.
 fn newest(file: &File) -> Option<(u64, Vec<u8>)> {
     let copy = |number| {
         let (at, mut head) = (place(number), [[0; 8]; 3]);
@@ -126,7 +128,7 @@ fn newest(file: &File) -> Option<(u64, Vec<u8>)> {
 }
 
 impl SharedFile {
-    /// The file at this path, whose lock is tried so often, with such pauses.
+    /// Makes a description of the file at this path, with the number of tries for its lock and the pause between them.
     pub(crate) fn new(path: PathBuf, max_tries: u32, pause: Duration) -> Self {
         SharedFile {
             path,
@@ -135,7 +137,7 @@ impl SharedFile {
         }
     }
 
-    /// The newest value, read without the lock; none where there is none, or the file is not ours.
+    /// Returns the newest value, read without the lock; `None` if there is none, or if the file is not ours.
     pub(crate) fn look(&self) -> Result<Option<Vec<u8>>> {
         match self.open(false) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -143,7 +145,7 @@ impl SharedFile {
         }
     }
 
-    /// Removes the value if it is such a one. Where it cannot be removed, the next one is written over it.
+    /// Removes the value if `is_such` accepts it. If it cannot be removed, the next write replaces it.
     pub(crate) fn remove(&self, is_such: impl Fn(&[u8]) -> bool) {
         if let Ok(Some(file)) = self.open(false)
             && newest(&file).is_some_and(|(_, value)| is_such(&value))
@@ -152,9 +154,9 @@ impl SharedFile {
         }
     }
 
-    /// Opens the file, which is made where there is none, and waits for its lock. A file that is locked for so many tries is
-    /// replaced by a copy, and one that is not ours by an empty one. No time counts, since the process that waits may have
-    /// been stopped itself.
+    /// Opens the file, or creates it, and waits for its lock. If the file stays locked for `max_tries` tries, a copy
+    /// replaces it. If it is not ours, an empty file replaces it. The tries are counted and not timed, because the
+    /// waiting process may itself have been stopped.
     pub(crate) fn lock(&self) -> Result<Locked> {
         let mut directory = DirBuilder::new();
         let made = directory.recursive(true).mode(0o700);
@@ -191,7 +193,8 @@ impl SharedFile {
         Err(Error::other("the file is replaced again and again"))
     }
 
-    /// Removes what ended long ago from the directory: each service on a port of its own leaves a file.
+    /// Removes files from the directory that were not written for a long time. Each service, such as one with its own
+    /// port in a test, leaves a file.
     pub(crate) fn sweep(&self) {
         let entries = std::fs::read_dir(self.directory());
         for entry in entries.into_iter().flatten().flatten() {
@@ -210,10 +213,10 @@ impl SharedFile {
         self.path.parent().unwrap_or(Path::new("."))
     }
 
-    /// None where the path leads to something that is not ours. The directory has to be.
+    /// Opens the file; `None` if the path leads to something that is not ours. The directory must be ours.
     fn open(&self, create: bool) -> Result<Option<File>> {
         check(self.directory())?;
-        // A pipe in its place must not hold us up.
+        // Opening a pipe at this path must not block.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(create).mode(0o600);
@@ -227,11 +230,12 @@ impl SharedFile {
         Ok(is_of(&file.metadata()?, user).then_some(file))
     }
 
-    /// Replaces a file that a stopped process has locked, or something that is not ours, if it is still there once the
-    /// directory is locked: of several processes that find the same file stale, one replaces it.
+    /// Replaces a file that a stopped process has locked, or something at the path that is not ours. It first locks the
+    /// directory and checks that the file is still the same: if several processes find the same stale file, one of them
+    /// replaces it.
     fn replace(&self, locked: Option<&File>) -> Result<()> {
         let directory = File::open(self.directory())?;
-        // A process that was stopped meanwhile does not hold up the others: they go on without the lock.
+        // If a process was stopped while it held this lock, the others continue without the lock.
         let _ = (0..TRIES).any(|_| {
             let is_locked = directory.try_lock().is_ok();
             if !is_locked {

@@ -60,8 +60,14 @@ pub enum ErrorKind {
     Closed = 24,
     /// A defect of this library.
     Internal = 25,
-    /// A file is not the one that its receipt is of; the message says what differs.
+    /// A file is not what it is taken for: not the one of its receipt, a mirror of another service, client or history.
     Mismatch = 26,
+    /// The disk is full, or a quota or the allowed size of a file is reached.
+    StorageFull = 27,
+    /// Another process is using the file, the mirror or the port.
+    Busy = 28,
+    /// A path leads to no file that can be used: nothing is there, it is something else, or access is denied.
+    Path = 29,
 }
 
 impl ErrorKind {
@@ -149,7 +155,9 @@ pub enum Remedy {
     Retry,
     /// Correct a setting, an argument or the program first.
     Correct,
-    /// Continue with the next list, record or call. A repeat gets the same answer.
+    /// Room has to be made on the disk first.
+    MakeRoom,
+    /// The next list, record or call; a repeat gets the same answer.
     Skip,
     /// Continue with the data that was received.
     GoOn,
@@ -163,6 +171,7 @@ impl Remedy {
         match self {
             Self::Retry => "Retry: after the wait that the error names, otherwise after a minute.",
             Self::Correct => "Correct what the message names. A repeat gets the same error.",
+            Self::MakeRoom => "Free disk space or raise the limit. Then make the same call again.",
             Self::Skip => "Skip this list, record or call, and go on with the next.",
             Self::GoOn => "Go on with what there is.",
             Self::WakeSomebody => "Wake somebody. A repeat gets the same error.",
@@ -198,7 +207,10 @@ const FACTS: &[(ErrorKind, &str, &str, Remedy)] = &[
     (Cancelled, "Cancelled", "stopped by the caller", Remedy::GoOn),
     (Closed, "Closed", "used after it was closed", Remedy::Correct),
     (Internal, "Internal", "internal error; please report it", Remedy::WakeSomebody),
-    (Mismatch, "Mismatch", "a file is not as its receipt says", Remedy::WakeSomebody),
+    (Mismatch, "Mismatch", "a file is not what it is taken for", Remedy::WakeSomebody),
+    (StorageFull, "StorageFull", "no space left for a file", Remedy::MakeRoom),
+    (Busy, "Busy", "in use by another process", Remedy::Retry),
+    (Path, "Path", "a path leads to no file that can be used", Remedy::Correct),
 ];
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::json;
 use serde::Serialize;
 use talentdata_types::Record;
 
-/// The paging metadata of a page (section 2), as far as the service reports it.
+/// The paging metadata of a page, as far as the service tells it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Paging {

@@ -25,7 +25,7 @@ pub(crate) struct AdmissionQueue {
     /// Held by the first call in the queue. The runtime's mutex is fair.
     head: Mutex<()>,
     /// The queue of the scans. Only one of their pages is in the main queue at any time, so that a single call does not
-    /// wait behind all of them.
+    /// wait for all of them.
     scans: Mutex<()>,
     /// Each single call in the queue holds a clone. While there is one, the page at the head of the queue has the
     /// priority of a single call.

@@ -120,6 +120,7 @@ pub(crate) struct Joiner {
     waited_at: Option<u64>,
     /// True if the service reports neither a total nor whether more records follow.
     is_untold: bool,
+    untold_end: UntoldEnd,
     /// The number of reads of the end since the last new record.
     ends: u32,
     /// The number of reads of the end, and then of the beginning.
@@ -130,7 +131,7 @@ pub(crate) struct Joiner {
     stuck: u32,
     /// The number of pages without anything new that were no farther along the list.
     idle: u64,
-    /// The number of requested pages, including those that were read ahead in vain.
+    /// The number of requested pages, including those that were read ahead and not used.
     pub(super) requests: u64,
     /// The offset of the page farthest along the list since the last new record.
     farthest: u64,
@@ -142,6 +143,30 @@ pub(crate) struct Joiner {
     pub(crate) duplicates: u64,
     /// The number of seams that had to be repaired.
     pub(crate) repairs: u64,
+}
+
+/// The end of a list of unknown length: a page that is shorter than others, and nothing behind its last record.
+///
+/// If short pages are no sign of the end, the list may have shrunk in front between the two requests, and records that
+/// were behind the last one are before the empty page. Then the last record has moved towards the beginning.
+#[derive(Default)]
+struct UntoldEnd {
+    /// Whether a short page was followed by records.
+    is_doubtful: bool,
+    /// The offset of the last record when nothing was behind it.
+    last_offset: Option<u64>,
+    /// The number of times in a row that this was seen without the record moving towards the beginning.
+    times: u32,
+}
+
+impl UntoldEnd {
+    /// Notes that nothing is behind the last record, at this offset, and returns whether that was seen often enough.
+    fn is_enough(&mut self, last_offset: Option<u64>) -> bool {
+        let has_moved = last_offset < self.last_offset;
+        self.times = if has_moved { 1 } else { self.times + 1 };
+        self.last_offset = last_offset;
+        self.times > if self.is_doubtful { MAX_BLANKS } else { 1 }
+    }
 }
 
 impl Joiner {
@@ -162,7 +187,7 @@ impl Joiner {
         }
     }
 
-    /// Returns the offset of the next page, behind all that is joined.
+    /// Returns the offset of the next page, after all joined pages.
     pub(crate) fn next_offset(&self) -> u64 {
         match (self.phase, self.last_offset) {
             (Phase::Reading, Some(edge)) => (edge + 1).saturating_sub(self.overlap()),
@@ -218,13 +243,13 @@ impl Joiner {
         (self.granted / 2).saturating_sub(1)
     }
 
-    /// Returns whether the next page must begin behind the end of the list. This is so if the service does not report
+    /// Returns whether the next page must begin after the end of the list. This is so if the service does not report
     /// the length of the list and the end was read once: only an empty page confirms it.
     pub(crate) fn looks_behind(&self) -> bool {
         self.is_untold && self.phase == Phase::Reading && self.ends == 1
     }
 
-    /// Returns whether the next page of a list of unknown length is expected behind its end.
+    /// Returns whether the next page of a list of unknown length is expected after its end.
     pub(crate) fn expects_end(&self) -> bool {
         self.looks_behind() || self.is_untold && self.cannot_join.is_some()
     }
@@ -281,12 +306,15 @@ impl Joiner {
             // A scan must begin with the page at offset 0.
             return Verdict::Jump(0);
         }
-        if page.is_blank() {
+        let is_blank = page.is_blank();
+        // Without a total, nothing else says that the list is empty.
+        let is_nothing = page.total.is_none() && page.ids.is_empty() && page.offset == 0;
+        if is_blank || is_nothing {
             self.blanks += 1;
             if self.blanks <= MAX_BLANKS {
                 return Verdict::Retry(page.offset);
             }
-            if page.has_more || self.last_offset.is_none() {
+            if is_blank && (page.has_more || self.last_offset.is_none()) {
                 let more = [Doubt::ShortOfTotal, Doubt::EmptyPage];
                 self.evidence.doubt(more[usize::from(page.has_more)]);
                 return self.conclude(Delivery::default());
@@ -298,6 +326,10 @@ impl Joiner {
                     return self.progress(page, &known, Delivery::default());
                 }
                 // The previous page was not the last one: pages have become shorter, or the list has grown.
+                self.untold_end = UntoldEnd {
+                    is_doubtful: true,
+                    ..UntoldEnd::default()
+                };
                 self.granted = records.max(self.granted / 2).max(2);
                 self.ends = 0;
             }
@@ -311,7 +343,7 @@ impl Joiner {
                 self.evidence.repaired = true;
                 return Verdict::Retry(self.next_offset());
             }
-            // If the page shows few known records, all of them may have moved there while the records behind them were
+            // If the page shows few known records, all of them may have moved there while the records after them were
             // deleted. A page that begins earlier shows more known records.
             let few = (self.granted / 2).min(FEW) as usize;
             if known.len() < few && self.widened < MAX_WIDENED {
@@ -414,7 +446,7 @@ impl Joiner {
             .is_some_and(|frontier| page.ids.contains(&frontier))
     }
 
-    /// Delivers the records behind the last known one, and places them directly behind it in the order.
+    /// Delivers the records after the last known one, and places them directly after it in the order.
     fn take(&mut self, page: &Slice, known: &[(usize, u32)]) -> Delivery {
         // If records have changed their order, the last known one is the one farthest along the list.
         let last = known
@@ -503,6 +535,10 @@ impl Joiner {
                 None => MAX_READS_UNTOLD,
             };
             let grows = !short && self.visits >= most;
+            if page.is_untold && page.ids.is_empty() && !self.untold_end.is_enough(self.last_offset)
+            {
+                self.ends = 0;
+            }
             if self.ends < enough + u32::from(short) * MAX_BLANKS && !grows {
                 return Verdict::Deliver(delivery);
             }
@@ -545,7 +581,7 @@ impl Joiner {
     /// Steps back if nothing on the page is known, because the list has become shorter, or longer in front of the scan.
     /// At the beginning of the list it steps forward instead.
     fn seek(&mut self, page: &Slice, again: bool) -> Verdict {
-        // An empty page behind the end of a list of unknown length is expected, so it is no repair.
+        // An empty page after the end of a list of unknown length is expected, so it is no repair.
         if !page.is_untold || !page.ids.is_empty() {
             self.evidence.repaired = true;
             self.repairs += 1;

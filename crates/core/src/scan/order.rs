@@ -1,7 +1,7 @@
 //! The records that a scan has delivered, in the order of the list: an order-maintenance list with relabelling.
 //!
 //! Each record has a place, a number that grows along the list. A record that is inserted between two others gets a
-//! place between theirs. If there is no room, the places of a stretch behind it are spread evenly, which takes a
+//! place between theirs. If there is no room, the places of a stretch after it are spread evenly, which takes a
 //! logarithmic number of steps on average (Dietz and Sleator). A record takes 32 bytes, plus at most 17 in the hash
 //! table.
 
@@ -49,13 +49,13 @@ impl Order {
         self.entry(number).map_or(0, |entry| entry.place)
     }
 
-    /// Returns the record behind this one.
+    /// Returns the record after this one.
     pub(super) fn next(&self, number: u32) -> Option<u32> {
         let next = self.entry(number)?.next;
         (next != NONE).then_some(next)
     }
 
-    /// Adds a record directly behind another one, or at the end, and returns its number.
+    /// Adds a record directly after another one, or at the end, and returns its number.
     pub(super) fn insert(&mut self, id: RecordId, behind: Option<u32>) -> u32 {
         let number = u32::try_from(self.len()).unwrap_or(NONE - 1);
         let behind = behind.or(self.last);
@@ -93,7 +93,7 @@ impl Order {
         number
     }
 
-    /// Makes room behind a record: spreads the places evenly over the shortest stretch that is sparse enough.
+    /// Makes room after a record: spreads the places evenly over the shortest stretch that is sparse enough.
     fn spread(&mut self, from: u32) {
         let start = self.place(from);
         let (mut count, mut at) = (1, self.next(from));
@@ -145,7 +145,7 @@ mod tests {
         numbers
     }
 
-    /// Inserts always behind the first record, always in the middle, or at random.
+    /// Inserts always after the first record, always in the middle, or at random.
     #[test]
     fn places_keep_the_order_wherever_records_are_inserted() {
         let key = IdentityKey::random();

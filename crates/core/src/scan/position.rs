@@ -11,7 +11,7 @@ use std::sync::Arc;
 use talentdata_types::ListShape;
 
 /// The number of bytes of a [`DeliveredId`].
-const DELIVERED_ID_BYTES: usize = 24;
+pub(crate) const DELIVERED_ID_BYTES: usize = 24;
 /// The value of `behind` for the first record.
 const FIRST: u64 = u64::MAX;
 /// The value of `behind` for a record whose identity was delivered before.

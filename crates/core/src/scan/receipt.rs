@@ -41,7 +41,7 @@ pub struct Receipt {
     pub requests: u64,
     /// Page requests sent again after a failure.
     pub retries: u64,
-    /// Answers with status 429 (section 8).
+    /// Answers with status 429.
     pub rate_limited: u64,
     /// The time from the first request to the end.
     pub seconds: f64,

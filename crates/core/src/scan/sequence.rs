@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// Limits the pages that are under way or waiting. At 40 requests a second this covers responses that take more than a
 /// second, and bounds the memory of a scan.
-pub(super) const AHEAD: usize = 48;
+pub(crate) const AHEAD: usize = 48;
 /// Limits the pages that are under way or waiting if there is no rate limit. All of them are then at the service and in
 /// memory at once, and more of them would not be faster.
 pub(super) const AHEAD_UNPACED: usize = 16;
@@ -44,7 +44,7 @@ struct Refusal {
     error: Error,
     /// The offsets that the service was known to honour before the refusal.
     offsets: Offsets,
-    /// True if the page was expected behind the end of the list.
+    /// True if the page was expected after the end of the list.
     is_behind_end: bool,
 }
 
@@ -160,7 +160,7 @@ impl<P> Sequence<P> {
         }
     }
 
-    /// Plans pages of `size` records between a page that ends at `end` and the page behind it. This is needed if a page
+    /// Plans pages of `size` records between a page that ends at `end` and the page after it. This is needed if a page
     /// was requested with fewer records than planned.
     fn fill_gap(&mut self, mut index: usize, mut end: u64, size: u64) {
         let size = self.joiner.reduce(size);

@@ -167,8 +167,8 @@ fn what_is_no_value_and_no_setting_is_said() {
     }
     let missing = Config::read(&Builder::default().found(|_| None).unwrap()).unwrap_err();
     let words = [
-        "base_url is not set; ",
-        "TALENTDATA_BASE_URL",
+        "base_url, client_id, client_secret are not set; ",
+        "TALENTDATA_BASE_URL, TALENTDATA_CLIENT_ID, TALENTDATA_CLIENT_SECRET",
         "profiles.toml",
     ];
     assert!(

@@ -27,8 +27,15 @@ impl SettingValues {
     pub(crate) fn base_url(&self, name: &str) -> Result<BaseUrl> {
         match self.text(name)? {
             Some(url) => BaseUrl::parse(&url),
-            None => Err(not_set(name)),
+            None => Err(not_set(&self.missing())),
         }
+    }
+
+    /// Returns the names of the settings of a service that are not set.
+    pub(super) fn missing(&self) -> Vec<&'static str> {
+        let mut names = vec!["base_url", "client_id", "client_secret"];
+        names.retain(|name| !self.0.contains_key(*name));
+        names
     }
 
     pub(crate) fn text(&self, name: &str) -> Result<Option<String>> {

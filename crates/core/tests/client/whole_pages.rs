@@ -1,5 +1,5 @@
 //! Services that count in pages, or refuse requests that the API description does not promise: offsets that are not a
-//! multiple of the limit, offsets behind the end, small limits.
+//! multiple of the limit, offsets after the end, small limits.
 
 use crate::start;
 use crate::stub::{Request, api, contacts, serve, settings};

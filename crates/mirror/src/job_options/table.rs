@@ -124,6 +124,13 @@ pub const JOB_OPTIONS: &[JobOption] = &[
                number. By default a fifth, rounded up, and two in any case",
     },
     JobOption {
+        name: "same_service",
+        kind: Flag,
+        jobs: &[Sync],
+        what: "Accept another base_url than that of the mirror, because it is another address of the same service. The mirror \
+               has the new one from this sync on, and keeps its history. Set it once, after such a change",
+    },
+    JobOption {
         name: "keep",
         kind: Age,
         jobs: &[Sync],

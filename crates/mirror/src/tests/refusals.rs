@@ -1,4 +1,4 @@
-//! What is no mirror stays as it is, and what cannot be written is said with the way out.
+//! Paths that are not mirrors stay unchanged, and errors of mirrors that cannot be written name the solution.
 
 use super::*;
 use std::fs;
@@ -29,15 +29,15 @@ fn a_directory_and_files_of_something_else_are_left_as_they_are() {
         ("newer.db", "version 9"),
     ] {
         let before = fs::read(path(name)).ok();
-        fails(Claim::acquire(&path(name)), ErrorKind::Io, words);
-        fails(Mirror::open(path(name)), ErrorKind::Io, words);
+        fails(Claim::acquire(&path(name)), ErrorKind::Path, words);
+        fails(Mirror::open(path(name)), ErrorKind::Path, words);
         assert_eq!(fs::read(path(name)).ok(), before);
     }
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 5);
     let nameless = Claim::acquire(Path::new(""));
-    fails(nameless, ErrorKind::Io, "give the path of a mirror");
+    fails(nameless, ErrorKind::Path, "give the path of a mirror");
     let nowhere = Mirror::open(path("nowhere"));
-    fails(nowhere, ErrorKind::Io, "is not a mirror");
+    fails(nowhere, ErrorKind::Path, "is not a mirror");
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn one_sync_writes_at_a_time_and_what_a_failed_one_has_begun_is_gone_again() {
     let trial = Trial::new();
     let claim = Claim::acquire(&trial.path).unwrap();
     let second = Claim::acquire(&trial.path);
-    fails(second, ErrorKind::Io, "another sync is writing");
+    fails(second, ErrorKind::Busy, "another sync is writing");
     claim.abandon();
     assert!(!trial.path.exists());
     trial.sync(&contacts(0..3), COUNTED);
@@ -72,15 +72,15 @@ fn a_mirror_is_of_one_service_one_client_and_one_set_of_filters() {
     let pools = Sync::new(ListName::Pools, &trial.path);
     let mut filtered = trial.sync.clone();
     filtered.scan.arguments = Arguments::default().with("region", "eu");
-    let base_url = "base_url, client_id: the mirror has";
+    let client_id = "client_id: the mirror is of http://127.0.0.1:9";
     for (sync, client, words) in [
-        (&trial.sync, "other", base_url),
-        (&pools, "other", base_url),
+        (&trial.sync, "other", client_id),
+        (&pools, "other", client_id),
         (&filtered, "c", "parameters: the mirror has contacts of {}"),
     ] {
         let refused = Staging::begin(&claim, sync, &config(client)).map_err(at(&trial.path));
         let words = format!("{words}|sync into another file");
-        fails(refused, ErrorKind::InvalidArgument, &words);
+        fails(refused, ErrorKind::Mismatch, &words);
     }
     assert!(Staging::begin(&claim, &pools, &config("c")).is_ok());
 }
@@ -89,20 +89,21 @@ fn a_mirror_is_of_one_service_one_client_and_one_set_of_filters() {
 fn a_file_that_another_program_holds_or_a_full_disk_leaves_the_mirror_as_it_was() {
     let trial = Trial::of(0..300);
     let claim = Claim::acquire(&trial.path).unwrap();
-    let attempt = |prepare: &str, words: &str| {
+    let attempt = |prepare: &str, kind: ErrorKind, words: &str| {
         let mut staging = Staging::begin(&claim, &trial.sync, &config("c")).unwrap();
         staging.take(&[], &records(&contacts(100..900))).unwrap();
         staging.connection.execute_batch(prepare).unwrap();
         let committed = staging.commit(receipt(800, None), SystemTime::now());
-        fails(committed.map_err(at(&trial.path)), ErrorKind::Io, words);
+        fails(committed.map_err(at(&trial.path)), kind, words);
     };
     let other = rusqlite::Connection::open(&trial.path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let busy = "PRAGMA busy_timeout = 1";
-    attempt(busy, "another program holds the file");
+    attempt(busy, ErrorKind::Busy, "another program holds the file");
     other.execute_batch("ROLLBACK").unwrap();
     // SQLite reports a full disk in the same way.
-    attempt("PRAGMA max_page_count = 1", "the disk is full");
+    let full = ErrorKind::StorageFull;
+    attempt("PRAGMA max_page_count = 1", full, "the disk is full");
     assert_eq!(trial.current(), contacts(0..300));
     assert!(trial.mirror().verify().unwrap().matches);
 }
@@ -124,7 +125,7 @@ fn a_mirror_in_a_directory_that_cannot_be_written_can_be_read() {
     assert_eq!(read, contacts(0..3));
     // Root may write everywhere.
     if !rustix::process::geteuid().is_root() {
-        fails(claim, ErrorKind::Io, "permissions");
+        fails(claim, ErrorKind::Path, "permissions");
     }
 }
 
@@ -135,7 +136,7 @@ fn without_shared_memory_a_sync_is_refused_with_the_way_out() {
     fs::remove_file(&shared).unwrap();
     fs::create_dir(&shared).unwrap();
     let sync = trial.sync_late(&[], &contacts(0..40), COUNTED);
-    fails(sync, ErrorKind::Io, "shared memory");
+    fails(sync, ErrorKind::Path, "shared memory");
     fs::remove_dir(&shared).unwrap();
     assert_eq!(trial.current(), contacts(0..30));
     assert!(trial.mirror().verify().unwrap().matches);

@@ -1,4 +1,4 @@
-//! When a change is what: inserts, updates, deletes, missing records and those that come back.
+//! The rules for changes: inserts, updates, deletes, missing records and those that reappear.
 
 use super::*;
 use crate::Removed;
@@ -208,10 +208,10 @@ fn what_is_older_goes_and_asking_for_it_is_an_error() {
     assert_eq!(trial.changes(8).len(), 3);
     for since in [0, 7] {
         let early = mirror.changes(list, &SyncPoint::Sync(since));
-        fails(early, ErrorKind::InvalidArgument, "only those after sync 8");
+        fails(early, ErrorKind::Mismatch, "only those after sync 8");
     }
     let missing = mirror.records(list, Some(&SyncPoint::Sync(7)));
-    fails(missing, ErrorKind::InvalidArgument, "as of sync 8");
+    fails(missing, ErrorKind::InvalidArgument, "that of sync 8 (");
     assert_eq!(trial.as_of(8)[4], contact(4, 7));
     let syncs = mirror.syncs(list).unwrap();
     assert_eq!(syncs.len(), 4);
@@ -337,6 +337,6 @@ fn a_list_that_is_forgotten_leaves_no_trace() {
     let words = "does not have contacts";
     fails(forgotten, ErrorKind::InvalidArgument, words);
     assert!(crate::forget(&trial.path, ListName::Pools).is_err());
-    // No number is given twice.
+    // No sync number is used twice.
     assert_eq!(trial.sync(&contacts(0..2), COUNTED).generation, 2);
 }

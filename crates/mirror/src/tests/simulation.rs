@@ -98,7 +98,7 @@ fn id_of(text: &str) -> String {
     crate::digest::key(&RawRecord::parse(text).unwrap()).0
 }
 
-/// So many syncs of one list; returns how many changes were reported, and how many of them deletes.
+/// Runs this number of syncs of one list. Returns the number of reported changes, and that of the deletes among them.
 fn run(seed: u64, syncs: u64) -> (usize, usize) {
     let list = CONTACTS;
     let trial = Trial::new();
@@ -150,7 +150,8 @@ fn run(seed: u64, syncs: u64) -> (usize, usize) {
         lacked = absent
             .map(|key| (key.clone(), scans(key, &lacked)))
             .collect();
-        // The list is given back as it was read; what was there before and came late stands somewhere among it.
+        // The mirror returns the list as it was read. Records that were in the list before and came late are among the
+        // others.
         let as_of = trial.as_of(number);
         let is_delivered = |text: &&String| delivered.contains(&id_of(text));
         assert!(

@@ -1,8 +1,8 @@
-//! What any SQLite shows of records that its functions read in different ways.
+//! The views of records that the functions of SQLite read in different ways. Every version of SQLite shows the same.
 
 use super::*;
 
-/// Records with what SQLite's versions read in different ways, and what the column `value` shows of them.
+/// Records with values that versions of SQLite read in different ways, and what the column `value` shows for them.
 pub(super) const ODD: [(&str, &str); 16] = [
     (
         r#"{"id":"1","value":"\u00e9\ud83d\ude00\n\\u0000"}"#,

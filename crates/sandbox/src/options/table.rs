@@ -147,11 +147,11 @@ fn whole<N: FromStr>(text: &str) -> Result<N, String> {
         .map_err(|_| format!("{text:?} is not a whole number that fits"))
 }
 
-/// Reads sizes of lists, whose names have `-` or `_`.
+/// Reads sizes of lists, whose names have `-`, `_` or `/`.
 fn sizes(text: &str) -> Result<BTreeMap<String, u64>, String> {
     let size = |pair: &str| {
         let (name, size) = pair.split_once('=').ok_or("give LIST=N")?;
-        Ok((name.replace('-', "_"), whole(size)?))
+        Ok((name.replace(['-', '/'], "_"), whole(size)?))
     };
     text.split(',').map(size).collect()
 }

@@ -44,7 +44,7 @@ fn differences_are_counted_with_an_example_or_are_an_error() {
         for on_new in [NewFieldPolicy::Keep, NewFieldPolicy::Freeze] {
             let mut counts = Counts::default();
             for record in &records {
-                // A resumed export goes on counting.
+                // A resumed export continues the counts.
                 let kept = serde_json::to_string(&counts).unwrap();
                 let mut checker = checker(on_new, &sample, serde_json::from_str(&kept).unwrap());
                 checker.check(record).unwrap();

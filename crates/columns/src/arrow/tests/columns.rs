@@ -25,7 +25,8 @@ struct Case<'a> {
     kinds: Vec<(Vec<&'a RawValue>, Value)>,
     #[serde(default, borrow)]
     sample: Vec<&'a RawValue>,
-    /// What is sent, what the cell of the last column gives back, and what is in `_extra`; true for all that was sent.
+    /// For each row: the value in the record, the value that the cell of the last column returns, and the value in
+    /// `_extra`. True stands for the whole value of the record.
     #[serde(default, borrow)]
     rows: Vec<[&'a RawValue; 3]>,
 }

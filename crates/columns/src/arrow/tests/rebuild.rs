@@ -13,8 +13,8 @@ use serde_json::value::RawValue;
 use talentdata_core::RawRecord;
 use talentdata_core::internal::json::{self, decimal, decoded};
 
-/// Names and values, sorted by name; those of the same name in their order. A value is told by its JSON
-/// text, to the last white space, a string within it by its own text, and a number by its value.
+/// Names and values, sorted by name. Values of the same name keep their order. A value is represented by its JSON text,
+/// including white space, a string in it by its own text, and a number by its value.
 pub(crate) type Fields = Vec<(String, String)>;
 
 /// A cell: its column's name, what an empty one means, and the value.

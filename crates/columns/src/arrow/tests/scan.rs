@@ -1,4 +1,4 @@
-//! Pages become batches, whatever their sizes and however they end.
+//! Pages of any size become batches, even if an error ends the list.
 
 use super::record;
 use crate::arrow::stream::Batches;

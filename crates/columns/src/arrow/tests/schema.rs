@@ -81,7 +81,7 @@ fn what_is_no_schema_is_refused() {
         assert_eq!(message.is_empty(), why.is_empty());
     }
     let version = infer(&[]).to_json().replace("schema\": 1", "schema\": 2");
-    let (invalid, io) = (ErrorKind::InvalidArgument, ErrorKind::Io);
+    let (invalid, path) = (ErrorKind::InvalidArgument, ErrorKind::Path);
     for (content, name, kind, why) in [
         (
             &b"PAR1\xff\x00"[..],
@@ -97,7 +97,7 @@ fn what_is_no_schema_is_refused() {
         ),
         (b"{}", "contacts.parquet", invalid, "talentdata_schema"),
         (version.as_bytes(), "contacts.parquet", invalid, "version 2"),
-        (b"", "", io, "cannot read"),
+        (b"", "", path, "cannot read"),
         (b"", "nosuch", io, "nosuch"),
     ] {
         std::fs::write(&path, content).unwrap();

@@ -1,4 +1,5 @@
-//! Reads the rate headers of a response, in every form that gateways are known to send; an unusable value counts as absent.
+//! Reads the rate headers of a response, in every form that gateways are known to send. An unusable value counts as
+//! absent.
 
 use std::time::{Duration, SystemTime};
 
@@ -31,21 +32,21 @@ pub(crate) struct RateHeaders {
     pub limit: Option<u32>,
     /// The window that belongs to the limit.
     pub window: Option<Duration>,
-    /// Requests left; the smallest, where several are given.
+    /// The number of requests left, or the smallest of several.
     pub remaining: Option<u64>,
     /// Time from receipt until the reset. Of several, the one of the limit with the least left counts, otherwise
     /// the longest.
     pub reset: Option<Duration>,
     /// True if the reset is in whole seconds, so that 0 may mean anything below one second.
     pub reset_is_integer: bool,
-    /// Time from receipt until a retry is welcome; the longest, where several are given. It goes before the reset
-    /// (RFC 9110, section 10.2.3).
+    /// The time from receipt until a retry is allowed, or the longest of several. It has precedence over the reset (RFC
+    /// 9110, section 10.2.3).
     pub retry_after: Option<Duration>,
 }
 
 impl RateHeaders {
-    /// Reads the headers of a response received at `wall_now`, which stands in for an absent `Date` header where a
-    /// wait is given as a moment.
+    /// Reads the headers of a response that was received at `wall_now`. This time replaces an absent `Date` header if
+    /// the headers have a time instead of a duration.
     pub(crate) fn read(headers: &HeaderMap, wall_now: SystemTime) -> Self {
         let now = items(headers, ["date"]).find_map(moment);
         let now = now.unwrap_or_else(|| since_epoch(wall_now));
@@ -59,7 +60,7 @@ impl RateHeaders {
         let resets = items(headers, RESET).map(first);
         let resets = resets.map(|item| Some((wait(item, now)?, !item.contains('.'))));
         let resets: Vec<Option<(Duration, bool)>> = resets.collect();
-        // Several limits stand in the same order in each header.
+        // If there are several limits, each header has them in the same order.
         let is_paired = resets.len() == remaining.len();
         let reset = resets.into_iter().enumerate();
         let reset = reset.filter(|(place, _)| !is_paired || remaining[*place] == least);
@@ -81,8 +82,8 @@ impl RateHeaders {
     }
 }
 
-/// The values of one header that are plain text. Proxies join the lines of a header by commas; the one in an HTTP date joins
-/// nothing.
+/// Returns the values of one header that are plain text. Proxies join the lines of a header by commas. The comma in an
+/// HTTP date is not such a one.
 fn items<'a, const N: usize>(
     headers: &'a HeaderMap,
     names: [&'static str; N],
@@ -96,12 +97,12 @@ fn items<'a, const N: usize>(
     })
 }
 
-/// The item without its parameters.
+/// Returns an item without its parameters.
 fn first(item: &str) -> &str {
     item.split(';').next().unwrap_or_default().trim()
 }
 
-/// A plain decimal number. Exponents, signs of plus, `inf` and `nan` have no place in these headers.
+/// Reads a plain decimal number. Exponents, plus signs, `inf` and `nan` are not valid in these headers.
 fn number(text: &str) -> Option<f64> {
     let text = text.trim();
     let digits = text.strip_prefix('-').unwrap_or(text);
@@ -109,7 +110,7 @@ fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|_| is_plain)
 }
 
-/// The limit and its window, if any, from `40` or `40;w=1;name="x"`.
+/// Reads the limit and its window, if any, from `40` or `40;w=1;name="x"`.
 fn policy(item: &str) -> Option<(u32, Option<Duration>)> {
     let mut parts = item.split(';').map(str::trim);
     let limit = parts.next().and_then(number)?;
@@ -119,7 +120,7 @@ fn policy(item: &str) -> Option<(u32, Option<Duration>)> {
 }
 
 /// Reads a wait in seconds, with units as in `1m30s`, or a time within a day of `now`. A wait longer than a day counts
-/// as a day. A time that has passed is no wait; one that passed more than a day ago is ignored.
+/// as a day. A time in the past is no wait. If it passed more than a day ago, it is ignored.
 fn wait(text: &str, now: f64) -> Option<Duration> {
     match number(text) {
         Some(delay) if delay < THIRTY_YEARS => seconds(delay),
@@ -145,7 +146,7 @@ fn seconds(wait: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(wait.min(LONGEST)).ok()
 }
 
-/// The seconds of a time such as `250ms` or `1m30s`, as programs in Go write it.
+/// Returns the seconds of a time such as `250ms` or `1m30s`, as Go programs write it.
 fn with_units(text: &str) -> Option<f64> {
     let (mut rest, mut sum) = (text.trim(), 0.0);
     while !rest.is_empty() {
@@ -159,7 +160,7 @@ fn with_units(text: &str) -> Option<f64> {
     (!text.trim().is_empty()).then_some(sum)
 }
 
-/// The Unix time of an HTTP date, or of a date-time with its zone (RFC 3339).
+/// Returns the Unix time of an HTTP date, or of a date-time with its zone (RFC 3339).
 fn moment(text: &str) -> Option<f64> {
     let http = httpdate::parse_http_date(text).ok().map(since_epoch);
     http.or_else(|| {

@@ -20,12 +20,13 @@ const TRUST_EARLY: f64 = 0.8;
 const MEAN_OVER: f64 = 32.0;
 /// The part of a window by which a request may be counted later than the fastest.
 pub(super) const MARGIN: f64 = 0.07;
-/// The number of requests that are not sent: ours must not be the one that sees 0 left, which the rule turns into a pause
-/// of a window.
+/// The number of requests that are left unused: no request of ours may see 0 left, because the rule then demands a
+/// pause of a window.
 pub(super) const RESERVED: f64 = 1.0;
 /// Fewer requests a window than this cannot be distinguished from jitter.
 pub(super) const NOISE_FLOOR: f64 = 1.5;
-/// For this much longer than a round trip, what others send is not seen: a request of ours apart.
+/// Requests of other clients stay invisible for a round trip and this much longer, which is the interval of our
+/// requests.
 const UNSEEN: f64 = 0.03;
 
 /// A request that was sent.
@@ -62,7 +63,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Notes a request of a member that is sent now.
+    /// Adds a request that a member sends now.
     pub(super) fn send(&mut self, ticket: Ticket, member: u64) {
         let sent = ticket.sent.as_secs_f64();
         let matters = |entry: &SentRequest| entry.in_flight || entry.sent() + KEPT >= sent;
@@ -77,13 +78,14 @@ impl Ledger {
         });
     }
 
-    /// Forgets a request that was never sent after all.
+    /// Removes a request that was not sent after all.
     pub(super) fn unsend(&mut self, ticket: Ticket) {
         self.entries
             .retain(|entry| entry.ticket != ticket || !entry.in_flight);
     }
 
-    /// Settles a request that is in flight, and returns it. A ticket of another ledger may have the same number.
+    /// Marks a request as no longer in flight, and returns it. The ticket may be one of another ledger with the same
+    /// number.
     pub(super) fn settle(&mut self, ticket: Ticket) -> Option<&mut SentRequest> {
         let own = |entry: &&mut SentRequest| entry.ticket == ticket && entry.in_flight;
         let entry = self.entries.iter_mut().find(own)?;
@@ -91,7 +93,7 @@ impl Ledger {
         Some(entry)
     }
 
-    /// A response has come to a request that is in flight, and may show how many were left.
+    /// Records the response to a request in flight, which may show the number of requests left.
     pub(super) fn answer(
         &mut self,
         now: f64,
@@ -109,7 +111,7 @@ impl Ledger {
         }
         let floor = self.floor();
         let entry = self.entries.iter_mut().find(|it| it.ticket == ticket)?;
-        // It was counted, at the latest, the shortest way back ago.
+        // At the latest, the request was counted one shortest round trip ago.
         entry.counted_by = entry.counted_by.min(now - floor);
         entry.remaining = remaining;
         Some(*entry)
@@ -120,7 +122,7 @@ impl Ledger {
         rate * (self.mean + UNSEEN)
     }
 
-    /// Returns the shortest round trip to reckon with.
+    /// Returns the shortest round trip to expect.
     pub(super) fn floor(&self) -> f64 {
         if self.samples < FEW_SAMPLES {
             self.least * TRUST_EARLY

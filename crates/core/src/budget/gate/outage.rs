@@ -1,7 +1,7 @@
 //! Outages: while requests fail in a row, one at a time probes the service, and all others wait.
 //!
-//! Each probe that fails doubles the time until the next. The state is part of the gate, so all processes that share a
-//! budget also share its probes, and an outage is not made worse by their number.
+//! Each failed probe doubles the time until the next one. The state is part of the gate, so all processes that share a
+//! budget share its probes, and their number does not make an outage worse.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use crate::error::failure::{Course, of_status};
 
 /// The number of failures in a row that make an outage. A single failure happens to healthy services as well.
 const OUTAGE: u32 = 2;
-/// The time until the first probe, in seconds; it doubles with each probe that fails, and half of it is drawn.
+/// The time until the first probe, in seconds. It doubles with each failed probe, and half of it is random.
 const FIRST: f64 = 0.5;
 /// The longest time between two probes, in seconds.
 const LONGEST: f64 = 8.0;
 
-/// Requests that have failed, with no success between.
+/// A series of failed requests without a success in between.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Failures {
     /// The number of failures.
@@ -43,7 +43,7 @@ pub(crate) struct Outage {
     /// The failures that the latest success has ended. They count again if the body of that response breaks off.
     ended: Option<(Ticket, Failures, u32)>,
     probe: Option<Ticket>,
-    /// Before this, no probe is sent.
+    /// The time before which no probe is sent.
     pub(crate) probe_at: Time,
 }
 
@@ -65,14 +65,14 @@ impl Outage {
         self.failures.is_outage() && self.probe.is_some_and(lasts)
     }
 
-    /// A request is sent; during an outage it is the probe.
+    /// Records that a request is sent. During an outage it is the probe.
     pub(crate) fn sent(&mut self, ticket: Ticket) {
         if self.failures.is_outage() {
             self.probe = Some(ticket);
         }
     }
 
-    /// Takes in how a request ended.
+    /// Records the outcome of a request.
     pub(crate) fn complete(&mut self, now: Time, ticket: Ticket, outcome: &RequestOutcome) {
         match outcome {
             RequestOutcome::Unsent => self.probe = self.probe.filter(|probe| *probe != ticket),
@@ -93,7 +93,7 @@ impl Outage {
         }
     }
 
-    /// The service has responded, and is not down.
+    /// Records a response which shows that the service is not down.
     pub(crate) fn succeeded(&mut self, now: Time, ticket: Ticket) {
         self.ended = Some((ticket, self.failures, self.steps));
         (self.failures, self.steps) = Default::default();
@@ -115,7 +115,7 @@ impl Outage {
             failures.since = ticket.sent.max(self.last_success).min(now);
         }
         failures.count = failures.count.saturating_add(1);
-        // Failures of requests that were sent before the outage began say nothing new.
+        // Failures of requests that were sent before the outage began are no new evidence.
         if failures.is_outage() && (probed || self.steps == 0) {
             self.back_off(now, ticket);
         }
@@ -161,7 +161,7 @@ mod tests {
             let mut outage = begun(sent);
             let (mut now, mut probes) = (1000 * MS, 0);
             for step in 0..40 {
-                // Those that were under way when it began do not put the probe off.
+                // Requests that were in flight when the outage began do not delay the probe.
                 let at = outage.probe_at;
                 outage.failed(now, ticket(3, 990 * MS));
                 assert_eq!(outage.probe_at, at);
@@ -176,7 +176,7 @@ mod tests {
                 assert_eq!((outage.is_probed(now), outage.probe_at), (false, at));
                 outage.sent(probe);
                 assert!(outage.is_probed(now));
-                // One that nobody waits for any more counts for the back-off as well.
+                // An abandoned probe counts for the back-off as well.
                 match step % 3 {
                     0 => outage.lost(now, probe),
                     _ => outage.failed(now, probe),

@@ -1,12 +1,12 @@
-//! What the gate has learned about the server's way of counting, and the time of the next request that follows from it:
-//! an even pace until something better is known, the whole limit if the budget refills continuously, alignment with
-//! windows that follow a clock. It also estimates how much other clients take from the same budget, and leaves it to
-//! them. Times are in seconds, and a window is one second.
+//! The gate's knowledge of the way in which the server counts, and the time of the next request that follows from it.
+//! The pace is even until more is known. If the budget refills continuously, the whole limit is used. If windows follow
+//! a clock, requests are aligned with them. The gate also estimates how much other clients take from the same budget,
+//! and leaves it to them. Times are in seconds, and a window is one second.
 //!
-//! The even pace is right under any policy, with no more requests at once than there are slots. A slot is free again when
-//! its request and the next one cannot be counted in the same window any more. With one slot less than the limit this alone
-//! keeps every server that counts in windows or in a log from showing 0, however long the way to it is; the even pace does
-//! the same for sliding counters, and is what others next to us can live with.
+//! The even pace is right under any policy if no more requests are sent at once than there are slots. A slot is free
+//! again when its request and the next one can no longer be counted in the same window. With one slot less than the
+//! limit, slots alone keep every server that counts in windows or in a log from showing 0, regardless of the latency.
+//! The even pace does the same for sliding counters, and leaves room for other clients.
 //!
 //! The remaining counts show how many requests may share a window. A count of 0 means one of two things. If we spent
 //! the budget alone, the server counts more strictly than it seemed, and one slot is removed. If others spent from it,
@@ -17,19 +17,20 @@ use serde::{Deserialize, Serialize};
 use super::ledger::{Ledger, MARGIN, NOISE_FLOOR, RESERVED, SentRequest};
 use super::windows::Windows;
 
-/// Slots given up at the start: a sliding counter leaves no more, and other servers show within seconds that they do.
+/// The number of slots that are unused at the start. A sliding counter never allows them. Other servers show within
+/// seconds that they do.
 const INITIAL_RESERVE: f64 = 1.0;
-/// With fewer slots nothing would be learned any more.
+/// The smallest number of slots. With fewer, the responses would teach nothing.
 const MIN: f64 = 2.0;
-/// The pace is even over this part of a window, and no gap is shorter than this part of an even one, so that a timer which
-/// fires a millisecond late costs nothing.
+/// The pace is even over this part of a window, and no gap is shorter than this part of an even one. So a timer that
+/// fires a millisecond late costs no requests.
 const EVEN_SPAN: f64 = 0.3;
 const MIN_GAP_PART: f64 = 0.95;
 /// The pace of a bucket is this much denser than the limit.
 const CATCH_UP_REFILL: f64 = 0.92;
-/// Windows that must agree before slots grow.
+/// The number of windows that must agree before slots grow.
 const AGREEING: f64 = 3.0;
-/// The part of the room seen that is taken at a time.
+/// The part of the observed room that is used at each step.
 const GROWTH: f64 = 0.4;
 /// The count that is assumed for a response without one. Slots that are reduced because of it are not tried again for
 /// `UNSHOWN_HOLD` seconds.
@@ -37,23 +38,25 @@ const UNSHOWN: f64 = 6.0;
 const UNSHOWN_HOLD: f64 = 20.0;
 /// The smallest part of the slots that stays in use next to other clients.
 const BACK_OFF: f64 = 0.8;
-/// Part of the limit that, when spent by ourselves alone, rules out that others spent the rest.
+/// The part of the limit above which our own requests rule out that others have spent the rest.
 const OWN_PART: f64 = 0.82;
-/// A number of slots that has failed is not tried again for this long.
+/// The time for which a failed number of slots is not tried again.
 const HOLD: f64 = 60.0;
 
-/// A window policy shows the sum of what is left and what we took to be about the limit for the last quarter of each
-/// window; so many times the limit for this long proves that the budget refills.
+/// The evidence that the budget refills. Under a window policy, the requests that are left and those that we sent add
+/// up to about the limit during the last quarter of each window. If the sum is `ABOVE` times the limit for `PROOF`
+/// seconds, the budget refills.
 const ABOVE: f64 = 1.25;
 const PROOF: f64 = 0.95;
-/// Under this part of the limit a bucket may run dry before the next response.
+/// Below this part of the limit, a bucket may be empty before the next response.
 const DRY: f64 = 0.3;
 
-/// Weight of one response in the estimate of what others take.
+/// The weight of one response in the estimate of the requests of others.
 const WEIGHT: f64 = 0.06;
-/// A count says something about the pace of others when this part of its window is over.
+/// The part of a window that must be over before a count is used to estimate the pace of others.
 const MIN_WINDOW_PART: f64 = 0.3;
-/// This many times the variance of what others take is left to them, under the root: two and a half deviations.
+/// The factor of the variance of the requests of others. The square root of the product, about two and a half standard
+/// deviations, is left to them.
 const DEVIATIONS: f64 = 6.0;
 
 /// Beliefs about one server with one limit.
@@ -63,20 +66,21 @@ pub(super) struct Pace {
     pub(super) limit: f64,
     slots: f64,
     last_overshoot: f64,
-    /// A number of slots that was too many, and until when it is not tried again.
+    /// A number of slots that was too high, and the time until which it is not tried again.
     failed: (f64, f64),
-    /// Since when counts were looked at, and the least of them that says something about the slots.
+    /// The time since which counts are compared, and the least of those that are evidence about the slots.
     span: (f64, f64),
-    /// The requests of other clients in a window, as an estimate.
+    /// The estimated number of requests of other clients in a window.
     others: f64,
-    /// Since when counts have been as high as only those of a bucket are, and whether that is proof.
+    /// The time since which counts are so high that only a bucket can show them. `refills` is true if that is proof.
     high_since: Option<f64>,
     pub(super) refills: bool,
     pub(super) windows: Windows,
 }
 
 impl Pace {
-    /// For a server that counts to `limit` in each window. Others are expected until the counts show that there are none.
+    /// Makes the beliefs about a server that allows `limit` requests in each window. Other clients are expected until
+    /// the counts show that there are none.
     pub(super) fn new(limit: f64) -> Self {
         let mut new = Self {
             limit: limit.max(1.0),
@@ -88,7 +92,7 @@ impl Pace {
         new
     }
 
-    /// Returns whether a state that was read makes sense, with this limit, and if it was used last at `used`.
+    /// Returns whether a state that was read is plausible, with this limit and `used` as the time of its last use.
     pub(super) fn is_valid(&self, limit: f64, used: f64) -> bool {
         let mut numbers = [self.slots, self.others, self.last_overshoot, self.span.0].into_iter();
         let alignment = self.windows.alignment.as_ref();
@@ -97,7 +101,7 @@ impl Pace {
             && alignment.is_none_or(|it| it.edge.end < used + 2.0)
     }
 
-    /// Requests per window that are aimed at.
+    /// Returns the number of requests per window at which the pace aims.
     pub(super) fn aim(&self) -> f64 {
         if self.refills { self.limit } else { self.slots }
     }
@@ -107,7 +111,7 @@ impl Pace {
         (self.limit - RESERVED).max(1.0)
     }
 
-    /// The time at which the next request may go.
+    /// Returns the time at which the next request may be sent.
     pub(super) fn next(&mut self, now: f64, ledger: &Ledger) -> f64 {
         let last = ledger.nth_last_sent(1);
         if self.refills {
@@ -122,7 +126,7 @@ impl Pace {
         even.max(self.slot_free(ledger)).max(self.clear_at(ledger))
     }
 
-    /// The time at which the oldest request that holds a slot frees it.
+    /// Returns the time at which the oldest request that holds a slot frees it.
     fn slot_free(&self, ledger: &Ledger) -> f64 {
         let mut counted_by: Vec<_> = ledger.entries.iter().map(|it| it.counted_by).collect();
         counted_by.sort_by(|one, other| other.total_cmp(one));
@@ -130,8 +134,8 @@ impl Pace {
         oldest.map_or(0.0, |oldest| oldest + 1.0)
     }
 
-    /// Returns the time from which a request is expected to leave the others what they take, plus more than the usual
-    /// deviation from it. It is at most a window after the newest count, which says nothing after that.
+    /// Returns the time from which a request is expected to leave to others what they use, and more than the usual
+    /// deviation from that. It is at most one window after the newest count, which is no evidence for longer.
     fn clear_at(&self, ledger: &Ledger) -> f64 {
         let Some((newest, left)) = ledger.shown().next().filter(|_| self.others >= NOISE_FLOOR)
         else {
@@ -142,20 +146,21 @@ impl Pace {
         let missing = need - (left - ledger.sent_between(sent, f64::INFINITY) - 1.0);
         let latest = sent + ledger.mean + 1.0;
         if let Some(begun) = self.windows.begun(sent) {
-            // Nothing comes back before the end, and until then the others go on taking theirs.
+            // The budget gets nothing back before the end of the window, and until then the others continue to take
+            // their part.
             return latest.min(begun.end + 1.0) - (-missing).max(0.0) / self.others;
         }
         if missing <= 0.0 {
             return 0.0;
         }
-        // Each request of ours that drops out of the window gives one back.
+        // Each of our requests that drops out of the window adds one to the count.
         let counted = ledger.entries.iter().map(SentRequest::sent);
         let mut counted = counted.filter(|it| *it <= sent && *it + 1.0 > sent);
         let enough = counted.nth((missing.ceil() as usize).saturating_sub(1));
         enough.map_or(latest, |it| latest.min(it + 1.0))
     }
 
-    /// A request saw the budget used up, or was refused.
+    /// Records that a request found the budget exhausted, or was refused.
     pub(super) fn overshoot(&mut self, now: f64, entry: &SentRequest) {
         if self.windows.alignment.is_some() || entry.sent() <= self.last_overshoot {
             return; // seen before, by a request that was under way together with this one
@@ -176,7 +181,7 @@ impl Pace {
         self.slots = self.slots.max(MIN).min(self.most());
     }
 
-    /// A response has come.
+    /// Records a response.
     pub(super) fn seen(&mut self, now: f64, entry: &SentRequest, ledger: &Ledger) {
         let own = f64::from(entry.own);
         if let Some(remaining) = entry.remaining {
@@ -186,12 +191,12 @@ impl Pace {
             }
             self.estimate_others(entry, remaining, ledger);
         }
-        // A window that we have not filled, as far as the margin lets, says nothing about one that we have.
+        // If we have not filled a window up to the margin, it is no evidence about a filled one.
         if own >= ((self.slots - 1.0) / (1.0 + MARGIN)).floor() {
             let remaining = entry.remaining.unwrap_or(UNSHOWN);
             self.span.1 = self.span.1.min(remaining);
         }
-        // If others took the slots away, slots that they leave may be used at once.
+        // If others have taken slots, the slots that they leave may be used at once.
         let others_took = self.slots < OWN_PART * self.limit;
         if now < self.span.0 + if others_took { 1.0 } else { AGREEING } {
             return;
@@ -204,7 +209,7 @@ impl Pace {
         self.span = (now, f64::INFINITY);
     }
 
-    /// Distinguishes a budget that refills all the time, such as a token bucket, from one that is counted in windows.
+    /// Distinguishes a budget that refills continuously, such as a token bucket, from one that is counted in windows.
     fn seek_refill(&mut self, now: f64, remaining: f64, own: f64) {
         let is_high = self.refills || remaining + own >= ABOVE * self.limit;
         let is_high = is_high && remaining >= DRY * self.limit;

@@ -1,4 +1,5 @@
-//! The client rule of the service document (section 8.3), taken literally, and the back-off where it has no figure.
+//! The client rule of the service document (section 8.3), taken literally, and a back-off for cases without a figure in
+//! it.
 
 use std::time::Duration;
 
@@ -35,7 +36,7 @@ struct Rule {
 }
 
 impl Rules {
-    /// Nothing may be sent to this endpoint before this time.
+    /// Returns the time before which no request may be sent to this endpoint.
     pub(crate) fn until(&self, endpoint: Endpoint) -> Time {
         match endpoint {
             Endpoint::Token => self.common.until.max(self.token.until),
@@ -43,7 +44,7 @@ impl Rules {
         }
     }
 
-    /// Lets nothing be sent before `earliest`, and does not wait beyond `latest`.
+    /// Extends the pause to `earliest` and limits it to `latest`.
     pub(super) fn clamp_pauses(&mut self, earliest: Time, latest: Time) {
         self.common.until = self.common.until.max(earliest);
         for rule in [&mut self.common, &mut self.token] {
@@ -52,8 +53,8 @@ impl Rules {
         }
     }
 
-    /// Applies the rule to a response; `limit` is that of all requests. Returns whether the response is about that limit,
-    /// and whether we must wait.
+    /// Applies the rule to a response. `limit` is the limit of all requests. Returns whether the response is about that
+    /// limit, and whether we must wait.
     pub(crate) fn response(
         &mut self,
         now: Time,
@@ -73,8 +74,8 @@ impl Rules {
         let base = match status {
             TOO_MANY_REQUESTS if named.is_some() => Some(BACKOFF_WITH_HINT),
             TOO_MANY_REQUESTS => Some(BACKOFF_WITHOUT_HINT),
-            // Some gateways respond with 503 in place of 429, then without the service's headers. It may as well be a fault
-            // that passes at once.
+            // Some gateways respond with 503 in place of 429, and without the service's headers. A 503 may also be a
+            // fault that passes at once.
             UNAVAILABLE if headers.remaining.is_none() => Some(BACKOFF_503),
             _ => None,
         };
@@ -87,8 +88,8 @@ impl Rules {
             named => named.unwrap_or(WINDOW),
         };
         if let Some((base, longest)) = base {
-            // Grows with each refusal of a request sent after the pause for the one before: those already under way say
-            // nothing new.
+            // The back-off grows only with refusals of requests that were sent after the last pause. Requests in flight
+            // during the pause are no new evidence.
             if ticket.sent >= rule.refused_until {
                 rule.refusals_in_a_row = rule.refusals_in_a_row.saturating_add(1);
             }

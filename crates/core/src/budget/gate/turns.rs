@@ -1,7 +1,8 @@
-//! Whose turn it is among the members who share a gate: single calls before scans, else the least recently served.
+//! The order in which the members of a gate send: single calls before scans, and otherwise the least recently served
+//! first.
 //!
-//! A member that has to wait is notified when to ask again, and is expected then. Nobody waits for a member that is expected
-//! later, or that has let its moment pass: it may have been stopped, or killed.
+//! A member that must wait is told when to ask again, and is expected at that time. The others do not wait for a member
+//! that is expected later, or that has missed its time, because it may have been stopped or killed.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,11 +13,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{FORGOTTEN, Time};
 
-/// A member that is late by this much has lost its turn.
+/// The delay after which a member has lost its turn.
 const GRACE: Duration = Duration::from_millis(5);
-/// A member that is expected within this time is waited for.
+/// The others wait for a member that is expected within this time.
 const SOON: Duration = Duration::from_millis(2);
-/// A member that has waited this long ranks with the single calls, so that these cannot starve scans.
+/// A member that has waited this long ranks with the single calls. So single calls cannot starve scans.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// A member that has not asked for this long no longer takes part.
 const PRESENT: Duration = Duration::from_secs(10);
@@ -24,7 +25,7 @@ const PRESENT: Duration = Duration::from_secs(10);
 /// The priority of a request; the first goes first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum PriorityClass {
-    /// A call that somebody waits for.
+    /// A single call, whose caller waits for it.
     Single,
     /// A page of a scan.
     Scan,
@@ -34,7 +35,7 @@ pub(crate) enum PriorityClass {
 }
 
 impl PriorityClass {
-    /// The name that people read.
+    /// Returns the name for display.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Single => "single call",
@@ -51,13 +52,13 @@ pub(crate) struct MemberInfo<'a> {
     pub id: u64,
     /// Its process.
     pub process: u32,
-    /// The name that people know it by, for example that of its program.
+    /// The name for display, for example that of its program.
     pub name: &'a str,
     /// The share of the limit that it may use, above 0 and at most 1.
     pub share: f64,
 }
 
-/// A member as it is remembered.
+/// The stored state of a member.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Member {
     process: u32,
@@ -75,7 +76,7 @@ pub(super) struct Member {
 struct Wait {
     class: PriorityClass,
     since: Time,
-    /// Before this, its share of the limit keeps it.
+    /// The time before which its share of the limit does not admit it.
     allowed: Time,
     /// The time at which it is expected to ask again.
     expected: Time,
@@ -145,21 +146,21 @@ impl Turns {
         (ahead, at_once)
     }
 
-    /// A member is notified to ask again at this time, and may not send before it is allowed to.
+    /// Records that a member was told to ask again at this time, and may not send before `allowed`.
     pub(super) fn notified(&mut self, id: u64, allowed: Time, again: Time) {
         if let Some(wait) = &mut self.0.entry(id).or_default().waits {
             (wait.allowed, wait.expected) = (allowed, again);
         }
     }
 
-    /// It is a member's turn.
+    /// Records that a member sends a request.
     pub(super) fn served(&mut self, now: Time, id: u64) {
         let member = self.0.entry(id).or_default();
         (member.waits, member.last_sent) = (None, now);
         member.last_minute.count(now);
     }
 
-    /// The members that take part, those that sent most first.
+    /// Returns the active members, those with the most requests first.
     pub(super) fn present(&self, now: Time) -> Vec<MemberStats> {
         let since = now.saturating_sub(PRESENT);
         let present = self.0.values().filter(|member| member.seen >= since);
@@ -182,7 +183,8 @@ const SPAN: u64 = 5;
 /// The number of spans that make a minute.
 const SPANS: u64 = 12;
 
-/// A count of events within the last minute: a number for each span, by its place since the epoch of the clock.
+/// A count of events within the last minute: a number for each span, keyed by the span's number since the epoch of the
+/// clock.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct LastMinute(BTreeMap<u64, u32>);

@@ -1,9 +1,11 @@
-//! Fixed windows: recognised by their edges, where the remaining count jumps up as no other way of counting allows; and
-//! aligned with, where they follow a clock. Times are in seconds, which are windows as well.
+//! Fixed windows. They are recognised by their edges, where the remaining count jumps up more than with any other way
+//! of counting. If they follow a clock, requests are aligned with them. Times are in seconds, and a window is one
+//! second.
 //!
-//! Within windows whose edges are known neither latency nor jitter costs anything, as long as all requests fit between the
-//! edges. Windows that open with a request are left to the even pace, which is within two points of the best on them; they
-//! betray themselves by counting a first request in the window before, which each window of a trial makes more likely.
+//! If the edges of windows are known, neither latency nor jitter costs requests, provided that all requests fit between
+//! the edges. Windows that open with a request are left to the even pace, which comes within two points of the optimum
+//! for them. Such windows reveal themselves when they count a first request in the window before, which becomes more
+//! likely with each window of a trial.
 
 use std::ops::Range;
 
@@ -11,26 +13,27 @@ use serde::{Deserialize, Serialize};
 
 use super::ledger::{Ledger, NOISE_FLOOR, RESERVED, SentRequest};
 
-/// Two counts further apart than this may have more than one edge between them.
+/// The largest distance between two counts that have at most one edge between them.
 const NEAR: f64 = 0.3;
-/// A jump is at least this part of the limit.
+/// The smallest jump, as a part of the limit.
 const JUMP: f64 = 0.4;
-/// And ends this part of the limit above what a sliding window could show. Where windows are known to be fixed, a rise
-/// by as much is an edge as well, however long it took.
+/// A jump must also end this part of the limit above the largest count of a sliding window. If windows are known to be
+/// fixed, a rise of this size is an edge, even if it took longer.
 const BEYOND: f64 = 0.2;
-/// This many edges that fit one clock are believed.
+/// The number of edges with the same phase that prove that windows follow a clock.
 const AGREEING: u32 = 3;
-/// An alignment that was wrong is not tried again for this long.
+/// The time for which no alignment is tried after a wrong one.
 const RETRY_ALIGNMENT_AFTER: f64 = 15.0;
 
-/// The times between which a window began, taken as send times: a request sent after the end is counted in the new window,
-/// however fast it travels, and one sent before the start would, as fast, have been counted in the old one.
+/// The interval in which a window began, in send times of the fastest requests. A request that is sent after its end is
+/// counted in the new window regardless of its speed. A request that was sent before its start, and was as fast, was
+/// counted in the old window.
 pub(super) type Edge = Range<f64>;
 
 /// The edges so far, and the alignment with them.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Windows {
-    /// Between which counts the remaining ones rose last; none before they have jumped.
+    /// The send times of the counts between which the remaining count rose last, or `None` before the first jump.
     pub(super) last: Option<Edge>,
     /// The common phase of the latest edges, and the number of these edges.
     common: Option<(Edge, u32)>,
@@ -39,7 +42,7 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    /// Takes in a response; whether its count is the first one that jumped as only those of fixed windows do.
+    /// Records a response. Returns whether its count is the first one with a jump that only fixed windows can cause.
     pub(super) fn seen(
         &mut self,
         now: f64,
@@ -57,7 +60,7 @@ impl Windows {
                 ..Self::default()
             };
         }
-        // One that was overtaken by a later request says nothing about an edge.
+        // A request that was overtaken by a later one is no evidence about an edge.
         let mut shown = ledger.shown();
         let newest = shown.next().filter(|(it, _)| it.ticket == entry.ticket);
         let (Some((_, remaining)), Some((before, left))) = (newest, shown.next()) else {
@@ -85,55 +88,57 @@ impl Windows {
         is_first
     }
 
-    /// The beginning of the window in which a request was sent, or `None` if unknown.
+    /// Returns the beginning of the window in which a request was sent, or `None` if it is unknown.
     pub(super) fn begun(&self, sent: f64) -> Option<&Edge> {
         self.last.as_ref().filter(|last| sent < last.end + 1.0)
     }
 }
 
-/// The phase that an edge shares with older ones and their number, or `None` if they are not whole windows apart.
+/// Returns the phase that an edge shares with older ones, and their number; `None` if they are not whole windows apart.
 fn agreed(newer: &Edge, (older, agreeing): (Edge, u32)) -> Option<(Edge, u32)> {
     let windows = (newer.start - older.start).round();
     let both = newer.start.max(older.start + windows)..newer.end.min(older.end + windows);
     (windows >= 1.0 && both.start <= both.end).then(|| (both, agreeing.saturating_add(1)))
 }
 
-/// The drift of clocks after which a first request falls into the window before, and the edges are found again.
+/// The clock drift after which a first request falls into the previous window, and the edges must be found again.
 const DRIFT: f64 = 0.01;
-/// A request may be faster than any before it, by this part of the least round trip; as the first of a window, it
-/// would fall into the one before.
+/// The part of the least round trip by which a request may be faster than all earlier ones. As the first request of a
+/// window, it would fall into the previous window.
 const RTT_DROP_MARGIN: f64 = 0.3;
-/// Windows for which the first request goes alone, and one less is sent: should windows open with a request after all,
-/// a first request that is faster than those before it falls into the window before, and is the only one to.
+/// The number of trial windows, in which the first request is sent alone, and one request less is sent. If windows open
+/// with a request after all, a first request that is faster than the earlier ones falls into the previous window, and
+/// no other request does.
 const TRIAL: u32 = 3;
-/// There is one more, up to two, for each such part of a window that round trips vary by, from the least to the mean: a
-/// first request that is slower by chance betrays nothing.
+/// For each such part of a window between the least and the mean round trip, the trial has one more window, up to two
+/// more. A first request that is slower by chance reveals nothing.
 const JITTER_PER_TRIAL: f64 = 0.02;
-/// So many times what round trips vary by, from the least to the mean, are left free at the end of a window.
+/// The time that is left free at the end of a window, as a multiple of the difference between the least and the mean
+/// round trip.
 const END_MARGIN: f64 = 1.5;
-/// Requests are no closer than this part of an even pace, however little time is left.
+/// The smallest gap between requests, as a part of an even pace, even if little time is left.
 const MIN_GAP_PART: f64 = 0.3;
-/// A count this low cannot be among the first of a window,
+/// A remaining count this low or lower cannot be that of one of the first requests of a window.
 const LOW: f64 = 3.0;
-/// which are so many requests of ours.
+/// The number of our requests that are the first ones of a window.
 const FIRST: usize = 4;
-/// Weight of one window in the estimate of what others take.
+/// The weight of one window in the estimate of the requests of others.
 const WEIGHT: f64 = 0.25;
-/// Part of a step, at that pace, for which the end of a window is kept free.
+/// The part of a gap between requests that is kept free at the end of a window.
 const END_SPARE: f64 = 0.6;
 
 /// An alignment with the server's windows.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Alignment {
     trial: u32,
-    /// The safety margin behind an edge.
+    /// The safety margin after an edge.
     late: f64,
     /// Each window of the trial is entered so much sooner than the one before, using up what the edge is late for
     /// caution. A window that opens with our request could follow only if that were slower by as much, each time.
     step: f64,
     /// The beginning of the current window.
     pub(super) edge: Edge,
-    /// The requests of other clients in a window, as an estimate.
+    /// The estimated number of requests of other clients in a window.
     others: f64,
 }
 
@@ -150,20 +155,20 @@ impl Alignment {
         }
     }
 
-    /// Our requests of this window.
+    /// Returns our requests in this window.
     fn own<'a>(&self, ledger: &'a Ledger) -> impl Iterator<Item = &'a SentRequest> {
         let begun = self.edge.end;
         let entries = ledger.entries.iter();
         entries.filter(move |entry| entry.sent() >= begun)
     }
 
-    /// The least count of this window.
+    /// Returns the least count in this window.
     fn least(&self, ledger: &Ledger) -> Option<f64> {
         let shown = self.own(ledger).filter_map(|entry| entry.remaining);
         shown.reduce(f64::min)
     }
 
-    /// Moves on to the window of `now`.
+    /// Advances to the window of `now`.
     fn roll(&mut self, now: f64, limit: f64, ledger: &Ledger) {
         let next = self.next_window(ledger);
         if now < next {
@@ -179,7 +184,8 @@ impl Alignment {
         self.edge = self.edge.start + begin - self.edge.end..begin;
     }
 
-    /// The time at which the next window begins, or is entered. A trial window in which nothing was seen is repeated.
+    /// Returns the time at which the next window begins, or is entered during a trial. A trial window without a count
+    /// is repeated.
     fn next_window(&self, ledger: &Ledger) -> f64 {
         let next = self.edge.end + 1.0;
         match self.trial {
@@ -190,7 +196,7 @@ impl Alignment {
         }
     }
 
-    /// Takes in a count; false when there can be no such count in this window, so that the alignment is wrong.
+    /// Records a count. Returns false if this window cannot have such a count, so that the alignment is wrong.
     fn seen(&mut self, now: f64, entry: &SentRequest, limit: f64, ledger: &Ledger) -> bool {
         self.roll(now, limit, ledger);
         let before = |other: &&SentRequest| other.sent() <= entry.sent();
@@ -199,13 +205,13 @@ impl Alignment {
             || self.own(ledger).filter(before).count() > FIRST
     }
 
-    /// The time at which the next request may go.
+    /// Returns the time at which the next request may be sent.
     pub(super) fn next(&mut self, now: f64, limit: f64, ledger: &Ledger) -> f64 {
         self.roll(now, limit, ledger);
         let begun = self.edge.end;
         let last = ledger.nth_last_sent(1);
         if last < begun {
-            return begun; // one request a window goes whatever the others do, to see what is left
+            return begun; // one request is sent in each window, to see the count
         }
         let next_window = self.next_window(ledger);
         let on_trial = self.trial > 0;

@@ -1,5 +1,5 @@
-//! The state of the budget in its file: what members know of each other, and what becomes of a state that is lost, forged, or
-//! cannot be written. What can happen to the file itself is tested in `host/tests.rs`.
+//! The state of the budget in its file: the members' knowledge of each other, and states that are lost, forged, or
+//! cannot be written. Damage of the file itself is tested in `shared_file/tests.rs`.
 
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
@@ -13,7 +13,7 @@ fn member(path: &Path) -> HostMember {
     HostMember::new(path.to_owned())
 }
 
-/// Asks; how many members there are then, and whether the request may be sent.
+/// Asks for a permit. Returns the number of members, and the admission.
 fn ask(file: &mut HostMember, id: u64) -> (usize, Admission) {
     let asked =
         file.change(|gate, now| (take(gate, now, id, Endpoint::Api), gate.members(now).len()));
@@ -21,7 +21,7 @@ fn ask(file: &mut HostMember, id: u64) -> (usize, Admission) {
     (present, turn)
 }
 
-/// The member of this number asks the gate.
+/// Asks the gate for a permit of the member with this number.
 fn take(gate: &mut SharedGate, now: Duration, id: u64, endpoint: Endpoint) -> Admission {
     let info = MemberInfo {
         id,
@@ -43,7 +43,7 @@ fn what_one_does_the_others_know() {
     assert!(matches!(ask(&mut one, 1), (1, Admission::Admitted(_))));
     assert_eq!(ask(&mut other, 2).0, 2);
     assert_eq!(ask(&mut one, 1).0, 2);
-    // One that only looks is no member.
+    // A client that only reads the state is no member.
     let seen = member(&path).look().unwrap().unwrap();
     assert_eq!(seen.members(seen.last_used()).len(), 2);
 }
@@ -59,13 +59,13 @@ fn a_state_that_is_lost_is_made_again_from_what_a_member_knows() {
             None => std::fs::remove_file(&path).unwrap(),
             Some(text) => std::fs::write(&path, text).unwrap(),
         }
-        // The one knows of itself only, the other of both.
+        // One client knows only itself, and the other knows both.
         assert_eq!(ask(&mut other, 2).0, 2);
         assert_eq!(ask(&mut one, 1).0, 2);
     }
 }
 
-/// Somebody has sent, and nobody knows how much.
+/// If the file is damaged, others may have sent an unknown number of requests, so a client first lets a window pass.
 #[test]
 fn who_finds_only_damage_lets_a_window_pass() {
     let (_directory, SharedFile { path, .. }) = place();
@@ -79,7 +79,7 @@ fn who_finds_only_damage_lets_a_window_pass() {
     assert!(earliest > seen.last_used() + Duration::from_millis(500));
 }
 
-/// A host that was restarted counts its time from the beginning.
+/// A restarted host counts its time from the beginning.
 #[test]
 fn a_state_from_the_future_is_forgotten() {
     let (_directory, file) = place();
@@ -94,7 +94,7 @@ fn a_state_from_the_future_is_forgotten() {
 /// Tells a process of this test program that its files cannot grow, and where the state is.
 const FULL: &str = "TALENTDATA_TEST_FULL_DISK";
 
-/// As on a full disk. To the others nothing has happened, so neither the turn nor what is known of them may be used up.
+/// Like a full disk. The others see no change, so the turn and the knowledge of them must remain.
 #[test]
 fn a_state_that_cannot_be_written_is_not_changed() {
     if let Some(path) = std::env::var_os(FULL) {
@@ -125,7 +125,7 @@ fn a_state_that_cannot_be_written_is_not_changed() {
     assert_eq!(after.members(after.last_used()).len(), 2);
 }
 
-/// States as they are after some seconds of requests, in the different modes of the gate.
+/// Returns states after some seconds of requests, in the different modes of the gate.
 fn states() -> Vec<Vec<u8>> {
     let mut states = Vec::new();
     for policy in [Policy::ClockWindow, Policy::SlidingLog, Policy::TokenBucket] {
@@ -146,7 +146,7 @@ fn states() -> Vec<Vec<u8>> {
     states
 }
 
-/// One request of one of two members, or a wait; the time afterwards.
+/// Makes one request of one of two members, or waits. Returns the time afterwards.
 fn step_of(
     state: &mut SharedGate,
     now: Duration,
@@ -176,7 +176,7 @@ fn step_of(
     }
 }
 
-/// The checksum is right, and the content is not. It is refused, or it does no harm.
+/// The checksum is right, but the content is not. Such a state is refused, or it does no harm.
 #[test]
 fn a_forged_state_neither_panics_nor_waits_for_ever() {
     let mut rng = fastrand::Rng::with_seed(1);
@@ -215,8 +215,8 @@ fn a_forged_state_neither_panics_nor_waits_for_ever() {
     assert!(used > 100 && refused > 100);
 }
 
-/// A pause that somebody wrote into the file, however plausible, is believed for a window; one that this process was told of
-/// by the service lasts, whatever the file says.
+/// If the file has a pause that the service has not named to this process, it is trusted for one window at most, even
+/// if it is plausible. A pause that the service has named to this process lasts, even if the file differs.
 #[test]
 fn a_pause_lasts_as_long_as_the_service_has_said_and_else_a_window() {
     let now = Duration::from_secs(1000);
@@ -240,14 +240,15 @@ fn a_pause_lasts_as_long_as_the_service_has_said_and_else_a_window() {
     told.note(now, 429, &limited, gate.paused_until());
     gate.clamp_pauses(now, &told);
     assert_eq!(gate.paused_until(), now + hour);
-    // Somebody who was told nothing asks once more after a window, and is told as well.
+    // A process to which the service has named no pause asks again after a window. Then the service names the pause to
+    // it as well.
     gate.clamp_pauses(now, &Pauses::default());
     assert_eq!(gate.paused_until(), now + Duration::from_secs(1));
     gate.clamp_pauses(now, &told);
     assert_eq!(gate.paused_until(), now + hour, "who was told obeys");
 }
 
-/// A probe and requests in flight of which nobody knows hold nobody up for long.
+/// An unknown probe and unknown requests in flight do not delay members for long.
 #[test]
 fn a_forged_outage_and_requests_of_nobody_are_forgotten() {
     let mut now = Duration::from_secs(1000);
@@ -263,15 +264,15 @@ fn a_forged_outage_and_requests_of_nobody_are_forgotten() {
         gate.complete(at, 9, ticket, &RequestOutcome::Failed { sent: true });
         now = at;
     }
-    // Its probe is on its way, and it says nothing any more.
+    // The probe is in flight, and its member no longer reports.
     let (probed, _) = turn(&mut gate, now, 9);
     let (next, _) = turn(&mut gate, probed, 1);
     let waits = next - probed;
     assert!(waits <= Duration::from_secs(8), "{waits:?}");
 }
 
-/// Processes of a version that writes another state must have another file, or each would take the state of the other for its
-/// own. Where this fails, raise the version in PREFIX (host.rs), here, and in docs/budget.md.
+/// Versions with another state must use another file, or each would read the state of the other as its own. If this
+/// test fails, raise the version in PREFIX (host.rs), here, and in docs/budget.md.
 #[test]
 fn the_state_has_the_shape_of_its_version() {
     assert_eq!(super::PREFIX, "budget-11-");
@@ -300,7 +301,8 @@ fn the_state_has_the_shape_of_its_version() {
     assert_eq!(bytes, wanted, "the encoding is that of all versions");
 }
 
-/// The fields in the order of their first appearance, each with what it begins with; of numbers, whether they are whole.
+/// The fields in the order of their first appearance, each with the first character of its value. For a number, it
+/// tells whether the number is an integer.
 const SHAPE: &str = r#"
 limit:i paced:t ledger:{ entries:[ ticket:{ id:i sent:{ secs:i nanos:i endpoint:" member:i
 in_flight:f counted_by:f own:i remaining:f samples:i least:f mean:f heard:f rules:{ common:{ until:{

@@ -32,7 +32,7 @@ const TIMERS: Duration = Duration::from_millis(2);
 const SHRINKS: f64 = 0.95;
 /// The longest round trip grows at most to twice its value and this, because a single late reply says nothing.
 const GROWS: Duration = Duration::from_millis(20);
-/// After a question that was not replied to, the next one comes after this long.
+/// The time until the next question after one without a reply.
 const RETRY: Duration = Duration::from_millis(100);
 /// The time for which others still know of a member.
 const KNOWN: Duration = Duration::from_secs(10);
@@ -74,12 +74,12 @@ pub(super) struct RedisMember {
     last_minute: LastMinute,
     class: PriorityClass,
     waiting_since: Option<Time>,
-    /// The others have to know at once what is to be reported.
+    /// True if the next report must reach the other members at once.
     is_urgent: bool,
     /// The send time of the pending question.
     question: Option<Time>,
     asked_class: PriorityClass,
-    /// Not before then it asks again.
+    /// The earliest time of the next question.
     again: Time,
     granted: Time,
     round_trip: Duration,
@@ -223,7 +223,7 @@ impl RedisMember {
         self.is_urgent = true;
     }
 
-    /// Takes in what a response shows: of several, the least that was left.
+    /// Records the count that a response shows. Of several counts, the least one applies.
     fn note(&mut self, number: Option<u64>, headers: &RateHeaders) {
         // Some gateways write "no limit" as 0.
         let (Some(limit @ 1..), Some(remaining), Some(number)) =
@@ -244,7 +244,7 @@ impl RedisMember {
         }
     }
 
-    /// The time to ask the server, or `None` before something happens.
+    /// Returns the time of the next question to the server; `None` until an event makes one necessary.
     pub(super) fn ask_at(&self, now: Time) -> Option<Time> {
         if self.question.is_some() || !self.is_urgent && self.waiting_since.is_none() {
             return None;
@@ -272,7 +272,7 @@ impl RedisMember {
         Some(due.max(now))
     }
 
-    /// The next question, which is sent now.
+    /// Returns the next question, which is sent now.
     pub(super) fn ask(&mut self, now: Time) -> Ask {
         let waits = self.waiting_since.is_some();
         let waited = now.saturating_sub(self.waiting_since.unwrap_or(now));
@@ -320,7 +320,7 @@ impl RedisMember {
         }
     }
 
-    /// Takes leave.
+    /// Returns the last question of the member, which leaves the budget.
     pub(super) fn leaving(&mut self, now: Time) -> Ask {
         Ask {
             moments: 0,
@@ -329,7 +329,7 @@ impl RedisMember {
         }
     }
 
-    /// The server has replied.
+    /// Records a reply of the server.
     pub(super) fn received(&mut self, now: Time, reply: &Reply) {
         let Some(sent) = self.question.take() else {
             return;
@@ -360,7 +360,7 @@ impl RedisMember {
         }
     }
 
-    /// No reply has come, and none will, for this reason.
+    /// Records that no reply will come, and the reason.
     pub(super) fn unanswered(&mut self, now: Time, reason: &str) {
         self.question = None;
         let own = self.share * LIMIT;
@@ -376,7 +376,7 @@ impl RedisMember {
     }
 }
 
-/// A time that comes from elsewhere, within reason.
+/// Limits a time from outside to a plausible range.
 fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds.clamp(0.0, 1e6)).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! The server: a connection with the TLS that all connections of ours have, what its script is asked and replies, and what
-//! it keeps for people.
+//! The server: a connection with our TLS settings, the questions and replies of the script, and the stored state for
+//! display.
 
 use crate::budget::gate::MemberStats;
 use crate::budget::membership::{BudgetState, company_key};
@@ -24,22 +24,22 @@ use tokio_rustls::TlsConnector;
 use url::Url;
 
 pub(super) const SOURCE: &str = include_str!("moments.lua");
-/// Members whose script keeps another state have another key.
+/// The prefix of the key. Versions with another stored state have another prefix.
 const PREFIX: &str = "talentdata:budget-5:";
-/// A member that has not asked for this many seconds is not shown.
+/// The number of seconds without a question after which a member is not shown.
 const PRESENT: f64 = 10.0;
 /// Limits the send slots in a reply.
 pub(super) const MAX_MOMENTS: u32 = 4;
-/// The name of this way of pacing, for people.
+/// The name of this pacing mode, for display.
 const MODE: &str = "slots";
-/// A connection is made, and a question replied to, within this time.
+/// The time limit for a connection and for a reply.
 const LIMIT: Duration = Duration::from_secs(1);
-/// The port where the URL names none.
+/// The port, if the URL names none.
 const PORT: u16 = 6379;
 /// The longest text of an error of the server that is shown, in bytes.
 const MAX_TEXT: usize = 200;
 
-/// A question of a member to the server, with its reports; times are in seconds.
+/// A question of a member to the server, with its reports. Times are in seconds.
 #[derive(Debug, Serialize)]
 pub(super) struct Ask {
     pub(super) member: String,
@@ -57,7 +57,7 @@ pub(super) struct Ask {
     pub(super) believes: f64,
     /// At least 0 and below 1.
     pub(super) random: f64,
-    /// The member, for people.
+    /// The member, for display.
     pub(super) about: MemberStats,
     #[serde(flatten)]
     pub(super) seen: Observations,
@@ -85,7 +85,7 @@ pub(super) struct Observations {
     pub(super) pause: Option<f64>,
 }
 
-/// The reply of the script; times are in seconds by the server's clock.
+/// The reply of the script. Times are in seconds by the server's clock.
 #[derive(Debug, Deserialize)]
 pub(super) struct Reply {
     pub(super) now: f64,
@@ -119,15 +119,15 @@ pub(super) struct Place {
     /// The server's URL without user and password.
     pub(super) shown: String,
     scrubber: Scrubber,
-    /// Sent by its digest; a server that does not have it is given the text.
+    /// The script, which is called by its digest. A server that does not have it receives the text.
     script: redis::Script,
-    /// Neither the address of the service nor the client ID can be read from it.
+    /// The key of the budget, from which neither the address of the service nor the client ID can be derived.
     key: String,
 }
 
 impl Place {
     pub(super) fn new(url: &Url, options: &BudgetOptions) -> Self {
-        // The settings have checked the URL, but for texts that are not UTF-8. TLS is ours.
+        // The settings have checked the URL, except for texts that are not UTF-8. TLS is ours.
         let mut plain = url.clone();
         let _ = plain.set_scheme("redis");
         let login = plain.into_connection_info();
@@ -143,7 +143,7 @@ impl Place {
         }
     }
 
-    /// Waits for something of the server; otherwise why there is nothing, without secrets.
+    /// Waits for a result of the server. On failure, returns the reason, without secrets.
     async fn wait<T>(&self, outcome: impl Future<Output = RedisResult<T>>) -> Result<T, String> {
         let reason = match clock::in_time(LIMIT, outcome).await {
             Some(Ok(value)) => return Ok(value),
@@ -160,7 +160,7 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// A connection, and what drives it.
+/// A connection, and the task that drives it.
 pub(super) struct Connection(MultiplexedConnection, JoinSet<()>);
 
 impl Connection {
@@ -195,16 +195,17 @@ impl Connection {
         Ok(Connection(commands, JoinSet::from_iter([driver])))
     }
 
-    /// Asks over the connection that there is, or a new one. Where the server has closed the one that there is, as after a
-    /// restart, another one is made at once.
+    /// Asks over the existing connection, or over a new one. If the server has closed the existing one, as after a
+    /// restart, a new one is made at once.
     pub(super) async fn ask(
         connection: &mut Option<Self>,
         place: &Place,
         ask: &Ask,
     ) -> Result<Reply, String> {
-        // One that the server has closed is not used again.
+        // A connection that the server has closed is not used again.
         connection.take_if(|present| present.1.try_join_next().is_some());
-        // A connection without a reply is left: one may come late, or from a server that is no longer the right one.
+        // A connection without a reply is dropped: its reply may come late, or from a server that is no longer the
+        // right one.
         let mut used = match connection.take() {
             Some(present) => present,
             None => place.wait(Self::to(place)).await?,
@@ -214,7 +215,7 @@ impl Connection {
         Ok(reply)
     }
 
-    /// Asks, and returns the reply, or the reason why there is none.
+    /// Sends a question, and returns the reply or the reason for its absence.
     pub(super) async fn ask_once(&mut self, place: &Place, ask: &Ask) -> Result<Reply, String> {
         let text = serde_json::to_string(ask).map_err(|error| error.to_string())?;
         let mut call = place.script.key(&place.key);
@@ -224,7 +225,7 @@ impl Connection {
     }
 }
 
-/// Reads the state of the budget, without taking part in it; otherwise why not.
+/// Reads the state of the budget without becoming a member. On failure, returns the reason.
 pub(super) async fn look(place: &Place) -> Result<BudgetState, String> {
     let mut connection = place.wait(Connection::to(place)).await?;
     let mut commands = redis::pipe();

@@ -1,5 +1,6 @@
-//! Members that share a budget by the script on a real server, on the clock of the test: what they must achieve, and what must
-//! hold whatever happens. With `--nocapture` every figure is printed next to its goal.
+//! Members that share a budget by the script on a real server, on the clock of the test: the goals that they must
+//! reach, and invariants that must hold even if something fails. With `--nocapture`, every figure is printed next to
+//! its goal.
 
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
@@ -24,7 +25,7 @@ local now = tonumber(clock[1]) + tonumber(clock[2]) / 1e6
 const KEY: &str = "budget";
 const SECOND: Duration = Duration::from_secs(1);
 const MS: Duration = Duration::from_millis(1);
-/// One way to the service.
+/// The latency of one way to the service.
 const TO_SERVICE: Duration = Duration::from_millis(10);
 
 const POLICIES: [Policy; 5] = [
@@ -38,13 +39,15 @@ const POLICIES: [Policy; 5] = [
 /// Numbers by their names.
 type Numbers = BTreeMap<String, f64>;
 
-/// `scenarios.json`: what happens in a run unless a row says otherwise, and the rows, by the tests that judge them.
+/// The content of `scenarios.json`: the usual numbers of a run, from which rows may differ, and the rows by the tests
+/// that use them.
 ///
-/// Times are seconds, but for `one_way` to the server of the budget, which is milliseconds. `callers` make single calls, one every
-/// four seconds each. A member that is stalled stands still for two seconds, and knows nothing of it. The first members are cut off
-/// from the server from 20 s to 40 s; where there is an outage, the service fails from 10 s to 30 s. A neighbour that shares no budget
-/// sends a request every so often until half of the time. The last two are the greatest part of the requests that may be refused, and
-/// how far from their mean a scan may be served, in parts of it.
+/// Times are in seconds, except for `one_way`, the latency to the server of the budget, which is in milliseconds.
+/// `callers` make single calls, each of them one every four seconds. A stalled member does nothing for two seconds, and
+/// does not notice. The first members are disconnected from the server from 20 s to 40 s. In an outage, the service
+/// fails from 10 s to 30 s. A neighbour that does not share the budget sends requests at regular intervals during the
+/// first half of the time. The last two numbers limit the part of the requests that may be refused, and the relative
+/// deviation of a scan from the mean.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Scenarios {
@@ -52,7 +55,7 @@ struct Scenarios {
     rows: HashMap<String, Vec<Row>>,
 }
 
-/// A scenario and what must come of it.
+/// A scenario and the required results.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
@@ -60,7 +63,7 @@ struct Row {
     scenario: Numbers,
     /// The least use of the budget under each policy, in percent of the limit; null if there is no goal.
     goals: [Option<f64>; 5],
-    /// The least and the most that other figures may be, by their names in [`judge`].
+    /// The minimum and the maximum of other figures, by their names in [`judge`].
     #[serde(default)]
     within: BTreeMap<String, [f64; 2]>,
 }
@@ -74,7 +77,7 @@ fn scenarios() -> Scenarios {
 struct Scenario(Numbers);
 
 impl Scenario {
-    /// The usual one, but for this.
+    /// Returns the usual scenario with these changes.
     fn with(numbers: &Numbers) -> Self {
         let mut all = scenarios().usual;
         let size = all.len();
@@ -110,20 +113,20 @@ struct Run {
 }
 
 impl Run {
-    /// The number of requests of a member that were served between these seconds.
+    /// Returns the number of served requests of a member between these seconds.
     fn count(&self, member: usize, from: u64, to: u64) -> f64 {
         let at = self.served.get(&member).into_iter().flatten();
         at.filter(|at| (from..to).contains(&at.as_secs())).count() as f64
     }
 
-    /// The requests that were served, in percent of the usual limit.
+    /// Returns the served requests, in percent of the usual limit.
     fn share(&self, from: u64, to: u64) -> f64 {
         let members = self.served.keys();
         let served: f64 = members.map(|member| self.count(*member, from, to)).sum();
         served * 100.0 / (to - from) as f64 / 40.0
     }
 
-    /// The largest relative deviation of the first members from their mean, after ten seconds.
+    /// Returns the largest relative deviation of the first members from their mean, after ten seconds.
     fn unfairness(&self, members: usize) -> f64 {
         let served = (0..members).map(|member| self.count(member, 10, u64::MAX));
         let mean = served.clone().sum::<f64>() / members as f64;
@@ -135,15 +138,15 @@ impl Run {
 struct Actor {
     member: RedisMember,
     class: PriorityClass,
-    /// Since when it wants to send.
+    /// The time since which it wants to send.
     wants: Option<Duration>,
     wake: u64,
     killed: bool,
-    /// Everything that happens to it in the meantime happens then.
+    /// The time until which it is stalled. All its events in the meantime happen then.
     stalled_until: Duration,
 }
 
-/// Something that happens, and the member that it happens to.
+/// An event, and the member that it affects.
 type Event = (Option<usize>, Box<dyn FnOnce(&mut World)>);
 
 struct World {
@@ -156,13 +159,13 @@ struct World {
     epoch: f64,
     actors: Vec<Actor>,
     now: Duration,
-    /// By the time when they happen, and their number.
+    /// The events by their time and number.
     events: BTreeMap<(Duration, usize), Event>,
     count: usize,
     run: Run,
 }
 
-/// The script on the clock of the test.
+/// Returns the script, on the clock of the test.
 fn script() -> redis::Script {
     let source = SOURCE.replace(CLOCK, "local now = tonumber(ARGV[2])\n");
     assert_ne!(source, SOURCE, "the script reads its clock otherwise");
@@ -317,7 +320,7 @@ impl World {
         }
         let ask = serde_json::to_string(&member.ask(self.now)).unwrap();
         if index < self.scenario.count("cut_off") && (20..40).contains(&self.now.as_secs()) {
-            // A question that is not replied to is given up after a second.
+            // A question without a reply is abandoned after a second.
             return self.push(SECOND, Some(index), move |world| {
                 world.actors[index].member.unanswered(world.now, "cut off");
                 world.pump(index);
@@ -338,7 +341,7 @@ impl World {
         });
     }
 
-    /// Sends as long as the member may.
+    /// Sends requests while the member may.
     fn pump(&mut self, index: usize) {
         while !self.actors[index].killed {
             let now = self.now;
@@ -470,9 +473,9 @@ fn judge(row: &Row, scenario: &Scenario, policy: Policy, mut run: Run, goal: f64
         ("settled_share", run.share(10, 60)),
         // Members that the server has forgotten, since its clock was set, join again.
         ("members", run.members as f64),
-        // A neighbour that does not share is made way for, and what it leaves is taken.
+        // Members make way for a neighbour that does not share the budget, and use the part that it leaves.
         ("share_without_neighbour", run.share(90, 120)),
-        // Few requests are sent while the service is down, and all go on when it is not.
+        // Few requests are sent while the service is down, and all members continue when it is up again.
         ("sent_in_outage", run.sent_in_outage as f64),
         ("share_after_outage", run.share(40, 60)),
         // Of 300 requests in 20 s, almost all are used.
@@ -501,7 +504,7 @@ fn goals_beside_others_and_in_an_outage() {
     reach("others_and_outages");
 }
 
-/// Whatever somebody writes to the key is replaced, and holds nobody up for longer than a window.
+/// Foreign values of the key are replaced, and none of them delays a member for longer than a window.
 #[test]
 fn a_value_that_was_damaged_or_forged_is_replaced() {
     let one = Scenario::with(&[("scans".to_owned(), 1.0)].into());
@@ -546,7 +549,7 @@ fn a_value_that_was_damaged_or_forged_is_replaced() {
             } else {
                 reply.again
             };
-            // An outage is probed within 8 s; a member with its turn behind others waits as long as their turns take.
+            // An outage is probed within 8 s. A member whose turn comes after others waits for their turns.
             assert!(at <= now + 8.1, "{text}: {reply:?}");
             assert!(reply.pause <= now + 1.0, "{text}: {reply:?}");
         }

@@ -1,4 +1,4 @@
-//! Files that processes share, in all the ways in which others can damage them, replace them, or hold their lock.
+//! Shared files that others damage, replace or keep locked.
 
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
@@ -9,7 +9,7 @@ use std::sync::Barrier;
 /// A change of the file at a path.
 type Harm = fn(&Path);
 
-/// A directory for a file, and the file in it.
+/// Returns a directory for a file, and the file in it.
 pub(crate) fn place() -> (tempfile::TempDir, SharedFile) {
     let directory = tempfile::tempdir().unwrap();
     set_mode(directory.path(), 0o700);
@@ -35,7 +35,8 @@ fn read(file: &SharedFile) -> Option<Vec<u8>> {
     file.look().unwrap()
 }
 
-/// Whatever lies at the path is left as it is, no value is taken from it, and the next one replaces it.
+/// If something at the path is not our file, it stays unchanged, no value is read from it, and the next value replaces
+/// it at the path.
 #[test]
 fn what_is_not_our_file_is_replaced() {
     fn in_place(path: &Path, of: impl Fn(&Path)) {
@@ -100,7 +101,7 @@ fn a_directory_in_its_place_and_a_directory_of_everybody_are_refused() {
     assert!(file.lock().is_err());
     std::fs::remove_dir(&file.path).unwrap();
     write(&file, b"value");
-    // It was right when the file was made.
+    // The mode was right when the file was created.
     set_mode(directory.path(), 0o777);
     for error in [file.lock().err(), file.look().err()] {
         let error = error.unwrap().to_string();
@@ -116,7 +117,7 @@ fn the_file_of_another_user_is_not_ours() {
     assert!(!is_of(&facts, facts.uid() + 1));
 }
 
-/// Like a process that is stopped at the worst time and continues later.
+/// The lock is held like that of a process that is stopped at the worst time and continues later.
 #[test]
 fn a_lock_that_is_never_given_back_holds_up_nobody() {
     let (_directory, file) = place();
@@ -166,7 +167,7 @@ fn add_at_once(file: &SharedFile) -> usize {
     read(file).unwrap().len()
 }
 
-/// If each of them put a file there, what others have written to theirs would be lost.
+/// If each of them replaced the file, values that others have written would be lost.
 #[test]
 fn of_several_that_replace_a_file_at_the_same_moment_one_does() {
     for _ in 0..10 {
@@ -182,7 +183,8 @@ fn of_several_that_replace_a_file_at_the_same_moment_one_does() {
     }
 }
 
-/// A process that is killed while it writes leaves the copy before, whichever part of the new one is written.
+/// A process that is killed while it writes leaves the previous copy, regardless of the part of the new copy that is
+/// written.
 #[test]
 fn half_a_copy_is_no_copy() {
     let (_directory, file) = place();

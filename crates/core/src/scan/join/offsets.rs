@@ -29,6 +29,8 @@ pub(super) struct OffsetTest {
     is_confirmed: bool,
     /// The first record and the total on the page at offset 0.
     beginning: Option<(RecordId, Option<u64>)>,
+    /// The number of records on that page.
+    records: u64,
     /// The offset of the frontier on that page, if it is there.
     frontier_at: Option<u64>,
     /// True if a page lacked the frontier, and the page at offset 0 is read again to see whether the frontier has
@@ -163,8 +165,10 @@ impl Joiner {
             }
             return None;
         }
-        // Only the second page can show this. A later page may have nothing new because the scan has stepped back.
-        if edge >= self.granted {
+        // Only the second page can show this. A later page may have nothing new because the scan has stepped back. The
+        // second page may have nothing new if the first page has become shorter and the frontier is behind it.
+        let is_behind = test.frontier_at.is_none() && edge < test.records;
+        if edge >= self.granted || is_behind {
             return None;
         }
         let (first, total) = test.beginning?;
@@ -190,6 +194,7 @@ impl Joiner {
     pub(super) fn note_beginning(&mut self, page: &Slice, frontier: Option<RecordId>) {
         let at = page.ids.iter().position(|id| Some(*id) == frontier);
         self.offset_test.frontier_at = at.map(|index| index as u64);
+        self.offset_test.records = page.ids.len() as u64;
         self.offset_test.beginning = page.ids.first().map(|first| (*first, page.total));
     }
 
@@ -225,7 +230,9 @@ impl Joiner {
             return Verdict::Jump(expected);
         }
         let is_short = !page.has_more && page.is_short();
-        if (is_short || page.is_blank()) && self.blanks < MAX_BLANKS {
+        // Without a total, nothing else says that the list ends before an empty page.
+        let is_nothing = page.total.is_none() && page.ids.is_empty();
+        if (is_short || page.is_blank() || is_nothing) && self.blanks < MAX_BLANKS {
             self.blanks += 1;
             return Verdict::Retry(page.offset);
         }
@@ -280,6 +287,10 @@ impl Joiner {
     fn reread(&mut self, page: &Slice) -> Verdict {
         for id in &page.ids {
             let place = self.order.find(*id).map(|number| self.order.place(number));
+            if place.is_none() && page.total.is_none() {
+                // Without a total, the first reading may have ended too early.
+                self.evidence.doubt(Doubt::WholePages);
+            }
             if let Some(place) = place.filter(|place| *place > self.rereading.place) {
                 self.rereading.found += 1;
                 self.rereading.place = place;

@@ -46,7 +46,7 @@ pub(super) struct Kind {
     answers: Answers,
     /// The pages that the service has, if it does not honour every offset.
     whole: Option<Whole>,
-    /// True if the service refuses pages that begin at the end of the list or behind it.
+    /// True if the service refuses pages that begin at the end of the list or after it.
     refuses_beyond: bool,
     /// Records that are in the list although some responses lack them.
     lacks: Vec<Lack>,
@@ -134,7 +134,7 @@ enum What {
 enum Place {
     #[default]
     Anywhere,
-    /// At random before, near or behind the end of the page that was requested last.
+    /// At random before, near or after the end of the page that was requested last.
     AroundPage,
     Front,
     End,

@@ -3,7 +3,7 @@
 
 #define REFUSED(call, words) fixture_fails((call), INVALID, (words), #call)
 
-/* A list with parameters, which the service needs with every page. */
+/* Reads a list with parameters, which the service requires for every page. */
 static void filters(talentdata_client *client) {
   talentdata_options *options = talentdata_options_new(NULL);
   talentdata_scan *scan = NULL;
@@ -29,7 +29,7 @@ static void filters(talentdata_client *client) {
   talentdata_scan_free(scan);
 }
 
-/* A format and a kind of error that the library has gained. */
+/* Uses a new format and a new kind of error of the library. */
 static void gained(talentdata_client *client) {
   talentdata_options *options = options_with("page_size", "26", NULL);
   talentdata_job *job = NULL;

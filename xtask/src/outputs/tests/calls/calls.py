@@ -1,5 +1,7 @@
-"""Calls what a spec has gained from every language, on the sandbox of that spec. Runs in the copy of the workspace; the
-argument is where cargo has built it."""
+"""Calls the additions of a spec from every language, on the sandbox of that spec.
+
+Runs in the copy of the workspace. Its argument is the directory of cargo's build.
+"""
 
 import asyncio
 import json
@@ -64,7 +66,7 @@ def filters(client):
     refused(lambda: client.projects.page(), "region: is required")
     refused(lambda: list(client.projects.list()), "region: is required")
     refused(lambda: client.projects("eu", min_size="big").page(), "min_size: must be an integer (got a string)")
-    # The filter is sent.
+    # The client sends the filter, which the service refuses.
     refused(lambda: client.contacts(updated_since="yesterday").page(), "", talentdata.BadRequestError)
 
 
@@ -108,9 +110,9 @@ async def waiting():
 
 
 def native():
-    """The programs of Rust, C and C++."""
+    """Builds and runs the programs of Rust, C and C++."""
     os.mkdir("lib")
-    # The second is the name that programs look for when they start.
+    # The second name is the one that programs look up when they start.
     for name in ("libtalentdata.so", f"libtalentdata.so.{pathlib.Path('crates/ffi-c/abi').read_text().strip()}"):
         shutil.copy(BUILT / "libtalentdata_trial.so", f"lib/{name}")
     options = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-I", "bindings/c/include", "-L", "lib", "-Wl,-rpath,lib"]
@@ -142,12 +144,12 @@ def command_line():
     found = command("search-contacts --body -", '{"states": ["active"], "place": {"name": "Utrecht"}}')
     assert isinstance(found["pagination"]["total"], int), found
     assert command("delete-pool --id one") is None
-    # `--format` is the flag of the export, so that of the list has a `-` behind.
+    # `--format` is the flag of the export, so the parameter of the list has the flag `--format-`.
     region = "--region eu --state open --state shut"
     export = f"export projects {region} --format- long --x-tenant mine --out projects.jsonl --receipt receipt.json"
     assert ended(export.split())[0] == 0
     receipt = pathlib.Path("receipt.json").read_text()
-    parameters = json.loads(receipt)["parameters"]
+    parameters = json.loads(receipt)[0]["parameters"]
     assert parameters["state"] == ["open", "shut"] and parameters["region"] == "eu", parameters
     assert "mine" not in receipt and isinstance(parameters["X-Tenant"], str), parameters
     assert ended("export contacts --out contacts.trial".split())[0] == 0
@@ -156,7 +158,7 @@ def command_line():
     assert command(f"page projects --format short {region}")["pagination"]["total"] == 600
     for code, arguments in [
         (0, "plan projects --region us"),
-        (37, "export contacts --out contacts.trial --page-size 26"),
+        (40, "export contacts --out contacts.trial --page-size 26"),
         (2, "page contacts --trial-timeout soon"),
         (2, "get-contact"),
         (2, "get-contact --id "),
@@ -167,9 +169,9 @@ def command_line():
         (2, "page contacts --region eu"),
         (2, "page projects --region eu --min-size big"),
         (2, "export projects --out never.jsonl"),
-        # Contacts have no region.
+        # Contacts have no parameter `region`.
         (2, "plan projects contacts --updated-since 2026-01-01T00:00:00Z --region eu"),
-        # It is sent, and the service refuses it.
+        # The client sends the value, which the service refuses.
         (26, "page contacts --updated-since yesterday"),
     ]:
         assert ended(arguments.split(" "))[0] == code, arguments
@@ -177,7 +179,7 @@ def command_line():
 
 
 os.environ["XDG_RUNTIME_DIR"] = tempfile.mkdtemp(dir=".")
-# Nothing here is about time.
+# These tests do not depend on the pace of requests.
 os.environ["TALENTDATA_PACED"] = "false"
 with Sandbox(PROGRAM, "--policy=unlimited", "--records=contacts=600,projects=600") as sandbox:
     os.environ.update(sandbox.variables)

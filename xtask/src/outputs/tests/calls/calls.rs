@@ -54,7 +54,7 @@ fn refused<T>(result: Result<T>) -> Error {
     result.map(drop).unwrap_err()
 }
 
-/// Lists with parameters, which the service needs with every page.
+/// Reads lists with parameters, which the service requires for every page.
 async fn filters(client: &Client) -> Result<()> {
     let (region, options) = (
         "eu".into(),
@@ -93,7 +93,7 @@ async fn filters(client: &Client) -> Result<()> {
     resumed(client).await
 }
 
-/// An export that was stopped continues with the same filter only.
+/// Checks that a stopped export continues only with the same filter.
 async fn resumed(client: &Client) -> Result<()> {
     let directory = std::env::temp_dir().join(format!("talentdata-trial-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();

@@ -12,14 +12,14 @@ const SEEDS: u64 = 18;
 /// The largest deviation from a fair share.
 const UNFAIR: f64 = 0.03;
 
-/// The round trip in milliseconds, and the goals of one and of many from 10 s to 40 s, of one as well from 20 s to 60 s, as
-/// shares of the limit. Like all goals by policy, they are in the order of `Policy::ALL`.
+/// The round trip in milliseconds, and the goals as shares of the limit: for one and for many members from 10 s to 40
+/// s, and for one also from 20 s to 60 s. Like all goals by policy, they are in the order of `Policy::ALL`.
 const SETTLED: [(u64, [f64; 7]); 2] = [
     (20, [0.97, 0.95, 0.94, 0.91, 0.995, 0.995, 0.995]),
     (100, [0.96, 0.89, 0.89, 0.86, 0.995, 0.995, 0.995]),
 ];
 
-/// The policies with their goals, near.
+/// Returns the policies with their goals for a near service.
 fn settled() -> impl Iterator<Item = (Policy, f64)> {
     Policy::ALL.into_iter().zip(SETTLED[0].1)
 }
@@ -32,7 +32,7 @@ fn share(runs: &[Findings], from: u64, to: u64) -> f64 {
     mean(runs, |run| run.share_between(from, to))
 }
 
-/// Prints a row of the table, and fails where the share is under the goal, or more than this part is refused.
+/// Prints a row of the table. Fails if the share is below the goal, or if more than this part is refused.
 fn reach(row: &str, runs: &[Findings], share: f64, goal: f64, max_refused: f64) {
     let (percent, wanted) = (100.0 * share, 100.0 * goal);
     let part = refused(runs) as f64 / runs.iter().map(|run| run.sends).sum::<u64>() as f64;
@@ -42,7 +42,7 @@ fn reach(row: &str, runs: &[Findings], share: f64, goal: f64, max_refused: f64) 
     assert!(part <= max_refused, "{row}: {rest}");
 }
 
-/// Prints the least and the most that the first members got, in parts of their mean, and fails where that is not fair.
+/// Prints the smallest and the largest share of the first members, relative to their mean. Fails if that is not fair.
 fn be_fair(row: &str, runs: &[Findings], members: usize, (from, to): (u64, u64), unfair: f64) {
     let parts = runs.iter().flat_map(|run| run.fairness(members, from, to));
     let least = parts.clone().fold(1.0, f64::min);
@@ -52,7 +52,7 @@ fn be_fair(row: &str, runs: &[Findings], members: usize, (from, to): (u64, u64),
     assert!(is_fair, "{row}: {least:.3} to {most:.3}");
 }
 
-/// Each time a member asks, it reads and writes the state.
+/// Checks that members ask seldom, because each question reads and writes the state.
 fn ask_seldom(row: &str, runs: &[Findings], max_asks: f64) {
     let asks = mean(runs, |run| run.asks as f64 / run.sends as f64);
     println!("{row:62} {asks:.1} asks");
@@ -79,9 +79,9 @@ fn goals_cold() {
     }
 }
 
-/// The table that mechanisms are weighed by: five policies, one process and four, near and far, alone and beside others that
-/// spend ten requests a second. Alone, nobody near is refused; beside others, fewer than one request in a thousand. Nobody may
-/// be left with less than this.
+/// The goals for five policies, one and four processes, near and far services, alone and next to other clients that
+/// spend ten requests a second. Alone, no request to a near service is refused. Next to others, fewer than one request
+/// in a thousand is refused. No share may be less than these figures.
 #[test]
 fn goals_of_the_first_minute() {
     let steady = Others::Steady(10.0);
@@ -110,7 +110,8 @@ fn goals_of_one_member_and_of_many() {
         (1, 2, UNFAIR, 3.5),
         (4, 2, UNFAIR, 6.0),
         (10, 2, UNFAIR, 6.0),
-        // Each sends sixty times: one more or less is 1.6 %, and the worst of all runs may have three.
+        // Each member sends sixty times. One request more or less is 1.6 %, and the worst of all runs may differ by
+        // three.
         (30, 1, 0.06, 8.0),
     ] {
         for (round_trip, goals) in SETTLED.into_iter().take(round_trips) {
@@ -141,7 +142,8 @@ fn goals_beside_those_who_do_not_share() {
     for (others, max_refused, kept, goals) in [
         (steady, 0.005, 0.98, &[0.9, 0.9, 0.8, 0.75, 0.97, 0.97][..]),
         (poisson, 0.005, 0.95, &[0.88, 0.78, 0.7, 0.7]),
-        // A burst of up to 40 finds most of a budget spent, by us or by others; no part of it is required to be served.
+        // A burst of up to 40 requests meets a budget of which most is spent, by us or by others. The goals require no
+        // part of it to be served.
         (Others::Bursty, 0.02, 0.0, &[0.6, 0.5, 0.5, 0.5]),
     ] {
         for (policy, goal) in Policy::ALL.into_iter().zip(goals) {
@@ -171,7 +173,7 @@ fn goals_with_gateways_of_their_own_mind() {
         (Policy::SlidingLog, Quirk::None, slow, 0.87, 0.0),
         (Policy::ClockWindow, Quirk::ReadsLate, slow, 0.92, 0.0),
         (Policy::TokenBucket, Quirk::ReadsLate, slow, 0.97, 0.0),
-        // It counts so late that a few too many get in, and then a few are refused.
+        // The server counts so late that it admits a few requests too many, and then refuses a few.
         (Policy::ClockWindow, Quirk::CountsLate, slow, 0.88, 0.002),
         (Policy::ClockWindow, Quirk::Nodes(2), none, 0.97, 0.0),
         (Policy::SlidingLog, Quirk::Nodes(3), none, 0.97, 0.0),
@@ -188,7 +190,7 @@ fn goals_with_gateways_of_their_own_mind() {
     }
 }
 
-/// If the service shows nothing but refusals, the gate finds the free part of the limit by trying.
+/// If the service shows no counts but only refusals, the gate finds the free part of the limit by trying.
 #[test]
 fn goals_where_no_counts_are_shown() {
     for quirk in [Quirk::Silent, Quirk::OnlyRetryAfter, Quirk::Unavailable] {
@@ -256,7 +258,7 @@ fn a_lower_limit_is_taken_on_and_a_higher_one_is_not() {
     }
 }
 
-/// It is spent at the usual pace, with a pause at its end, and never exceeded.
+/// The limit is spent at the usual pace, with a pause at its end, and it is never exceeded.
 #[test]
 fn a_limit_of_a_long_window_is_used_up_and_shared() {
     // The windows of the server need not begin with the run.
@@ -313,7 +315,7 @@ fn single_calls_under_ten_scans_hardly_wait() {
     }
 }
 
-/// A member waits behind others for at most 5 s and some turns.
+/// A member waits for others for at most 5 s and some turns.
 #[test]
 fn a_lower_class_takes_what_is_left_and_is_not_starved() {
     use PriorityClass::{Background, Scan, Single};
@@ -339,7 +341,8 @@ fn a_lower_class_takes_what_is_left_and_is_not_starved() {
     }
 }
 
-/// One that was stopped continues with responses that are ten seconds old; what they ask for binds all from then on.
+/// A stopped member continues with responses that are ten seconds old. The pauses that they demand apply to all members
+/// from then on.
 #[test]
 fn ten_members_use_the_budget_when_some_are_killed_or_stopped_or_end() {
     let never = Duration::MAX;

@@ -1,4 +1,4 @@
-//! Rate headers in every form, usable and not.
+//! Rate headers in every form, usable and unusable.
 
 use std::time::{Duration, SystemTime};
 
@@ -68,7 +68,7 @@ fn remaining_counts() {
     }
 }
 
-/// In seconds, as a reset and as a `Retry-After` alike; the longest counts.
+/// Waits in seconds, the same for a reset and for `Retry-After`. The longest one counts.
 #[test]
 fn waits() {
     for (text, seconds, is_integer) in [
@@ -138,7 +138,7 @@ fn waits() {
     assert_eq!(wait, Some(Duration::from_secs(10)));
 }
 
-/// Several limits stand in the same order in each header.
+/// If there are several limits, each header has them in the same order.
 #[test]
 fn the_reset_is_that_of_the_limit_of_which_nothing_is_left() {
     let cases: [(&[&str], &[&str], u64, f64); 9] = [

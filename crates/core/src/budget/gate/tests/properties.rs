@@ -1,6 +1,6 @@
-//! Properties that hold regardless of failures of members, server and network. The simulation itself breaks off on the hard
-//! rules: no send of anybody while the service says to wait, never more than the limit in any window of all members' sends,
-//! bounded requests in flight, waits that end in the future, and no time that was named and then taken back.
+//! Properties that hold regardless of failures of members, server and network. The simulation itself panics if a hard
+//! rule is broken: no member sends while the service says to wait, the sends of all members in any window never exceed
+//! the limit, requests in flight are limited, waits end in the future, and a named time is never withdrawn.
 
 use std::time::Duration;
 
@@ -10,9 +10,11 @@ use talentdata_sandbox::limit::{Policy, ResetRounding};
 
 use super::simulation::{Findings, LIMIT, Others, Plan, Quirk, SERVER, Scenario, mean, secs};
 
-/// A member with a turn like all others is passed by each of them about once; two more turns for timers that were late.
+/// The number of requests of each other member that may go before one with the same class: about one, and two more for
+/// timers that were late.
 const PASSED_BY_EACH: u64 = 3;
-/// A member does not notice at once that those before it vanish: it asks again within 250 ms.
+/// The number of further requests, because a member does not notice at once that members before it vanish. It asks
+/// again within 250 ms.
 const PASSED_UNSEEN: u64 = 10;
 
 const QUIRKS: [Quirk; 12] = [
@@ -53,7 +55,7 @@ fn anyone(rng: &mut Rng) -> Plan {
     }
 }
 
-/// Anything that members, a network, a server and its other clients may do.
+/// Returns a random scenario of members, network, server and other clients.
 fn anything(seed: u64) -> Scenario {
     let rng = &mut Rng::with_seed(seed);
     let others = [
@@ -96,7 +98,8 @@ fn hard_rules_hold_in_every_case() {
     }
 }
 
-/// A server that is used up at the time of the stop says so ten seconds later; all wait.
+/// The server exhausts its budget when the member is stopped, and the response arrives ten seconds later. All members
+/// wait.
 #[test]
 fn a_late_response_is_obeyed_by_all() {
     let mut scenario = Scenario::new(Policy::SlidingLog, 100, 3);
@@ -142,7 +145,7 @@ fn a_state_that_was_written_down_decides_alike() {
     }
 }
 
-/// So that it is read and written in microseconds.
+/// A small state is read and written in microseconds.
 #[test]
 fn the_state_of_ten_members_is_small() {
     let mut scenario = Scenario::new(Policy::ClockWindow, 100, 10);
@@ -170,7 +173,8 @@ fn sending_resumes_after_an_outage() {
         scenario.outage = (secs(2), secs(5));
         scenario.until = secs(10);
         for (seed, run) in scenario.runs(15).iter().enumerate() {
-            // A second of the two may go to an overshoot, for the server may count what seemed lost.
+            // One of the two seconds may be lost to an overshoot, because the server may count requests that seemed
+            // lost.
             let share = run.share_between(8, 10);
             assert!(share > 0.45, "{policy}, seed {seed}: {share}");
         }

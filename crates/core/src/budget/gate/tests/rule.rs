@@ -11,7 +11,7 @@ const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// The headers of a service that counts to `limit` in each window.
+/// Returns the headers of a service that allows `limit` requests in each window.
 fn shown(limit: u32, window: Duration, remaining: u64) -> RateHeaders {
     RateHeaders {
         limit: Some(limit),
@@ -23,7 +23,7 @@ fn shown(limit: u32, window: Duration, remaining: u64) -> RateHeaders {
     }
 }
 
-/// The headers of a service that counts to the documented limit.
+/// Returns the headers of a service with the documented limit.
 fn headers(remaining: u64, reset: Option<Duration>) -> RateHeaders {
     RateHeaders {
         reset,
@@ -67,7 +67,7 @@ impl TestClient {
         matches!(self.take(Endpoint::Api), Admission::Admitted(_))
     }
 
-    /// Sends as soon as the gate lets, if that is before the end.
+    /// Sends a request as soon as the gate admits it, if that is before the end.
     fn send_before(&mut self, end: Duration) -> Option<Ticket> {
         while self.now < end {
             match self.take(Endpoint::Api) {
@@ -83,7 +83,7 @@ impl TestClient {
         ticket.expect("a wait that ends")
     }
 
-    /// Sends as many as the gate lets without a response.
+    /// Sends as many requests as the gate admits without a response.
     fn send_all(&mut self) -> Vec<Ticket> {
         let end = self.now + 10 * SECOND;
         std::iter::from_fn(|| self.send_before(end)).collect()
@@ -97,7 +97,7 @@ impl TestClient {
         self.complete(ticket, &RequestOutcome::Answered(status, headers.clone()));
     }
 
-    /// A request that may go at once, and its response 20 ms later.
+    /// Sends a request that is admitted at once, with its response 20 ms later.
     fn call(&mut self, endpoint: Endpoint, status: u16, headers: &RateHeaders) {
         let turn = self.take(endpoint);
         let Admission::Admitted(ticket) = turn else {
@@ -107,7 +107,7 @@ impl TestClient {
         self.answer(ticket, status, headers);
     }
 
-    /// The time that the next request to this endpoint has to wait.
+    /// Returns the time for which the next request to this endpoint must wait.
     fn wait(&mut self, endpoint: Endpoint) -> Duration {
         match self.take(endpoint) {
             Admission::Admitted(_) => Duration::ZERO,
@@ -131,14 +131,14 @@ fn the_documented_rule_is_kept_to_the_letter() {
         (200, headers(0, Some(SECOND)), SECOND),
         (200, headers(0, Some(5300 * MS)), 5300 * MS),
         (404, headers(0, Some(2 * SECOND)), 2 * SECOND),
-        // A whole reset of zero may be almost a second.
+        // A reset of 0 whole seconds may be almost a second away.
         (200, headers(0, Some(Duration::ZERO)), SECOND),
         (200, headers(0, None), SECOND),
         (429, headers(39, Some(3 * SECOND)), 3 * SECOND),
         (200, retry_after.clone(), 2 * SECOND),
         (429, retry_after, 2 * SECOND),
         (429, headers(0, Some(DAY)), DAY),
-        // A longer window that is used up is waited for.
+        // If a longer window is exhausted, requests wait for its end.
         (200, shown(1000, DAY, 0), DAY),
     ] {
         assert_eq!(wait_after(status, &headers), wait, "{status}, {headers:?}");
@@ -146,7 +146,7 @@ fn the_documented_rule_is_kept_to_the_letter() {
     for (status, headers) in [
         (200, headers(39, Some(SECOND))),
         (503, headers(30, Some(SECOND))),
-        // A longer window is spent as it comes.
+        // A longer window does not slow requests down before it is exhausted.
         (200, shown(1000, DAY, 990)),
         (200, shown(1000, DAY, 2)),
         (200, shown(100, 60 * SECOND, 90)),
@@ -164,7 +164,7 @@ fn a_named_limit_is_taken_on_where_it_is_lower() {
         // A longer window bounds the pace by no more than its whole limit.
         (shown(600, 60 * SECOND, 10), 38.0),
         (shown(10, 60 * SECOND, 5), 8.0),
-        // A limit of none beside requests that remain is how some gateways write "no limit".
+        // Some gateways write "no limit" as a limit of 0 with remaining requests.
         (shown(0, SECOND, 1_000_000), 38.0),
         (shown(0, SECOND, 0), 1.0),
     ] {
@@ -296,7 +296,7 @@ fn two_endpoints_that_name_different_limits_do_not_make_the_limit_flap() {
         let rate = client.gate.rate();
         assert!(round >= 200 || rate <= 19.0, "{rate} in round {round}");
     }
-    // The lower one has not been named any more.
+    // The lower limit was no longer named.
     assert!(client.gate.rate() > 25.0);
 }
 

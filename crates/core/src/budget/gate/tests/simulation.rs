@@ -12,7 +12,7 @@ pub(crate) use network::Quirk;
 use world::World;
 
 pub(crate) const LIMIT: u32 = 40;
-/// In place of a member.
+/// The number that stands for the server among the members.
 pub(crate) const SERVER: usize = usize::MAX;
 pub(crate) const WINDOW: Duration = Duration::from_secs(1);
 
@@ -24,7 +24,7 @@ pub(crate) fn secs(seconds: u64) -> Duration {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Others {
     None,
-    /// One request every so often, per second.
+    /// Requests at regular intervals, with this rate per second.
     Steady(f64),
     /// Random intervals with the same average.
     Poisson(f64),
@@ -35,7 +35,7 @@ pub(crate) enum Others {
 /// One member.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
-    /// So many calls a second, at random; otherwise as many pages as it can get.
+    /// The number of calls a second, at random times. Without it, the member fetches as many pages as it can.
     pub(crate) calls: Option<f64>,
     pub(crate) class: PriorityClass,
     pub(crate) share: f64,
@@ -51,7 +51,7 @@ impl Plan {
         during: (Duration::ZERO, Duration::MAX),
     };
 
-    /// Calls that somebody waits for.
+    /// Returns a member that makes single calls, at this rate per second.
     pub(crate) fn calls(rate: f64) -> Self {
         Self {
             calls: Some(rate),
@@ -79,26 +79,26 @@ pub(crate) struct Scenario {
     pub(crate) others: Others,
     /// The time span in which the other clients are present.
     pub(crate) others_during: (Duration, Duration),
-    /// Part of the requests, or of their responses, that vanish.
+    /// The part of the requests, or of their responses, that are lost.
     pub(crate) loss: f64,
-    /// The time span in which nothing gets through.
+    /// The time span in which every request or response is lost.
     pub(crate) outage: (Duration, Duration),
-    /// Part of the permits that are not used.
+    /// The part of the permits that are not used.
     pub(crate) unused: f64,
-    /// Another server from this time on.
+    /// The time at which the server is replaced, and the policy and limit of the new one.
     pub(crate) change: Option<(Duration, Policy, u32)>,
     pub(crate) members: Vec<Plan>,
-    /// One scan is killed every so often, and another begins a second later.
+    /// The interval at which a scan is killed. Another one begins a second later.
     pub(crate) killed_every: Option<Duration>,
     /// A member or the server, the time at which it is stopped, and the time at which it continues.
     pub(crate) stopped: Option<(usize, Duration, Duration)>,
-    /// Part of the operations after which the state is written down and read.
+    /// The part of the operations after which the state is written and read.
     pub(crate) rewritten: f64,
     pub(crate) until: Duration,
 }
 
 impl Scenario {
-    /// So many scans, for 40 s.
+    /// A scenario of this number of scans, for 40 s.
     pub(crate) fn new(policy: Policy, round_trip_ms: u64, scans: usize) -> Self {
         Self {
             seed: 0,
@@ -127,7 +127,7 @@ impl Scenario {
         World::new(self.clone()).run()
     }
 
-    /// The runs of a few seeds.
+    /// Runs the scenario with several seeds.
     pub(crate) fn runs(&self, seeds: u64) -> Vec<Findings> {
         let seeded = |seed| Scenario {
             seed,
@@ -151,7 +151,7 @@ pub(crate) struct Part {
 /// The result of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Findings {
-    /// The members, those that came in the place of killed ones last.
+    /// The results of the members. Those that replaced killed ones are last.
     pub(crate) parts: Vec<Part>,
     pub(crate) asks: u64,
     pub(crate) sends: u64,
@@ -159,27 +159,27 @@ pub(crate) struct Findings {
     pub(crate) lost: u64,
     pub(crate) others_asked: u64,
     pub(crate) others_served: u64,
-    /// Bytes of the state, at most.
+    /// The largest size of the state, in bytes.
     pub(crate) bytes: usize,
     pub(crate) mode: &'static str,
 }
 
 impl Findings {
-    /// Requests per second that were served, as a share of the limit.
+    /// Returns the served requests per second, as a share of the limit.
     pub(crate) fn share_between(&self, from: u64, to: u64) -> f64 {
         let members = 0..self.parts.len();
         let rates = members.map(|member| self.rate_of(member, from, to));
         rates.sum::<f64>() / f64::from(LIMIT)
     }
 
-    /// The requests per second that each client was served.
+    /// Returns the served requests per second of a member.
     pub(crate) fn rate_of(&self, member: usize, from: u64, to: u64) -> f64 {
         let span = secs(from)..secs(to);
         let served = self.parts[member].served.iter();
         served.filter(|at| span.contains(at)).count() as f64 / (to - from) as f64
     }
 
-    /// The requests that each of the first `members` was served, relative to their mean.
+    /// Returns the served requests of each of the first `members`, relative to their mean.
     pub(crate) fn fairness(&self, members: usize, from: u64, to: u64) -> Vec<f64> {
         let rates = (0..members).map(|member| self.rate_of(member, from, to));
         let mean = rates.clone().sum::<f64>() / members as f64;
@@ -187,7 +187,7 @@ impl Findings {
     }
 }
 
-/// The mean of a figure over some runs.
+/// Returns the mean of a figure over several runs.
 pub(crate) fn mean(runs: &[Findings], figure: impl Fn(&Findings) -> f64) -> f64 {
     runs.iter().map(figure).sum::<f64>() / runs.len() as f64
 }

@@ -1,5 +1,5 @@
-//! A server, its other clients, and the way there and back, on virtual time: the sandbox's policies, and the oddities of
-//! gateways that count in other ways.
+//! A server, its other clients and the network, on virtual time: the sandbox's policies, and the quirks of gateways
+//! that count in other ways.
 
 use std::time::{Duration, SystemTime};
 
@@ -15,9 +15,9 @@ pub(crate) enum Quirk {
     None,
     /// `remaining` is read when the response is written, not when the request is decided on.
     ReadsLate,
-    /// A clock window whose count goes up only after the response.
+    /// A clock window whose count increases only after the response.
     CountsLate,
-    /// Each node has its own counter of the whole limit, and requests are spread over them at random.
+    /// Each node has its own counter for the whole limit, and requests are distributed among the nodes at random.
     Nodes(usize),
     /// A sliding log in which refused requests count as well.
     CountsRefused,
@@ -25,11 +25,11 @@ pub(crate) enum Quirk {
     OnlyRetryAfter,
     /// No rate headers at all.
     Silent,
-    /// None, and 503 for a refusal.
+    /// No rate headers, and the status 503 for a refusal.
     Unavailable,
-    /// It fails, and says nothing else.
+    /// The server fails, without rate headers.
     Down,
-    /// Headers that have nothing to do with the truth.
+    /// Headers with wrong values.
     Lies,
     /// Headers that are not numbers.
     Garbage,
@@ -37,7 +37,7 @@ pub(crate) enum Quirk {
 
 pub(super) struct Network {
     scenario: Scenario,
-    /// All that is left to chance in a run, but for the choices of the server.
+    /// The random numbers of a run, except for those of the server.
     pub(super) rng: Rng,
     server: Rng,
     nodes: Vec<Limiter>,
@@ -62,7 +62,7 @@ impl Network {
         }
     }
 
-    /// A request arrives: how it is decided on, and how long the server then takes.
+    /// Decides about an arriving request. Returns the decision, and the processing time of the server.
     pub(super) fn arrive(&mut self, now: Duration) -> (Decision, Duration) {
         let decision = self.decide(now);
         let took = -self.rng.f64().max(1e-9).ln() * self.scenario.processing.as_secs_f64();
@@ -103,7 +103,7 @@ impl Network {
         }
     }
 
-    /// The headers of a response that is written now.
+    /// Returns the headers of a response that is written now.
     pub(super) fn answer(&mut self, now: Duration, mut decision: Decision) -> HeaderMap {
         match self.scenario.quirk {
             Quirk::ReadsLate => {
@@ -150,7 +150,7 @@ impl Network {
         map(names.map(any))
     }
 
-    /// With which status the request was answered.
+    /// Returns the status of the response to a request.
     pub(super) fn status(&self, decision: Decision) -> u16 {
         match self.scenario.quirk {
             Quirk::Down => 500,
@@ -160,12 +160,12 @@ impl Network {
         }
     }
 
-    /// The time of day on the server.
+    /// Returns the time of day on the server.
     pub(super) fn wall(&self, now: Duration) -> SystemTime {
         SystemTime::UNIX_EPOCH + self.epoch + now
     }
 
-    /// Another client asks: whether it is served, and how long until the next one asks.
+    /// Handles a request of another client. Returns whether it is served, and the time until the next one.
     pub(super) fn other(&mut self, now: Duration) -> Option<(bool, Duration)> {
         if now > self.scenario.others_during.1 {
             return None;
@@ -188,7 +188,7 @@ impl Network {
         Some((served, Duration::from_secs_f64(wait)))
     }
 
-    /// Returns whether what is on its way gets lost.
+    /// Returns whether a request or response in transit is lost.
     pub(super) fn vanishes(&mut self, now: Duration) -> bool {
         let (from, to) = self.scenario.outage;
         (from <= now && now < to) || self.rng.f64() < self.scenario.loss

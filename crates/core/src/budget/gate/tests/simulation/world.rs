@@ -1,8 +1,8 @@
-//! Members that share a gate, a server and the network between them, on virtual time. The hard rules are watched, and a run
-//! breaks off where one is broken.
+//! Members that share a gate, a server and the network between them, on virtual time. The hard rules are checked, and a
+//! run panics if one is broken.
 //!
-//! Each member has one request at the head of its queue, as a client has, and asks when its timer fires or a response has
-//! come to it. It does not see what others do.
+//! Each member has one request at the head of its queue, as a client has. It asks when its timer fires or a response
+//! has arrived for it. It does not see the requests of others.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -17,54 +17,56 @@ use talentdata_sandbox::limit::Decision;
 use super::network::Network;
 use super::{Findings, LIMIT, Others, Part, Plan, SERVER, Scenario, WINDOW};
 
-/// A request is given up after this long.
+/// The time after which a request is abandoned.
 const TIMEOUT: Duration = Duration::from_secs(3);
-/// Timers fire up to this much late,
+/// The usual limit for the delay of timers.
 const SLOP: Duration = Duration::from_millis(1);
-/// and some of them by this much.
+/// The part of timers that are later, and their delay.
 const END_MARGIN: (f64, Duration) = (0.01, Duration::from_millis(10));
-/// Part of the operations whose time is up to a millisecond older than that of the one before.
+/// The part of the operations whose time is up to a millisecond earlier than that of the operation before.
 const STALE: f64 = 0.1;
-/// If a member says nothing for this long, no response is expected any more.
+/// The time without a message after which no response to a member is expected.
 const SILENT: Duration = Duration::from_secs(2);
-/// A killed member is followed by another after this long.
+/// The time after which another member follows a killed one.
 const SUCCESSION: Duration = Duration::from_secs(1);
-/// Unanswered requests before the first response, and ever.
+/// The maximum number of unanswered requests before the first response, and later.
 const MAX_IN_FLIGHT: (usize, usize) = (4, 128);
 
 type Event = Box<dyn FnOnce(&mut World)>;
 
-/// The state of a member. The scenario says what it wants.
+/// The state of a member. The scenario describes its requests.
 #[derive(Default)]
 struct Member {
     present: bool,
-    /// Since when its calls wait; of a scan, only the head of the queue.
+    /// The times since which its calls wait. For a scan, only that of the head of the queue.
     queue: VecDeque<Duration>,
-    /// Requests of all members until its head began to wait.
+    /// The number of requests of all members when its head began to wait.
     sends_before: u64,
     /// The last time at which it reported or asked anything.
     seen: Duration,
     wake: u64,
-    /// The earliest time that the gate has named to it since anything has happened.
+    /// The earliest time that the gate has named to it since the last event.
     named: Duration,
 }
 
 pub(crate) struct World {
     scenario: Scenario,
     network: Network,
-    /// Of the rewriting, which must change nothing else.
+    /// The random numbers of the rewriting, which must not affect anything else.
     rewriting: Rng,
     gate: SharedGate,
     members: Vec<Member>,
     now: Duration,
-    /// The latest time that the gate was given.
+    /// The latest time that was passed to the gate.
     latest: Duration,
-    /// By their time, and in the order in which they were caused; with the one, if any, without whom they do not happen.
+    /// The events by their time and the order of their causes. An event that depends on a member does not happen
+    /// without that member.
     events: BTreeMap<(Duration, u64), (Option<usize>, Event)>,
     sequence: u64,
-    /// Those whose end is not reported yet.
+    /// The requests whose end is not reported yet.
     requests: BTreeMap<u64, (usize, Ticket)>,
-    /// Member and number of those that the gate expects a response to: a member that was killed has them for a while.
+    /// The member and number of requests to which the gate expects a response. For a while, this includes those of a
+    /// killed member.
     in_flight: Vec<(usize, u64)>,
     answered: bool,
     paused_until: Duration,
@@ -147,7 +149,7 @@ impl World {
         }
     }
 
-    /// A request comes to the queue of a member.
+    /// Adds a request to the queue of a member.
     fn want(&mut self, member: usize) {
         let waiting = &mut self.members[member];
         waiting.queue.push_back(self.now);
@@ -181,7 +183,7 @@ impl World {
         }
     }
 
-    /// A scan is killed, and another takes its place.
+    /// Kills a scan, which another one replaces.
     fn kill(&mut self) {
         let mut scans: Vec<usize> = (0..self.members.len()).collect();
         scans.retain(|member| {
@@ -197,7 +199,7 @@ impl World {
         self.push(self.now + every, None, World::kill);
     }
 
-    /// A member neither sends nor receives any more; whether it did before.
+    /// Stops all sends and responses of a member. Returns whether it was active before.
     fn silence(&mut self, member: usize) -> bool {
         self.requests.retain(|_, (other, _)| *other != member);
         self.members[member].queue.clear();
@@ -205,7 +207,8 @@ impl World {
         std::mem::take(&mut self.members[member].present)
     }
 
-    /// The time that an operation of a member carries: some have waited for others.
+    /// Returns the time of an operation of a member. Some times are older, like those of operations that have waited
+    /// for others.
     fn clock(&mut self, member: usize) -> Duration {
         let stale = if self.network.rng.f64() < STALE {
             SLOP.mul_f64(self.network.rng.f64())
@@ -225,7 +228,7 @@ impl World {
         now
     }
 
-    /// Something has happened to the gate. Its state is written down and read now and then, as processes do each time.
+    /// Records a change of the gate. Now and then its state is written and read, as processes do each time.
     fn happened(&mut self) {
         for member in &mut self.members {
             member.named = Duration::ZERO;
@@ -241,7 +244,7 @@ impl World {
         }
     }
 
-    /// Sends as long as the gate lets.
+    /// Sends requests while the gate admits them.
     fn pump(&mut self, member: usize) {
         while !self.members[member].queue.is_empty() {
             let now = self.clock(member);
@@ -341,7 +344,8 @@ impl World {
         });
     }
 
-    /// The member of a request reports its response, or that it gives it up; nothing where it has done either before.
+    /// Reports the response to a request, or that its member has abandoned it. Does nothing if either has happened
+    /// before.
     fn end(&mut self, number: u64, response: Option<(Decision, HeaderMap)>) {
         let Some((member, ticket)) = self.requests.remove(&number) else {
             return;
