@@ -1,7 +1,7 @@
 """The native module: the interface of the Rust core. Methods of an asynchronous client return an awaitable as `Any`."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar, final
 
 from typing_extensions import Self, disjoint_base

@@ -83,7 +83,7 @@ def test_an_event_loop_that_is_never_run_again_is_collected(sandbox, async_clien
     sandbox.set_faults({"reply": {"delay_ms": 500}})
     loop = asyncio.new_event_loop()
     future = loop.run_until_complete(call())
-    until(lambda: loop._ready)
+    until(lambda: loop._ready)  # noqa: F821 (it is deleted later)
     gone = weakref.ref(future)
     # These are the steps of `close`, except that `close` would also drop the response.
     loop._selector.close(), loop._ssock.close(), loop._csock.close()
