@@ -7,7 +7,9 @@ import weakref
 import pytest
 from support import SERVICE, python, until
 
-CODE = SERVICE + """
+CODE = (
+    SERVICE
+    + """
 import gc
 def resident():
     with open("/proc/self/statm") as file:
@@ -43,6 +45,7 @@ def objects():
         record = talentdata.Record('{"id": %d, "a": [1, {"b": 2.5}]}' % number)
         record.to_dict(), repr(record), record["a"], record.extra
 """
+)
 
 GROWTH = """
 work = locals()[sys.argv[1]]
