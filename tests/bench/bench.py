@@ -236,7 +236,7 @@ def peak(rounds, name):
 
 
 def throughput(tools, size):
-    export = lambda form: (lambda _, out: tools.export(form, out))
+    export = lambda form: lambda _, out: tools.export(form, out)
     floor = "floor: read and discard the same bytes"
     ways = {
         floor: lambda records, _: [tools.floor, records],

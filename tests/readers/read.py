@@ -87,7 +87,9 @@ READERS = {
         "polars": lambda path: polars.read_csv(path, infer_schema_length=0).to_dicts(),
         "datafusion": of_datafusion_csv,
         "pyarrow": of_pyarrow_csv,
-        "duckdb": lambda path: of_duckdb(path, "read_csv('{}', header=true, all_varchar=true, allow_quoted_nulls=false)"),
+        "duckdb": lambda path: of_duckdb(
+            path, "read_csv('{}', header=true, all_varchar=true, allow_quoted_nulls=false)"
+        ),
     },
 }
 
@@ -173,7 +175,12 @@ def main(directory):
                 # Polars panics with what is no Exception.
                 except BaseException as error:
                     found.append(f"{path.name}: {type(error).__name__}: {error}")
-            print(f"-- {package} {version(package)}: {len(paths)} files {pattern}, {len(found)} differences", *found[:3], sep="\n   ", flush=True)
+            print(
+                f"-- {package} {version(package)}: {len(paths)} files {pattern}, {len(found)} differences",
+                *found[:3],
+                sep="\n   ",
+                flush=True,
+            )
             wrong += len(found) + (not paths)
     return wrong
 

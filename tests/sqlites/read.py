@@ -64,7 +64,10 @@ def main(package, path, user=None):
     for line in sys.stdin:
         try:
             rows = ask(line.rstrip("\n"))
-            head, text = "=", "".join("\t".join("NULL" if cell is None else str(cell) for cell in row) + "\n" for row in rows)
+            head, text = (
+                "=",
+                "".join("\t".join("NULL" if cell is None else str(cell) for cell in row) + "\n" for row in rows),
+            )
         except Exception as error:
             head, text = "!", str(error)
         answer = text.encode()

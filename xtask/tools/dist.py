@@ -10,7 +10,21 @@ import zipfile
 from os import environ
 from pathlib import Path
 
-from commands import PYTHON_PROJECT, PYTHON_TESTS, ROOT, VERSION, Failure, build, environment, only, pip, succeed, target, wheel, within
+from commands import (
+    PYTHON_PROJECT,
+    PYTHON_TESTS,
+    ROOT,
+    VERSION,
+    Failure,
+    build,
+    environment,
+    only,
+    pip,
+    succeed,
+    target,
+    wheel,
+    within,
+)
 
 #: The name of the shared library with the version number of its interface.
 SONAME = f"libtalentdata.so.{(ROOT / 'crates/ffi-c/abi').read_text().strip()}"

@@ -24,7 +24,9 @@ def main():
     build = [programs / "mkdocs", "build", "--clean", "--config-file", ROOT / "docs/mkdocs.yml"]
     variables = {**within(programs), "PAGES": str(pages), "NO_MKDOCS_2_WARNING": "1"}
     succeed(*build, "--site-dir", site, env=variables)
-    print(f"To read it: python3 -m http.server --directory {site} --bind 127.0.0.1 8000, and open http://127.0.0.1:8000")
+    print(
+        f"To read it: python3 -m http.server --directory {site} --bind 127.0.0.1 8000, and open http://127.0.0.1:8000"
+    )
 
 
 def linked(files):

@@ -26,7 +26,9 @@ def limit():
     """Draws the share of the limit at 20 ms as bars, by kind of limiter, with the number of 429s above each bar."""
     results = (ROOT / "tests/bench/RESULTS.md").read_text(encoding="utf-8")
     table = results.split("### Share of the limit, round trip 20 ms")[1].split("###")[0]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("|")]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("|")
+    ]
     kinds = [kind.replace("-", " ") + "s" for kind in rows[0][1:]]
     figures = {row[0]: row[1:] for row in rows[2:]}
     width, height, top, left, group = 860, 340, 76, 44, 160
@@ -39,7 +41,9 @@ def limit():
         out += [f'<text class="small" x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{percent} %</text>']
     for place, (row, name) in enumerate(CLIENTS.items()):
         x = left + place * 200
-        out += [f'<rect x="{x}" y="38" width="11" height="11" fill="{COLOURS[place]}"/><text x="{x + 17}" y="48">{escape(name)}</text>']
+        out += [
+            f'<rect x="{x}" y="38" width="11" height="11" fill="{COLOURS[place]}"/><text x="{x + 17}" y="48">{escape(name)}</text>'
+        ]
         for kind, cell in enumerate(figures[row]):
             share = float(cell.split(" ")[0])
             refused = re.search(r"(\d+) × 429", cell)
@@ -50,12 +54,20 @@ def limit():
             out += [f'<text class="small" x="{x + 14}" y="{base - tall - 4:.1f}" text-anchor="middle">{label}</text>']
             if refused:
                 count = refused[1]
-                out += [f'<text class="small refused" x="{x + 14}" y="{base - tall - 17:.1f}" text-anchor="middle">{count} × 429</text>']
+                out += [
+                    f'<text class="small refused" x="{x + 14}" y="{base - tall - 17:.1f}" text-anchor="middle">{count} × 429</text>'
+                ]
     for kind, name in enumerate(kinds):
         out += [f'<text x="{left + 14 + kind * group + 65}" y="{base + 18}" text-anchor="middle">{escape(name)}</text>']
-    out += [f'<text class="small" x="{left}" y="{height - 8}">Services count in five ways. Round trip 20 ms; figures from tests/bench/RESULTS.md.</text>']
-    about = f'<title>talentdata uses 95 to 99 % of the limit with no 429</title><style>{STYLE}</style>'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">{about}\n' + "\n".join(out) + "\n</svg>\n"
+    out += [
+        f'<text class="small" x="{left}" y="{height - 8}">Services count in five ways. Round trip 20 ms; figures from tests/bench/RESULTS.md.</text>'
+    ]
+    about = f"<title>talentdata uses 95 to 99 % of the limit with no 429</title><style>{STYLE}</style>"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">{about}\n'
+        + "\n".join(out)
+        + "\n</svg>\n"
+    )
 
 
 #: The functions that draw the pictures, by path.

@@ -9,7 +9,19 @@ import test_c
 import test_readers
 import test_sqlites
 import tidy
-from commands import CARGO, PYTHON_PROJECT, PYTHON_TESTS, ROOT, Failure, environment, install, succeed, target, wheel, within
+from commands import (
+    CARGO,
+    PYTHON_PROJECT,
+    PYTHON_TESTS,
+    ROOT,
+    Failure,
+    environment,
+    install,
+    succeed,
+    target,
+    wheel,
+    within,
+)
 from test_services import servers
 
 #: A program that uses the package without any other package, because none may be required.

@@ -64,7 +64,12 @@ def tested(made, library, name, presets):
     options = ["--policy", "unlimited", "--records", f"contacts={CONTACTS}"]
     server = servers()["TALENTDATA_VALKEY_SERVER"]
     with Sandbox(made["talentdata"], *options, variables=tools()) as sandbox, Valkey(server) as valkey:
-        own = {"PREFIX": prefix, "OLDER_HEADERS": older, "BUILDS": directory / "builds", "TALENTDATA": made["talentdata"]}
+        own = {
+            "PREFIX": prefix,
+            "OLDER_HEADERS": older,
+            "BUILDS": directory / "builds",
+            "TALENTDATA": made["talentdata"],
+        }
         variables = {**sandbox.variables, **{key: str(value) for key, value in own.items()}}
         variables.update(CONTACTS=CONTACTS, BUDGET_SERVER=valkey.url)
 

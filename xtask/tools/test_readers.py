@@ -16,12 +16,24 @@ UNUSUAL = {
     "unsigned": [2**64 - 1, 0, 2**63, None],
     "huge": [2**64, 1, None],
     "flag": [True, None, False],
-    "instant": ["2026-11-22T08:00:00.250000Z", "1969-12-31T23:59:59.999999Z", "0001-01-01T00:00:00.000000Z", "9999-12-31T23:59:59.999999Z", None],
+    "instant": [
+        "2026-11-22T08:00:00.250000Z",
+        "1969-12-31T23:59:59.999999Z",
+        "0001-01-01T00:00:00.000000Z",
+        "9999-12-31T23:59:59.999999Z",
+        None,
+    ],
     "nanoseconds": ["2026-11-22T08:00:00.123456789Z", "1969-12-31T23:59:59.999999999Z", None],
     "day": ["1969-07-20", "0001-01-01", "9999-12-31", None],
     "tags": [["a", None, ""], [], None, ["é"]],
     "matrix": [[[1, 2], [], None], [], None],
-    "path": [{"a": {"b": [{"c": 1.5, "d": "x"}, {"c": -0.0, "d": None}]}}, {"a": None}, {"a": {"b": []}}, None, {"a": {"b": [None]}}],
+    "path": [
+        {"a": {"b": [{"c": 1.5, "d": "x"}, {"c": -0.0, "d": None}]}},
+        {"a": None},
+        {"a": {"b": []}},
+        None,
+        {"a": {"b": [None]}},
+    ],
     "mixed": [1, "a", True, None, {"a": 1}],
     "nothing": [None],
     "noItems": [[]],
@@ -63,7 +75,10 @@ def write(program, files):
         for line in output(program, "resources").splitlines()[1:]:
             resource = line.split()[0]
             export(resource, resource)
-        rows = [{"id": str(row), **{name: values[row % len(values)] for name, values in UNUSUAL.items()}} for row in range(60)]
+        rows = [
+            {"id": str(row), **{name: values[row % len(values)] for name, values in UNUSUAL.items()}}
+            for row in range(60)
+        ]
         pagination = {"total": len(rows), "limit": len(rows), "offset": 0, "hasMore": False}
         body = json.dumps({"pools": rows, "pagination": pagination}, separators=(",", ":"))
         sandbox.ask("/__faults", {"rules": [{"match": {"path": "/v1/pools"}, "reply": {"body": body}}]})

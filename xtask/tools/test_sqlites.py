@@ -86,7 +86,7 @@ class Syncs:
     def __init__(self, path):
         build = [CARGO, "test", "--locked", "--package", "talentdata-mirror", "--lib", "--no-run"]
         messages = output(*build, "--message-format=json-render-diagnostics", cwd=ROOT).splitlines()
-        programs = [one for one in map(lambda line: json.loads(line).get("executable"), messages) if one]
+        programs = [one for one in (json.loads(line).get("executable") for line in messages) if one]
         command = [programs[-1], "--exact", "tests::views::child", "--nocapture"]
         variables = {**os.environ, "TALENTDATA_TEST_MIRROR": str(path)}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}

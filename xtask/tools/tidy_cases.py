@@ -9,10 +9,18 @@ import rust_source
 
 #: Planted cycles: a name, the files of a crate's `src`, and the file names of each cycle that must be found.
 CYCLES = [
-    ("nothing", {"lib.rs": "mod a; mod b; pub use a::A;", "a.rs": "use crate::b::B; pub struct A(B);", "b.rs": "pub struct B;"}, []),
+    (
+        "nothing",
+        {"lib.rs": "mod a; mod b; pub use a::A;", "a.rs": "use crate::b::B; pub struct A(B);", "b.rs": "pub struct B;"},
+        [],
+    ),
     (
         "two files",
-        {"lib.rs": "mod a; mod b;", "a.rs": "use crate::b::{self, B}; pub struct A;", "b.rs": "pub struct B(super::a::A);"},
+        {
+            "lib.rs": "mod a; mod b;",
+            "a.rs": "use crate::b::{self, B}; pub struct A;",
+            "b.rs": "pub struct B(super::a::A);",
+        },
         [["a.rs", "b.rs"]],
     ),
     (
@@ -37,12 +45,22 @@ CYCLES = [
     ),
     (
         "two modules of one parent",
-        {"lib.rs": "mod a;", "a.rs": "mod b; mod c;", "a/b.rs": "use super::c::C; pub struct B;", "a/c.rs": "use super::b::B; pub struct C;"},
+        {
+            "lib.rs": "mod a;",
+            "a.rs": "mod b; mod c;",
+            "a/b.rs": "use super::c::C; pub struct B;",
+            "a/c.rs": "use super::b::B; pub struct C;",
+        },
         [["b.rs", "c.rs"]],
     ),
     (
         "a module of a parent, and another file",
-        {"lib.rs": "mod a; mod c;", "a.rs": "mod b; use crate::c::C; pub fn f() {}", "a/b.rs": "use super::f;", "c.rs": "use crate::a::b; pub struct C;"},
+        {
+            "lib.rs": "mod a; mod c;",
+            "a.rs": "mod b; use crate::c::C; pub fn f() {}",
+            "a/b.rs": "use super::f;",
+            "c.rs": "use crate::a::b; pub struct C;",
+        },
         [["a.rs", "c.rs", "b.rs"]],
     ),
     (
@@ -57,7 +75,11 @@ CYCLES = [
     ),
     (
         "a macro",
-        {"lib.rs": "mod a; mod b;", "a.rs": "macro_rules! m { () => { pub enum $x {} } } pub(crate) use m; use crate::b::E;", "b.rs": "crate::a::m! { pub enum E {} }"},
+        {
+            "lib.rs": "mod a; mod b;",
+            "a.rs": "macro_rules! m { () => { pub enum $x {} } } pub(crate) use m; use crate::b::E;",
+            "b.rs": "crate::a::m! { pub enum E {} }",
+        },
         [["a.rs", "b.rs"]],
     ),
     (
@@ -65,7 +87,7 @@ CYCLES = [
         {
             "lib.rs": "mod a; mod b;",
             "a.rs": "use crate::b::B; pub struct A; // crate::b",
-            "b.rs": "/* /* */ crate::a::A */ pub struct B; const T: &str = r#\"\" crate::a::A\"#; const C: char = '\"';"
+            "b.rs": '/* /* */ crate::a::A */ pub struct B; const T: &str = r#"" crate::a::A"#; const C: char = \'"\';'
             " fn f<'a>(x: &'a str) { \"crate::a::A\"; } #[cfg(test)] mod tests { use crate::a::A; } #[cfg(test)] use crate::a::A;",
         },
         [],
@@ -114,8 +136,14 @@ def wrong():
         plant(root / "python", PYTHON)
         found = imports.cycles(imports.python_graph(root / "python"))
         yield from expect("Python", [[file.name for file in one] for one in found], [["_a.py", "_b.py"]])
-        first = {"lib.rs": "mod a; mod b;", "a.rs": "pub struct A; pub struct Own; const LIMIT: u8 = 1; crate::m! { pub enum E {} }", "b.rs": "use crate::a::A; mod c { pub struct F; }"}
-        second = {"lib.rs": "pub(crate) type A = u8; struct Own; pub const LIMIT: u8 = 2; impl X { pub const ALL: u8 = 1; } pub trait E {} pub struct F;"}
+        first = {
+            "lib.rs": "mod a; mod b;",
+            "a.rs": "pub struct A; pub struct Own; const LIMIT: u8 = 1; crate::m! { pub enum E {} }",
+            "b.rs": "use crate::a::A; mod c { pub struct F; }",
+        }
+        second = {
+            "lib.rs": "pub(crate) type A = u8; struct Own; pub const LIMIT: u8 = 2; impl X { pub const ALL: u8 = 1; } pub trait E {} pub struct F;"
+        }
         plant(root / "first/src", first)
         plant(root / "second/src", second)
         crates = {one: rust_source.crate(root / one) for one in ("first", "second")}

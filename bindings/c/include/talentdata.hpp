@@ -166,5 +166,5 @@ class client : public detail::handle<talentdata_client, talentdata_client_free>,
 /// The version of the library that is running.
 inline std::string library_version() { return detail::copied(talentdata_library_version()).value_or(""); }
 
-}  // inline namespace TALENTDATA_EXCEPTIONS
+}  // namespace TALENTDATA_EXCEPTIONS
 }  // namespace talentdata

@@ -59,7 +59,9 @@ std::string perform(const talentdata::client &client, const words &verb) {
 std::string told(const talentdata::error &error) {
   using number = std::optional<double>;
   const auto wait = error.retry_after();
-  const std::map<std::string, number> numbers{{"status", error.status()}, {"attempts", error.attempts()}, {"offset", error.offset()},
+  const std::map<std::string, number> numbers{{"status", error.status()},
+                                              {"attempts", error.attempts()},
+                                              {"offset", error.offset()},
                                               {"retry_after_s", wait ? number(wait->count() / 1000.0) : number()}};
   return "{\"kind\":" + to_json(error.kind_name()) + ",\"message\":" + to_json(std::string(error.what())) + ',' +
          to_json(numbers).substr(1);

@@ -14,13 +14,19 @@ static void wrong_arguments(talentdata_client *client) {
   static const struct {
     const char *name, *value, *words;
   } wrong[] = {
-      {"page_size", "0", "page_size: must be a number of records, at least 1"}, {"page_size", "x", "page_size: must be a number"},
-      {"limit", "-1", "limit: must be a number"},          {"columns", "text", "columns: "},
-      {"schema", "[]", "schema: "},                        {"schema", "{}", "schema: "},
-      {"on_new_field", "x", "on_new_field: "},             {"resume", "yes", "resume: must be true or false"},
+      {"page_size", "0", "page_size: must be a number of records, at least 1"},
+      {"page_size", "x", "page_size: must be a number"},
+      {"limit", "-1", "limit: must be a number"},
+      {"columns", "text", "columns: "},
+      {"schema", "[]", "schema: "},
+      {"schema", "{}", "schema: "},
+      {"on_new_field", "x", "on_new_field: "},
+      {"resume", "yes", "resume: must be true or false"},
       {"restart", "yes", "restart: must be true or false"},
-      {"confirm", "1", "confirm: must be true"},           {"max_deletes", "lots", "max_deletes: "},
-      {"keep", "90", "keep: "},                            {"format", "csv", "there is no option \"format\"; scans have page_size, limit"},
+      {"confirm", "1", "confirm: must be true"},
+      {"max_deletes", "lots", "max_deletes: "},
+      {"keep", "90", "keep: "},
+      {"format", "csv", "there is no option \"format\"; scans have page_size, limit"},
       {"unproven", "never", "unproven: \"never\" is not one of fail, warn, accept"},
   };
   fixture_poison();
@@ -28,11 +34,13 @@ static void wrong_arguments(talentdata_client *client) {
     fixture_fails(talentdata_options_set(options, T(wrong[i].name), T(wrong[i].value)), INVALID, wrong[i].words,
                   wrong[i].value);
   }
-  fixture_fails(talentdata_client_list(client, T("contact"), NULL, slot), INVALID, "list: no list is named \"contact\"", "no list");
+  fixture_fails(talentdata_client_list(client, T("contact"), NULL, slot), INVALID, "list: no list is named \"contact\"",
+                "no list");
   fixture_fails(talentdata_client_list(client, T(""), NULL, slot), INVALID, "list: ", "an empty name");
   fixture_fails(talentdata_client_sync(client, T("pools"), T("a.db"), options, slot), INVALID,
                 "a sync has no option limit; it has page_size, on_new_field, confirm", "an option of scans for a sync");
-  fixture_fails(talentdata_client_plan(client, T("pools"), options, slot), INVALID, "a plan has no option", "an option of a plan");
+  fixture_fails(talentdata_client_plan(client, T("pools"), options, slot), INVALID, "a plan has no option",
+                "an option of a plan");
   talentdata_options *unproven = options_with("unproven", "accept", NULL);
   fixture_fails(talentdata_client_export(client, T("pools"), T("a"), TALENTDATA_FORMAT_CSV, unproven, slot), INVALID,
                 "an export has no option unproven", "an option of scans for an export");
@@ -45,7 +53,8 @@ static void wrong_arguments(talentdata_client *client) {
                 "body: is not JSON", "a body that is no JSON");
   OK(talentdata_options_add(options, T("city"), T("Bern")));
   fixture_fails(talentdata_client_page(client, T("pools"), 1, 0, NULL, NULL), INVALID, "page_out", "no slot");
-  fixture_fails(talentdata_client_page(client, T("contacts"), 101, 0, NULL, slot), INVALID, "limit must be ", "a limit above 100");
+  fixture_fails(talentdata_client_page(client, T("contacts"), 101, 0, NULL, slot), INVALID, "limit must be ",
+                "a limit above 100");
   fixture_fails(talentdata_client_export(client, T("pools"), (talentdata_text){"nul.csv\0.parquet", 16},
                                          TALENTDATA_FORMAT_OF_PATH, NULL, slot),
                 INVALID, "path: has a NUL at byte 7", "a path with a NUL");
@@ -57,8 +66,8 @@ static void wrong_arguments(talentdata_client *client) {
                 "client_id: not valid UTF-8 at byte 1", "text that is not UTF-8");
   fixture_fails(talentdata_config_set(config, T("profile"), (talentdata_text){"x", (size_t)1 << 30}), INVALID,
                 "profile: must not be longer", "a text of 1 GiB");
-  fixture_fails(talentdata_config_set_log(config, (talentdata_log_level)6, fixture_log, NULL, NULL), INVALID, "level: ",
-                "a level that there is not");
+  fixture_fails(talentdata_config_set_log(config, (talentdata_log_level)6, fixture_log, NULL, NULL), INVALID,
+                "level: ", "a level that there is not");
   OK(talentdata_config_set(config, T("client_id"), (talentdata_text){"a\0b", 3}));
   fixture_fails(talentdata_client_new(config, slot), TALENTDATA_ERROR_KIND_CONFIG, "client_id must not contain control",
                 "a NUL within a text");
@@ -91,8 +100,10 @@ static void lists(talentdata_client *client) {
     if (!record) break;
     OK(talentdata_contact_id(record, &text));
     CHECK(text.data != NULL);
-    if (count++ == 0) kept = record;
-    else talentdata_record_free(record);
+    if (count++ == 0)
+      kept = record;
+    else
+      talentdata_record_free(record);
   }
   OK(talentdata_scan_receipt(scan, &receipt));
   CHECK(integer_at(receipt, "records") == (int64_t)count && count == contacts());
@@ -210,9 +221,10 @@ static void values(talentdata_client *client) {
   fixture_fails(talentdata_record_text(record, T("count"), fixture_slot(0)), schema, "/count", "a number as text");
   fixture_fails(talentdata_record_count(at(record, "count"), fixture_slot(0)), schema, "/count", "the items of a number");
   fixture_fails(talentdata_record_item(at(record, "empty"), 0, fixture_slot(0)), INVALID, "index: 0", "an item of nothing");
-  fixture_fails(talentdata_record_text(record, T("a/b"), fixture_slot(0)), INVALID, "did you mean \"/a/b\"", "a path without its slash");
-  fixture_fails(talentdata_contact_first_name(record, fixture_slot(0)), schema, "record 0 of the page (offset 0): the field firstName is missing",
-                "a documented field that is missing");
+  fixture_fails(talentdata_record_text(record, T("a/b"), fixture_slot(0)), INVALID, "did you mean \"/a/b\"",
+                "a path without its slash");
+  fixture_fails(talentdata_contact_first_name(record, fixture_slot(0)), schema,
+                "record 0 of the page (offset 0): the field firstName is missing", "a documented field that is missing");
   talentdata_record_free(record);
   talentdata_scan_free(scan);
 }
@@ -250,7 +262,8 @@ static void streams(talentdata_client *client) {
   OK(talentdata_client_list(client, TALENTDATA_LIST_CONTACTS, NULL, &scan));
   OK(talentdata_scan_next(scan, &record));
   talentdata_record_free(record);
-  fixture_fails(talentdata_scan_arrow_stream(scan, fixture_slot(0)), INVALID, "begun to take the records", "a stream of a scan begun");
+  fixture_fails(talentdata_scan_arrow_stream(scan, fixture_slot(0)), INVALID, "begun to take the records",
+                "a stream of a scan begun");
   talentdata_scan_free(scan);
 
   /* Records that were received before an error come first. After that, every batch is an error, and the scan has its
@@ -307,7 +320,8 @@ static void what_is_not_proven(void) {
       if (failed) {
         const char *message = stream.get_last_error(&stream);
         CHECK(strstr(message, "taxonomy_skills: 2 records came, and it is not proven that they are all") != NULL);
-        CHECK(strstr(message, "the service reports a total that is less") && strstr(message, "set the option unproven to accept"));
+        CHECK(strstr(message, "the service reports a total that is less") &&
+              strstr(message, "set the option unproven to accept"));
         CHECK(!strstr(message, "to_"));
       }
     }

@@ -42,8 +42,10 @@ static int64_t run(talentdata_job *job) {
 /* The format is the given one, or that of the path. */
 static void formats(talentdata_client *client) {
   talentdata_options *options = options_with("limit", "150", "page_size", "50", NULL);
-  CHECK(run(export(client, "contacts", "contacts.PARQUET", TALENTDATA_FORMAT_OF_PATH, options)) == 150 && begins("contacts.PARQUET", "PAR1"));
-  CHECK(run(export(client, "contacts", "csv.jsonl", TALENTDATA_FORMAT_CSV, options)) == 150 && begins("csv.jsonl", "id,firstName"));
+  CHECK(run(export(client, "contacts", "contacts.PARQUET", TALENTDATA_FORMAT_OF_PATH, options)) == 150 &&
+        begins("contacts.PARQUET", "PAR1"));
+  CHECK(run(export(client, "contacts", "csv.jsonl", TALENTDATA_FORMAT_CSV, options)) == 150 &&
+        begins("csv.jsonl", "id,firstName"));
   talentdata_options_free(options);
 }
 
@@ -106,7 +108,8 @@ static void cancelled_and_resumed(void) {
   talentdata_job_cancel(job);
   pthread_join(thread, &error);
   fixture_fails(error, TALENTDATA_ERROR_KIND_CANCELLED, "10 records are kept", "a cancelled export");
-  fixture_fails(talentdata_job_run(job, fixture_slot(0)), TALENTDATA_ERROR_KIND_CANCELLED, "stopped", "a job that was cancelled");
+  fixture_fails(talentdata_job_run(job, fixture_slot(0)), TALENTDATA_ERROR_KIND_CANCELLED, "stopped",
+                "a job that was cancelled");
   CHECK(access("slow.jsonl", F_OK) != 0);
   talentdata_job_free(job);
   fixture_fails(talentdata_client_export(client, T("pools"), T("a.csv"), TALENTDATA_FORMAT_CSV, NULL, fixture_slot(0)),
@@ -134,7 +137,8 @@ static void mirrored(talentdata_client *client) {
   talentdata_mirror *mirror;
   talentdata_job *job;
   struct ArrowArrayStream changes, current, earlier;
-  talentdata_options *options = options_with("confirm", "true", "max_deletes", "25%", "keep", "90d", "on_new_field", "fail", NULL);
+  talentdata_options *options =
+      options_with("confirm", "true", "max_deletes", "25%", "keep", "90d", "on_new_field", "fail", NULL);
   OK(talentdata_client_sync(client, pools, path, options, &job));
   talentdata_options_free(options);
   for (int generation = 1; generation <= 2; generation++) {
@@ -147,7 +151,8 @@ static void mirrored(talentdata_client *client) {
   talentdata_record_free(record);
   talentdata_job_cancel(job);
   fixture_poison();
-  fixture_fails(talentdata_job_run(job, fixture_slot(0)), TALENTDATA_ERROR_KIND_CANCELLED, "the sync was stopped", "a cancelled sync");
+  fixture_fails(talentdata_job_run(job, fixture_slot(0)), TALENTDATA_ERROR_KIND_CANCELLED, "the sync was stopped",
+                "a cancelled sync");
   talentdata_job_free(job);
   OK(talentdata_mirror_open(path, &mirror));
   OK(talentdata_mirror_syncs(mirror, pools, &record));
@@ -168,8 +173,9 @@ static void mirrored(talentdata_client *client) {
   fixture_fails(talentdata_mirror_changes(mirror, TALENTDATA_LIST_CONTACTS, T("0"), NULL, fixture_slot(0), NULL), INVALID,
                 "does not have contacts", "a list that was not synced");
   /* A given schema, and a field without a column in it. */
-  const char *schema = "{\"talentdata_schema\":1,\"resource\":null,\"columns\":\"typed\",\"sampled_records\":0,"
-                       "\"fields\":[{\"name\":\"id\",\"type\":\"string\"}]}";
+  const char *schema =
+      "{\"talentdata_schema\":1,\"resource\":null,\"columns\":\"typed\",\"sampled_records\":0,"
+      "\"fields\":[{\"name\":\"id\",\"type\":\"string\"}]}";
   struct ArrowArrayStream few;
   struct ArrowArray batch;
   options = options_with("schema", schema, "on_new_field", "fail", NULL);

@@ -112,7 +112,11 @@ HEADS = {
 MISTAKES = [
     ("c", "talentdata_client_new(NULL, &client);", "ignoring return value of"),
     ("c", "talentdata_scan_cancel(scan);", "discards"),
-    ("c", "talentdata_scan *a; (void)!talentdata_client_list(client, TALENTDATA_FORMAT_CSV, NULL, &a);", "incompatible"),
+    (
+        "c",
+        "talentdata_scan *a; (void)!talentdata_client_list(client, TALENTDATA_FORMAT_CSV, NULL, &a);",
+        "incompatible",
+    ),
     ("c", "bool text; (void)!talentdata_contact_email(NULL, &text);", "incompatible pointer type"),
     ("c++", "client.try_version();", "nodiscard"),
     ("c++", "auto copy = scan;", "deleted"),
@@ -161,7 +165,11 @@ def readme() -> None:
     text = (ROOT / "bindings/c/README.md").read_text()
     flags = pkg_config("--cflags", "--libs", "talentdata") + [f"-Wl,-rpath,{PREFIX}/lib", "-pthread"]
     for language, compiler, head in (
-        ("c", [CC, "-std=c11", "-D_POSIX_C_SOURCE=200809L"], "#include <talentdata.h>\n#include <talentdata/arrow.h>\n"),
+        (
+            "c",
+            [CC, "-std=c11", "-D_POSIX_C_SOURCE=200809L"],
+            "#include <talentdata.h>\n#include <talentdata/arrow.h>\n",
+        ),
         ("cpp", [CXX, "-std=c++17"], "#include <talentdata.hpp>\n#include <talentdata/arrow.h>\n"),
     ):
         blocks = re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
@@ -176,11 +184,17 @@ def readme() -> None:
 
 
 #: Values of every kind in one record. Of two members named level, the second one counts.
-VALUES = r'''{"tasks":[{"id":"1","count":9007199254740993,"share":0.25,"big":1e400,"open":true,"none":null,
+VALUES = r"""{"tasks":[{"id":"1","count":9007199254740993,"share":0.25,"big":1e400,"open":true,"none":null,
 "skills":[{"name":"C\u002b\u002b","level":3},{"name":"Rust","level":-4,"level":4}],"empty":[],
-"a/b":{"~":"x"}}],"pagination":{"total":1,"limit":100,"offset":0,"hasMore":false}}'''
-TWO_OF_FOUR = {"roles": [{"id": "1"}, {"id": "2"}], "pagination": {"total": 4, "limit": 2, "offset": 0, "hasMore": True}}
-TWO_OF_ONE = {"skills": [{"id": "1"}, {"id": "2"}], "pagination": {"total": 1, "limit": 100, "offset": 0, "hasMore": False}}
+"a/b":{"~":"x"}}],"pagination":{"total":1,"limit":100,"offset":0,"hasMore":false}}"""
+TWO_OF_FOUR = {
+    "roles": [{"id": "1"}, {"id": "2"}],
+    "pagination": {"total": 4, "limit": 2, "offset": 0, "hasMore": True},
+}
+TWO_OF_ONE = {
+    "skills": [{"id": "1"}, {"id": "2"}],
+    "pagination": {"total": 1, "limit": 100, "offset": 0, "hasMore": False},
+}
 RULES = [
     {"match": {"path": "/v1/taxonomy/skills"}, "reply": {"body": TWO_OF_ONE}},
     {"match": {"path": "/v1/ja/tasks"}, "reply": {"body": VALUES}},

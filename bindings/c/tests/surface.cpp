@@ -60,7 +60,8 @@ static void lists(const talentdata::client &client) {
   auto whole = client.list(talentdata::contacts);
   // A text that is read from a temporary is a copy.
   const std::string name = (*whole.next()).first_name();
-  while (whole.next()) {}
+  while (whole.next()) {
+  }
   const auto receipt = whole.receipt();
   CHECK(!name.empty() && receipt.is_proven() && receipt.records() == static_cast<std::int64_t>(contacts()));
   CHECK(receipt.get<std::string>("basis") == "counted" && receipt.total() == receipt.records());
@@ -135,9 +136,11 @@ static void errors(const talentdata::client &client) {
   const auto made = [](const char *name, auto value) {
     return [=] { talentdata::client(talentdata::config().set(name, value)); };
   };
-  CHECK(throws<talentdata::config_error>(made("client_id", "a\nb")) && throws<talentdata::config_error>(made("max_attempts", 0)));
+  CHECK(throws<talentdata::config_error>(made("client_id", "a\nb")) &&
+        throws<talentdata::config_error>(made("max_attempts", 0)));
   CHECK(throws<talentdata::config_error>(made("timeout", std::chrono::milliseconds(-1)), "timeout"));
-  CHECK(throws<talentdata::config_error>(made("share", std::nan("")), "share") && throws<talentdata::config_error>(made("paced", "x")));
+  CHECK(throws<talentdata::config_error>(made("share", std::nan("")), "share") &&
+        throws<talentdata::config_error>(made("paced", "x")));
   CHECK(throws<talentdata::invalid_argument_error>(made("profile", "\xff")));
   CHECK(throws<talentdata::invalid_argument_error>(made("tiemout", 3), "there is no setting \"tiemout\""));
   const auto failed = talentdata::client::try_make(talentdata::config().set("base_url", "ftp://x"));
@@ -158,8 +161,10 @@ static void errors(const talentdata::client &client) {
   std::thread([&] { closed.close(); }).join();
   CHECK(throws<talentdata::closed_error>([&] { (void)closed.version(); }));
   // No proxy listens on port 1, so the error names the proxy.
-  const auto proxied = talentdata::client(talentdata::config().set("base_url", "https://talent.example")
-                                              .set("proxy", "http://user:CANARY@127.0.0.1:1").set("max_attempts", 1));
+  const auto proxied = talentdata::client(talentdata::config()
+                                              .set("base_url", "https://talent.example")
+                                              .set("proxy", "http://user:CANARY@127.0.0.1:1")
+                                              .set("max_attempts", 1));
   const auto refused = proxied.try_version();
   CHECK(!refused && says(refused.error(), "127.0.0.1:1") && !says(refused.error(), "CANARY"));
 }
@@ -169,7 +174,8 @@ static void refused_before_it_is_sent(const talentdata::client &client) {
   for (const double value : {std::nan(""), std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}) {
     const auto body = talentdata::detail::to_json(std::vector<double>{1.5, value});
     const auto called = client.try_call<talentdata::record>("checkVersion", {}, body);
-    CHECK(!called && called.error().code() == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT && says(called.error(), "body: is not JSON"));
+    CHECK(!called && called.error().code() == TALENTDATA_ERROR_KIND_INVALID_ARGUMENT &&
+          says(called.error(), "body: is not JSON"));
   }
   CHECK(talentdata::detail::to_json(std::map<std::string, std::optional<std::int64_t>>{{"a\n\"", 1}, {"b", {}}}) ==
         "{\"a\\u000a\\\"\":1,\"b\":null}");

@@ -9,7 +9,7 @@
 
 from collections.abc import Mapping as _Mapping
 
-from . import _errors, _interpreter, _models, _process, _results
+from . import _errors, _interpreter, _models, _process, _results  # noqa: F401 (some act when they are loaded)
 from ._async_client import AsyncClient
 from ._async_list import AsyncList, AsyncScan
 from ._client import Client

@@ -11,7 +11,6 @@ from ._async_client import AsyncClient
 from ._client import Client
 from ._talentdata import BaseSandbox
 
-
 #: Sandboxes that have made a client. Nothing else keeps the service of `talentdata.Sandbox().client()` running.
 _in_use: set[Sandbox] = set()
 

@@ -1,7 +1,7 @@
 """The native module: the interface of the Rust core. Methods of an asynchronous client return an awaitable as `Any`."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar, final
 
 from typing_extensions import Self, disjoint_base
@@ -81,9 +81,7 @@ def forget(path: str | os.PathLike[str], resource: str) -> None: ...
 def list_name(text: str) -> str: ...
 def note_main_thread() -> None: ...
 def run_command_line(arguments: list[str]) -> int: ...
-def verify(
-    file: str | os.PathLike[str], receipt: str | None, path: str | os.PathLike[str] | None
-) -> RawRecord: ...
+def verify(file: str | os.PathLike[str], receipt: str | None, path: str | os.PathLike[str] | None) -> RawRecord: ...
 
 @disjoint_base
 class BaseClient:

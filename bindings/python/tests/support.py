@@ -63,7 +63,9 @@ def unproven_sandbox(kind):
             first = {"contacts": [{"id": "1"}, {"id": "2"}], "pagination": {**end, "offset": 0}}
             later = {"contacts": [{"id": "2"}], "pagination": {**end, "offset": 1}}
             match = {"path": "/v1/contacts"}
-            sandbox.set_faults({"match": {**match, "nth": 1}, "reply": {"body": first}}, {"match": match, "reply": {"body": later}})
+            sandbox.set_faults(
+                {"match": {**match, "nth": 1}, "reply": {"body": first}}, {"match": match, "reply": {"body": later}}
+            )
         yield sandbox
 
 

@@ -44,11 +44,11 @@ def test_unknown_options(named):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"records": {"contacts": -5}}, "records: \"-5\" is not a whole number"),
+        ({"records": {"contacts": -5}}, 'records: "-5" is not a whole number'),
         ({"records": ["contacts"]}, "records: must be numbers by name, LIST=N,... .got list."),
         ({"latency": "1"}, "latency: must be a time in seconds .got str."),
-        ({"latency": -1}, "latency: must be a time in seconds .got \"-1\""),
-        ({"faults": 1}, "faults: must be true or false .got \"1\""),
+        ({"latency": -1}, 'latency: must be a time in seconds .got "-1"'),
+        ({"faults": 1}, 'faults: must be true or false .got "1"'),
         ({"drift": {"speed": 1}}, "drift.*inserts"),
     ],
 )
@@ -66,9 +66,15 @@ def test_options_of_a_sandbox(options, says):
         ("^offset: .*NoneType", lambda client: client.contacts.page(offset=None)),
         ("^page_size: .*str", lambda client: client.contacts.list(page_size="a")),
         ("columns", lambda client: client.contacts.list(columns="both")),
-        ("^unproven: \"never\" is not one of fail, warn, accept", lambda client: client.contacts.list(unproven="never")),
-        ("^unproven: \"never\" is not one of fail, warn", lambda client: talentdata.scan_polars("pools", client=client, unproven="never")),
-        ("^unproven: \"no\" is not one", lambda client: talentdata.spark.DataSource({"resource": "pools", "unproven": "no"}).schema()),
+        ('^unproven: "never" is not one of fail, warn, accept', lambda client: client.contacts.list(unproven="never")),
+        (
+            '^unproven: "never" is not one of fail, warn',
+            lambda client: talentdata.scan_polars("pools", client=client, unproven="never"),
+        ),
+        (
+            '^unproven: "no" is not one',
+            lambda client: talentdata.spark.DataSource({"resource": "pools", "unproven": "no"}).schema(),
+        ),
         ("schema: this int cannot be used", lambda client: client.contacts.list(schema=5)),
         ("column n is of type Int32", lambda client: client.contacts.list(schema=INT32)),
         ("dtype_backend", lambda client: client.contacts.list().to_pandas(dtype_backend="arrow")),
@@ -82,7 +88,10 @@ def test_options_of_a_sandbox(options, says):
         ("^keep: an age is a whole number with", lambda client: client.sync(["pools"], "a.db", keep=90)),
         ("found string, expected a sequence", lambda client: client.check_version("1.8.2", "taxonomy")),
         ("found integer, expected a string", lambda client: client.check_version(18, ["taxonomy"])),
-        ("^resource: no list is named .people.; the lists are contacts", lambda client: talentdata.scan_polars("people", client=client)),
+        (
+            "^resource: no list is named .people.; the lists are contacts",
+            lambda client: talentdata.scan_polars("people", client=client),
+        ),
         ("no list is named", lambda client: talentdata.spark.DataSource({"resource": "people"}).schema()),
         ("no such option", lambda client: talentdata.spark.DataSource({"resource": "pools", "part": 8}).schema()),
     ],

@@ -76,9 +76,11 @@ async def test_a_defect_in_rust_is_an_exception_and_the_client_stays_usable(clie
 
 
 def test_a_refused_secret_is_in_no_frame_of_the_traceback():
-    code = "import talentdata, sys, traceback\n" \
-        f"try: talentdata.Client(base_url='http://127.0.0.1:1', client_secret=' ' + '{CANARY[::-1]}'[::-1])\n" \
+    code = (
+        "import talentdata, sys, traceback\n"
+        f"try: talentdata.Client(base_url='http://127.0.0.1:1', client_secret=' ' + '{CANARY[::-1]}'[::-1])\n"
         "except talentdata.ConfigError: print(*traceback.TracebackException(*sys.exc_info(), capture_locals=True).format())\n"
+    )
     assert "client_secret" in (said := python(code)) and CANARY not in said
 
 
@@ -86,9 +88,21 @@ def test_secrets_are_in_no_log_no_display_and_no_traceback(sandbox, client, capl
     formatters = pytest.importorskip("IPython.core.formatters")
     logging.getLogger("user").error("%r %s", client, client)
     shown = [caplog.text, *(str(getattr(client, name)) for name in dir(client))]
-    for thing in (client, sandbox, client.contacts, client.contacts.list(), client.contacts.page(limit=2), client.contacts.plan()):
+    for thing in (
+        client,
+        sandbox,
+        client.contacts,
+        client.contacts.list(),
+        client.contacts.page(limit=2),
+        client.contacts.plan(),
+    ):
         shown += [repr(thing), str(thing), *map(str, formatters.DisplayFormatter().format(thing)[0].values())]
-    sandbox.set_faults({"match": {"path": "/v1/oauth/token/permissions"}, "reply": {"status": 403, "body": {"secret": sandbox.client_secret}}})
+    sandbox.set_faults(
+        {
+            "match": {"path": "/v1/oauth/token/permissions"},
+            "reply": {"status": 403, "body": {"secret": sandbox.client_secret}},
+        }
+    )
     with pytest.raises(talentdata.ForbiddenError) as caught:
         client.permissions()
     # The traceback shows the local variables of every frame.

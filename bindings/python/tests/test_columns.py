@@ -43,7 +43,9 @@ def documented():
     manual = (Path(__file__).parents[3] / "docs" / "columns.md").read_text(encoding="utf-8")
     _, table = manual.split("| case | DuckDB | Polars |\n|---|---|---|\n")
     rows = [line.strip("| ").split(" | ") for line in table.split("\n\n")[0].splitlines()]
-    return {case: {name for name, cell in zip(READERS, cells, strict=True) if cell != "the same"} for case, *cells in rows}
+    return {
+        case: {name for name, cell in zip(READERS, cells, strict=True) if cell != "the same"} for case, *cells in rows
+    }
 
 
 def read_duckdb(path: Path) -> pyarrow.Table:

@@ -48,7 +48,9 @@ def commands(page):
 
 
 def test_the_example_of_the_readme_is_the_file_that_is_compiled():
-    [(path, shown)] = re.findall(r"<!-- example (.+?) -->\n```rust\n(.*?)```", PAGES[0].read_text(encoding="utf-8"), re.DOTALL)
+    [(path, shown)] = re.findall(
+        r"<!-- example (.+?) -->\n```rust\n(.*?)```", PAGES[0].read_text(encoding="utf-8"), re.DOTALL
+    )
     assert (ROOT / path).read_text(encoding="utf-8") == shown
 
 
@@ -100,7 +102,9 @@ def test_commands_run(page, service, monkeypatch):
 def python_blocks(page):
     """Returns the Python examples of a page, by their headings."""
     found, heading = {}, None
-    for title, block in re.findall(r"^#+ (.+?)$|^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+    for title, block in re.findall(
+        r"^#+ (.+?)$|^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    ):
         heading = title or heading
         if block:
             found.setdefault(heading, []).append(block)

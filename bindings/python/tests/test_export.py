@@ -111,7 +111,9 @@ async def test_kept_records_are_not_discarded(client, async_client, sandbox, tmp
 
 def test_several_lists_in_one_export_have_their_own_schemas(client, tmp_path):
     schema = client.ja_tasks.schema(columns="json")
-    receipts = client.export(["contacts", "ja-tasks"], tmp_path / "lists", format="parquet", schema={"ja-tasks": schema})
+    receipts = client.export(
+        ["contacts", "ja-tasks"], tmp_path / "lists", format="parquet", schema={"ja-tasks": schema}
+    )
     assert [(one.resource, one.records) for one in receipts] == [("contacts", 450), ("ja_tasks", 230)]
     # A list without a given schema has the columns of its first records.
     assert [one.schema.other_types for one in receipts] == [{}, {}]

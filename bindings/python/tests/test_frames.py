@@ -47,7 +47,10 @@ def test_common_attempts_work_or_the_error_names_the_solution(client):
     scan = client.contacts.list(limit=10)
     assert len(list(scan)) == 10 and scan.receipt.completeness == "limited"
     scan.receipt.require_proven()
-    with client.contacts.list() as scan, pytest.raises(talentdata.IncompleteError, match="contacts: the scan has not reached the end"):
+    with (
+        client.contacts.list() as scan,
+        pytest.raises(talentdata.IncompleteError, match="contacts: the scan has not reached the end"),
+    ):
         next(iter(scan))
         scan.receipt.require_proven()
 
@@ -95,7 +98,10 @@ def test_a_stream_that_has_failed_stays_failed(client, sandbox):
 
 def test_a_stream_of_a_mirror_that_fails_in_the_middle_stays_failed(tmp_path):
     path = tmp_path / "mirror.db"
-    with talentdata.Sandbox(records={"contacts": 20_000}, policy="unlimited") as sandbox, sandbox.client(paced=False) as client:
+    with (
+        talentdata.Sandbox(records={"contacts": 20_000}, policy="unlimited") as sandbox,
+        sandbox.client(paced=False) as client,
+    ):
         client.sync(["contacts"], path)
     reader = pyarrow.RecordBatchReader.from_stream(talentdata.Mirror(path).current("contacts"))
     assert reader.read_next_batch().num_rows > 0

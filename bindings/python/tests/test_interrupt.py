@@ -59,7 +59,9 @@ def interrupt(sandbox, wait, *arguments, before="pass", after=USABLE, when=None)
     pipe = subprocess.PIPE
     code = CHILD.format(before=before, wait=wait, after=after)
     streams = {"stdin": pipe, "stdout": pipe, "stderr": pipe, "text": True}
-    with subprocess.Popen([sys.executable, "-c", code, *arguments], env={**os.environ, **variables(sandbox)}, **streams) as child:
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *arguments], env={**os.environ, **variables(sandbox)}, **streams
+    ) as child:
         watchdog = threading.Timer(PATIENCE, child.kill)
         try:
             assert child.stdout.readline() == "waiting\n", child.stderr.read()

@@ -7,7 +7,9 @@ import weakref
 import pytest
 from support import SERVICE, python, until
 
-CODE = SERVICE + """
+CODE = (
+    SERVICE
+    + """
 import gc
 def resident():
     with open("/proc/self/statm") as file:
@@ -43,6 +45,7 @@ def objects():
         record = talentdata.Record('{"id": %d, "a": [1, {"b": 2.5}]}' % number)
         record.to_dict(), repr(record), record["a"], record.extra
 """
+)
 
 GROWTH = """
 work = locals()[sys.argv[1]]
@@ -83,7 +86,7 @@ def test_an_event_loop_that_is_never_run_again_is_collected(sandbox, async_clien
     sandbox.set_faults({"reply": {"delay_ms": 500}})
     loop = asyncio.new_event_loop()
     future = loop.run_until_complete(call())
-    until(lambda: loop._ready)
+    until(lambda: loop._ready)  # noqa: F821 (it is deleted later)
     gone = weakref.ref(future)
     # These are the steps of `close`, except that `close` would also drop the response.
     loop._selector.close(), loop._ssock.close(), loop._csock.close()

@@ -77,7 +77,9 @@ def read_as_nobody(path, query):
     return found
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="NOT RUN: only root can read as another user")
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="NOT RUN: only root can read as another user"
+)
 def test_a_user_without_write_access_reads_between_syncs(sandbox, client):
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
@@ -166,9 +168,7 @@ def test_a_mirror_moves_to_another_address_of_the_same_service(sandbox, client, 
     path = tmp_path / "mirror.db"
     [first] = client.sync(["pools"], path)
     address = sandbox.base_url.replace("127.0.0.1", "localhost")
-    with talentdata.Client(
-        base_url=address, client_id=sandbox.client_id, client_secret=sandbox.client_secret
-    ) as other:
+    with talentdata.Client(base_url=address, client_id=sandbox.client_id, client_secret=sandbox.client_secret) as other:
         with pytest.raises(talentdata.MismatchError, match="base_url: .*set same_service"):
             other.sync(["pools"], path)
         [second] = other.sync(["pools"], path, same_service=True)

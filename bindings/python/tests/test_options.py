@@ -38,7 +38,9 @@ def test_a_verb_takes_the_options_of_the_table(takers):
 
 
 def test_a_sandbox_takes_the_options_of_the_command():
-    shown = subprocess.run([sys.executable, "-m", "talentdata", "sandbox", "--help"], capture_output=True, text=True).stdout
+    shown = subprocess.run(
+        [sys.executable, "-m", "talentdata", "sandbox", "--help"], capture_output=True, text=True
+    ).stdout
     own, _, _ = shown.partition("Connection:")
     flags = re.findall(r"^ +--([\w-]+)", own, re.MULTILINE)
     names = {flag.removesuffix("-ms").replace("-", "_") for flag in flags} - {"until_stdin_closes"}

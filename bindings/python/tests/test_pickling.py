@@ -7,9 +7,13 @@ import pytest
 
 import talentdata
 
-CLASSES = [thing for thing in vars(talentdata).values() if isinstance(thing, type) and thing.__name__ in talentdata.__all__]
-RECORDS, ENUMS, ERRORS = ([cls for cls in CLASSES if issubclass(cls, base)] for base in (
-    talentdata.Record, talentdata.OpenEnum, talentdata.Error))
+CLASSES = [
+    thing for thing in vars(talentdata).values() if isinstance(thing, type) and thing.__name__ in talentdata.__all__
+]
+RECORDS, ENUMS, ERRORS = (
+    [cls for cls in CLASSES if issubclass(cls, base)]
+    for base in (talentdata.Record, talentdata.OpenEnum, talentdata.Error)
+)
 
 
 def copies(thing):
@@ -32,7 +36,15 @@ def test_models_and_enums():
 
 def test_errors(client, sandbox):
     assert len(ERRORS) == 27
-    facts = {"operation": "o", "status": 418, "attempts": 2, "retry_after": 1.5, "request_id": "r", "offset": 7, "body": "b"}
+    facts = {
+        "operation": "o",
+        "status": 418,
+        "attempts": 2,
+        "retry_after": 1.5,
+        "request_id": "r",
+        "offset": 7,
+        "body": "b",
+    }
     for cls in ERRORS:
         assert cls.__module__ == "talentdata" and (cls is talentdata.Error or cls.kind + "Error" == cls.__name__)
         error = cls("what went wrong", **facts)

@@ -117,7 +117,10 @@ def test_a_child_may_close_an_inherited_scan_but_not_read_it(sandbox):
 
 def test_clients_a_forked_child_and_the_command_line_share_a_token(environment, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    with talentdata.Sandbox(policy="unlimited", tokens="newest") as service, service.client(token_cache="host") as client:
+    with (
+        talentdata.Sandbox(policy="unlimited", tokens="newest") as service,
+        service.client(token_cache="host") as client,
+    ):
         environment(service)
         verb = [sys.executable, "-m", "talentdata", "permissions", "--token-cache", "host"]
         command = subprocess.Popen(verb, stdout=subprocess.PIPE)

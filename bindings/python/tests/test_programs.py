@@ -23,7 +23,9 @@ logging.getLogger("talentdata").addHandler(Handler())
 logging.getLogger("talentdata").setLevel(logging.DEBUG)
 """
 
-HANDLER = LISTEN + """
+HANDLER = (
+    LISTEN
+    + """
 got = []
 def hear(message):
     if message.startswith("retrying") and not got:
@@ -31,9 +33,12 @@ def hear(message):
 sandbox.set_faults({"match": {"path": "/v1/version", "nth": 1}, "reply": {"status": 503, "headers": {"retry-after": "1"}}})
 print(client.version().version, got)
 """
+)
 
 # Two threads that log do not wait for each other.
-LOGGING = LISTEN + """
+LOGGING = (
+    LISTEN
+    + """
 lock, heard = threading.Lock(), 0
 def hear(message):
     global heard
@@ -54,8 +59,11 @@ threads = [threading.Thread(target=work) for _ in range(2)]
 stop.set()
 print(heard)
 """
+)
 
-BUSY = LISTEN + """
+BUSY = (
+    LISTEN
+    + """
 heard = 0
 def hear(message):
     # This writes to no file: another thread may hold the lock of a file when this process forks.
@@ -67,9 +75,12 @@ def work():
 for _ in range(4):
     threading.Thread(target=work, daemon=True).start()
 """
+)
 
 # Forked children continue to log.
-FORKING = BUSY + """
+FORKING = (
+    BUSY
+    + """
 for _ in range(30):
     child = os.fork()
     if child == 0:
@@ -80,6 +91,7 @@ for _ in range(30):
 print("done", flush=True)
 os._exit(0)
 """
+)
 
 # The interpreter ends while threads log.
 ENDING = BUSY + "client.version()\n"

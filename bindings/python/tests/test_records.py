@@ -54,7 +54,9 @@ def test_values_are_those_of_the_json_library_and_the_text_is_kept(text):
     assert repr(record.to_dict()) == repr(read) and len(repr(record)) < 1000
 
 
-@pytest.mark.parametrize("text", ["", "[]", "1", "{", '{"a":1}x', "{'a':1}", '{"a":01}', '{"a":' + "[" * 100_000 + "]" * 100_000 + "}"])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "1", "{", '{"a":1}x', "{'a':1}", '{"a":01}', '{"a":' + "[" * 100_000 + "]" * 100_000 + "}"]
+)
 def test_only_json_objects_are_records(text):
     with pytest.raises(talentdata.InvalidArgumentError, match="JSON object|127 levels"):
         Record(text)
@@ -80,7 +82,9 @@ def test_records_and_columns_keep_the_received_text_byte_for_byte(client, sandbo
     texts = [TWICE, TWICE.replace('"b"', f'"{2**64}"').replace(":1,", ": 1.50e3,")]
     pagination = '{"total":2,"limit":2,"offset":0,"hasMore":false}'
     body = f'{{"success":true,"contacts":[{",".join(texts)}],"pagination":{pagination}}}'
-    sandbox.set_faults({"match": {"path": "/v1/contacts"}, "reply": {"body": body, "headers": {"content-type": "application/json"}}})
+    sandbox.set_faults(
+        {"match": {"path": "/v1/contacts"}, "reply": {"body": body, "headers": {"content-type": "application/json"}}}
+    )
     # For a repeated member, the last value counts: for the identity of the records and in columns.
     scan = client.contacts.list()
     assert [contact.json for contact in scan] == texts and scan.receipt.completeness == "proven"
@@ -97,7 +101,15 @@ def test_a_missing_or_wrong_field_is_an_error_that_names_it():
 
 @pytest.mark.parametrize(
     ("written", "read"),
-    [("1.0", 1), ("1e2", 100), ("-0.0", 0), (f"{2**53 + 1}.0", 2**53 + 1), ("1.5", None), ("1e99", None), ('"1"', None)],
+    [
+        ("1.0", 1),
+        ("1e2", 100),
+        ("-0.0", 0),
+        (f"{2**53 + 1}.0", 2**53 + 1),
+        ("1.5", None),
+        ("1e99", None),
+        ('"1"', None),
+    ],
 )
 def test_whole_numbers_are_integers_in_any_notation(written, read):
     pagination = talentdata.Pagination(f'{{"total":{written}}}')
@@ -111,7 +123,9 @@ def test_whole_numbers_are_integers_in_any_notation(written, read):
 
 def test_a_page_without_a_valid_pagination_has_records(client, sandbox):
     body = '{"contacts":[{"id":"1","firstName":"A","lastName":"B","email":"c"}],"pagination":{"total":"7","hasMore":1}}'
-    sandbox.set_faults({"match": {"path": "/v1/contacts"}, "reply": {"body": body, "headers": {"content-type": "application/json"}}})
+    sandbox.set_faults(
+        {"match": {"path": "/v1/contacts"}, "reply": {"body": body, "headers": {"content-type": "application/json"}}}
+    )
     page = client.contacts.page()
     assert (len(page), page.pagination.total, page.pagination.has_more) == (1, 7, True)
     assert "offset" not in page.pagination and repr(page) == "<Page of contacts: 1 records from offset ?, 7 in all>"

@@ -56,7 +56,9 @@ def test_an_iterator_continues_after_a_loop_and_a_second_one_is_refused(client):
             ids.append(contact.id)
             raise ValueError("mine")
     for use in (lambda: list(scan), lambda: next(iter(scan)), scan.to_arrow, scan.__arrow_c_stream__):
-        with pytest.raises(talentdata.InvalidArgumentError, match=r"records = iter\(scan\).*list\(\)|start another scan"):
+        with pytest.raises(
+            talentdata.InvalidArgumentError, match=r"records = iter\(scan\).*list\(\)|start another scan"
+        ):
             use()
     with ThreadPoolExecutor(8) as threads:
         ids += sum(threads.map(lambda _: [contact.id for contact in records], range(8)), [])

@@ -19,6 +19,7 @@ DOUBTS = r"contacts: \d+ records came, and it is not proven that they are all: .
 ACCEPT = r'keep the list in a mirror with sync\(\), or accept it with unproven="accept"'
 FRAMES_TOO = r"call to_polars\(\), to_arrow\(\) or to_pandas\(\), which keep the rows and warn, "
 
+
 @pytest.fixture
 def contacts():
     with served("without order") as contacts:

@@ -20,7 +20,10 @@ def messages(caplog) -> list[str]:
 def test_a_retry_a_pause_and_a_token(sandbox, caplog):
     sandbox.set_faults(
         {"match": {**VERSION, "nth": 1}, "reply": {"status": 503}},
-        {"match": {"path": "/v1/pools"}, "reply": {"headers": {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1"}}},
+        {
+            "match": {"path": "/v1/pools"},
+            "reply": {"headers": {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1"}},
+        },
     )
     before = time.time()
     with caplog.at_level(logging.DEBUG, "talentdata"), sandbox.client() as client:
@@ -28,7 +31,11 @@ def test_a_retry_a_pause_and_a_token(sandbox, caplog):
         client.pools.page()
         client.version()
     said = messages(caplog)
-    for words in ("retrying operation=getVersion reason=Server status=503", "received an access token", "pausing for the rate limit"):
+    for words in (
+        "retrying operation=getVersion reason=Server status=503",
+        "received an access token",
+        "pausing for the rate limit",
+    ):
         assert any(line.startswith(words) for line in said), said
     (first, *_) = caplog.records
     assert (first.levelno, first.levelname) == (logging.DEBUG, "DEBUG") and before <= first.created <= time.time()

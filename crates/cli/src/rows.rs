@@ -6,9 +6,8 @@ use crate::receipts::{self, Done, Entry};
 use std::path::Path;
 use talentdata_columns::arrow::TableOptions;
 use talentdata_columns::export::{Format, Target};
-use talentdata_core::scan::Receipt;
 use talentdata_core::types::ListName;
-use talentdata_core::{Error, ErrorKind};
+use talentdata_core::{Error, ErrorKind, ScanOptions};
 use talentdata_mirror::Rows;
 
 /// A list to be written.
@@ -51,9 +50,8 @@ pub(crate) fn write_all(
     rows: impl Fn(ListName) -> Result<Rows, Error>,
 ) -> Result<(), Ending> {
     let begin = |reading: &Reading| {
-        let mut receipt = Receipt::default();
-        receipt.resource = reading.list.name().to_owned();
-        Entry::from(Done::Export(Box::new(receipt)))
+        let receipt = ScanOptions::default().receipt(reading.list);
+        Entry::from(Done::Export(receipt.into()))
     };
     let mut entries: Vec<Entry> = all.iter().map(begin).collect();
     let save = |entries: &[Entry], last| {

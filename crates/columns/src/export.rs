@@ -238,8 +238,8 @@ impl Export {
     /// ```
     ///
     /// # Errors
-    /// The errors of the scan; `Path`, `StorageFull` or `Io` with the path; `Busy` if another export is writing to it; `Path`
-    /// if the name of a work file is taken; `InvalidArgument`, before anything is sent, when an unfinished export has kept work that
+    /// The errors of the scan; `Path`, `StorageFull` or `Io` with the path; `Busy` when another export is writing to it; `Path` when
+    /// the name of a work file is taken; `InvalidArgument`, before anything is sent, when an unfinished export has kept work that
     /// [`kept`](Self::kept) does not allow to discard; `Cancelled` when stopped. The message says what is left to resume
     /// from.
     pub async fn run(

@@ -145,7 +145,7 @@ impl Session {
     /// Keeps the session for a use, if it is the first one. The first wait does so, too.
     ///
     /// # Errors
-    /// As [`wait_for_more`](Self::wait_for_more).
+    /// See [`wait_for_more`](Self::wait_for_more).
     pub fn claim(&self, mode: ReadMode) -> Result<()> {
         self.open_to(mode)?.mode = Some(mode);
         Ok(())
@@ -173,7 +173,7 @@ impl Session {
     /// The next record batch, for a stream; none at the end of the list.
     ///
     /// # Errors
-    /// As [`wait_for_more`](Self::wait_for_more).
+    /// See [`wait_for_more`](Self::wait_for_more).
     pub async fn next_rows(&self, client: &Client, mode: ReadMode) -> Result<Option<RecordBatch>> {
         loop {
             let claimed = self.claimed_by(mode);
@@ -189,7 +189,7 @@ impl Session {
     /// The schema of all record batches; waits for the first pages. It claims nothing.
     ///
     /// # Errors
-    /// As [`wait_for_more`](Self::wait_for_more).
+    /// See [`wait_for_more`](Self::wait_for_more).
     pub async fn schema(&self, client: &Client, mode: ReadMode) -> Result<SchemaRef> {
         self.open_to(mode).map(drop)?;
         self.until_stopped(async {

@@ -116,13 +116,13 @@ impl Client {
     ///
     /// # Errors
     /// `Closed` after [`close`](Self::close).
-    pub fn scan(&self, resource: ListName, options: ScanOptions) -> Result<Records> {
+    pub fn scan(&self, resource: ListName, options: ScanOptions) -> Result<RecordIterator> {
         let engine = self.engine()?;
         let (client, runtime) = engine.parts()?;
         let entered = runtime.enter();
         let scan = Owned::new(client.resource(resource).scan(options));
         drop(entered);
-        Ok(Records {
+        Ok(RecordIterator {
             scan,
             engine,
             failed: false,
@@ -174,21 +174,21 @@ impl std::fmt::Debug for Client {
 /// Items are `Result<RawRecord>`, and an error is the last of them. In a forked child, an iterator of the parent fails with
 /// `Closed`.
 #[derive(Debug)]
-pub struct Records {
+pub struct RecordIterator {
     // Dropped before its engine, which makes its requests.
     scan: Owned<Scan>,
     engine: Arc<Engine>,
     failed: bool,
 }
 
-impl Records {
+impl RecordIterator {
     /// Returns the receipt of the records that were returned so far. It is final once the iterator has ended.
     pub fn receipt(&self) -> Receipt {
         self.scan.get().map(Scan::receipt).unwrap_or_default()
     }
 }
 
-impl Iterator for Records {
+impl Iterator for RecordIterator {
     type Item = Result<RawRecord>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -51,14 +51,14 @@ impl ErrorKind {
     }
 }
 
-/// An error as the file of a receipt has it.
+/// The JSON form of an error in the file of a receipt.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ErrorReport {
     /// The kind, by the name that every language uses.
     pub kind: &'static str,
     /// The exit code of a command that ends with this error.
     pub exit_code: u8,
-    /// What went wrong, and what helps.
+    /// The message, with the remedy.
     pub reason: String,
     /// True if the same call may succeed later without a change.
     pub retryable: bool,
@@ -66,7 +66,7 @@ pub struct ErrorReport {
     pub retry_after: Option<f64>,
 }
 
-/// What went wrong, and where.
+/// A failure, and its place.
 ///
 /// `Display` is one line for people; `Debug` is the whole report. Neither ever contains a secret, a token or a query
 /// string. At most 512 scrubbed bytes of a response body are kept, and a message that quotes the service is no longer
@@ -146,12 +146,12 @@ impl Error {
         Error::new(ErrorKind::InvalidArgument, why)
     }
 
-    /// An error for a file or a port that the system refuses, with the kind that follows from its reason.
+    /// Returns the error for a file or a port that the system refuses, with the kind that follows from its reason.
     pub fn of_io(error: &io::Error, message: impl Into<String>) -> Self {
         Error::new(ErrorKind::of_io(error), message)
     }
 
-    /// A response does not match the documented schema; `why` names the field.
+    /// Returns the error for a response that does not match the documented schema. `why` names the field.
     pub(crate) fn schema(why: impl Into<String>) -> Self {
         Error::new(ErrorKind::Schema, why)
     }
@@ -209,7 +209,7 @@ impl Error {
         self.0.status
     }
 
-    /// How long the service asked to wait.
+    /// Returns the time that the service asked the client to wait.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
@@ -245,7 +245,7 @@ impl Error {
         self.0.kind.is_retryable() && self.0.max_attempts > 1
     }
 
-    /// Returns the error as the file of a receipt has it.
+    /// Returns the JSON form of the error for the file of a receipt.
     pub fn report(&self) -> ErrorReport {
         ErrorReport {
             kind: self.kind().name(),

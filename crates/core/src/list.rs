@@ -223,7 +223,7 @@ impl<T> List<T> {
         };
         let members = self.client.budget().members.max(1);
         let part = self.client.config().share.min(1.0 / members as f64);
-        // The gate keeps one request below the limit.
+        // The gate stays one request below the limit.
         let rate = f64::from(REQUESTS_PER_SECOND - 1) * part;
         let pages = pages(records, &page);
         let granted = page.records.len() as u64;

@@ -100,6 +100,12 @@ impl Sync {
         self
     }
 
+    /// Sets [`same_service`](Self::same_service).
+    pub fn with_same_service(mut self, same: bool) -> Self {
+        self.same_service = same;
+        self
+    }
+
     /// Sets [`keep`](Self::keep).
     pub fn with_keep(mut self, age: Duration) -> Self {
         self.keep = Some(age);

@@ -37,7 +37,8 @@
 #include <string.h>
 
 /** Version 1.2.3 is 1002003. */
-#define TALENTDATA_VERSION_NUMBER (TALENTDATA_VERSION_MAJOR * 1000000 + TALENTDATA_VERSION_MINOR * 1000 + TALENTDATA_VERSION_PATCH)
+#define TALENTDATA_VERSION_NUMBER \
+  (TALENTDATA_VERSION_MAJOR * 1000000 + TALENTDATA_VERSION_MINOR * 1000 + TALENTDATA_VERSION_PATCH)
 
 /** A function whose result must not be ignored: it is an error, or has to be freed. */
 #if defined(__cplusplus) && __cplusplus >= 201703L

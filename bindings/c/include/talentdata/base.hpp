@@ -177,7 +177,7 @@ inline result<nothing> done(talentdata_error *cause) {
 }
 
 }  // namespace detail
-}  // inline namespace TALENTDATA_EXCEPTIONS
+}  // namespace TALENTDATA_EXCEPTIONS
 }  // namespace talentdata
 
 #include <talentdata/errors.hpp>

@@ -53,15 +53,13 @@ class mirror : public detail::handle<talentdata_mirror, talentdata_mirror_free> 
   /// `bookmark` is to be noted with the changes, also where there are none.
   result<record> try_changes(list_name list, ArrowArrayStream *stream, std::optional<std::string_view> since = {},
                              const options &columns = {}) const {
-    return detail::made<record>(talentdata_mirror_changes, get(), detail::text(list.name), when(since), columns.get(),
-                                stream);
+    return detail::made<record>(talentdata_mirror_changes, get(), detail::text(list.name), when(since), columns.get(), stream);
   }
   /// A list as a sync has read it, by its bookmark, its number or a time such as 2026-11-20T06:00:00Z; by default the last
   /// sync. Returns this sync, with its `bookmark`.
   result<record> try_records(list_name list, ArrowArrayStream *stream, std::optional<std::string_view> at = {},
                              const options &columns = {}) const {
-    return detail::made<record>(talentdata_mirror_records, get(), detail::text(list.name), when(at), columns.get(),
-                                stream);
+    return detail::made<record>(talentdata_mirror_records, get(), detail::text(list.name), when(at), columns.get(), stream);
   }
   /// What is wrong with it; everything in it is read.
   result<record> try_verify() const { return detail::made<record>(talentdata_mirror_verify, get()); }
@@ -74,11 +72,11 @@ class mirror : public detail::handle<talentdata_mirror, talentdata_mirror_free> 
   static mirror open(std::string_view path) { return try_open(path).value(); }
   record syncs(list_name list) const { return try_syncs(list).value(); }
   record changes(list_name list, ArrowArrayStream *stream, std::optional<std::string_view> since = {},
-                             const options &columns = {}) const {
+                 const options &columns = {}) const {
     return try_changes(list, stream, since, columns).value();
   }
   record records(list_name list, ArrowArrayStream *stream, std::optional<std::string_view> at = {},
-                             const options &columns = {}) const {
+                 const options &columns = {}) const {
     return try_records(list, stream, at, columns).value();
   }
   record verify() const { return try_verify().value(); }
@@ -91,5 +89,5 @@ class mirror : public detail::handle<talentdata_mirror, talentdata_mirror_free> 
   }
 };
 
-}  // inline namespace TALENTDATA_EXCEPTIONS
+}  // namespace TALENTDATA_EXCEPTIONS
 }  // namespace talentdata

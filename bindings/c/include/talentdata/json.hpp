@@ -135,8 +135,7 @@ class named_values : public handle<T, Free> {
 /// Options of scans, exports, syncs and calls. They are set by their names, such as limit or resume, which
 /// talentdata_options_set lists. Structs for the parameters of the OpenAPI file, such as `list_contacts_options`, can be
 /// given instead.
-class options
-    : public detail::named_values<options, talentdata_options, talentdata_options_free, talentdata_options_set> {
+class options : public detail::named_values<options, talentdata_options, talentdata_options_free, talentdata_options_set> {
  public:
   options() : named_values(talentdata_options_new(nullptr)) {}
 
@@ -156,5 +155,5 @@ class options
   }
 };
 
-}  // inline namespace TALENTDATA_EXCEPTIONS
+}  // namespace TALENTDATA_EXCEPTIONS
 }  // namespace talentdata

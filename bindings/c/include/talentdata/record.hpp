@@ -94,7 +94,8 @@ struct reader<T, std::enable_if_t<std::is_base_of_v<record, T>>> {
     const talentdata_record *found = nullptr;
     talentdata_error *cause = talentdata_record_value(from.get(), text(path), &found);
     // A record of its own may be null; a field that is null is absent.
-    const bool absent = found == nullptr || (found != from.get() && talentdata_record_kind(found) == TALENTDATA_VALUE_KIND_NULL);
+    const bool absent =
+        found == nullptr || (found != from.get() && talentdata_record_kind(found) == TALENTDATA_VALUE_KIND_NULL);
     if (!cause && !absent) out = T(from.within(found));
     return cause;
   }
@@ -131,9 +132,8 @@ struct reader<std::vector<T>> {
 template <class T>
 struct reader<std::map<std::string, T>> {
   static talentdata_error *find(const record &from, std::string_view path, std::optional<std::map<std::string, T>> &out) {
-    return find_many<T>(from, path, out, [](auto &all, std::string name, T value) {
-      all.insert_or_assign(std::move(name), std::move(value));
-    });
+    return find_many<T>(from, path, out,
+                        [](auto &all, std::string name, T value) { all.insert_or_assign(std::move(name), std::move(value)); });
   }
 };
 
@@ -173,5 +173,5 @@ struct list_of : list_name {
   explicit constexpr list_of(const char *list) noexcept : list_name{list} {}
 };
 
-}  // inline namespace TALENTDATA_EXCEPTIONS
+}  // namespace TALENTDATA_EXCEPTIONS
 }  // namespace talentdata

@@ -58,9 +58,7 @@ class scan : public detail::handle<talentdata_scan, talentdata_scan_free> {
     talentdata_error *cause = talentdata_scan_error(get());
     return cause ? std::optional<error>(error(cause)) : std::nullopt;
   }
-  result<talentdata::receipt> try_receipt() const {
-    return detail::made<talentdata::receipt>(talentdata_scan_receipt, get());
-  }
+  result<talentdata::receipt> try_receipt() const { return detail::made<talentdata::receipt>(talentdata_scan_receipt, get()); }
   /// Turns the scan into an Arrow stream, which the caller releases. It ends with an error if it is not proven that every record
   /// came, unless the option unproven is warn or accept; `failure` then is an incomplete_error.
   result<nothing> try_arrow_stream(ArrowArrayStream *stream) {
@@ -105,10 +103,8 @@ class scan : public detail::handle<talentdata_scan, talentdata_scan_free> {
 #endif
 
  private:
-  static std::optional<Record> taken(talentdata_record *raw) {
-    return raw ? std::optional<Record>(Record(raw)) : std::nullopt;
-  }
+  static std::optional<Record> taken(talentdata_record *raw) { return raw ? std::optional<Record>(Record(raw)) : std::nullopt; }
 };
 
-}  // inline namespace TALENTDATA_EXCEPTIONS
+}  // namespace TALENTDATA_EXCEPTIONS
 }  // namespace talentdata

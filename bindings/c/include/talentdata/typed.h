@@ -36,14 +36,14 @@ TALENTDATA_NODISCARD static inline talentdata_error *talentdata_typed_value(cons
   return error;
 }
 
-#define TALENTDATA_TYPED_SCALAR(name, type)                                                                                \
-  TALENTDATA_NODISCARD static inline talentdata_error *talentdata_typed_##name(const talentdata_record *record,            \
-                                                                               const char *path, type *value_out) {        \
-    talentdata_optional_##name found;                                                                                      \
-    talentdata_error *error = talentdata_record_##name(record, talentdata_text_of(path), value_out ? &found : NULL);       \
-    if (!error && !found.present) error = talentdata_record_missing(record, talentdata_text_of(path));                     \
-    if (!error) *value_out = found.value;                                                                                  \
-    return error;                                                                                                          \
+#define TALENTDATA_TYPED_SCALAR(name, type)                                                                          \
+  TALENTDATA_NODISCARD static inline talentdata_error *talentdata_typed_##name(const talentdata_record *record,      \
+                                                                               const char *path, type *value_out) {  \
+    talentdata_optional_##name found;                                                                                \
+    talentdata_error *error = talentdata_record_##name(record, talentdata_text_of(path), value_out ? &found : NULL); \
+    if (!error && !found.present) error = talentdata_record_missing(record, talentdata_text_of(path));               \
+    if (!error) *value_out = found.value;                                                                            \
+    return error;                                                                                                    \
   }
 TALENTDATA_TYPED_SCALAR(integer, int64_t)
 TALENTDATA_TYPED_SCALAR(number, double)
@@ -81,17 +81,15 @@ TALENTDATA_NODISCARD static inline talentdata_error *talentdata_typed_name(const
   return error ? error : talentdata_record_name(found, index, text_out);
 }
 
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_typed_text_at(const talentdata_record *record,
-                                                                              const char *path, size_t index,
-                                                                              talentdata_text *text_out) {
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_typed_text_at(const talentdata_record *record, const char *path,
+                                                                              size_t index, talentdata_text *text_out) {
   const talentdata_record *item;
   talentdata_error *error = talentdata_typed_at(record, path, index, &item);
   return error ? error : talentdata_record_text(item, TALENTDATA_TEXT(""), text_out);
 }
 
-TALENTDATA_NODISCARD static inline talentdata_error *talentdata_typed_json_at(const talentdata_record *record,
-                                                                              const char *path, size_t index,
-                                                                              talentdata_text *json_out) {
+TALENTDATA_NODISCARD static inline talentdata_error *talentdata_typed_json_at(const talentdata_record *record, const char *path,
+                                                                              size_t index, talentdata_text *json_out) {
   const talentdata_record *item;
   talentdata_error *error = talentdata_typed_at(record, path, index, &item);
   return error ? error : talentdata_typed_json(item, json_out);

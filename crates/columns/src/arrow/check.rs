@@ -82,7 +82,7 @@ impl Checker {
     /// Checks a record whose row is not made yet, if that is the time for it.
     ///
     /// # Errors
-    /// As [`check`](Self::check).
+    /// See [`check`](Self::check).
     pub(crate) fn before_row(&mut self, record: &RawRecord) -> Result<()> {
         if self.comes_first() {
             self.check(record)?;

@@ -14,7 +14,7 @@ pub enum ErrorKind {
     Config = 1,
     /// An argument is wrong; nothing was sent.
     InvalidArgument = 2,
-    /// No connection to the service could be made.
+    /// The connection to the service failed.
     Connect = 3,
     /// The service's certificate or the TLS handshake was refused.
     Tls = 4,
@@ -36,7 +36,7 @@ pub enum ErrorKind {
     TokenResponse = 12,
     /// The token may not do this (status 403).
     Forbidden = 13,
-    /// There is no such thing at this address (status 404).
+    /// The address does not exist (status 404).
     NotFound = 14,
     /// The request conflicts with the state of the service (status 409).
     Conflict = 15,

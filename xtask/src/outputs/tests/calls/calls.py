@@ -17,9 +17,10 @@ BUILT = pathlib.Path(sys.argv[1])
 shutil.copy(BUILT / "lib_talentdata_trial.so", "bindings/python/talentdata/_talentdata.abi3.so")
 PROGRAM = BUILT / "talentdata_trial"
 
-import talentdata  # noqa: E402
 from commands import succeed  # noqa: E402
 from test_services import Sandbox  # noqa: E402
+
+import talentdata  # noqa: E402
 
 PLACE = {"name": "Utrecht", "within": {"name": "Europe"}}
 
@@ -117,7 +118,10 @@ def native():
         shutil.copy(BUILT / "libtalentdata_trial.so", f"lib/{name}")
     options = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-I", "bindings/c/include", "-L", "lib", "-Wl,-rpath,lib"]
     fixture = ["-I", "bindings/c/tests", "bindings/c/tests/fixture.c"]
-    for compiler, standard, name, others in (("cc", "-std=c11", "calls.c", fixture), ("c++", "-std=c++17", "calls.cpp", [])):
+    for compiler, standard, name, others in (
+        ("cc", "-std=c11", "calls.c", fixture),
+        ("c++", "-std=c++17", "calls.cpp", []),
+    ):
         source = f"xtask/src/outputs/tests/calls/{name}"
         succeed(compiler, standard, *options, source, *others, "-o", f"{name}.out", "-ltalentdata")
         succeed(f"./{name}.out")
