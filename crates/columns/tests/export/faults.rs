@@ -9,6 +9,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::fs;
 use std::time::Duration;
 use talentdata_columns::export::{Export, Format, KeptWork};
+use talentdata_core::ErrorKind;
 
 /// A disk, and an export to it.
 fn on_disk(format: Format) -> (Disk, Export) {
@@ -127,11 +128,11 @@ async fn whichever_call_fails_what_is_left_can_be_resumed() {
         while call <= last + 5 * step {
             let (disk, export) = on_disk(format);
             let path = disk.directory.join("out");
-            let (errno, words) = [
-                (Errno::NOSPC, "No space left"),
-                (Errno::IO, "Input/output error"),
-                (Errno::ACCESS, "Permission denied"),
-                (Errno::DQUOT, "quota exceeded"),
+            let (errno, words, kind) = [
+                (Errno::NOSPC, "No space left", ErrorKind::StorageFull),
+                (Errno::IO, "Input/output error", ErrorKind::Io),
+                (Errno::ACCESS, "Permission denied", ErrorKind::Path),
+                (Errno::DQUOT, "quota exceeded", ErrorKind::StorageFull),
             ][call % 4];
             let setting = disk.at(call, errno.raw_os_error());
             let (code, said) = ended(service.child(&setting, &export));
@@ -140,7 +141,7 @@ async fn whichever_call_fails_what_is_left_can_be_resumed() {
                 assert_eq!(left, ["out"], "{call}");
             } else {
                 last = call;
-                assert_eq!(code, Some(32), "{call}: {said}");
+                assert_eq!(code, Some(i32::from(kind.exit_code())), "{call}: {said}");
                 assert!(said.contains(words), "{call}: {said}");
                 if said.contains("records are kept in") {
                     let kept = |name: &str| work(&path, name).exists();
@@ -176,14 +177,17 @@ async fn what_is_odd_about_a_system_does_no_harm_or_is_refused() {
     let service = Service::start(60);
     let (_, expected) = undisturbed(&service.client, Format::Jsonl).await;
     let foreign = ["belongs to another user", "move it away"];
-    for (setting, words) in [
+    for (setting, refusal) in [
         ("FLOCK=22", None), // EINVAL, ENOLCK, ENOSYS, EOPNOTSUPP
         ("FLOCK=37", None),
         ("FLOCK=38", None),
         ("FLOCK=95", None),
         // Whether another export has locked it cannot be told.
-        ("FLOCK=5", Some(["out.part/lock", "Input/output error"])),
-        ("FOREIGN=.part", Some(foreign)),
+        (
+            "FLOCK=5",
+            Some((ErrorKind::Io, ["out.part/lock", "Input/output error"])),
+        ),
+        ("FOREIGN=.part", Some((ErrorKind::Path, foreign))),
     ] {
         // Resumed, or begun again.
         for choice in [KeptWork::Resume, KeptWork::Restart] {
@@ -194,8 +198,8 @@ async fn what_is_odd_about_a_system_does_no_harm_or_is_refused() {
             let kept = fs::read(work(&path, "data")).unwrap();
             let setting = disk.setting(&format!("TALENTDATA_TEST_{setting}"));
             let (code, said) = ended(service.child(&setting, &export));
-            if let Some(words) = words {
-                assert_eq!(code, Some(32), "{said}");
+            if let Some((kind, words)) = refusal {
+                assert_eq!(code, Some(i32::from(kind.exit_code())), "{said}");
                 let missing = words.iter().find(|words| !said.contains(**words));
                 assert_eq!(missing, None, "{said}");
                 assert_eq!(fs::read(work(&path, "data")).unwrap(), kept);

@@ -183,6 +183,8 @@ impl PageRequest {
             }
             // The timeout was long enough, so no repeat in this size.
             (ErrorKind::Timeout, _) => (Smaller::Later, 0),
+            // A service that is not available says so of every page.
+            (ErrorKind::Server, Some(503)) => return Smaller::No,
             (ErrorKind::Server | ErrorKind::Transport, _)
                 if error.max_attempts() > 1 && error.retry_after().is_none() =>
             {
