@@ -6,7 +6,7 @@
 #include "talentdata/error.h"
 
 /**
- * What a JSON value is.
+ * The kind of a JSON value.
  */
 typedef enum {
   /**
