@@ -10,7 +10,7 @@ from ._talentdata import Record
 
 
 class Completeness(OpenEnum):
-    """Whether every record present throughout a scan was delivered exactly once."""
+    """The completeness of a scan."""
 
     __slots__ = ()
 
@@ -18,7 +18,7 @@ class Completeness(OpenEnum):
     """The scan has not come to its end."""
 
     PROVEN = "proven"
-    """It was, given what `basis` says."""
+    """Every record that was present throughout the scan was delivered exactly once, by the proof that `basis` names."""
 
     NOT_PROVEN = "not_proven"
     """The end was reached, but there are doubts."""
@@ -28,7 +28,7 @@ class Completeness(OpenEnum):
 
 
 class Basis(OpenEnum):
-    """What a proof of completeness rests on, the strongest first."""
+    """The basis of a proof of completeness, the strongest first."""
 
     __slots__ = ()
 
@@ -40,7 +40,7 @@ class Basis(OpenEnum):
 
 
 class Doubt(OpenEnum):
-    """Why completeness is not proven."""
+    """A reason for which completeness is not proven."""
 
     __slots__ = ()
 
@@ -79,7 +79,7 @@ class Doubt(OpenEnum):
 
 
 class Receipt(ScanReceipt):
-    """What a scan has done. Times are in seconds. Counts are of this scan alone; those of a resumed export cover all its runs, except for what a run did after its last checkpoint when it was killed."""
+    """The receipt of a scan: what was done, and whether completeness is proven. Times are in seconds. Counts are of this scan alone; those of a resumed export cover all its runs, except for what a run did after its last checkpoint when it was killed."""
 
     __slots__ = ()
     _documented = ("resource", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "restarted", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "reduced_page_size", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unknown_fields", "unknown_values", "schema", "written",)
@@ -101,44 +101,44 @@ class Receipt(ScanReceipt):
     completeness: Field[Completeness] = Field(
         "completeness",
         "text",
-        "Whether every record present throughout the scan was delivered exactly once.",
+        "The answer to the question whether every record that was present throughout the scan was delivered exactly once.",
         required=True,
         of=lambda: Completeness,
     )
-    """Whether every record present throughout the scan was delivered exactly once."""
+    """The answer to the question whether every record that was present throughout the scan was delivered exactly once."""
     basis: Field[Basis | None] = Field(
         "basis",
         "text",
-        "What the proof rests on; `None` where completeness is not proven.",
+        "The basis of the proof; `None` if completeness is not proven.",
         of=lambda: Basis,
     )
-    """What the proof rests on; `None` where completeness is not proven."""
+    """The basis of the proof; `None` if completeness is not proven."""
     assumes: Field[str | None] = Field(
         "assumes",
         "text",
-        "What \"proven\" assumes, because it cannot be checked from outside; `None` where completeness is not proven.",
+        "The assumptions of the proof, which cannot be checked from outside; `None` if completeness is not proven.",
     )
-    """What \"proven\" assumes, because it cannot be checked from outside; `None` where completeness is not proven."""
+    """The assumptions of the proof, which cannot be checked from outside; `None` if completeness is not proven."""
     doubts: Field[list[str]] = Field(
         "doubts",
         "array",
-        "Why completeness is not proven.",
+        "The reasons for which completeness is not proven.",
         required=True,
     )
-    """Why completeness is not proven."""
+    """The reasons for which completeness is not proven."""
     resumed: Field[int] = Field(
         "resumed",
         "integer",
-        "How often the export was resumed; 0 when a single run has done it all.",
+        "The number of times that the export was resumed; 0 if a single run has done it all.",
         required=True,
     )
-    """How often the export was resumed; 0 when a single run has done it all."""
+    """The number of times that the export was resumed; 0 if a single run has done it all."""
     restarted: Field[str | None] = Field(
         "restarted",
         "text",
-        "Why the export began again, with the number of kept records that it discarded; `None` if it did not.",
+        "The reason for which the export began again, with the number of kept records that it discarded; `None` if it did not.",
     )
-    """Why the export began again, with the number of kept records that it discarded; `None` if it did not."""
+    """The reason for which the export began again, with the number of kept records that it discarded; `None` if it did not."""
     records: Field[int] = Field(
         "records",
         "integer",
@@ -177,31 +177,31 @@ class Receipt(ScanReceipt):
     seconds: Field[float] = Field(
         "seconds",
         "number",
-        "From the first request to the end.",
+        "The time from the first request to the end.",
         required=True,
     )
-    """From the first request to the end."""
+    """The time from the first request to the end."""
     seconds_waited_for_budget: Field[float] = Field(
         "seconds_waited_for_budget",
         "number",
-        "Of these, how long pages waited for the budget.",
+        "The part of this time in which pages waited for the budget.",
         required=True,
     )
-    """Of these, how long pages waited for the budget."""
+    """The part of this time in which pages waited for the budget."""
     budget: Field[BudgetUse | None] = Field(
         "budget",
         "model",
-        "How the budget was shared meanwhile; `None` before the first page.",
+        "The clients that shared the budget during the scan; `None` before the first page.",
         of=lambda: BudgetUse,
     )
-    """How the budget was shared meanwhile; `None` before the first page."""
+    """The clients that shared the budget during the scan; `None` before the first page."""
     seconds_backed_off: Field[float] = Field(
         "seconds_backed_off",
         "number",
-        "How long failed pages waited before they were sent again, summed over pages.",
+        "The time that failed pages waited before they were sent again, summed over pages.",
         required=True,
     )
-    """How long failed pages waited before they were sent again, summed over pages."""
+    """The time that failed pages waited before they were sent again, summed over pages."""
     budget_used: Field[float] = Field(
         "budget_used",
         "number",
@@ -244,35 +244,35 @@ class Receipt(ScanReceipt):
     unknown_fields: Field[dict[str, Any]] = Field(
         "unknown_fields",
         "object",
-        "How often each field came that the spec does not know.",
+        "The number of times that each field came that the spec does not know.",
         required=True,
     )
-    """How often each field came that the spec does not know."""
+    """The number of times that each field came that the spec does not know."""
     unknown_values: Field[dict[str, Any]] = Field(
         "unknown_values",
         "object",
-        "How often each enum value came that the spec does not know, by field.",
+        "The number of times that each enum value came that the spec does not know, by field.",
         required=True,
     )
-    """How often each enum value came that the spec does not know, by field."""
+    """The number of times that each enum value came that the spec does not know, by field."""
     schema: Field[SchemaDifferences | None] = Field(
         "schema",
         "model",
-        "How the records differed from their columns; of a sync, how those that are new or changed differed from the columns that the mirror had before. Null where the records did not become columns.",
+        "The differences between the records and their columns; of a sync, between those that are new or changed and the columns that the mirror had before. Null if the records did not become columns.",
         of=lambda: SchemaDifferences,
     )
-    """How the records differed from their columns; of a sync, how those that are new or changed differed from the columns that the mirror had before. Null where the records did not become columns."""
+    """The differences between the records and their columns; of a sync, between those that are new or changed and the columns that the mirror had before. Null if the records did not become columns."""
     written: Field[Written | None] = Field(
         "written",
         "model",
-        "What an export has written, to hold the file against; `None` for a scan, and until the export is complete.",
+        "The file that an export has written, to verify it; `None` for a scan, and until the export is complete.",
         of=lambda: Written,
     )
-    """What an export has written, to hold the file against; `None` for a scan, and until the export is complete."""
+    """The file that an export has written, to verify it; `None` for a scan, and until the export is complete."""
 
 
 class BudgetUse(Record):
-    """How the request budget was shared while a scan ran."""
+    """The clients that shared the request budget while a scan ran."""
 
     __slots__ = ()
     _documented = ("store", "max_members", "seconds_unreachable", "unreachable_reason",)
@@ -280,10 +280,10 @@ class BudgetUse(Record):
     store: Field[str] = Field(
         "store",
         "text",
-        "Where it was kept: `process`, `host`, or the address of the server, without user and password.",
+        "The place of the budget: `process`, `host`, or the address of the server, without user and password.",
         required=True,
     )
-    """Where it was kept: `process`, `host`, or the address of the server, without user and password."""
+    """The place of the budget: `process`, `host`, or the address of the server, without user and password."""
     max_members: Field[int] = Field(
         "max_members",
         "integer",
@@ -294,20 +294,20 @@ class BudgetUse(Record):
     seconds_unreachable: Field[float] = Field(
         "seconds_unreachable",
         "number",
-        "For how many seconds it could not be reached, so that the client went on alone or waited.",
+        "The number of seconds for which it could not be reached, so that the client went on alone or waited.",
         required=True,
     )
-    """For how many seconds it could not be reached, so that the client went on alone or waited."""
+    """The number of seconds for which it could not be reached, so that the client went on alone or waited."""
     unreachable_reason: Field[str | None] = Field(
         "unreachable_reason",
         "text",
-        "Why it could not be reached, the last time; `None` where it always could.",
+        "The reason for which it could not be reached the last time; `None` if it always could.",
     )
-    """Why it could not be reached, the last time; `None` where it always could."""
+    """The reason for which it could not be reached the last time; `None` if it always could."""
 
 
 class SchemaDifferences(Record):
-    """How records differed from their columns. Fields are named by JSON pointers, with `*` in the place of an index."""
+    """The differences between records and their columns. Fields are named by JSON pointers, with `*` in the place of an index."""
 
     __slots__ = ()
     _documented = ("new_fields", "missing_fields", "other_types",)
@@ -339,7 +339,7 @@ class SchemaDifferences(Record):
 
 
 class Difference(Record):
-    """How often a field differed from its column, and an example."""
+    """The number of times that a field differed from its column, and an example."""
 
     __slots__ = ()
     _documented = ("count", "column", "found", "example",)
@@ -347,10 +347,10 @@ class Difference(Record):
     count: Field[int] = Field(
         "count",
         "integer",
-        "How often.",
+        "The number of times.",
         required=True,
     )
-    """How often."""
+    """The number of times."""
     column: Field[str | None] = Field(
         "column",
         "text",
@@ -360,22 +360,22 @@ class Difference(Record):
     found: Field[dict[str, Any]] = Field(
         "found",
         "object",
-        "How often there was what: `string`, `number`, `boolean`, `array`, `object`, `null` or `nothing`.",
+        "The number of values of each type: `string`, `number`, `boolean`, `array`, `object`, `null` or `nothing`.",
         required=True,
     )
-    """How often there was what: `string`, `number`, `boolean`, `array`, `object`, `null` or `nothing`."""
+    """The number of values of each type: `string`, `number`, `boolean`, `array`, `object`, `null` or `nothing`."""
     example: Field[Example] = Field(
         "example",
         "model",
-        "The first time.",
+        "The first such value.",
         required=True,
         of=lambda: Example,
     )
-    """The first time."""
+    """The first such value."""
 
 
 class Example(Record):
-    """Where a field differed from its column. Values of records are never reported."""
+    """A place at which a field differed from its column. Values of records are never reported."""
 
     __slots__ = ()
     _documented = ("offset", "id", "pointer", "found",)
@@ -383,16 +383,16 @@ class Example(Record):
     offset: Field[int] = Field(
         "offset",
         "integer",
-        "Where the record stood in the list; among changes, where its change stood.",
+        "The place of the record in the list; among changes, the place of its change.",
         required=True,
     )
-    """Where the record stood in the list; among changes, where its change stood."""
+    """The place of the record in the list; among changes, the place of its change."""
     id: Field[str | None] = Field(
         "id",
         "text",
-        "The `id` of the record as text; `None` where it has none, or a long one.",
+        "The `id` of the record as text; `None` if it has none, or a long one.",
     )
-    """The `id` of the record as text; `None` where it has none, or a long one."""
+    """The `id` of the record as text; `None` if it has none, or a long one."""
     pointer: Field[str] = Field(
         "pointer",
         "text",
@@ -403,14 +403,14 @@ class Example(Record):
     found: Field[str] = Field(
         "found",
         "text",
-        "What was there: `string`, `number`, `boolean`, `array`, `object`, `null` or `nothing`.",
+        "The type of the value: `string`, `number`, `boolean`, `array`, `object`, `null` or `nothing`.",
         required=True,
     )
-    """What was there: `string`, `number`, `boolean`, `array`, `object`, `null` or `nothing`."""
+    """The type of the value: `string`, `number`, `boolean`, `array`, `object`, `null` or `nothing`."""
 
 
 class Written(Record):
-    """What an export has written; a file can be verified against it."""
+    """The size and the hashes of what an export has written, by which the file can be verified."""
 
     __slots__ = ()
     _documented = ("file", "format", "bytes", "blake3", "records", "records_digest",)
@@ -488,17 +488,17 @@ class Plan(Record):
     members: Field[int] = Field(
         "members",
         "integer",
-        "How many clients share the budget now, this one included.",
+        "The number of clients that share the budget now, including this one.",
         required=True,
     )
-    """How many clients share the budget now, this one included."""
+    """The number of clients that share the budget now, including this one."""
     seconds: Field[float] = Field(
         "seconds",
         "number",
-        "How long they take at this client's part of the budget, while as many clients share it.",
+        "The time that they take at this client's part of the budget, while as many clients share it.",
         required=True,
     )
-    """How long they take at this client's part of the budget, while as many clients share it."""
+    """The time that they take at this client's part of the budget, while as many clients share it."""
     bytes: Field[int] = Field(
         "bytes",
         "integer",
@@ -558,10 +558,10 @@ class BudgetState(Record):
     seconds_paused: Field[float] = Field(
         "seconds_paused",
         "number",
-        "For how many seconds nobody may send, because the service said so.",
+        "The number of seconds for which the service has forbidden requests.",
         required=True,
     )
-    """For how many seconds nobody may send, because the service said so."""
+    """The number of seconds for which the service has forbidden requests."""
 
 
 class MemberStats(Record):
@@ -866,44 +866,44 @@ class RowsReceipt(Record):
     completeness: Field[Completeness] = Field(
         "completeness",
         "text",
-        "Whether every record present throughout the scan was delivered exactly once.",
+        "The answer to the question whether every record that was present throughout the scan was delivered exactly once.",
         required=True,
         of=lambda: Completeness,
     )
-    """Whether every record present throughout the scan was delivered exactly once."""
+    """The answer to the question whether every record that was present throughout the scan was delivered exactly once."""
     basis: Field[Basis | None] = Field(
         "basis",
         "text",
-        "What the proof rests on; `None` where completeness is not proven.",
+        "The basis of the proof; `None` if completeness is not proven.",
         of=lambda: Basis,
     )
-    """What the proof rests on; `None` where completeness is not proven."""
+    """The basis of the proof; `None` if completeness is not proven."""
     assumes: Field[str | None] = Field(
         "assumes",
         "text",
-        "What \"proven\" assumes, because it cannot be checked from outside; `None` where completeness is not proven.",
+        "The assumptions of the proof, which cannot be checked from outside; `None` if completeness is not proven.",
     )
-    """What \"proven\" assumes, because it cannot be checked from outside; `None` where completeness is not proven."""
+    """The assumptions of the proof, which cannot be checked from outside; `None` if completeness is not proven."""
     doubts: Field[list[str]] = Field(
         "doubts",
         "array",
-        "Why completeness is not proven.",
+        "The reasons for which completeness is not proven.",
         required=True,
     )
-    """Why completeness is not proven."""
+    """The reasons for which completeness is not proven."""
     resumed: Field[int] = Field(
         "resumed",
         "integer",
-        "How often the export was resumed; 0 when a single run has done it all.",
+        "The number of times that the export was resumed; 0 if a single run has done it all.",
         required=True,
     )
-    """How often the export was resumed; 0 when a single run has done it all."""
+    """The number of times that the export was resumed; 0 if a single run has done it all."""
     restarted: Field[str | None] = Field(
         "restarted",
         "text",
-        "Why the export began again, with the number of kept records that it discarded; `None` if it did not.",
+        "The reason for which the export began again, with the number of kept records that it discarded; `None` if it did not.",
     )
-    """Why the export began again, with the number of kept records that it discarded; `None` if it did not."""
+    """The reason for which the export began again, with the number of kept records that it discarded; `None` if it did not."""
     records: Field[int] = Field(
         "records",
         "integer",
@@ -942,31 +942,31 @@ class RowsReceipt(Record):
     seconds: Field[float] = Field(
         "seconds",
         "number",
-        "From the first request to the end.",
+        "The time from the first request to the end.",
         required=True,
     )
-    """From the first request to the end."""
+    """The time from the first request to the end."""
     seconds_waited_for_budget: Field[float] = Field(
         "seconds_waited_for_budget",
         "number",
-        "Of these, how long pages waited for the budget.",
+        "The part of this time in which pages waited for the budget.",
         required=True,
     )
-    """Of these, how long pages waited for the budget."""
+    """The part of this time in which pages waited for the budget."""
     budget: Field[BudgetUse | None] = Field(
         "budget",
         "model",
-        "How the budget was shared meanwhile; `None` before the first page.",
+        "The clients that shared the budget during the scan; `None` before the first page.",
         of=lambda: BudgetUse,
     )
-    """How the budget was shared meanwhile; `None` before the first page."""
+    """The clients that shared the budget during the scan; `None` before the first page."""
     seconds_backed_off: Field[float] = Field(
         "seconds_backed_off",
         "number",
-        "How long failed pages waited before they were sent again, summed over pages.",
+        "The time that failed pages waited before they were sent again, summed over pages.",
         required=True,
     )
-    """How long failed pages waited before they were sent again, summed over pages."""
+    """The time that failed pages waited before they were sent again, summed over pages."""
     budget_used: Field[float] = Field(
         "budget_used",
         "number",
@@ -1009,31 +1009,31 @@ class RowsReceipt(Record):
     unknown_fields: Field[dict[str, Any]] = Field(
         "unknown_fields",
         "object",
-        "How often each field came that the spec does not know.",
+        "The number of times that each field came that the spec does not know.",
         required=True,
     )
-    """How often each field came that the spec does not know."""
+    """The number of times that each field came that the spec does not know."""
     unknown_values: Field[dict[str, Any]] = Field(
         "unknown_values",
         "object",
-        "How often each enum value came that the spec does not know, by field.",
+        "The number of times that each enum value came that the spec does not know, by field.",
         required=True,
     )
-    """How often each enum value came that the spec does not know, by field."""
+    """The number of times that each enum value came that the spec does not know, by field."""
     schema: Field[SchemaDifferences | None] = Field(
         "schema",
         "model",
-        "How the records differed from their columns; of a sync, how those that are new or changed differed from the columns that the mirror had before. Null where the records did not become columns.",
+        "The differences between the records and their columns; of a sync, between those that are new or changed and the columns that the mirror had before. Null if the records did not become columns.",
         of=lambda: SchemaDifferences,
     )
-    """How the records differed from their columns; of a sync, how those that are new or changed differed from the columns that the mirror had before. Null where the records did not become columns."""
+    """The differences between the records and their columns; of a sync, between those that are new or changed and the columns that the mirror had before. Null if the records did not become columns."""
     written: Field[Written | None] = Field(
         "written",
         "model",
-        "What an export has written, to hold the file against; `None` for a scan, and until the export is complete.",
+        "The file that an export has written, to verify it; `None` for a scan, and until the export is complete.",
         of=lambda: Written,
     )
-    """What an export has written, to hold the file against; `None` for a scan, and until the export is complete."""
+    """The file that an export has written, to verify it; `None` for a scan, and until the export is complete."""
 
 
 __all__ = [

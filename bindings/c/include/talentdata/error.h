@@ -21,7 +21,7 @@ typedef enum {
    */
   TALENTDATA_ERROR_KIND_INVALID_ARGUMENT = 2,
   /**
-   * No connection to the service could be made.
+   * The connection to the service failed.
    */
   TALENTDATA_ERROR_KIND_CONNECT = 3,
   /**
@@ -65,7 +65,7 @@ typedef enum {
    */
   TALENTDATA_ERROR_KIND_FORBIDDEN = 13,
   /**
-   * There is no such thing at this address (status 404).
+   * The address does not exist (status 404).
    */
   TALENTDATA_ERROR_KIND_NOT_FOUND = 14,
   /**
