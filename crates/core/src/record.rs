@@ -28,8 +28,10 @@ pub struct RawRecord {
 /// The text of a page, and where its records are.
 pub(crate) struct PageText {
     text: Bytes,
-    /// Offset of the page, in records.
-    offset: u64,
+    /// Offset of the page, in records; `None` for JSON that is of no page.
+    offset: Option<u64>,
+    /// Whether it is one value, such as a response or a receipt.
+    is_whole: bool,
     records: Vec<Place>,
 }
 
@@ -87,7 +89,8 @@ impl PageText {
         }
         Ok(PageText {
             text,
-            offset,
+            offset: Some(offset),
+            is_whole: false,
             records,
         })
     }
@@ -152,11 +155,11 @@ impl RawRecord {
         Ok(page.records())
     }
 
-    /// Any JSON value as one piece, such as a response that is an array; its text was checked before.
+    /// Any JSON value as one piece, such as a receipt, a response that is an array, or the page at this offset.
     ///
     /// # Errors
     /// `Decode` where it is not JSON.
-    pub(crate) fn whole(json: &str, offset: u64) -> Result<Self> {
+    pub(crate) fn whole(json: &str, offset: Option<u64>) -> Result<Self> {
         let raw: &RawValue = serde_json::from_str(json).map_err(|error| json_error(&error, ""))?;
         let text = Bytes::copy_from_slice(raw.get().as_bytes());
         let place = Place {
@@ -167,6 +170,7 @@ impl RawRecord {
             page: Arc::new(PageText {
                 text,
                 offset,
+                is_whole: true,
                 records: vec![place],
             }),
             index: 0,
@@ -204,17 +208,22 @@ impl RawRecord {
         read.map_err(|error| self.fault(error))
     }
 
-    /// The record in words, for errors.
+    /// The record in words, for errors; nothing for a value that is no record of a list.
     pub(crate) fn name(&self) -> String {
-        let place = place(self.index, self.page.offset, self.id());
+        let Some(offset) = self.page.offset.filter(|_| !self.page.is_whole) else {
+            return String::new();
+        };
+        let place = place(self.index, offset, self.id());
         format!("record {} of the page{place}", self.index)
     }
 
     /// An error in reading this record, whose own names may be part of it.
     pub fn fault(&self, error: Error) -> Error {
-        error
-            .with_offset(self.page.offset)
-            .sanitize(&Scrubber::default())
+        let error = match self.page.offset {
+            Some(offset) => error.with_offset(offset),
+            None => error,
+        };
+        error.sanitize(&Scrubber::default())
     }
 
     /// What its page takes in memory, in bytes.
@@ -229,7 +238,7 @@ impl RawRecord {
 
     /// Where it is in the list.
     pub fn offset(&self) -> u64 {
-        self.page.offset + self.index as u64
+        self.page.offset.unwrap_or_default() + self.index as u64
     }
 
     /// The raw `id`, if there is one that tells this record from others: a number, or a string that is not empty.
