@@ -1,4 +1,5 @@
 /* Streams contacts in the application's own event loop: no thread waits, and poll() reports ready records. */
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <talentdata.h>
@@ -15,7 +16,12 @@ int main(void) {
   while (!error && arrival != TALENTDATA_ARRIVAL_END) {
     /* An application adds its own descriptors and timers to this call. */
     struct pollfd ready = {descriptor, POLLIN, 0};
-    if (poll(&ready, 1, -1) < 0) break;
+    if (poll(&ready, 1, -1) < 0) {
+      /* A signal was handled. */
+      if (errno == EINTR) continue;
+      perror("poll");
+      break;
+    }
     sleeps++;
     do {
       talentdata_record *record = NULL;
@@ -32,6 +38,7 @@ int main(void) {
     talentdata_error_free(error);
     return 1;
   }
+  if (arrival != TALENTDATA_ARRIVAL_END) return 1;
   printf("%lu contacts\n", contacts);
   fprintf(stderr, "woken %lu times\n", sleeps);
   return 0;

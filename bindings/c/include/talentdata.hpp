@@ -8,6 +8,7 @@
 // gives it up. The conventions are those of talentdata/base.h.
 #pragma once
 
+#include <talentdata/arrow.h>
 #include <talentdata/job.hpp>
 #include <talentdata/service.hpp>
 
@@ -25,9 +26,17 @@ using log_function = std::function<void(talentdata_log_level, std::string_view)>
 class config : public detail::named_values<config, talentdata_config, talentdata_config_free, talentdata_config_set> {
  public:
   config() : named_values(talentdata_config_new()) {}
+  config(const config &other) : named_values(talentdata_config_copy(other.get()), other) {}
+  config(config &&) noexcept = default;
+  config &operator=(config other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~config() = default;
 
   /// Where clients log what they do. The function lives until nothing can call it any more.
-  config &log(talentdata_log_level level, log_function function) {
+  config log(talentdata_log_level level, log_function function) && { return std::move(log(level, std::move(function))); }
+  config &log(talentdata_log_level level, log_function function) & {
     auto held = std::make_unique<log_function>(std::move(function));
     talentdata_error *cause = talentdata_config_set_log(get(), level, called, held.get(), released);
     // The library deletes it.
@@ -64,8 +73,12 @@ template <class Record>
 class page : public record {
  public:
   using record::record;
-  std::vector<Record> records() const { return try_get<std::vector<Record>>("records").value(); }
-  talentdata::pagination pagination() const { return try_get<talentdata::pagination>("pagination").value(); }
+  result<std::vector<Record>> try_records() const { return try_get<std::vector<Record>>("records"); }
+  result<talentdata::pagination> try_pagination() const { return try_get<talentdata::pagination>("pagination"); }
+#if defined(__cpp_exceptions)
+  std::vector<Record> records() const { return try_records().value(); }
+  talentdata::pagination pagination() const { return try_pagination().value(); }
+#endif
 };
 
 /// A client of the service; any number of threads may use it at once. Before destroying a client that other
@@ -105,13 +118,14 @@ class client : public detail::handle<talentdata_client, talentdata_client_free>,
   }
   /// An export of a list to a file, by default in the format of its extension: .jsonl, .csv, .parquet or .arrow. Nothing is
   /// sent or written before it is run.
-  result<job> try_export_job(list_name list, std::string_view path, const options &given = {},
-                             talentdata_format format = TALENTDATA_FORMAT_OF_PATH) const {
-    return with<job>(given, talentdata_client_export, detail::text(list.name), detail::text(path), format);
+  result<job> try_export_job(list_name list, path_text path, const options &given = {},
+                             talentdata::format format = talentdata::format::of_path) const {
+    return with<job>(given, talentdata_client_export, detail::text(list.name), path.text(),
+                     static_cast<talentdata_format>(format));
   }
   /// A sync of a list into a mirror, the file at `path`. Nothing is sent or written before it is run.
-  result<job> try_sync_job(list_name list, std::string_view path, const options &given = {}) const {
-    return with<job>(given, talentdata_client_sync, detail::text(list.name), detail::text(path));
+  result<job> try_sync_job(list_name list, path_text path, const options &given = {}) const {
+    return with<job>(given, talentdata_client_sync, detail::text(list.name), path.text());
   }
   /// Calls an operation by its name in the OpenAPI file; `T` is talentdata::record, a class of a model, or nothing.
   template <class T>
@@ -141,11 +155,11 @@ class client : public detail::handle<talentdata_client, talentdata_client_free>,
   }
   record schema(list_name list, const options &given = {}) const { return try_schema(list, given).value(); }
   record plan(list_name list, const options &given = {}) const { return try_plan(list, given).value(); }
-  job export_job(list_name list, std::string_view path, const options &given = {},
-                 talentdata_format format = TALENTDATA_FORMAT_OF_PATH) const {
+  job export_job(list_name list, path_text path, const options &given = {},
+                 talentdata::format format = talentdata::format::of_path) const {
     return try_export_job(list, path, given, format).value();
   }
-  job sync_job(list_name list, std::string_view path, const options &given = {}) const {
+  job sync_job(list_name list, path_text path, const options &given = {}) const {
     return try_sync_job(list, path, given).value();
   }
   template <class T>

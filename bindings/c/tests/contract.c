@@ -274,7 +274,8 @@ static void streams(talentdata_client *client) {
   CHECK(stream.get_next(&stream, &batch) == 0 && batch.length == 2 && talentdata_scan_error(scan) == NULL);
   batch.release(&batch);
   for (int i = 0; i < 3; i++) {
-    CHECK(stream.get_next(&stream, &batch) != 0 && strstr(stream.get_last_error(&stream), "404"));
+    CHECK(stream.get_next(&stream, &batch) == EIO && strstr(stream.get_last_error(&stream), "404"));
+    CHECK(strstr(stream.get_last_error(&stream), "error: ") == NULL);
   }
   talentdata_error *error = talentdata_scan_error(scan);
   CHECK(error && talentdata_error_code(error) == TALENTDATA_ERROR_KIND_NOT_FOUND && talentdata_error_status(error) == 404);

@@ -1,6 +1,5 @@
 // The C++ classes: ranges, values that outlive their source, errors by kind, options, jobs, mirrors, logs.
 #include <talentdata.hpp>
-#include <talentdata/arrow.h>
 
 #include <atomic>
 #include <cmath>
@@ -123,6 +122,56 @@ static void values(const talentdata::client &client) {
   CHECK(!client.permissions().permissions().empty());
 }
 
+// Every type, at its limits; null and absent; the order of fields.
+static void types() {
+  using talentdata::record, talentdata::schema_error;
+  const auto json = record::parse(R"({"z":1,"a":-1,"small":127,"large":18446744073709551615,"beyond":18446744073709551616,
+      "half":0.5,"huge":1e300,"null":null,"some":[1,null,3],"path":"/tmp/x","text":"\u0041","whole":4.0})");
+  CHECK(json.get<int>("z") == 1 && json.get<short>("a") == -1 && json.get<signed char>("small") == 127 && json.get<long>("whole") == 4);
+  CHECK(json.get<std::uint64_t>("large") == 18446744073709551615u && json.get<unsigned char>("small") == 127);
+  CHECK(json.get<float>("half") == 0.5f && json.get<std::optional<float>>("none") == std::nullopt);
+  CHECK(throws<schema_error>([&] { (void)json.get<unsigned>("a"); }, "/a: found"));
+  CHECK(throws<schema_error>([&] { (void)json.get<signed char>("large"); }, "/large: found an integer out of range"));
+  CHECK(throws<schema_error>([&] { (void)json.get<std::vector<signed char>>("some"); }));
+  const auto range = [&](auto call) { return throws<schema_error>(call, "the value is not in the range of the type"); };
+  const auto many = record::parse("[300, 70000, 5000000000]");
+  CHECK(range([&] { (void)many.get<unsigned char>("/0"); }) && range([&] { (void)many.get<short>("/1"); }));
+  CHECK(range([&] { (void)many.get<int>("/2"); }) && range([&] { (void)many.get<std::vector<signed char>>(""); }));
+  CHECK(range([&] { (void)json.get<float>("huge"); }));
+  CHECK(throws<schema_error>([&] { (void)json.get<std::int64_t>("beyond"); }, "/beyond: found an integer out of range, expected"));
+  CHECK(throws<schema_error>([&] { (void)json.get<int>("half"); }, "found a number with a fraction"));
+  CHECK(json.get<std::string_view>("text") == "A" && json.get<std::filesystem::path>("path").filename() == "x");
+  const auto some = json.get<std::vector<std::optional<int>>>("some");
+  CHECK(some.size() == 3 && some[0] == 1 && !some[1] && some[2] == 3);
+  CHECK(json.find("null")->kind() == TALENTDATA_VALUE_KIND_NULL && !json.find("none"));
+  CHECK(throws<schema_error>([&] { (void)json.get<int>("none"); }, "the field none is missing"));
+  const auto fields = json.get<std::vector<std::pair<std::string, record>>>("");
+  CHECK(fields.size() == 12 && fields[0].first == "z" && fields[1].first == "a" && fields[11].second.get<double>("") == 4);
+  const auto refused = record::try_parse("{");
+  CHECK(!refused && refused.error().kind() == talentdata::error_kind::decode);
+}
+
+// Settings and options are values: copied, chained where they are made, and never a null pointer.
+static void settings_are_values() {
+  using talentdata::config, talentdata::options;
+  const char *const null = nullptr;
+  for (const auto &given : {config().set("base_url", null), config().set("base_url", nullptr)}) {
+    const auto made = talentdata::client::try_make(given);
+    CHECK(!made && says(made.error(), "base_url: must not be NULL"));
+  }
+  CHECK(options().set("limit", null).refused() && options().add("filter", null).refused() && !options().refused());
+  const auto &kept = config().set("max_attempts", 1).log(TALENTDATA_LOG_LEVEL_ERROR, {}).set("timeout", std::chrono::seconds(1));
+  auto copy = kept;
+  copy.set("max_attempts", 0);
+  CHECK(!talentdata::client::try_make(copy) && talentdata::client::try_make(kept).has_value());
+  copy = kept;
+  CHECK(talentdata::client::try_make(copy).has_value());
+  options wrong;
+  wrong.set("limit", -1);
+  const auto other = wrong;
+  CHECK(other.refused() && std::string_view(other.refused()->what()) == wrong.refused()->what());
+}
+
 static void errors(const talentdata::client &client) {
   talentdata::config settings;
   settings.set("client_secret", "CANARY-SECRET");
@@ -194,7 +243,7 @@ static void jobs(const talentdata::client &client) {
   talentdata::options options;
   options.set("limit", 5).set("on_new_field", "freeze");
   options.set("schema", client.schema(talentdata::contacts, talentdata::options().set("columns", "json")).json());
-  auto job = client.export_job(talentdata::contacts, "surface.data", options, TALENTDATA_FORMAT_CSV);
+  auto job = client.export_job(talentdata::contacts, std::filesystem::path("surface.data"), options, talentdata::format::csv);
   CHECK(job.progress().records() == 0 && !job.progress().total());
   const auto receipt = job.run();
   CHECK(receipt.records() == 5 && talentdata::verify("surface.data", receipt.json()).get<bool>("matches"));
@@ -248,6 +297,8 @@ int main() {
   lists(client);
   what_is_not_proven(client);
   values(client);
+  types();
+  settings_are_values();
   errors(client);
   refused_before_it_is_sent(client);
   jobs(client);

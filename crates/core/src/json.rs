@@ -207,11 +207,18 @@ fn without_value(error: &serde_json::Error) -> String {
         .or_else(|| text.strip_prefix("invalid value: "));
     match said.and_then(|said| said.rsplit_once(", expected ")) {
         Some((found, expected)) => {
-            let found = found.split(['`', '"']).next().unwrap_or_default();
+            let mut words = found.split(['`', '"']);
+            let kind = words.next().unwrap_or_default().trim();
+            // Of an integer above 64 bits, the reader knows a floating-point number.
+            let number = words.next().and_then(|text| text.parse::<f64>().ok());
+            let is_whole = number.is_some_and(|number| number.fract() == 0.0);
             // Translate Rust's names of types, which mean nothing to users of other languages.
-            let found = match found.trim() {
+            let found = match kind {
                 "map" => "object",
                 "sequence" => "array",
+                "integer" => "an integer out of range",
+                "floating point" if is_whole => "an integer out of range",
+                "floating point" => "a number with a fraction",
                 words => words,
             };
             let expected = match expected {

@@ -39,8 +39,10 @@ pub struct RawRecord {
 /// The text of a page, and the places of its records.
 pub(crate) struct PageText {
     text: Bytes,
-    /// The offset of the page, in records.
-    offset: u64,
+    /// The offset of the page, in records; `None` for JSON that is of no page.
+    offset: Option<u64>,
+    /// True for a single value, for example a response or a receipt.
+    is_whole: bool,
     records: Vec<Place>,
 }
 
@@ -99,7 +101,8 @@ impl PageText {
         }
         Ok(PageText {
             text,
-            offset,
+            offset: Some(offset),
+            is_whole: false,
             records,
         })
     }
@@ -164,11 +167,11 @@ impl RawRecord {
         Ok(page.records())
     }
 
-    /// Reads any JSON value as one piece, for example a response that is an array. Its text was checked before.
+    /// Reads any JSON value as one piece, for example a receipt, a response that is an array, or the page at this offset.
     ///
     /// # Errors
     /// `Decode` if it is not JSON.
-    pub(crate) fn whole(json: &str, offset: u64) -> Result<Self> {
+    pub(crate) fn whole(json: &str, offset: Option<u64>) -> Result<Self> {
         let raw: &RawValue = serde_json::from_str(json).map_err(|error| json_error(&error, ""))?;
         let text = Bytes::copy_from_slice(raw.get().as_bytes());
         let place = Place {
@@ -179,6 +182,7 @@ impl RawRecord {
             page: Arc::new(PageText {
                 text,
                 offset,
+                is_whole: true,
                 records: vec![place],
             }),
             index: 0,
@@ -228,17 +232,22 @@ impl RawRecord {
         read.map_err(|error| self.fault(error))
     }
 
-    /// Returns a phrase that names the record, for errors.
+    /// Returns a phrase that names the record, for errors; nothing for a value that is not a record of a list.
     pub(crate) fn name(&self) -> String {
-        let place = place(self.index, self.page.offset, self.id());
+        let Some(offset) = self.page.offset.filter(|_| !self.page.is_whole) else {
+            return String::new();
+        };
+        let place = place(self.index, offset, self.id());
         format!("record {} of the page{place}", self.index)
     }
 
     /// Adds the offset of the page to an error about this record, and makes its text fit to be shown.
     pub fn fault(&self, error: Error) -> Error {
-        error
-            .with_offset(self.page.offset)
-            .sanitize(&Scrubber::default())
+        let error = match self.page.offset {
+            Some(offset) => error.with_offset(offset),
+            None => error,
+        };
+        error.sanitize(&Scrubber::default())
     }
 
     /// Returns the memory that the record's page takes, in bytes.
@@ -253,7 +262,7 @@ impl RawRecord {
 
     /// Returns the offset of the record in the list.
     pub fn offset(&self) -> u64 {
-        self.page.offset + self.index as u64
+        self.page.offset.unwrap_or_default() + self.index as u64
     }
 
     /// Returns the raw `id` if it identifies the record: a number, or a string that is not empty.

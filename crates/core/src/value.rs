@@ -55,12 +55,11 @@ impl RawRecord {
 }
 
 impl NestedValue {
-    /// Reads JSON text as a value, for example a receipt or the response of a call. The text was checked before.
-    /// `offset` is the offset of its page.
+    /// Reads JSON text as a value, for example a receipt or the response of a call. `offset` is the offset of its page.
     ///
     /// # Errors
     /// `Decode` if it is not JSON.
-    pub fn parse(json: &str, offset: u64) -> Result<Self> {
+    pub fn parse(json: &str, offset: Option<u64>) -> Result<Self> {
         RawRecord::whole(json, offset).map(|record| record.value())
     }
 
@@ -93,6 +92,16 @@ impl NestedValue {
     /// Returns the error for a required field that this value does not have.
     pub fn missing(&self, path: &str) -> Error {
         self.fault(&format!("the field {path} is missing"))
+    }
+
+    /// Returns the error for a number, at a path, that is out of the range of the requested type.
+    ///
+    /// # Errors
+    /// `InvalidArgument` as [`at`](Self::at).
+    pub fn out_of_range(&self, path: &str) -> Result<Error> {
+        let found = self.at(path)?;
+        let value = found.as_ref().unwrap_or(self);
+        Ok(value.fault("the value is not in the range of the type"))
     }
 
     /// Returns the value for `raw`, which must be a piece of the record's text.
@@ -195,16 +204,17 @@ impl NestedValue {
     }
 
     fn fault(&self, what: &str) -> Error {
-        let message = format!("{}: {what}", self.place());
+        let message = match self.place().as_str() {
+            "" => what.to_owned(),
+            place => format!("{place}: {what}"),
+        };
         self.record.fault(Error::schema(message))
     }
 
     fn place(&self) -> String {
-        let place = self.record.name();
-        match self.pointer.as_str() {
-            "" => place,
-            pointer => format!("{place}: {pointer}"),
-        }
+        let places = [self.record.name(), self.pointer.clone()];
+        let said: Vec<String> = places.into_iter().filter(|one| !one.is_empty()).collect();
+        said.join(": ")
     }
 }
 
@@ -298,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_value_of_another_type_is_an_error_with_its_record_and_pointer() {
-        let record = NestedValue::parse(RECORD, 40).unwrap();
+        let record = NestedValue::parse(RECORD, Some(40)).unwrap();
         let at = |pointer: &str| record.at(pointer).unwrap().unwrap();
         for (pointer, error) in [
             ("/a/5", at("/a/5").to::<i64>().unwrap_err()),
@@ -313,8 +323,13 @@ mod tests {
                 (error.kind(), error.offset()),
                 (ErrorKind::Schema, Some(40))
             );
-            let wanted = format!("record 0 of the page (offset 40): {pointer}");
-            assert!(error.message().starts_with(&wanted), "{error}");
+            assert!(error.message().starts_with(pointer), "{error}");
         }
+        let error = NestedValue::parse("{}", None).unwrap().missing("total");
+        assert_eq!(error.message(), "the field total is missing");
+        assert_eq!(error.offset(), None);
+        let listed = RawRecord::parse_at("{}", 40).unwrap().value().missing("id");
+        let wanted = "record 0 of the page (offset 40): the field id is missing";
+        assert_eq!(listed.message(), wanted);
     }
 }

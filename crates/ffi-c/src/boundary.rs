@@ -7,10 +7,12 @@
 //! left in it is read or dropped.
 
 use crate::text::Text;
-use std::ffi::c_void;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use std::ffi::{CStr, c_char, c_void};
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
+use std::sync::OnceLock;
 
 /// Returns the bytes of a text from C, borrowed from the caller's argument; `None` if it is absent.
 ///
@@ -55,6 +57,35 @@ impl Drop for UserData {
             release(self.pointer);
         }
     }
+}
+
+/// The function that gives the message of a failed stream, the same for all streams.
+static MESSAGE: OnceLock<unsafe extern "C" fn(*mut FFI_ArrowArrayStream) -> *const c_char> =
+    OnceLock::new();
+
+/// Gives the messages of a stream without the words that the crate `arrow` puts before them.
+pub(crate) fn plain_messages(mut stream: FFI_ArrowArrayStream) -> FFI_ArrowArrayStream {
+    if let Some(original) = stream.get_last_error {
+        MESSAGE.get_or_init(|| original);
+        stream.get_last_error = Some(message);
+    }
+    stream
+}
+
+/// The message of a failed stream; NULL if there is none.
+unsafe extern "C" fn message(stream: *mut FFI_ArrowArrayStream) -> *const c_char {
+    let Some(original) = MESSAGE.get() else {
+        return std::ptr::null();
+    };
+    // SAFETY: the standard for streams demands that C passes the stream to which this function belongs.
+    let said = unsafe { original(stream) };
+    if said.is_null() {
+        return said;
+    }
+    // SAFETY: a message is NUL-terminated, and valid until the next call with the stream.
+    let text = unsafe { CStr::from_ptr(said) }.to_bytes_with_nul();
+    text.strip_prefix(b"Io error: ")
+        .map_or(said, |plain| plain.as_ptr().cast())
 }
 
 /// Blocks the application's signals in a thread of the library. A broken connection then raises no SIGPIPE

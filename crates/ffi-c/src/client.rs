@@ -93,7 +93,8 @@ pub extern "C" fn talentdata_client_call(
                 arguments = arguments.with_json(json.to_owned());
             }
             let json = client.inner.invoke(operation, arguments)?;
-            json.map(|json| RecordHandle::parse(&json, 0)).transpose()
+            json.map(|json| RecordHandle::parse(&json, None))
+                .transpose()
         },
     )
 }
@@ -155,7 +156,7 @@ pub extern "C" fn talentdata_client_page(
             let list = client.resource(list).with(arguments);
             list.page(limit, offset).await
         })?;
-        RecordHandle::parse(&page.to_json()?, offset)
+        RecordHandle::parse(&page.to_json()?, Some(offset))
     })
 }
 
@@ -211,7 +212,7 @@ pub extern "C" fn talentdata_client_schema(
         let options = OptionsHandle::of_job(options, Some(JobKind::Schema), operation, "a schema")?;
         let (arguments, columns) = (options.scan.arguments, options.table.columns);
         let schema = blocking::schema(&client.inner, list, arguments, columns)?;
-        RecordHandle::parse(&schema.to_json(), 0)
+        RecordHandle::parse(&schema.to_json(), None)
     })
 }
 

@@ -13,7 +13,7 @@ use talentdata_core::{Builder, Result};
 
 /// Settings of clients. What is not set comes from the environment, then from the profile file.
 /// Freed with talentdata_config_free.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct ConfigHandle {
     pub(crate) builder: Builder,
     pub(crate) sink: Option<LogSink>,
@@ -34,6 +34,19 @@ impl ConfigHandle {
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_new() -> Option<Box<ConfigHandle>> {
     guard_or(None, || Some(Box::default()))
+}
+
+/// Copies settings; a log callback is then called for the clients of both.
+///
+/// @param config the settings
+/// Ownership: the caller frees the result with talentdata_config_free; NULL for NULL.
+/// Threads: any; no other may change `config` meanwhile.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_config_copy(
+    config: Option<&ConfigHandle>,
+) -> Option<Box<ConfigHandle>> {
+    guard_or(None, || config.cloned().map(Box::new))
 }
 
 /// Sets a setting, such as base_url, client_id, client_secret, max_attempts or timeout. The manual lists all of them.

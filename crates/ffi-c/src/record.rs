@@ -40,6 +40,16 @@ pub struct OptionalInteger {
     pub value: i64,
 }
 
+/// An integer from 0 that may be absent.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct OptionalUnsigned {
+    /// Whether there is a value.
+    pub present: bool,
+    /// The value; zero where there is none.
+    pub value: u64,
+}
+
 /// A number that may be absent.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -66,8 +76,8 @@ impl RecordHandle {
         Box::new(RecordHandle::holding(raw.value()))
     }
 
-    /// Creates the handle of JSON text that was checked before.
-    pub(crate) fn parse(json: &str, offset: u64) -> Result<Box<Self>> {
+    /// Creates the handle of JSON text: a page at this offset, or any other value.
+    pub(crate) fn parse(json: &str, offset: Option<u64>) -> Result<Box<Self>> {
         NestedValue::parse(json, offset).map(|value| Box::new(RecordHandle::holding(value)))
     }
 
@@ -76,7 +86,7 @@ impl RecordHandle {
         let json = serde_json::to_string(value).map_err(|_| {
             Error::new(ErrorKind::Internal, "a result could not be written as JSON")
         })?;
-        RecordHandle::parse(&json, 0)
+        RecordHandle::parse(&json, None)
     }
 
     fn holding(value: NestedValue) -> Self {
@@ -196,6 +206,27 @@ pub extern "C" fn talentdata_record_integer(
 ) -> Option<Box<ErrorHandle>> {
     let out = (integer_out, "integer_out");
     scalar(record, path, out, |present, value| OptionalInteger {
+        present,
+        value,
+    })
+}
+
+/// The integer at a path, exactly, where it is not below 0 and may be above the largest `int64_t`.
+///
+/// @param record the record
+/// @param path as for talentdata_record_text
+/// @param unsigned_out the integer; absent where there is no such value or it is null
+/// Threads: any.
+/// Errors: as talentdata_record_integer; also SCHEMA for a negative value.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_record_unsigned(
+    record: Option<&RecordHandle>,
+    path: Text,
+    unsigned_out: Option<&mut MaybeUninit<OptionalUnsigned>>,
+) -> Option<Box<ErrorHandle>> {
+    let out = (unsigned_out, "unsigned_out");
+    scalar(record, path, out, |present, value| OptionalUnsigned {
         present,
         value,
     })
@@ -362,6 +393,43 @@ pub extern "C" fn talentdata_record_missing(
     guard(|| {
         let record = lent(record, "record")?;
         Err(record.value.missing(text(&path, "path")?))
+    })
+}
+
+/// The error for a number that the caller's type does not reach: a SCHEMA error that names the place. The C++ classes return it.
+///
+/// @param record the record
+/// @param path as for talentdata_record_text
+/// Ownership: the caller frees the result with talentdata_error_free.
+/// Threads: any.
+/// Errors: INVALID_ARGUMENT as for talentdata_record_text; else SCHEMA.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_record_out_of_range(
+    record: Option<&RecordHandle>,
+    path: Text,
+) -> Option<Box<ErrorHandle>> {
+    guard(|| {
+        let record = lent(record, "record")?;
+        Err(record.value.out_of_range(text(&path, "path")?)?)
+    })
+}
+
+/// Reads JSON as a record, such as a receipt that was kept, or one that a test of the application needs.
+///
+/// @param json the text of one JSON value
+/// @param record_out the record
+/// Ownership: the caller frees `*record_out` with talentdata_record_free. The text is copied.
+/// Threads: any.
+/// Errors: DECODE where it is not JSON, with line and column; INVALID_ARGUMENT for NULL or text that is not UTF-8.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_record_parse(
+    json: Text,
+    record_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
+) -> Option<Box<ErrorHandle>> {
+    get((Some(&()), "json"), (record_out, "record_out"), |()| {
+        RecordHandle::parse(text(&json, "json")?, None)
     })
 }
 

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <memory>
@@ -55,6 +56,8 @@ class handle {
 
 }  // namespace detail
 
+enum class error_kind : int;
+
 /// What went wrong. Thrown as one of the error_of types. Copies share their content. Moving an error copies
 /// it, so that what() works on every error.
 class error : public std::exception {
@@ -68,6 +71,8 @@ class error : public std::exception {
   error &operator=(const error &) noexcept = default;
   ~error() override = default;
 
+  error_kind kind() const noexcept { return static_cast<error_kind>(code()); }
+  /// The kind as functions of C have it.
   talentdata_error_kind code() const noexcept { return talentdata_error_code(raw_.get()); }
   /// The name of the kind, such as RateLimited; the same in every language.
   std::string kind_name() const { return detail::copied(talentdata_error_kind_name(code())).value_or(""); }
@@ -112,12 +117,17 @@ class error_of : public error {
 };
 
 namespace detail {
+/// Ends the program, and says why on standard error.
+[[noreturn]] inline void end(const char *why) noexcept {
+  std::fprintf(stderr, "talentdata: %s\n", why);
+  std::abort();
+}
 #if defined(__cpp_exceptions)
 /// Throws the error as the type of its kind.
 [[noreturn]] inline void raise(const error &cause);
 #else
 /// Ends the program: the caller took the value of a result that holds an error.
-[[noreturn]] inline void raise(const error &) { std::abort(); }
+[[noreturn]] inline void raise(const error &cause) { end(cause.what()); }
 #endif
 }  // namespace detail
 
@@ -148,7 +158,7 @@ class [[nodiscard]] result {
   /// The error; the program ends when there is none.
   talentdata::error error() const noexcept {
     const auto *found = std::get_if<1>(&state_);
-    if (found == nullptr) std::abort();
+    if (found == nullptr) detail::end("error() of a result that holds a value");
     return *found;
   }
 

@@ -31,6 +31,15 @@ extern "C" {
 TALENTDATA_NODISCARD talentdata_config *talentdata_config_new(void);
 
 /**
+ * Copies settings; a log callback is then called for the clients of both.
+ *
+ * @param config the settings
+ * Ownership: the caller frees the result with talentdata_config_free; NULL for NULL.
+ * Threads: any; no other may change `config` meanwhile.
+ */
+TALENTDATA_NODISCARD talentdata_config *talentdata_config_copy(const talentdata_config *config);
+
+/**
  * Sets a setting, such as base_url, client_id, client_secret, max_attempts or timeout. The manual lists all of them.
  * What is not set comes from the environment variable, such as TALENTDATA_BASE_URL, then from the profile file.
  *

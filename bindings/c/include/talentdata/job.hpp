@@ -7,6 +7,29 @@
 namespace talentdata {
 inline namespace TALENTDATA_EXCEPTIONS {
 
+/// The path of a file, as text or as a std::filesystem::path.
+class path_text {
+ public:
+  path_text(const char *path) : text_(talentdata_text_of(path)) {}
+  path_text(std::string_view path) noexcept : text_(detail::text(path)) {}
+  path_text(const std::string &path) noexcept : text_(detail::text(path)) {}
+  path_text(const std::filesystem::path &path) noexcept : text_(detail::text(path.native())) {}
+  talentdata_text text() const noexcept { return text_; }
+
+ private:
+  talentdata_text text_;
+};
+
+/// The format of an export; the numbers are those of `talentdata_format`.
+enum class format : int {
+  /// That of the extension of the path.
+  of_path = 0,
+  jsonl = TALENTDATA_FORMAT_JSONL,
+  csv = TALENTDATA_FORMAT_CSV,
+  parquet = TALENTDATA_FORMAT_PARQUET,
+  arrow = TALENTDATA_FORMAT_ARROW,
+};
+
 /// An export or a sync. One thread at a time may run it; any thread may cancel it or read its progress meanwhile. Before
 /// destroying a job that another thread runs, cancel it and join the thread.
 class job : public detail::handle<talentdata_job, talentdata_job_free> {
@@ -28,11 +51,11 @@ class job : public detail::handle<talentdata_job, talentdata_job_free> {
 
 /// Checks a file against its export receipt, which is JSON or the path of a file with it: a report with `matches`, `bytes`,
 /// `blake3` and `written`.
-inline result<record> try_verify(std::string_view file, std::string_view receipt) {
-  return detail::made<record>(talentdata_verify, detail::text(file), detail::text(receipt));
+inline result<record> try_verify(path_text file, std::string_view receipt) {
+  return detail::made<record>(talentdata_verify, file.text(), detail::text(receipt));
 }
 #if defined(__cpp_exceptions)
-inline record verify(std::string_view file, std::string_view receipt) { return try_verify(file, receipt).value(); }
+inline record verify(path_text file, std::string_view receipt) { return try_verify(file, receipt).value(); }
 #endif
 
 /// A mirror: one SQLite file, with lists as of their last sync and what each sync has changed. Streams are of the Arrow C
@@ -42,8 +65,8 @@ class mirror : public detail::handle<talentdata_mirror, talentdata_mirror_free> 
   using handle::handle;
 
   /// Opens a mirror; syncs do not disturb its streams.
-  static result<mirror> try_open(std::string_view path) {
-    return detail::made<mirror>(talentdata_mirror_open, detail::text(path));
+  static result<mirror> try_open(path_text path) {
+    return detail::made<mirror>(talentdata_mirror_open, path.text());
   }
   /// The syncs of a list that are kept, the oldest first, each as a job gives it.
   result<record> try_syncs(list_name list) const {
@@ -69,7 +92,7 @@ class mirror : public detail::handle<talentdata_mirror, talentdata_mirror_free> 
   }
 
 #if defined(__cpp_exceptions)
-  static mirror open(std::string_view path) { return try_open(path).value(); }
+  static mirror open(path_text path) { return try_open(path).value(); }
   record syncs(list_name list) const { return try_syncs(list).value(); }
   record changes(list_name list, ArrowArrayStream *stream, std::optional<std::string_view> since = {},
                  const options &columns = {}) const {

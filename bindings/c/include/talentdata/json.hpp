@@ -45,7 +45,7 @@ std::string value_text(const T &value) {
   }
 }
 
-inline std::string quoted(std::string_view text) {
+inline std::string quoted_text(std::string_view text) {
   std::string out = "\"";
   for (const char letter : text) {
     const auto code = static_cast<unsigned char>(letter);
@@ -61,6 +61,10 @@ inline std::string quoted(std::string_view text) {
   return out + '"';
 }
 
+template <class T>
+struct is_vector : std::false_type {};
+template <class T>
+struct is_vector<std::vector<T>> : std::true_type {};
 template <class T, class = void>
 struct is_map : std::false_type {};
 template <class T>
@@ -81,17 +85,17 @@ std::string to_json(const T &value) {
   std::string out;
   const auto add = [&out](const std::string &json) { out += (out.empty() ? "" : ",") + json; };
   if constexpr (is_struct<T>::value) {
-    value.write_json([&](std::string_view name, const auto &field) { add(quoted(name) + ':' + to_json(field)); });
+    value.write_json([&](std::string_view name, const auto &field) { add(quoted_text(name) + ':' + to_json(field)); });
     return '{' + out + '}';
   } else if constexpr (is_map<T>::value) {
-    for (const auto &[name, field] : value) add(quoted(name) + ':' + to_json(field));
+    for (const auto &[name, field] : value) add(quoted_text(name) + ':' + to_json(field));
     return '{' + out + '}';
   } else if constexpr (is_optional<T>::value) {
     return value ? to_json(*value) : "null";
   } else if constexpr (std::is_same_v<T, raw_json>) {
     return value.text;
   } else if constexpr (std::is_convertible_v<const T &, std::string_view>) {
-    return quoted(value);
+    return quoted_text(value);
   } else if constexpr (std::is_arithmetic_v<T>) {
     return value_text(value);
   } else {
@@ -101,22 +105,38 @@ std::string to_json(const T &value) {
 }
 
 /// Values that are set by their names. The first that is refused is the error of the call that they are given to.
+/// They can be copied, and chained where they are made: what a chain returns is a value of its own.
 template <class Self, class T, void (*Free)(T *), talentdata_error *(*Set)(T *, talentdata_text, talentdata_text)>
 class named_values : public handle<T, Free> {
  public:
   using handle<T, Free>::handle;
   template <class Value>
-  Self &set(std::string_view name, const Value &value) {
+  Self &set(std::string_view name, const Value &value) & {
     return with(Set, name, value);
+  }
+  template <class Value>
+  Self set(std::string_view name, const Value &value) && {
+    return std::move(with(Set, name, value));
   }
   /// The error, if there is one.
   const std::optional<error> &refused() const noexcept { return refused_; }
 
  protected:
+  named_values(T *copy, const named_values &other) : handle<T, Free>(copy), refused_(other.refused_) {}
+  void swap(named_values &other) noexcept {
+    std::swap(static_cast<handle<T, Free> &>(*this), static_cast<handle<T, Free> &>(other));
+    std::swap(refused_, other.refused_);
+  }
   template <class Function, class Value>
   Self &with(Function function, std::string_view name, const Value &value) {
-    const std::string given = value_text(value);
-    return keep(function(this->get(), text(name), text(given)));
+    if constexpr (std::is_convertible_v<const Value &, const char *>) {
+      // A null pointer is an absent text, which the library refuses.
+      const char *const given = value;
+      return keep(function(this->get(), text(name), talentdata_text_of(given)));
+    } else {
+      const std::string given = value_text(value);
+      return keep(function(this->get(), text(name), text(given)));
+    }
   }
   Self &keep(talentdata_error *raw) {
     if (raw) {
@@ -138,20 +158,29 @@ class named_values : public handle<T, Free> {
 class options : public detail::named_values<options, talentdata_options, talentdata_options_free, talentdata_options_set> {
  public:
   options() : named_values(talentdata_options_new(nullptr)) {}
+  options(const options &other) : named_values(talentdata_options_new(other.get()), other) {}
+  options(options &&) noexcept = default;
+  options &operator=(options other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~options() = default;
 
   /// Adds a value of a parameter of the list or of the operation, such as a filter; each value of a vector.
   template <class T>
-  options &add(std::string_view name, const T &value) {
-    return with(talentdata_options_add, name, value);
+  options &add(std::string_view name, const T &value) & {
+    if constexpr (detail::is_optional<T>::value) {
+      return value ? add(name, *value) : *this;
+    } else if constexpr (detail::is_vector<T>::value) {
+      for (const typename T::value_type &one : value) add(name, one);
+      return *this;
+    } else {
+      return with(talentdata_options_add, name, value);
+    }
   }
   template <class T>
-  options &add(std::string_view name, const std::optional<T> &value) {
-    return value ? add(name, *value) : *this;
-  }
-  template <class T>
-  options &add(std::string_view name, const std::vector<T> &values) {
-    for (const T &value : values) add(name, value);
-    return *this;
+  options add(std::string_view name, const T &value) && {
+    return std::move(add(name, value));
   }
 };
 

@@ -50,6 +50,20 @@ typedef struct {
 } talentdata_optional_integer;
 
 /**
+ * An integer from 0 that may be absent.
+ */
+typedef struct {
+  /**
+   * Whether there is a value.
+   */
+  bool present;
+  /**
+   * The value; zero where there is none.
+   */
+  uint64_t value;
+} talentdata_optional_unsigned;
+
+/**
  * A number that may be absent.
  */
 typedef struct {
@@ -121,6 +135,20 @@ TALENTDATA_NODISCARD
 talentdata_error *talentdata_record_integer(const talentdata_record *record,
                                             talentdata_text path,
                                             talentdata_optional_integer *integer_out);
+
+/**
+ * The integer at a path, exactly, where it is not below 0 and may be above the largest `int64_t`.
+ *
+ * @param record the record
+ * @param path as for talentdata_record_text
+ * @param unsigned_out the integer; absent where there is no such value or it is null
+ * Threads: any.
+ * Errors: as talentdata_record_integer; also SCHEMA for a negative value.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_record_unsigned(const talentdata_record *record,
+                                             talentdata_text path,
+                                             talentdata_optional_unsigned *unsigned_out);
 
 /**
  * The number at a path, as the double that is closest to it.
@@ -237,6 +265,32 @@ talentdata_text talentdata_record_json(const talentdata_record *record);
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_record_missing(const talentdata_record *record,
                                             talentdata_text path);
+
+/**
+ * The error for a number that the caller's type does not reach: a SCHEMA error that names the place. The C++ classes return it.
+ *
+ * @param record the record
+ * @param path as for talentdata_record_text
+ * Ownership: the caller frees the result with talentdata_error_free.
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT as for talentdata_record_text; else SCHEMA.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_record_out_of_range(const talentdata_record *record,
+                                                 talentdata_text path);
+
+/**
+ * Reads JSON as a record, such as a receipt that was kept, or one that a test of the application needs.
+ *
+ * @param json the text of one JSON value
+ * @param record_out the record
+ * Ownership: the caller frees `*record_out` with talentdata_record_free. The text is copied.
+ * Threads: any.
+ * Errors: DECODE where it is not JSON, with line and column; INVALID_ARGUMENT for NULL or text that is not UTF-8.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_record_parse(talentdata_text json,
+                                          talentdata_record **record_out);
 
 /**
  * Frees a record; does nothing when it is NULL. Not for a value that belongs to another record.

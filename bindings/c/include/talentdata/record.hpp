@@ -4,6 +4,8 @@
 #include <talentdata/base.hpp>
 
 #include <cstddef>
+#include <filesystem>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -13,9 +15,17 @@ inline namespace TALENTDATA_EXCEPTIONS {
 class record;
 
 namespace detail {
+template <class>
+inline constexpr bool is_known = false;
+
 /// Reads a `T` of a record; there is one for each type that a field can have. None where there is no such value.
 template <class T, class = void>
-struct reader;
+struct reader {
+  static_assert(is_known<T>,
+                "a record is read as bool, an integer type, float, double, std::string, std::string_view, std::filesystem::path, "
+                "talentdata::record, a class of a model, a std::vector, std::map<std::string, T> or "
+                "std::vector<std::pair<std::string, T>> of these, or a std::optional of one");
+};
 }  // namespace detail
 
 /// JSON: a record of a list, a response, a receipt or a report, or a value within one of these. Copies refer to the same
@@ -25,6 +35,8 @@ struct reader;
 class record {
  public:
   using raw_type = talentdata_record;
+  /// Reads JSON, such as a receipt that was kept.
+  static result<record> try_parse(std::string_view json);
   /// Takes ownership of a record of C.
   explicit record(talentdata_record *owned) : record(shared(owned, talentdata_record_free)) {}
   /// The record for functions of C; it stays the owner.
@@ -36,11 +48,20 @@ class record {
   std::string json() const { return detail::copied(talentdata_record_json(get())).value_or(""); }
   talentdata_value_kind kind() const noexcept { return talentdata_record_kind(get()); }
 
-  /// The value at a path: a std::string, std::int64_t, double, bool or record, a vector or a map of these, or an optional of
-  /// one. Without the optional a value that is missing is an error; one of another type always is, with its JSON pointer.
+  /// The value at a path: a text, number, truth value or record, a vector or a map of these, or an optional of one. Without the
+  /// optional a value that is missing or null is an error; one of another type, or out of its range, always is, with its JSON
+  /// pointer. A std::string_view is valid as long as the record. A vector of pairs has the fields of an object in their order.
   template <class T>
   result<T> try_get(std::string_view path) const;
+  /// The value at a path as it is: null is a record of that kind. None where there is no such value.
+  result<std::optional<record>> try_find(std::string_view path) const {
+    const talentdata_record *found = nullptr;
+    if (talentdata_error *cause = talentdata_record_value(get(), detail::text(path), &found)) return error(cause);
+    return found ? std::optional<record>(within(found)) : std::nullopt;
+  }
 #if defined(__cpp_exceptions)
+  static record parse(std::string_view json) { return try_parse(json).value(); }
+  std::optional<record> find(std::string_view path) const { return try_find(path).value(); }
   template <class T>
   T get(std::string_view path) const {
     return try_get<T>(path).value();
@@ -70,13 +91,67 @@ struct scalar_reader {
     return cause;
   }
 };
-template <>
-struct reader<std::int64_t> : scalar_reader<std::int64_t, talentdata_optional_integer, talentdata_record_integer> {};
+/// Integers of every size, as the largest one of C that has their sign.
+template <class T>
+struct reader<T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>>> {
+  static talentdata_error *find(const record &from, std::string_view path, std::optional<T> &out) {
+    if constexpr (std::is_signed_v<T>) {
+      return within_range<std::int64_t, talentdata_optional_integer, talentdata_record_integer>(from, path, out);
+    } else {
+      return within_range<std::uint64_t, talentdata_optional_unsigned, talentdata_record_unsigned>(from, path, out);
+    }
+  }
+
+ private:
+  template <class Wide, class Out, talentdata_error *(*Function)(const talentdata_record *, talentdata_text, Out *)>
+  static talentdata_error *within_range(const record &from, std::string_view path, std::optional<T> &out) {
+    std::optional<Wide> found;
+    if (talentdata_error *cause = scalar_reader<Wide, Out, Function>::find(from, path, found)) return cause;
+    if (!found) return nullptr;
+    if (*found < std::numeric_limits<T>::min() || *found > std::numeric_limits<T>::max()) {
+      return talentdata_record_out_of_range(from.get(), text(path));
+    }
+    out = static_cast<T>(*found);
+    return nullptr;
+  }
+};
 template <>
 struct reader<double> : scalar_reader<double, talentdata_optional_number, talentdata_record_number> {};
 template <>
 struct reader<bool> : scalar_reader<bool, talentdata_optional_boolean, talentdata_record_boolean> {};
 
+/// The nearest one; a number that is too large is an error.
+template <>
+struct reader<float> {
+  static talentdata_error *find(const record &from, std::string_view path, std::optional<float> &out) {
+    std::optional<double> found;
+    talentdata_error *cause = reader<double>::find(from, path, found);
+    if (cause || !found) return cause;
+    constexpr double largest = std::numeric_limits<float>::max();
+    if (*found > largest || *found < -largest) return talentdata_record_out_of_range(from.get(), text(path));
+    out = static_cast<float>(*found);
+    return nullptr;
+  }
+};
+
+template <>
+struct reader<std::string_view> {
+  static talentdata_error *find(const record &from, std::string_view path, std::optional<std::string_view> &out) {
+    talentdata_text found{};
+    talentdata_error *cause = talentdata_record_text(from.get(), text(path), &found);
+    if (!cause && found.data) out = std::string_view(found.data, found.length);
+    return cause;
+  }
+};
+template <>
+struct reader<std::filesystem::path> {
+  static talentdata_error *find(const record &from, std::string_view path, std::optional<std::filesystem::path> &out) {
+    std::optional<std::string_view> found;
+    talentdata_error *cause = reader<std::string_view>::find(from, path, found);
+    if (found) out = *found;
+    return cause;
+  }
+};
 template <>
 struct reader<std::string> {
   static talentdata_error *find(const record &from, std::string_view path, std::optional<std::string> &out) {
@@ -116,8 +191,13 @@ talentdata_error *find_many(const record &from, std::string_view path, std::opti
     std::optional<T> value;
     cause = talentdata_record_item(whole->get(), index, &item);
     if (!cause) cause = talentdata_record_name(whole->get(), index, &name);
-    if (!cause) cause = reader<T>::find(whole->within(item), "", value);
-    if (!cause && !value) cause = talentdata_record_missing(item, text(""));
+    if constexpr (is_optional<T>::value) {
+      value.emplace();
+      if (!cause) cause = reader<typename T::value_type>::find(whole->within(item), "", *value);
+    } else {
+      if (!cause) cause = reader<T>::find(whole->within(item), "", value);
+      if (!cause && !value) cause = talentdata_record_missing(item, text(""));
+    }
     if (!cause) add(*out, copied(name).value_or(""), std::move(*value));
   }
   return cause;
@@ -127,6 +207,16 @@ template <class T>
 struct reader<std::vector<T>> {
   static talentdata_error *find(const record &from, std::string_view path, std::optional<std::vector<T>> &out) {
     return find_many<T>(from, path, out, [](auto &all, std::string, T value) { all.push_back(std::move(value)); });
+  }
+};
+/// The fields of an object, in their order.
+template <class T>
+struct reader<std::vector<std::pair<std::string, T>>> {
+  using fields = std::vector<std::pair<std::string, T>>;
+  static talentdata_error *find(const record &from, std::string_view path, std::optional<fields> &out) {
+    return find_many<T>(from, path, out, [](fields &all, std::string name, T value) {
+      all.emplace_back(std::move(name), std::move(value));
+    });
   }
 };
 template <class T>
@@ -147,6 +237,10 @@ talentdata_error *find_enum(const record &from, std::string_view path, std::opti
 }
 
 }  // namespace detail
+
+inline result<record> record::try_parse(std::string_view json) {
+  return detail::made<record>(talentdata_record_parse, detail::text(json));
+}
 
 template <class T>
 result<T> record::try_get(std::string_view path) const {

@@ -14,12 +14,32 @@ class receipt : public record {
   using record::record;
 
   /// "proven", "not_proven", "limited" where the scan stopped at its limit, or "unfinished" until all records were handed out.
-  std::string completeness() const { return try_get<std::string>("completeness").value(); }
-  bool is_proven() const { return completeness() == "proven"; }
+  result<std::string> try_completeness() const { return try_get<std::string>("completeness"); }
+  /// Whether it is "proven"; false as well where nothing says so.
+  bool is_proven() const {
+    const auto found = try_completeness();
+    return found && *found == "proven";
+  }
   /// The records handed out.
-  std::int64_t records() const { return try_get<std::int64_t>("records").value(); }
+  result<std::int64_t> try_records() const { return try_get<std::int64_t>("records"); }
   /// The records in the list as the service last reported it; none where it has not been asked yet.
-  std::optional<std::int64_t> total() const { return try_get<std::optional<std::int64_t>>("total_last").value(); }
+  result<std::optional<std::int64_t>> try_total() const { return try_get<std::optional<std::int64_t>>("total_last"); }
+
+#if defined(__cpp_exceptions)
+  std::string completeness() const { return try_completeness().value(); }
+  std::int64_t records() const { return try_records().value(); }
+  std::optional<std::int64_t> total() const { return try_total().value(); }
+#endif
+};
+
+/// The outcome of a poll; the numbers are those of `talentdata_arrival`.
+enum class arrival : int {
+  /// A record.
+  record = TALENTDATA_ARRIVAL_RECORD,
+  /// No record yet: wait until the descriptor is readable.
+  pending = TALENTDATA_ARRIVAL_PENDING,
+  /// The end of the list.
+  end = TALENTDATA_ARRIVAL_END,
 };
 
 /// Every record of a list, in order: a range that can be iterated once. One thread at a time may use it,
@@ -37,15 +57,15 @@ class scan : public detail::handle<talentdata_scan, talentdata_scan_free> {
   }
   /// A record if one is available, and whether the list has ended.
   struct arrived {
-    talentdata_arrival arrival;
+    talentdata::arrival arrival;
     std::optional<Record> record;
   };
   /// Takes the next record if it is available; never waits.
   result<arrived> try_poll() {
-    talentdata_arrival arrival{};
+    talentdata_arrival outcome{};
     talentdata_record *raw = nullptr;
-    if (talentdata_error *cause = talentdata_scan_try_next(get(), &arrival, &raw)) return error(cause);
-    return arrived{arrival, taken(raw)};
+    if (talentdata_error *cause = talentdata_scan_try_next(get(), &outcome, &raw)) return error(cause);
+    return arrived{static_cast<talentdata::arrival>(outcome), taken(raw)};
   }
   /// A file descriptor that is readable while try_poll has something to report; it belongs to the scan.
   result<int> try_descriptor() {
