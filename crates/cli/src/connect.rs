@@ -3,6 +3,7 @@
 use crate::common::Common;
 use crate::output::Ending;
 use crate::settings;
+use talentdata_core::process::check_threads;
 use talentdata_core::settings::Scope;
 use talentdata_core::{Client, Error, ErrorKind};
 use talentdata_sandbox::{Options, Sandbox};
@@ -48,6 +49,7 @@ pub(crate) async fn with_client<T>(
 /// # Errors
 /// `Io` when the port is taken or the system grants no threads; `InvalidArgument` for a list that there is not.
 pub(crate) fn start(options: Options) -> Result<Sandbox, Error> {
+    check_threads(2)?;
     Sandbox::start(options).map_err(|error| {
         let kind = match error.kind() {
             std::io::ErrorKind::InvalidInput => ErrorKind::InvalidArgument,

@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::fmt::Write;
 use std::io::IsTerminal;
 use std::time::Duration;
+use talentdata_core::process::check_threads;
 use talentdata_core::scan::{Completeness, Receipt};
 
 const LINE: &str = "{wide_bar} {human_pos} of {human_len} records, {rate}, {msg}, {eta} left";
@@ -33,7 +34,10 @@ impl ProgressLine {
             bar.set_style(style.with_key("rate", rate));
         }
         bar.set_message("0 % of the budget");
-        bar.enable_steady_tick(Duration::from_millis(200));
+        // It ticks on a thread, without which it moves with each page.
+        if !bar.is_hidden() && check_threads(1).is_ok() {
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
         let lists = RefCell::new(lists);
         ProgressLine { bar, lists }
     }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
+use talentdata_columns::export::check_replaceable;
 use talentdata_core::{Error, ErrorKind};
 
 /// Checks that there is a directory to write to, and that the command does not use the file for something else.
@@ -28,7 +29,11 @@ pub(crate) fn check(path: &Path, is_used: impl FnOnce(&Path) -> bool) -> Result<
         );
         return Err(Error::invalid(message));
     }
-    Ok(())
+    if is_stream(path) {
+        Ok(())
+    } else {
+        check_replaceable(path)
+    }
 }
 
 /// Writes the receipt of a single list, or an array of those of several. Pipes and devices get it only where it is the

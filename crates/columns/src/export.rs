@@ -21,6 +21,7 @@ mod unfinished;
 mod work;
 
 pub use crate::format::Format;
+pub use crate::paths::check_replaceable;
 pub use kept::{KeptWork, WaysOut, check_kept};
 
 use crate::arrow::{NewFieldPolicy, TableOptions};

@@ -34,21 +34,21 @@ pub(crate) type MirrorResult<T> = std::result::Result<T, Fault>;
 pub(crate) fn at(path: &Path) -> impl Fn(Fault) -> Error {
     use ErrorCode::*;
     move |fault| {
+        let reason = system_reason();
         let fault = match fault.downcast::<Error>() {
             Ok(error) => return *error,
             Err(fault) => fault,
         };
         let sqlite = fault.downcast_ref::<rusqlite::Error>();
         let what = match sqlite.and_then(rusqlite::Error::sqlite_error_code) {
+            // SQLite takes a page that cannot be read for a damaged one, and an error of a lock for the lock of another.
+            Some(DatabaseCorrupt | DatabaseBusy) if reason.is_some() => FAILING,
             // A statement of ours fails (`Unknown`) only over what no sync has written.
             None | Some(DatabaseCorrupt | NotADatabase | Unknown) => {
                 "the mirror is damaged; restore a copy of the file, or sync into a new one"
             }
             Some(DatabaseBusy | DatabaseLocked) => "another program holds the file; close it",
-            Some(DiskFull | SystemIoFailure) => {
-                "the disk is full or fails, or that of temporary files (SQLITE_TMPDIR or TMPDIR, else /var/tmp); check \
-                 the disk, its free space and its limits, and try again"
-            }
+            Some(DiskFull | SystemIoFailure) => FAILING,
             Some(ReadOnly | CannotOpen | PermissionDenied) => {
                 "the file cannot be opened or written; check the permissions of the file and of its directory, and \
                  whether the file system has shared memory"
@@ -56,8 +56,31 @@ pub(crate) fn at(path: &Path) -> impl Fn(Fault) -> Error {
             Some(_) => "SQLite failed; try again",
         };
         let fault = fault.to_string().replace(char::is_control, "?");
-        io_error(path, &format!(": {what} ({fault})"))
+        let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
+        io_error(path, &format!(": {what} ({fault}{reason})"))
     }
+}
+
+const FAILING: &str = "the disk is full or fails, or that of temporary files (SQLITE_TMPDIR or TMPDIR, else /var/tmp); \
+    check the disk, its free space and its limits, and try again";
+
+/// Returns the reason of the last system call of this thread that has failed, which SQLite does not pass on, if that
+/// can be why a statement fails. Files that do not exist and locks that are taken are no failures for SQLite.
+#[cfg(unix)]
+#[rustfmt::skip]
+fn system_reason() -> Option<io::Error> {
+    use rustix::io::Errno as E;
+    const REASONS: [E; 17] = [
+        E::ACCESS, E::PERM, E::MFILE, E::NFILE, E::NOSPC, E::DQUOT, E::FBIG, E::IO, E::ROFS, E::STALE, E::NOLCK, E::NOMEM,
+        E::INTR, E::BUSY, E::LOOP, E::NAMETOOLONG, E::NOTDIR,
+    ];
+    let reason = io::Error::last_os_error();
+    E::from_io_error(&reason).filter(|one| REASONS.contains(one)).map(io::Error::from)
+}
+
+#[cfg(not(unix))]
+fn system_reason() -> Option<io::Error> {
+    None
 }
 
 /// An error for a file whose contents contradict each other, in words.
@@ -79,6 +102,7 @@ fn is_mirror(path: &Path) -> Result<bool> {
             "an empty path names no file; give the path of a mirror, such as mirror.db".into()
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => format!(": the file cannot be opened: {error}"),
         Ok(found) if !found.is_file() => {
             " is a directory or a device; a mirror is one file: give a path such as mirror.db"
                 .into()
@@ -86,6 +110,8 @@ fn is_mirror(path: &Path) -> Result<bool> {
         Ok(found) if found.len() == 0 => return Ok(false),
         _ => {
             let head = immutable(path).and_then(|file| {
+                // The end of the file may not be in it yet, if the one who moved it there from the log has ended too early.
+                file.execute_batch("PRAGMA writable_schema = ON")?;
                 let number = |name| file.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
                 Ok((number("application_id")?, number("user_version")?))
             });
@@ -111,7 +137,13 @@ fn is_mirror(path: &Path) -> Result<bool> {
 fn immutable(path: &Path) -> rusqlite::Result<Connection> {
     let path = named(path);
     let bytes = path.as_os_str().as_encoded_bytes().iter();
-    let escaped: String = bytes.map(|byte| format!("%{byte:02x}")).collect();
+    let escape = |byte: &u8| match byte {
+        b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => {
+            char::from(*byte).to_string()
+        }
+        _ => format!("%{byte:02x}"),
+    };
+    let escaped: String = bytes.map(escape).collect();
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     connect(format!("file:{escaped}?immutable=1"), flags)
 }

@@ -11,7 +11,7 @@ use std::fs::{self, DirBuilder, File, Metadata, TryLockError};
 use std::io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, InvalidInput, NotFound, Unsupported};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use talentdata_core::files::{LockFile, leads_to};
+use talentdata_core::files::{LockFile, identity};
 use talentdata_core::{Error, ErrorKind, Result};
 
 pub(super) const CHECKPOINT: &str = "checkpoint";
@@ -79,7 +79,7 @@ impl WorkDirectory {
             let path = path.clone();
             let lock = LockFile::new(lock);
             let work = WorkDirectory { path, lock };
-            if work.check().is_err() {
+            if !work.is_current()? {
                 continue;
             }
             let found = look_into(&work.path)?;
@@ -138,7 +138,9 @@ impl WorkDirectory {
     /// `Io`, also when another file has taken its place.
     pub(super) fn publish(&self, name: &str, file: &File, output: &Path) -> Result<()> {
         let path = self.file(name);
-        check_same(&path, file)?;
+        if !is_name_of(&path, file)? {
+            return Err(replaced(&path));
+        }
         fs::rename(&path, output).at("create", output)
     }
 
@@ -175,7 +177,15 @@ impl WorkDirectory {
     /// # Errors
     /// `Io` when the directory is no longer the one that was claimed.
     pub(super) fn check(&self) -> Result<()> {
-        check_same(&self.file(LOCK), &self.lock)
+        if self.is_current()? {
+            Ok(())
+        } else {
+            Err(replaced(&self.file(LOCK)))
+        }
+    }
+
+    fn is_current(&self) -> Result<bool> {
+        is_name_of(&self.file(LOCK), &self.lock)
     }
 }
 
@@ -401,14 +411,21 @@ fn foreign(path: &Path, why: &str) -> Error {
     Error::new(ErrorKind::Io, message)
 }
 
+/// Returns whether `path` is a name of the open file, and not a link to it.
+///
 /// # Errors
-/// `Io` unless `path` is a name of the open file, and not a link to it.
-fn check_same(path: &Path, file: &File) -> Result<()> {
-    if leads_to(path, file) {
-        Ok(())
-    } else {
-        let shown = path.display();
-        let message = format!("{shown} was removed or replaced while the export was running");
-        Err(Error::new(ErrorKind::Io, message))
-    }
+/// `Io` if the system does not tell.
+fn is_name_of(path: &Path, file: &File) -> Result<bool> {
+    let here = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == NotFound => return Ok(false),
+        here => here.at("open", path)?,
+    };
+    Ok(identity(&here) == identity(&file.metadata().at("open", path)?))
+}
+
+/// The error for a file of the work directory that is no longer ours.
+fn replaced(path: &Path) -> Error {
+    let shown = path.display();
+    let message = format!("{shown} was removed or replaced while the export was running");
+    Error::new(ErrorKind::Io, message)
 }
