@@ -14,8 +14,8 @@ use tokio::runtime::{Builder, Runtime};
 /// `Internal` when the system grants no threads.
 pub fn runtime(threads: usize, start: impl Fn() + Send + Sync + 'static) -> Result<Runtime> {
     // Tokio panics if there is no thread for its workers, or for a blocking task while it has none for such tasks. The
-    // first one of the latter stays.
-    check_threads(threads + 1)?;
+    // first one of the latter stays. Threads that have ended may count for a while.
+    check_threads(2 * threads + 2)?;
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(threads).thread_name("talentdata");
     builder.thread_keep_alive(Duration::MAX);

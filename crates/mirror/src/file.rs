@@ -26,7 +26,28 @@ const REMOTE: &[u32] = &[
 
 /// The reason for which something could not be done with a mirror: an error of SQLite, to which [`at`] adds the path,
 /// or a complete one.
-pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
+#[derive(Debug)]
+pub(crate) struct Fault {
+    what: Box<dyn std::error::Error + Send + Sync>,
+    /// The reason of the system, which SQLite does not pass on. What follows, such as closing the file, may overwrite it.
+    reason: Option<io::Error>,
+}
+
+impl<E: std::error::Error + Send + Sync + 'static> From<E> for Fault {
+    fn from(what: E) -> Self {
+        Fault {
+            what: Box::new(what),
+            reason: system_reason(),
+        }
+    }
+}
+
+impl Fault {
+    pub(crate) fn sqlite_code(&self) -> Option<ErrorCode> {
+        let sqlite = self.what.downcast_ref::<rusqlite::Error>();
+        sqlite.and_then(rusqlite::Error::sqlite_error_code)
+    }
+}
 
 pub(crate) type MirrorResult<T> = std::result::Result<T, Fault>;
 
@@ -34,15 +55,15 @@ pub(crate) type MirrorResult<T> = std::result::Result<T, Fault>;
 pub(crate) fn at(path: &Path) -> impl Fn(Fault) -> Error {
     use ErrorCode::*;
     move |fault| {
-        let reason = system_reason();
-        let fault = match fault.downcast::<Error>() {
+        let code = fault.sqlite_code();
+        let Fault { what, reason } = fault;
+        let fault = match what.downcast::<Error>() {
             Ok(error) => return *error,
             Err(fault) => fault,
         };
-        let sqlite = fault.downcast_ref::<rusqlite::Error>();
-        let what = match sqlite.and_then(rusqlite::Error::sqlite_error_code) {
-            // SQLite takes a page that cannot be read for a damaged one, and an error of a lock for the lock of another.
-            Some(DatabaseCorrupt | DatabaseBusy) if reason.is_some() => FAILING,
+        let what = match code {
+            // SQLite takes an error of a lock for the lock of another.
+            Some(DatabaseBusy) if reason.is_some() => FAILING,
             // A statement of ours fails (`Unknown`) only over what no sync has written.
             None | Some(DatabaseCorrupt | NotADatabase | Unknown) => {
                 "the mirror is damaged; restore a copy of the file, or sync into a new one"
@@ -121,8 +142,8 @@ fn is_mirror(path: &Path) -> Result<bool> {
                     " is a mirror of version {other}, and this program reads version {VERSION}; sync into a new file, or \
                      use the program that wrote it"
                 ),
-                Err(error) if error.sqlite_error_code() != Some(ErrorCode::NotADatabase) => {
-                    return Err(at(path)(error.into()));
+                Err(fault) if fault.sqlite_code() != Some(ErrorCode::NotADatabase) => {
+                    return Err(at(path)(fault));
                 }
                 _ => " is something else, and is left as it is; give the path of a mirror, or of a new file"
                     .into(),
@@ -134,7 +155,7 @@ fn is_mirror(path: &Path) -> Result<bool> {
 
 /// Opens a file only to look at it, without locks and without files next to it. Otherwise, closing it would release the
 /// locks that this process has on it.
-fn immutable(path: &Path) -> rusqlite::Result<Connection> {
+fn immutable(path: &Path) -> MirrorResult<Connection> {
     let path = named(path);
     let bytes = path.as_os_str().as_encoded_bytes().iter();
     let escape = |byte: &u8| match byte {
@@ -153,7 +174,7 @@ fn named(path: &Path) -> PathBuf {
     Path::new(".").join(path)
 }
 
-fn connect(path: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Result<Connection> {
+fn connect(path: impl AsRef<Path>, flags: OpenFlags) -> MirrorResult<Connection> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     register(&connection)?;
@@ -174,7 +195,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
         connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema")?;
         Ok(connection)
     });
-    let opened = opened.or_else(|error| match error.sqlite_error_code() {
+    let opened = opened.or_else(|fault: Fault| match fault.sqlite_code() {
         // In a directory that cannot be written there is no room for shared memory, which nobody needs there. SQLite
         // reports it in another way where the file cannot be written either.
         Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly) if !has_log() => {
@@ -182,13 +203,13 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
             connection.execute_batch("BEGIN")?;
             Ok(connection)
         }
-        _ => Err(error),
+        _ => Err(fault),
     });
     let opened = opened.and_then(|connection| {
         read_as_current(&connection)?;
         Ok(connection)
     });
-    opened.map_err(|error| at(path)(error.into()))
+    opened.map_err(at(path))
 }
 
 /// The right to write to a mirror, until it is dropped.
@@ -226,7 +247,7 @@ impl Claim {
     }
 
     /// Opens the mirror to write to it; creates one without lists if it does not exist.
-    pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
+    pub(crate) fn open(&self) -> MirrorResult<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let connection = connect(named(&self.path), flags)?;
         // The files of the log stay, empty, for those who may read the mirror but not make files next to it.

@@ -8,7 +8,7 @@ use crate::receipt::SyncRow;
 use crate::sql::sql;
 use crate::tables::{self, VERSION, version};
 use crate::views;
-use rusqlite::{Connection, named_params};
+use rusqlite::{Connection, ErrorCode, ffi, named_params};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,11 +42,16 @@ impl Mirror {
     /// Reads the whole file, and compares it with the digests that the syncs have written.
     ///
     /// # Errors
-    /// `Io` if the file cannot be opened or is no mirror. Damage is a difference, not an error.
+    /// `Io` if the file cannot be opened or read, or is no mirror. Damage is a difference, not an error.
     pub fn verify(&self) -> Result<MirrorVerification> {
         let (connection, mut differences) = (open(self.path())?, Vec::new());
         if let Err(fault) = check(&connection, &mut differences) {
-            differences.push(at(self.path())(fault).message().to_owned());
+            let is_unreadable = fault.sqlite_code() == Some(ErrorCode::SystemIoFailure);
+            let error = at(self.path())(fault);
+            if is_unreadable {
+                return Err(error);
+            }
+            differences.push(error.message().to_owned());
         }
         let matches = differences.is_empty();
         Ok(MirrorVerification {
@@ -56,6 +61,9 @@ impl Mirror {
     }
 }
 
+/// A row of `PRAGMA integrity_check` over a page that the system does not read: SQLITE_IOERR with any reason.
+const UNREADABLE: &str = "unable to get the page. error code=";
+
 fn check(connection: &Connection, found: &mut Vec<String>) -> MirrorResult<()> {
     let texts = |sql: &str| -> rusqlite::Result<Vec<String>> {
         let mut statement = connection.prepare(sql)?;
@@ -63,6 +71,10 @@ fn check(connection: &Connection, found: &mut Vec<String>) -> MirrorResult<()> {
     };
     found.extend(texts("PRAGMA integrity_check")?);
     found.retain(|row| row != "ok");
+    if found.iter().any(|row| row.contains(UNREADABLE)) {
+        let why = Some("a page cannot be read".to_owned());
+        return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_IOERR), why).into());
+    }
     found.extend(texts(sql!("verify"))?);
     // The next sync defines the tables and views of an earlier version again.
     let is_current = version(connection)? == VERSION;
