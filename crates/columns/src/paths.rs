@@ -57,13 +57,13 @@ pub fn check_replaceable(path: &Path) -> Result<()> {
     let user = rustix::process::geteuid().as_raw();
     let has = |which| file.stx_attributes.intersects(which);
     let why = if has(StatxAttributes::MOUNT_ROOT) {
-        "is a mount point, which no finished file can replace; mount its directory instead"
+        "is a mount point, which no finished file can replace; mount its directory"
     } else if has(StatxAttributes::IMMUTABLE | StatxAttributes::APPEND) {
-        "has an attribute (immutable or append only) with which no finished file can replace it; remove that with chattr"
+        "is immutable or append only, so no finished file can replace it; change that with chattr"
     } else if directory.stx_mode & STICKY != 0
         && ![0, file.stx_uid, directory.stx_uid].contains(&user)
     {
-        "belongs to another user, and in its directory only its owner may replace it (sticky bit)"
+        "belongs to another user, and in a directory with the sticky bit only its owner may replace it; have it removed"
     } else {
         return Ok(());
     };

@@ -61,8 +61,13 @@ impl Mirror {
     }
 }
 
-/// A row of `PRAGMA integrity_check` over a page that the system does not read: SQLITE_IOERR with any reason.
-const UNREADABLE: &str = "unable to get the page. error code=";
+/// Returns whether a line of `PRAGMA integrity_check` is about a page that the system does not read.
+fn is_unreadable(line: &str) -> bool {
+    let code = line.rsplit_once("unable to get the page. error code=");
+    let code = code.and_then(|(_, code)| code.parse::<i32>().ok());
+    // The rest of it is the reason.
+    code.is_some_and(|code| code & 0xff == ffi::SQLITE_IOERR)
+}
 
 fn check(connection: &Connection, found: &mut Vec<String>) -> MirrorResult<()> {
     let texts = |sql: &str| -> rusqlite::Result<Vec<String>> {
@@ -71,7 +76,7 @@ fn check(connection: &Connection, found: &mut Vec<String>) -> MirrorResult<()> {
     };
     found.extend(texts("PRAGMA integrity_check")?);
     found.retain(|row| row != "ok");
-    if found.iter().any(|row| row.contains(UNREADABLE)) {
+    if found.iter().flat_map(|row| row.lines()).any(is_unreadable) {
         let why = Some("a page cannot be read".to_owned());
         return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_IOERR), why).into());
     }

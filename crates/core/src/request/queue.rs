@@ -30,7 +30,7 @@ pub(crate) struct AdmissionQueue {
     /// A clone is held by each single call in the queue. While there is one, the page at the head of the queue has the
     /// priority of a single call.
     waiting_calls: Arc<()>,
-    /// The outcomes of this client's own requests, and how many failed within the last minute. The gate also knows the
+    /// The outcomes of this client's own requests, and the faults of the service within the last minute. The gate also knows the
     /// requests of others.
     outage: StdMutex<(Outage, LastMinute)>,
     /// This client's requests under way.
@@ -146,12 +146,14 @@ impl AdmissionQueue {
         }
     }
 
-    /// Records that a request of this client has failed. Returns the failures since its last success, if any, and the number
-    /// of requests that have failed within the last minute.
-    pub(crate) fn record_failure(&self, now: Time) -> (Option<Failures>, u32) {
-        let (outage, failed) = &mut *lock(&self.outage);
-        failed.count(now);
-        (outage.failures(), failed.sum(now))
+    /// Records that a request of this client has failed, if that is a fault of the service. Returns the failures since its
+    /// last success, if any, and the number of faults within the last minute.
+    pub(crate) fn record_failure(&self, now: Time, is_fault: bool) -> (Option<Failures>, u32) {
+        let (outage, faults) = &mut *lock(&self.outage);
+        if is_fault {
+            faults.count(now);
+        }
+        (outage.failures(), faults.sum(now))
     }
 }
 

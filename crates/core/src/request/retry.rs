@@ -2,7 +2,7 @@
 //! pure decisions over the time and the failures so far. `error/failure.rs` says which status or failure may be sent again,
 //! and the gate decides when the next request may go.
 
-use crate::budget::{Admission, Failures, back_off};
+use crate::budget::{Admission, Failures, LastMinute, back_off};
 use crate::clock::Time;
 use crate::error::{Error, ErrorKind, Result};
 use crate::settings::Config;
@@ -77,6 +77,8 @@ pub(crate) struct RetryState<'a> {
     faults: u32,
     /// Failures that were no part of an outage.
     failed: u32,
+    /// Faults of the service that this call has met within the last minute.
+    own: LastMinute,
     /// Tokens that were refused as soon as they were issued.
     new_refused: u32,
     /// Whether the attempt was redirected, or refused for its token or for the rate limit, until the next one begins. The call has waited
@@ -101,6 +103,7 @@ impl<'a> RetryState<'a> {
             token_requests: 0,
             faults: 0,
             failed: 0,
+            own: LastMinute::default(),
             new_refused: 0,
             is_refused: false,
             is_final: false,
@@ -205,8 +208,16 @@ impl<'a> RetryState<'a> {
         self.is_refused
     }
 
+    /// Returns whether the error of an attempt is a fault of the service: not what a repeat cannot mend, and neither a limit
+    /// nor a token that is refused.
+    pub(crate) fn is_fault(&self, error: &Error) -> bool {
+        let is_limit = error.kind() == ErrorKind::RateLimited;
+        error.is_retryable() && !is_limit && !self.is_refused
+    }
+
     /// Takes in a failed attempt. How long to back off before the next one, besides what the gate demands; the error when
-    /// there shall be none. `failures` are those of all recent requests, of which `recent` have failed within a minute.
+    /// there shall be none. `failures` are those of all recent requests, and `recent` is the number of faults within a minute,
+    /// with this one.
     pub(crate) fn failed(
         &mut self,
         now: Time,
@@ -221,15 +232,17 @@ impl<'a> RetryState<'a> {
             // Another token is asked for, or a redirect is followed, at once.
             return Ok(Duration::ZERO);
         }
+        let is_fault = self.is_fault(&error);
         self.is_refused = error.kind() == ErrorKind::RateLimited;
-        // What is not worth another attempt in any case is not the fault of a service that is down.
-        let is_fault = error.kind().is_retryable() && !self.is_refused && error.max_attempts() > 1;
         let outage = failures.filter(|failures| failures.is_outage() && is_fault);
         let max_attempts = error.max_attempts().min(self.config.max_attempts);
         let told = error.retry_after().unwrap_or_default();
         self.failed += u32::from(is_fault && outage.is_none());
+        if is_fault {
+            self.own.count(now);
+        }
         // A page is given up for what it alone fails by; where others fail as well, it has until its deadline.
-        let flaps = is_fault && recent > self.failed;
+        let flaps = is_fault && recent > self.own.sum(now);
         self.faults += u32::from(!self.is_scan || !flaps && outage.is_none());
         let wait = if outage.is_some() || self.is_refused {
             // The gate knows when.
@@ -294,7 +307,10 @@ impl<'a> RetryState<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::budget::open_budget;
+    use crate::request::queue::AdmissionQueue;
     use crate::settings::Builder;
+    use std::sync::Arc;
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -368,6 +384,42 @@ mod tests {
                     .is_ok()
             };
             assert_eq!((1..100).take_while(|own| goes_on(own)).count() + 1, sent);
+        }
+    }
+
+    /// A limit that was reached, a token that was refused, and failures in a row: none of them is a failure of others.
+    #[test]
+    fn a_page_alone_ends_with_its_attempts_after_failures_of_other_kinds() {
+        for before in ["nothing", "429", "401", "an outage"] {
+            let mut page = attempts(true, 4);
+            let budget = open_budget(&page.config.budget_options(), &Arc::default());
+            let queue = AdmissionQueue::new(budget, Arc::default());
+            let mut now = Time::ZERO;
+            let mut fails = |page: &mut RetryState<'_>, error: Error, down| {
+                now += SECOND;
+                let (_, recent) = queue.record_failure(now, page.is_fault(&error));
+                page.failed(now, deadline(page), error, (down, recent))
+                    .is_ok()
+            };
+            match before {
+                "429" => assert!(fails(&mut page, limited(1), None)),
+                "401" => {
+                    assert!(page.retry_with_new_token(false));
+                    assert!(fails(&mut page, status(401), None));
+                    page.is_refused = false;
+                }
+                "an outage" => {
+                    let since = Time::ZERO;
+                    let down = |count| Some(Failures { count, since });
+                    assert!((2..8).all(|count| fails(&mut page, status(503), down(count))));
+                }
+                _ => {}
+            }
+            let sent = 1
+                + (1..100)
+                    .take_while(|_| fails(&mut page, status(500), None))
+                    .count();
+            assert_eq!(sent, 4, "{before}");
         }
     }
 
