@@ -5,6 +5,7 @@ import sys
 import time
 
 import test_c
+import test_inject
 import test_readers
 import test_sqlites
 import tidy
@@ -75,6 +76,7 @@ PARTS = {
 #: Parts that run only by their name, since they take long, install much or need Java.
 EXTRA = {
     "c-sanitized": test_c.run_sanitized,
+    "inject": test_inject.run,
     "engines": lambda: pytest("engines", requirements=PYTHON_PROJECT / "engines/requirements.txt"),
     "readers": test_readers.run,
     "spark": lambda: pytest("jvm"),

@@ -13,7 +13,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from commands import PYTHON_PROJECT, ROOT, Failure, build, environment, install, only, output, succeed, target, wheel
+import test_c
+from commands import PYTHON_TESTS, ROOT, Failure, build, environment, install, succeed, target, wheel
 from test_services import Sandbox
 
 #: The calls on files that fail, and with what.
@@ -21,6 +22,7 @@ FILES = {
     "openat": "EACCES EMFILE ENFILE ENOSPC EROFS EIO EINTR ENOMEM ELOOP ESTALE EDQUOT EPERM",
     "read,pread64": "EIO ESTALE EINTR",
     "write,pwrite64": "ENOSPC EDQUOT EFBIG EIO EINTR",
+    "fchmod": "EPERM EROFS EIO",
     "fsync,fdatasync": "EIO ENOSPC EDQUOT EROFS EINTR",
     "rename,renameat,renameat2": "EACCES EBUSY EXDEV ENOSPC EROFS EIO EPERM",
     "unlink,unlinkat,rmdir": "EACCES EBUSY EIO EROFS EPERM",
@@ -44,6 +46,17 @@ MEANS = {
     "epoll_ctl": "ENOSPC ENOMEM",
     "clone3": "EAGAIN",
 }
+#: The calls that fail for a Python and a C program.
+FEW = {name: FILES[name] for name in ("openat", "read,pread64", "write,pwrite64", "rename,renameat,renameat2")}
+FEW["connect"] = SOCKETS["connect"]
+#: The program in Python; inject.c is that in C.
+PYTHON = "import sys, talentdata\ntalentdata.Client().contacts.export(sys.argv[1], page_size=100, resume=True)\n"
+#: What no finished file can replace: how it is made so, how it is undone, and the words of the refusal.
+IRREPLACEABLE = [
+    ("mount --bind {} {}", "umount {}", "is a mount point"),
+    ("chattr +i {}", "chattr -i {}", "is immutable or append only"),
+    ("chattr +a {}", "chattr -a {}", "is immutable or append only"),
+]
 #: The limits of `prlimit`, each at ten values, of which the last hinder nobody.
 LIMITS = {
     "nofile": (3, 4, 5, 6, 8, 10, 12, 14, 17, 64),
@@ -86,6 +99,7 @@ class Command:
 
 
 def commands():
+    """Those of the program, and the same export by Python and C."""
     export = "talentdata export contacts --page-size 100 --receipt {}/r.json --out {}/"
     mirror = {"before": ["mirror.db", "mirror.db.lock"]}
     for name in ("jsonl", "csv", "parquet", "arrow"):
@@ -103,24 +117,37 @@ def commands():
     yield Command("forget", "talentdata forget contacts --from {}/mirror.db", again="talentdata verify {}/mirror.db", groups=(FILES,), **mirror)
     yield Command("verify", "talentdata verify {}/mirror.db", groups=(FILES,), **mirror)
     yield Command("budget", "talentdata budget --json", groups=(FILES, MEANS))
+    yield Command("page", "talentdata page contacts --limit 3 --client-secret-file {}/secret --profile some", ["-"], [".config", "secret"])
+    yield Command("verify FILE", "talentdata verify {}/old.csv {}/old.json", before=["old.csv", "old.json"], groups=(FILES,))
+    yield Command("export --schema", f"{export}s.csv --schema {{}}/schema.json", ["s.csv"], ["schema.json"], again=f"{export}s.csv --schema {{}}/schema.json --resume")
+    yield Command("export in Python", "python {}/../export.py {}/p.jsonl", ["p.jsonl"], groups=(FEW,))
+    yield Command("export in C", "c {}/c.parquet", ["c.parquet"], groups=(FEW,))
 
 
 class Trials:
     """Runs commands against a sandbox, each in a folder of its own."""
 
-    def __init__(self, program, sandbox, folder):
-        self.program, self.folder = program, folder
+    def __init__(self, programs, sandbox, folder):
+        self.programs, self.folder = programs, folder
         patience = {"TALENTDATA_MAX_OUTAGE": "1", "TALENTDATA_TIMEOUT": "4", "TALENTDATA_MAX_WAIT": "1"}
-        self.variables = {**sandbox.variables, **patience, "HOME": str(folder), "RUST_BACKTRACE": "0"}
+        self.variables = {**sandbox.variables, **patience, "RUST_BACKTRACE": "0"}
         self.template = self.place("template")
         made = [
             "talentdata sync contacts --to {}/mirror.db",
-            "talentdata export contacts --out {}/old.csv --limit 3",
+            "talentdata export contacts --out {}/old.csv --limit 3 --receipt {}/old.json",
+            "talentdata schema contacts",
         ]
         for words in made:
             ended = self.run(self.template, words.split())
             if ended.code not in (0, 31):
                 raise Failure(f"{words}: {ended.text}")
+        shutil.copy(self.template / "-", self.template / "schema.json")
+        (self.template / "secret").write_text(self.variables["TALENTDATA_CLIENT_SECRET"])
+        (self.template / ".config/talentdata").mkdir(parents=True)
+        (self.template / ".config/talentdata/profiles.toml").write_text("[some]\ntimeout = 4\n")
+        for name in ("secret", ".config/talentdata/profiles.toml"):
+            (self.template / name).chmod(0o600)
+        (folder / "export.py").write_text(PYTHON)
         # An export that was interrupted.
         words = "strace -qq -o /dev/null -f -P {}/kept.jsonl.part/data -e trace=rename -e inject=rename:error=EBUSY talentdata export contacts --page-size 100 --out {}/kept.jsonl"
         if self.run(self.template, words.split()).code != 32 or not (self.template / "kept.jsonl.part").is_dir():
@@ -142,8 +169,8 @@ class Trials:
 
     def run(self, place, words, before=(), **options):
         words = [str(word).replace("{}", str(place)) for word in [*before, *words]]
-        words = [self.program if word == "talentdata" else word for word in words]
-        variables = {**self.variables, "XDG_RUNTIME_DIR": str(place / "run"), "TMPDIR": str(place)}
+        words = [str(self.programs.get(word, word)) for word in words]
+        variables = {**self.variables, "HOME": str(place), "XDG_RUNTIME_DIR": str(place / "run"), "TMPDIR": str(place)}
         with (place / "-").open("wb") as stdout:
             process = subprocess.Popen(words, env=variables, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, start_new_session=True, cwd=place, **options)
             try:
@@ -256,25 +283,81 @@ def run():
         if not shutil.which(program):
             print(f"NOT RUN: {program} is not installed", flush=True)
             return
-    program = build("-p", "talentdata-cli", "--bin", "talentdata")["talentdata"]
-    options = ["--policy", "unlimited", "--records", f"contacts={CONTACTS}"]
-    with tempfile.TemporaryDirectory() as folder, Sandbox(program, *options) as sandbox:
+    options = ["--policy", "unlimited", "--faults", "--records", f"contacts={CONTACTS}"]
+    with tempfile.TemporaryDirectory() as folder:
+        programs = made(Path(folder))
         Path(folder).chmod(0o711)
-        tried = Trials(program, sandbox, Path(folder))
-        faults = 0
-        with concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
-            for command in commands():
-                good = tried.wanted(command)
-                jobs = [(before, reasons, {}) for before, reasons in sample(cases(command, good))]
-                for limit, values in LIMITS.items():
-                    # Root has as many threads as it likes.
-                    jobs += [(["prlimit", f"--{limit}={value}"], REASONS[limit], {"user": USERS + number} if limit == "nproc" else {}) for number, value in enumerate(values)]
-                found = pool.map(lambda job: (job, tried.judge(command, good, job[1], job[0], **job[2])), jobs)
-                bad = [(job, why) for job, why in found if why]
-                print(f"{command.name}: {len(jobs)} faults, {len(bad)} not as they should be", flush=True)
-                for (before, _, _), why in bad:
-                    shown = [word for word in map(str, before) if word.startswith(("inject", "--"))]
-                    print(f"  {' '.join(shown)}: {why}", flush=True)
-                faults += len(bad)
+        with Sandbox(programs["talentdata"], *options) as sandbox:
+            faults = irreplaceable(Trials(programs, sandbox, Path(folder) / "strange"), sandbox)
+            faults += inject(Trials(programs, sandbox, Path(folder) / "trials"))
         if faults:
-            raise Failure(f"{faults} faults")
+            raise Failure(f"{faults} faults are not met as they should be")
+
+
+def made(folder):
+    """The command line, Python with the package, and the program in C."""
+    files = build(*test_c.BUILD)
+    library, program = files["libtalentdata.so"].parent, folder / "program"
+    options = ["-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'bindings/c/include'}", f"-L{library}", f"-Wl,-rpath,{library}"]
+    succeed("cc", *options, "-o", program, ROOT / "xtask/tools/inject.c", "-ltalentdata")
+    programs = environment(target() / "python/tests", PYTHON_TESTS)
+    bare = environment(target() / "python/bare")
+    install(bare, wheel(programs, target() / "python/wheel", "--profile", "dev"))
+    return {"talentdata": files["talentdata"], "python": bare / "python", "c": program}
+
+
+def irreplaceable(trials, sandbox):
+    """How many outputs are not refused though no finished file can replace them, or only after requests."""
+    if os.geteuid() != 0:
+        print("NOT RUN: outputs that cannot be replaced, which only root can make", flush=True)
+        return 0
+    faults = 0
+
+    def refused(place, words, **options):
+        before = sandbox.ask("/__stats")
+        ended = trials.run(place, "talentdata export contacts --out {}/out.csv".split(), **options)
+        if ended.code == 32 and words in ended.text and sandbox.ask("/__stats") == before and not (place / "out.csv.part").exists():
+            return 0
+        print(f"  not refused as it should be ({words}): {ended.code}: {ended.text}", flush=True)
+        return 1
+
+    for number, (make, undo, words) in enumerate(IRREPLACEABLE):
+        place = trials.place(f"irreplaceable{number}")
+        path = place / "out.csv"
+        path.write_text("older")
+        done = subprocess.run(make.replace("{}", str(path)).split(), stderr=subprocess.PIPE, text=True)
+        if done.returncode:
+            print(f"NOT RUN: {make}: {done.stderr.strip()}", flush=True)
+            continue
+        try:
+            faults += refused(place, words)
+        finally:
+            succeed(*undo.replace("{}", str(path)).split())
+    place = trials.place("sticky")
+    (place / "out.csv").write_text("older")
+    for path in ("-", "run"):
+        (place / path).touch()
+        shutil.chown(place / path, USERS)
+    place.chmod(0o1777)
+    return faults + refused(place, "sticky bit", user=USERS)
+
+
+def inject(trials):
+    """How many faults are not met as they should be."""
+    faults = 0
+    with concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
+        for command in commands():
+            good = trials.wanted(command)
+            jobs = [(before, reasons, {}) for before, reasons in sample(cases(command, good))]
+            for limit, values in LIMITS.items() if FEW not in command.groups else ():
+                # Root has as many threads as it likes.
+                users = [{"user": USERS + number} if limit == "nproc" else {} for number in range(len(values))]
+                jobs += [(["prlimit", f"--{limit}={value}"], REASONS[limit], user) for value, user in zip(values, users)]
+            found = pool.map(lambda job: trials.judge(command, good, job[1], job[0], **job[2]), jobs)
+            bad = [(before, why) for (before, _, _), why in zip(jobs, found) if why]
+            print(f"{command.name}: {len(jobs)} faults, {len(bad)} not met as they should be", flush=True)
+            for before, why in bad:
+                shown = [word for word in before if word.startswith(("inject", "--"))]
+                print(f"  {' '.join(shown)}: {why}", flush=True)
+            faults += len(bad)
+    return faults
