@@ -398,15 +398,16 @@ mod tests {
             let mut fails = |page: &mut RetryState<'_>, error: Error, down| {
                 now += SECOND;
                 let (_, recent) = queue.record_failure(now, page.is_fault(&error));
-                page.failed(now, deadline(page), error, (down, recent))
-                    .is_ok()
+                let failed = page.failed(now, deadline(page), error, (down, recent));
+                // The next attempt begins.
+                page.is_refused = false;
+                failed.is_ok()
             };
             match before {
                 "429" => assert!(fails(&mut page, limited(1), None)),
                 "401" => {
                     assert!(page.retry_with_new_token(false));
                     assert!(fails(&mut page, status(401), None));
-                    page.is_refused = false;
                 }
                 "an outage" => {
                     let since = Time::ZERO;
