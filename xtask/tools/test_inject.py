@@ -71,7 +71,7 @@ SYNONYMS = {
     "EAGAIN": ["memory allocation of"],
     "ENOMEM": ["memory allocation of", "out of memory"],
 }
-#: What a limit does is one of these.
+#: What the message about a limit has.
 REASONS = {
     "nofile": ["Too many open files", "error while loading shared libraries"],
     "nproc": ["Resource temporarily unavailable"],
@@ -80,13 +80,13 @@ REASONS = {
 }
 #: Users that run nothing else.
 USERS = 60000
-#: No run takes longer, in seconds; the patience of the client is set to one.
+#: No run takes longer, in seconds; the client waits for a service that is down for one.
 BOUND = 30
 #: More cases of a command than these are a sample of all.
 MOST = int(os.environ.get("TALENTDATA_INJECT", "150"))
 CONTACTS = 300
 
-Ended = collections.namedtuple("Ended", "code text seconds")
+Ended = collections.namedtuple("Ended", "code text")
 
 
 class Command:
@@ -155,6 +155,7 @@ class Trials:
         self.number = itertools.count()
 
     def place(self, name):
+        """A new folder."""
         place = self.folder / str(name)
         (place / "run").mkdir(parents=True, mode=0o700)
         return place
@@ -177,8 +178,8 @@ class Trials:
                 text = process.communicate(timeout=BOUND)[1]
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
-                return Ended(None, process.communicate()[1].decode(errors="replace"), BOUND)
-        return Ended(process.returncode, text.decode(errors="replace"), 0)
+                return Ended(None, process.communicate()[1].decode(errors="replace"))
+        return Ended(process.returncode, text.decode(errors="replace"))
 
     def result(self, place, command):
         """What the command leaves: the bytes of files, and the records of mirrors."""
@@ -236,6 +237,7 @@ class Trials:
     def fault(self, command, place, good, reasons, ended):
         if ended.code is None:
             return "hangs"
+        # The thread of the signals reads from a pair of sockets of its own, which does not fail like a connection.
         if ended.text.count("panicked") > ended.text.count("thread 'talentdata-signals'") or "please report" in ended.text:
             return "panics"
         is_named = any(reason.lower() in ended.text.lower() for reason in reasons)
@@ -268,7 +270,7 @@ def cases(command, good):
                 when = str(when).rstrip("+" if error == "EINTR" else "")
                 for call in (call for call in names.split(",") if counts[call]):
                     strace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:error={error}:when={when}"]
-                    yield [*strace, *(ours if group is FILES else [])], [os.strerror(getattr(errno, error)), *SYNONYMS.get(error, [])]
+                    yield [*strace, *(ours if names in FILES else [])], [os.strerror(getattr(errno, error)), *SYNONYMS.get(error, [])]
 
 
 def sample(all_cases):
