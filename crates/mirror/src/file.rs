@@ -190,7 +190,10 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
         let why = " is not a mirror: there is no file, or it is empty; `talentdata sync` makes one";
         return Err(io_error(path, why));
     }
-    let has_log = || std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
+    let has_log = || match std::fs::metadata(beside(path, "-wal")) {
+        Ok(log) => log.len() > 0,
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    };
     let opened = connect(named(path), OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|connection| {
         connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema")?;
         Ok(connection)

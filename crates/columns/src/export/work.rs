@@ -8,7 +8,9 @@ use super::checkpoint::{Checkpoint, MARK, MAX_BYTES, Resumable, SyncedPrefix};
 use crate::paths::{IoContext, begin_of, directory_of, part_of, sync_directory};
 use blake3::Hasher;
 use std::fs::{self, DirBuilder, File, Metadata, TryLockError};
-use std::io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, InvalidInput, NotFound, Unsupported};
+use std::io::ErrorKind::{
+    AlreadyExists, DirectoryNotEmpty, InvalidInput, NotADirectory, NotFound, Unsupported,
+};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use talentdata_core::files::{LockFile, identity};
@@ -325,6 +327,7 @@ fn look_into(directory: &Path) -> Result<Found> {
         Err(error) if error.kind() == NotFound => return Ok(Found::Nothing),
         entries => entries.at("read", directory)?,
     };
+    let mut names = Vec::new();
     for entry in entries {
         let entry = entry.at("read", directory)?;
         let (path, name) = (entry.path(), entry.file_name());
@@ -339,8 +342,10 @@ fn look_into(directory: &Path) -> Result<Found> {
             NEXT if !begin_of(&path, MARK.len() as u64).is_ok_and(is_checkpoint) => {
                 "is not a checkpoint"
             }
-            LOCK | NEXT | CHECKPOINT => continue,
-            name if OTHERS.contains(&name) => continue,
+            known if [LOCK, NEXT, CHECKPOINT].contains(&known) || OTHERS.contains(&known) => {
+                names.push(known.to_owned());
+                continue;
+            }
             _ => "is not a file of an export",
         };
         return Err(foreign(&path, why));
@@ -350,7 +355,7 @@ fn look_into(directory: &Path) -> Result<Found> {
         Err(error) if error.kind() == NotFound => None,
         bytes => Some(bytes.at("read", &path)?),
     };
-    let exists = |name: &str| directory.join(name).exists();
+    let exists = |name: &str| names.iter().any(|found| found == name);
     // Without its data, an export was killed before its first page or after its last rename.
     let has_data = exists(DATA);
     if let Some(mut found) = bytes.as_deref().and_then(Checkpoint::of_bytes) {
@@ -417,7 +422,7 @@ fn foreign(path: &Path, why: &str) -> Error {
 /// `Io` if the system does not tell.
 fn is_name_of(path: &Path, file: &File) -> Result<bool> {
     let here = match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == NotFound => return Ok(false),
+        Err(error) if [NotFound, NotADirectory].contains(&error.kind()) => return Ok(false),
         here => here.at("open", path)?,
     };
     Ok(identity(&here) == identity(&file.metadata().at("open", path)?))
