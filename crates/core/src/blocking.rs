@@ -8,6 +8,7 @@ use crate::scan::Receipt;
 use crate::settings::{Builder, Config};
 use crate::sink::Stop;
 use std::pin::Pin;
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, OnceLock, TryLockError};
 use std::time::Duration;
 use talentdata_types::Operation;
@@ -224,24 +225,30 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        let Some((client, runtime)) = self.parts.take() else {
+        let Some(parts) = self.parts.take() else {
             return;
         };
-        let shut_down = move || {
+        let shut_down = |(client, runtime): (AsyncClient, Runtime)| {
             let closed = client.closed();
             drop(client);
             runtime.block_on(closed);
             runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
         };
-        if process::thread_is_ending() {
-            // A static or a thread-local of C++: tokio needs values of a thread that are gone here.
-            let thread = std::thread::Builder::new().spawn(shut_down);
-            let _ = thread.map(std::thread::JoinHandle::join);
-        } else if Handle::try_current().is_ok() {
-            // On one of its own threads, waiting for the end would be waiting for itself.
-            drop(std::thread::Builder::new().spawn(shut_down));
-        } else {
-            shut_down();
+        // A static or a thread-local of C++: tokio needs values of a thread that are gone here.
+        let is_ending = process::thread_is_ending();
+        if !is_ending && Handle::try_current().is_err() {
+            return shut_down(parts);
+        }
+        let (sender, receiver) = channel();
+        let thread = std::thread::Builder::new();
+        match thread.spawn(move || receiver.recv().map(shut_down)) {
+            Ok(thread) => {
+                let _ = sender.send(parts);
+                // On one of its own threads, waiting for the end would be waiting for itself.
+                let _ = is_ending.then(|| thread.join());
+            }
+            // The system grants no thread, and dropping a runtime here would panic.
+            Err(_) => parts.1.shutdown_background(),
         }
     }
 }
