@@ -49,6 +49,7 @@ Usage: cargo xtask VERB
   test c-sanitized   the C tests with an instrumented library, which takes long to build
   test sqlites       a mirror, read by SQLite from 3.26 to ours, pandas and DuckDB as another user
   test engines       lists that are not proven in Dask, Ray and Daft, and the changes of a mirror in dlt
+  test inject        the commands, Python and C under limits of the system, and with system calls that fail
   test readers       files that were exported, read by packages of the last three years
   dist python        wheel and source package, into target/dist/python
   docs               the manual as a site with a search, into target/docs

@@ -6,6 +6,7 @@ import time
 
 import formats
 import test_c
+import test_inject
 import test_readers
 import test_sqlites
 import tidy
@@ -89,6 +90,7 @@ PARTS = {
 #: The parts that run only on request, because they are slow, install many packages or need Java.
 EXTRA = {
     "c-sanitized": test_c.run_sanitized,
+    "inject": test_inject.run,
     "engines": lambda: pytest("engines", requirements=PYTHON_PROJECT / "engines/requirements.txt"),
     "readers": test_readers.run,
     "spark": lambda: pytest("jvm"),

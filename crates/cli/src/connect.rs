@@ -3,6 +3,7 @@
 use crate::common::Common;
 use crate::output::Ending;
 use crate::settings;
+use talentdata_core::internal::process::check_threads;
 use talentdata_core::internal::settings::Scope;
 use talentdata_core::types::{ListName, Operation};
 use talentdata_core::{Client, Error, ErrorKind};
@@ -72,6 +73,7 @@ pub(crate) fn of_lists(lists: impl IntoIterator<Item = ListName>) -> Vec<&'stati
 /// # Errors
 /// `Busy` when the port is taken; `Io` when the system grants no threads; `InvalidArgument` for a list that there is not.
 pub(crate) fn start(options: Options) -> Result<Sandbox, Error> {
+    check_threads(2)?;
     Sandbox::start(options).map_err(|error| {
         let kind = match error.kind() {
             std::io::ErrorKind::InvalidInput => ErrorKind::InvalidArgument,

@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::fmt::Write;
 use std::io::IsTerminal;
 use std::time::Duration;
+use talentdata_core::internal::process::check_threads;
 use talentdata_core::scan::{Completeness, Receipt};
 
 /// The line until the first page has come.
@@ -31,7 +32,10 @@ impl ProgressLine {
             ProgressBar::new(0)
         };
         show(&bar, BEGIN);
-        bar.enable_steady_tick(Duration::from_millis(200));
+        // It ticks on a thread, without which it moves with each page.
+        if !bar.is_hidden() && check_threads(1).is_ok() {
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
         let lists = RefCell::new(lists);
         ProgressLine { bar, lists }
     }

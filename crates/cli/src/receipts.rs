@@ -10,6 +10,7 @@ use serde::Serialize;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
+use talentdata_columns::internal::check_replaceable;
 use talentdata_core::scan::{Basis, Receipt};
 use talentdata_core::types::ErrorReport;
 use talentdata_core::types::ListName;
@@ -36,7 +37,11 @@ pub(crate) fn check(path: &Path, is_used: impl FnOnce(&Path) -> bool) -> Result<
         );
         return Err(Error::invalid(message));
     }
-    Ok(())
+    if is_stream(path) {
+        Ok(())
+    } else {
+        check_replaceable(path)
+    }
 }
 
 /// What has become of a list.

@@ -51,6 +51,7 @@ mod session;
 pub mod internal {
     pub use crate::arrow::check::Checker;
     pub use crate::export::kept::{WaysOut, check_kept};
+    pub use crate::paths::check_replaceable;
 
     pub mod session {
         pub use crate::session::*;

@@ -26,8 +26,55 @@ pub(crate) fn place_of_file(path: &Path) -> Result<Option<PathBuf>> {
         }
         Ok(found) if !found.is_file() => Ok(None),
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).at("open", path),
-        _ => Ok(Some(resolved(path))),
+        _ => {
+            let place = resolved(path);
+            check_replaceable(&place)?;
+            Ok(Some(place))
+        }
     }
+}
+
+/// Refuses a file that a finished one could not replace, before hours are spent.
+///
+/// # Errors
+/// `Io`, with the reason.
+#[cfg(target_os = "linux")]
+pub fn check_replaceable(path: &Path) -> Result<()> {
+    use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
+    const STICKY: u16 = 0o1000;
+    let look = |path| {
+        statx(
+            CWD,
+            path,
+            AtFlags::SYMLINK_NOFOLLOW,
+            StatxFlags::BASIC_STATS,
+        )
+    };
+    // What is not known here, the system says when the file is replaced.
+    let (Ok(file), Ok(directory)) = (look(path), look(directory_of(path))) else {
+        return Ok(());
+    };
+    let user = rustix::process::geteuid().as_raw();
+    let has = |which| file.stx_attributes.intersects(which);
+    let why = if has(StatxAttributes::MOUNT_ROOT) {
+        "is a mount point, which no finished file can replace; mount its directory"
+    } else if has(StatxAttributes::IMMUTABLE | StatxAttributes::APPEND) {
+        "is immutable or append only, so no finished file can replace it; change that with chattr"
+    } else if directory.stx_mode & STICKY != 0
+        && ![0, file.stx_uid, directory.stx_uid].contains(&user)
+    {
+        "belongs to another user, and in a directory with the sticky bit only its owner may replace it; have it removed"
+    } else {
+        return Ok(());
+    };
+    let message = format!("{} {why}, or choose another output path", path.display());
+    Err(Error::new(ErrorKind::Io, message))
+}
+
+/// Other systems say it when the file is replaced.
+#[cfg(not(target_os = "linux"))]
+pub fn check_replaceable(_: &Path) -> Result<()> {
+    Ok(())
 }
 
 /// Follows symbolic links, whether or not there is a file at their end.

@@ -9,6 +9,7 @@ use crate::scan::{Receipt, Scan, ScanOptions};
 use crate::settings::{Builder, Config};
 use crate::sink::Stop;
 use std::pin::Pin;
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, OnceLock, TryLockError};
 use std::time::Duration;
 use talentdata_types::{ListName, Operation};
@@ -311,25 +312,30 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        let Some((client, runtime)) = self.parts.take() else {
+        let Some(parts) = self.parts.take() else {
             return;
         };
-        let shut_down = move || {
+        let shut_down = |(client, runtime): (AsyncClient, Runtime)| {
             let closed = client.closed();
             drop(client);
             runtime.block_on(closed);
             runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
         };
-        if process::is_runtime_thread() {
-            // Waiting for the end would be waiting for itself.
-            drop(std::thread::Builder::new().spawn(shut_down));
-        } else if process::thread_is_ending() {
-            // This is the destructor of a static or thread-local object of C++. The thread-local values that tokio
-            // needs are gone.
-            let thread = std::thread::Builder::new().spawn(shut_down);
-            let _ = thread.map(std::thread::JoinHandle::join);
-        } else {
-            shut_down();
+        // In a destructor of a static or thread-local object of C++, the thread-local values that tokio needs are gone. One
+        // of the runtime's own threads would wait for itself.
+        let is_ours = process::is_runtime_thread();
+        if !is_ours && !process::thread_is_ending() {
+            return shut_down(parts);
+        }
+        let (sender, receiver) = channel();
+        let thread = std::thread::Builder::new();
+        match thread.spawn(move || receiver.recv().map(shut_down)) {
+            Ok(thread) => {
+                let _ = sender.send(parts);
+                let _ = (!is_ours).then(|| thread.join());
+            }
+            // The system grants no thread, and dropping a runtime here would panic.
+            Err(_) => parts.1.shutdown_background(),
         }
     }
 }

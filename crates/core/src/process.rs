@@ -4,6 +4,8 @@
 use crate::error::{Error, ErrorKind, Result};
 use std::cell::Cell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
 
 /// Creates a runtime with this many threads, each of which first runs `start`.
@@ -12,17 +14,40 @@ use tokio::runtime::{Builder, Handle, Runtime};
 /// `Internal` if the system grants no threads; `Closed` in a thread that is ending.
 pub fn runtime(threads: usize, start: impl Fn() + Send + Sync + 'static) -> Result<Runtime> {
     check_thread()?;
+    // Tokio panics if there is no thread for its workers, or for a blocking task while it has none for such tasks. The
+    // first one of the latter stays. Threads that have ended may count for a while.
+    check_threads(2 * threads + 2)?;
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(threads).thread_name("talentdata");
     let start = move || {
         IS_OURS.set(true);
         start();
     };
+    builder.thread_keep_alive(Duration::MAX);
     let runtime = builder.enable_all().on_thread_start(start).build();
-    runtime.map_err(|error| {
-        let message = format!("no threads for the client: {error}");
-        Error::new(ErrorKind::Internal, message)
+    let runtime = runtime.map_err(no_threads)?;
+    runtime.spawn_blocking(|| ());
+    Ok(runtime)
+}
+
+/// Checks that the system grants this many more threads at once, for libraries that panic where it does not.
+///
+/// # Errors
+/// `Internal` with the reason of the system.
+pub fn check_threads(count: usize) -> Result<()> {
+    let gate = Mutex::new(());
+    thread::scope(|scope| {
+        let _closed = lock(&gate);
+        (0..count).try_for_each(|_| {
+            let thread = thread::Builder::new().spawn_scoped(scope, || drop(lock(&gate)));
+            thread.map(drop).map_err(no_threads)
+        })
     })
+}
+
+fn no_threads(error: std::io::Error) -> Error {
+    let message = format!("no threads for the client: {error}");
+    Error::new(ErrorKind::Internal, message)
 }
 
 /// Locks a value that each change leaves complete. So a panic of another thread between two changes does no harm.

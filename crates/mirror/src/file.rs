@@ -26,7 +26,28 @@ const REMOTE: &[u32] = &[
 
 /// The reason for which something could not be done with a mirror: an error of SQLite, to which [`at`] adds the path,
 /// or a complete one.
-pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
+#[derive(Debug)]
+pub(crate) struct Fault {
+    what: Box<dyn std::error::Error + Send + Sync>,
+    /// The reason of the system, which SQLite does not pass on. What follows, such as closing the file, may overwrite it.
+    reason: Option<io::Error>,
+}
+
+impl<E: std::error::Error + Send + Sync + 'static> From<E> for Fault {
+    fn from(what: E) -> Self {
+        Fault {
+            what: Box::new(what),
+            reason: system_reason(),
+        }
+    }
+}
+
+impl Fault {
+    pub(crate) fn sqlite_code(&self) -> Option<ErrorCode> {
+        let sqlite = self.what.downcast_ref::<rusqlite::Error>();
+        sqlite.and_then(rusqlite::Error::sqlite_error_code)
+    }
+}
 
 pub(crate) type MirrorResult<T> = std::result::Result<T, Fault>;
 
@@ -34,13 +55,15 @@ pub(crate) type MirrorResult<T> = std::result::Result<T, Fault>;
 pub(crate) fn at(path: &Path) -> impl Fn(Fault) -> Error {
     use ErrorCode::*;
     move |fault| {
-        let fault = match fault.downcast::<Error>() {
+        let code = fault.sqlite_code();
+        let Fault { what, reason } = fault;
+        let fault = match what.downcast::<Error>() {
             Ok(error) => return *error,
             Err(fault) => fault,
         };
-        let sqlite = fault.downcast_ref::<rusqlite::Error>();
-        let code = sqlite.and_then(rusqlite::Error::sqlite_error_code);
         let (kind, what) = match code {
+            // SQLite takes an error of a lock for the lock of another.
+            Some(DatabaseBusy) if reason.is_some() => (ErrorKind::Io, FAILING),
             // A statement of ours fails (`Unknown`) only over what no sync has written.
             None | Some(DatabaseCorrupt | NotADatabase | Unknown) => (
                 ErrorKind::Io,
@@ -49,15 +72,8 @@ pub(crate) fn at(path: &Path) -> impl Fn(Fault) -> Error {
             Some(DatabaseBusy | DatabaseLocked) => {
                 (ErrorKind::Busy, "another program holds the file; close it")
             }
-            Some(DiskFull | SystemIoFailure) => (
-                if code == Some(DiskFull) {
-                    ErrorKind::StorageFull
-                } else {
-                    ErrorKind::Io
-                },
-                "the disk is full or fails, or that of temporary files (SQLITE_TMPDIR or TMPDIR, else /var/tmp); check \
-                 the disk, its free space and its limits, and try again",
-            ),
+            Some(DiskFull) => (ErrorKind::StorageFull, FAILING),
+            Some(SystemIoFailure) => (ErrorKind::Io, FAILING),
             Some(ReadOnly | CannotOpen | PermissionDenied) => (
                 ErrorKind::Path,
                 "the file cannot be opened or written; check the permissions of the file and of its directory, and \
@@ -66,8 +82,32 @@ pub(crate) fn at(path: &Path) -> impl Fn(Fault) -> Error {
             Some(_) => (ErrorKind::Io, "SQLite failed; try again"),
         };
         let fault = fault.to_string().replace(char::is_control, "?");
-        Error::new(kind, format!("{}: {what} ({fault})", path.display()))
+        let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
+        let message = format!("{}: {what} ({fault}{reason})", path.display());
+        Error::new(kind, message)
     }
+}
+
+const FAILING: &str = "the disk is full or fails, or that of temporary files (SQLITE_TMPDIR or TMPDIR, else /var/tmp); \
+    check the disk, its free space and its limits, and try again";
+
+/// Returns the reason of the last system call of this thread that has failed, which SQLite does not pass on, if that
+/// can be why a statement fails. Files that do not exist and locks that are taken are no failures for SQLite.
+#[cfg(unix)]
+#[rustfmt::skip]
+fn system_reason() -> Option<io::Error> {
+    use rustix::io::Errno as E;
+    const REASONS: [E; 17] = [
+        E::ACCESS, E::PERM, E::MFILE, E::NFILE, E::NOSPC, E::DQUOT, E::FBIG, E::IO, E::ROFS, E::STALE, E::NOLCK, E::NOMEM,
+        E::INTR, E::BUSY, E::LOOP, E::NAMETOOLONG, E::NOTDIR,
+    ];
+    let reason = io::Error::last_os_error();
+    E::from_io_error(&reason).filter(|one| REASONS.contains(one)).map(io::Error::from)
+}
+
+#[cfg(not(unix))]
+fn system_reason() -> Option<io::Error> {
+    None
 }
 
 /// An error for a file whose contents contradict each other, in words.
@@ -90,6 +130,7 @@ fn is_mirror(path: &Path) -> Result<bool> {
             "an empty path names no file; give the path of a mirror, such as mirror.db".into()
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => format!(": the file cannot be opened: {error}"),
         Ok(found) if !found.is_file() => {
             " is a directory or a device; a mirror is one file: give a path such as mirror.db"
                 .into()
@@ -97,6 +138,8 @@ fn is_mirror(path: &Path) -> Result<bool> {
         Ok(found) if found.len() == 0 => return Ok(false),
         _ => {
             let head = immutable(path).and_then(|file| {
+                // The end of the file may not be in it yet, if the one who moved it there from the log has ended too early.
+                file.execute_batch("PRAGMA writable_schema = ON")?;
                 let number = |name| file.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
                 Ok((number("application_id")?, number("user_version")?))
             });
@@ -106,8 +149,8 @@ fn is_mirror(path: &Path) -> Result<bool> {
                     " is a mirror of version {other}, and this program reads version {VERSION}; sync into a new file, or \
                      use the program that wrote it"
                 ),
-                Err(error) if error.sqlite_error_code() != Some(ErrorCode::NotADatabase) => {
-                    return Err(at(path)(error.into()));
+                Err(fault) if fault.sqlite_code() != Some(ErrorCode::NotADatabase) => {
+                    return Err(at(path)(fault));
                 }
                 _ => " is something else, and is left as it is; give the path of a mirror, or of a new file"
                     .into(),
@@ -119,10 +162,16 @@ fn is_mirror(path: &Path) -> Result<bool> {
 
 /// Opens a file only to look at it, without locks and without files next to it. Otherwise, closing it would release the
 /// locks that this process has on it.
-fn immutable(path: &Path) -> rusqlite::Result<Connection> {
+fn immutable(path: &Path) -> MirrorResult<Connection> {
     let path = named(path);
     let bytes = path.as_os_str().as_encoded_bytes().iter();
-    let escaped: String = bytes.map(|byte| format!("%{byte:02x}")).collect();
+    let escape = |byte: &u8| match byte {
+        b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => {
+            char::from(*byte).to_string()
+        }
+        _ => format!("%{byte:02x}"),
+    };
+    let escaped: String = bytes.map(escape).collect();
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     connect(format!("file:{escaped}?immutable=1"), flags)
 }
@@ -132,7 +181,7 @@ fn named(path: &Path) -> PathBuf {
     Path::new(".").join(path)
 }
 
-fn connect(path: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Result<Connection> {
+fn connect(path: impl AsRef<Path>, flags: OpenFlags) -> MirrorResult<Connection> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     register(&connection)?;
@@ -148,12 +197,15 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
         let why = " is not a mirror: there is no file, or it is empty; `talentdata sync` makes one";
         return Err(wrong_path(path, why));
     }
-    let has_log = || std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
+    let has_log = || match std::fs::metadata(beside(path, "-wal")) {
+        Ok(log) => log.len() > 0,
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    };
     let opened = connect(named(path), OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|connection| {
         connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema")?;
         Ok(connection)
     });
-    let opened = opened.or_else(|error| match error.sqlite_error_code() {
+    let opened = opened.or_else(|fault: Fault| match fault.sqlite_code() {
         // In a directory that cannot be written there is no room for shared memory, which nobody needs there. SQLite
         // reports it in another way where the file cannot be written either.
         Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly) if !has_log() => {
@@ -161,13 +213,13 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
             connection.execute_batch("BEGIN")?;
             Ok(connection)
         }
-        _ => Err(error),
+        _ => Err(fault),
     });
     let opened = opened.and_then(|connection| {
         read_as_current(&connection)?;
         Ok(connection)
     });
-    opened.map_err(|error| at(path)(error.into()))
+    opened.map_err(at(path))
 }
 
 /// The right to write to a mirror, until it is dropped.
@@ -206,7 +258,7 @@ impl Claim {
     }
 
     /// Opens the mirror to write to it; creates one without lists if it does not exist.
-    pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
+    pub(crate) fn open(&self) -> MirrorResult<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let connection = connect(named(&self.path), flags)?;
         // The files of the log stay, empty, for those who may read the mirror but not make files next to it.

@@ -8,7 +8,7 @@ use crate::receipt::SyncRow;
 use crate::sql::sql;
 use crate::tables::{self, VERSION, version};
 use crate::views;
-use rusqlite::{Connection, named_params};
+use rusqlite::{Connection, ErrorCode, ffi, named_params};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -62,11 +62,16 @@ impl Mirror {
     /// ```
     ///
     /// # Errors
-    /// `Path` if the file cannot be opened or is no mirror. Damage is a difference, not an error.
+    /// `Path` if the file cannot be opened or is no mirror; `Io` if it cannot be read. Damage is a difference, not an error.
     pub fn verify(&self) -> Result<MirrorVerification> {
         let (connection, mut differences) = (open(self.path())?, Vec::new());
         if let Err(fault) = check(&connection, &mut differences) {
-            differences.push(at(self.path())(fault).message().to_owned());
+            let is_unreadable = fault.sqlite_code() == Some(ErrorCode::SystemIoFailure);
+            let error = at(self.path())(fault);
+            if is_unreadable {
+                return Err(error);
+            }
+            differences.push(error.message().to_owned());
         }
         let matches = differences.is_empty();
         Ok(MirrorVerification {
@@ -76,6 +81,14 @@ impl Mirror {
     }
 }
 
+/// Returns whether a line of `PRAGMA integrity_check` is about a page that the system does not read.
+fn is_unreadable(line: &str) -> bool {
+    let code = line.rsplit_once("unable to get the page. error code=");
+    let code = code.and_then(|(_, code)| code.parse::<i32>().ok());
+    // The rest of it is the reason.
+    code.is_some_and(|code| code & 0xff == ffi::SQLITE_IOERR)
+}
+
 fn check(connection: &Connection, found: &mut Vec<String>) -> MirrorResult<()> {
     let texts = |sql: &str| -> rusqlite::Result<Vec<String>> {
         let mut statement = connection.prepare(sql)?;
@@ -83,6 +96,10 @@ fn check(connection: &Connection, found: &mut Vec<String>) -> MirrorResult<()> {
     };
     found.extend(texts("PRAGMA integrity_check")?);
     found.retain(|row| row != "ok");
+    if found.iter().flat_map(|row| row.lines()).any(is_unreadable) {
+        let why = Some("a page cannot be read".to_owned());
+        return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_IOERR), why).into());
+    }
     found.extend(texts(sql!("verify"))?);
     // The next sync defines the tables and views of an earlier version again.
     let is_current = version(connection)? == VERSION;

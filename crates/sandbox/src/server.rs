@@ -17,6 +17,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 use std::{fmt, io, thread};
 use tokio::net::{TcpListener, TcpStream};
@@ -200,8 +201,15 @@ impl Drop for Sandbox {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             // A runtime must not be dropped within another one.
-            let ended = thread::Builder::new().spawn(move || drop(runtime));
-            let _ = ended.map(thread::JoinHandle::join);
+            let (sender, receiver) = channel::<Runtime>();
+            match thread::Builder::new().spawn(move || drop(receiver.recv())) {
+                Ok(ended) => {
+                    let _ = sender.send(runtime);
+                    let _ = ended.join();
+                }
+                // Without another thread nothing can wait for its end.
+                Err(_) => runtime.shutdown_background(),
+            }
         }
     }
 }

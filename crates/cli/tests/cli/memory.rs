@@ -1,6 +1,8 @@
-//! The memory that tables of wide, deep and long records take: hardly more for many records than for few.
+//! The memory that tables of wide, deep and long records take: hardly more for many records than for few; and a system
+//! that grants too little of it.
 
-use super::support::{Ended, program, stub};
+use super::support::{Ended, program, run, stub};
+use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -75,4 +77,23 @@ fn exports_stay_in_bounds() {
     let long = list(260, 4, format!("\"text\":\"{text}\""));
     let most = peak(&long, "arrow");
     assert!(most > 0 && most <= 64 + 6 * 16 + 30, "{most} MiB");
+}
+
+/// From too little for the program to start up to enough, in MiB. The stacks of threads are most of what it takes.
+#[test]
+fn with_too_little_memory_for_threads_it_ends_with_a_message_and_no_panic() {
+    let (mut named, mut done) = (0, 0);
+    for limit in (16..96).step_by(2) {
+        let limited = format!("ulimit -v {}; exec \"$0\" \"$@\"", limit * 1024);
+        let mut command = Command::new("sh");
+        command.args(["-c", &limited, env!("CARGO_BIN_EXE_talentdata")]);
+        command.args(["export", "contacts", "--sandbox"]);
+        command.args(["--limit", "5", "--paced", "false", "--out", "-"]);
+        command.env_clear().env("HOME", "/nonexistent");
+        let ended = run(&mut command);
+        assert!(!ended.stderr.contains("panicked"), "{limit}: {ended:?}");
+        named += usize::from(ended.stderr.contains("no threads for the client"));
+        done += usize::from(ended.code == Some(0));
+    }
+    assert!(named > 0 && done > 0, "{named} {done}");
 }

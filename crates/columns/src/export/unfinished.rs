@@ -279,7 +279,11 @@ fn set_final_mode(file: &File, target: &Path) -> io::Result<()> {
     {
         use std::os::unix::fs::PermissionsExt;
         let bits = |found: &fs::Metadata| found.permissions().mode() & 0o777;
-        let replaced = fs::symlink_metadata(target).ok();
+        let replaced = match fs::symlink_metadata(target) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            // A file that only its owner could read would be replaced by one that others can.
+            replaced => Some(replaced?),
+        };
         if let Some(wanted) = replaced.filter(fs::Metadata::is_file).as_ref().map(bits)
             && bits(&file.metadata()?) != wanted
         {

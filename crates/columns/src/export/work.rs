@@ -8,10 +8,12 @@ use super::checkpoint::{Checkpoint, MARK, MAX_BYTES, Resumable, SyncedPrefix};
 use crate::paths::{IoContext, begin_of, directory_of, part_of, sync_directory};
 use blake3::Hasher;
 use std::fs::{self, DirBuilder, File, Metadata, TryLockError};
-use std::io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, InvalidInput, NotFound, Unsupported};
+use std::io::ErrorKind::{
+    AlreadyExists, DirectoryNotEmpty, InvalidInput, NotADirectory, NotFound, Unsupported,
+};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use talentdata_core::internal::files::{LockFile, leads_to};
+use talentdata_core::internal::files::{LockFile, identity};
 use talentdata_core::{Error, ErrorKind, Result};
 
 pub(super) const CHECKPOINT: &str = "checkpoint";
@@ -79,7 +81,7 @@ impl WorkDirectory {
             let path = path.clone();
             let lock = LockFile::new(lock);
             let work = WorkDirectory { path, lock };
-            if work.check().is_err() {
+            if !work.is_current()? {
                 continue;
             }
             let found = look_into(&work.path)?;
@@ -138,7 +140,9 @@ impl WorkDirectory {
     /// `Io`, also when another file has taken its place.
     pub(super) fn publish(&self, name: &str, file: &File, output: &Path) -> Result<()> {
         let path = self.file(name);
-        check_same(&path, file)?;
+        if !is_name_of(&path, file)? {
+            return Err(replaced(&path));
+        }
         fs::rename(&path, output).at("create", output)
     }
 
@@ -175,7 +179,15 @@ impl WorkDirectory {
     /// # Errors
     /// `Io` when the directory is no longer the one that was claimed.
     pub(super) fn check(&self) -> Result<()> {
-        check_same(&self.file(LOCK), &self.lock)
+        if self.is_current()? {
+            Ok(())
+        } else {
+            Err(replaced(&self.file(LOCK)))
+        }
+    }
+
+    fn is_current(&self) -> Result<bool> {
+        is_name_of(&self.file(LOCK), &self.lock)
     }
 }
 
@@ -315,6 +327,7 @@ fn look_into(directory: &Path) -> Result<Found> {
         Err(error) if error.kind() == NotFound => return Ok(Found::Nothing),
         entries => entries.at("read", directory)?,
     };
+    let mut names = Vec::new();
     for entry in entries {
         let entry = entry.at("read", directory)?;
         let (path, name) = (entry.path(), entry.file_name());
@@ -329,8 +342,10 @@ fn look_into(directory: &Path) -> Result<Found> {
             NEXT if !begin_of(&path, MARK.len() as u64).is_ok_and(is_checkpoint) => {
                 "is not a checkpoint"
             }
-            LOCK | NEXT | CHECKPOINT => continue,
-            name if OTHERS.contains(&name) => continue,
+            known if [LOCK, NEXT, CHECKPOINT].contains(&known) || OTHERS.contains(&known) => {
+                names.push(known.to_owned());
+                continue;
+            }
             _ => "is not a file of an export",
         };
         return Err(foreign(&path, why));
@@ -340,7 +355,7 @@ fn look_into(directory: &Path) -> Result<Found> {
         Err(error) if error.kind() == NotFound => None,
         bytes => Some(bytes.at("read", &path)?),
     };
-    let exists = |name: &str| directory.join(name).exists();
+    let exists = |name: &str| names.iter().any(|found| found == name);
     // Without its data, an export was killed before its first page or after its last rename.
     let has_data = exists(DATA);
     if let Some(mut found) = bytes.as_deref().and_then(Checkpoint::of_bytes) {
@@ -401,14 +416,21 @@ fn foreign(path: &Path, why: &str) -> Error {
     Error::new(ErrorKind::Path, message)
 }
 
+/// Returns whether `path` is a name of the open file, and not a link to it.
+///
 /// # Errors
-/// `Io` unless `path` is a name of the open file, and not a link to it.
-fn check_same(path: &Path, file: &File) -> Result<()> {
-    if leads_to(path, file) {
-        Ok(())
-    } else {
-        let shown = path.display();
-        let message = format!("{shown} was removed or replaced while the export was running");
-        Err(Error::new(ErrorKind::Io, message))
-    }
+/// `Io` if the system does not tell.
+fn is_name_of(path: &Path, file: &File) -> Result<bool> {
+    let here = match fs::symlink_metadata(path) {
+        Err(error) if [NotFound, NotADirectory].contains(&error.kind()) => return Ok(false),
+        here => here.at("open", path)?,
+    };
+    Ok(identity(&here) == identity(&file.metadata().at("open", path)?))
+}
+
+/// The error for a file of the work directory that is no longer ours.
+fn replaced(path: &Path) -> Error {
+    let shown = path.display();
+    let message = format!("{shown} was removed or replaced while the export was running");
+    Error::new(ErrorKind::Io, message)
 }

@@ -1,5 +1,6 @@
 //! Exports do not change foreign files, or those of another running export.
 
+use super::service::ended;
 use super::{
     EVERY_CHOICE, PLAIN_AND_ENCODED, Service, export, fails, make_pipe, names, place, run,
 };
@@ -7,6 +8,7 @@ use super::{run_pages, watch, work};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use talentdata_columns::export::{Export, Format};
 use talentdata_core::{Client, ErrorKind};
 use tempfile::TempDir;
@@ -299,4 +301,26 @@ async fn a_link_stays_and_what_it_points_at_is_written() {
     let left = names(place.directory.path());
     assert_eq!(left, ["elsewhere", "out", "second", "victim"]);
     assert_eq!(names(&link.with_file_name("elsewhere")), ["file"]);
+}
+
+/// The rename to its name would fail only once all records were read.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_mount_point_is_refused_before_anything_is_sent() {
+    let (service, place) = (Service::start(20), Place::new());
+    let user = ["--map-root-user", "--mount"];
+    let allowed = Command::new("unshare").args(user).arg("true").status();
+    if !allowed.is_ok_and(|allowed| allowed.success()) {
+        println!("NOT RUN: this user may not mount; `cargo xtask test inject` does, as root");
+        return;
+    }
+    fs::write(&place.path, "older").unwrap();
+    let [path, user] = [place.path.display().to_string(), user.join(" ")];
+    let mount = r#"mount --bind "$1" "$1"; shift; exec "$@""#;
+    let enter = format!(r#"exec unshare {user} sh -c '{mount}' sh '{path}' "$0" "$@";"#);
+    let (_, said) = ended(service.child(&enter, &export(Format::Jsonl, &place.path)));
+    assert!(said.contains("is a mount point"), "{said}");
+    assert_eq!(service.sandbox.stats().requests, 0);
+    assert_eq!(fs::read(&place.path).unwrap(), b"older");
+    assert!(!work(&place.path, "").exists());
 }

@@ -30,8 +30,8 @@ pub(crate) struct AdmissionQueue {
     /// Each single call in the queue holds a clone. While there is one, the page at the head of the queue has the
     /// priority of a single call.
     waiting_calls: Arc<()>,
-    /// The outcomes of this client's own requests, and the number of failures within the last minute. The gate also
-    /// knows the requests of others.
+    /// The outcomes of this client's own requests, and the number of the service's faults within the last minute. The gate
+    /// also knows the requests of others.
     outage: StdMutex<(Outage, LastMinute)>,
     /// This client's requests under way.
     in_flight: StdMutex<InFlight>,
@@ -147,12 +147,14 @@ impl AdmissionQueue {
         }
     }
 
-    /// Records a failed request of this client. Returns the failures since its last success, if any, and the number of
-    /// failures within the last minute.
-    pub(crate) fn record_failure(&self, now: Time) -> (Option<Failures>, u32) {
-        let (outage, failed) = &mut *lock(&self.outage);
-        failed.count(now);
-        (outage.failures(), failed.sum(now))
+    /// Records a failed request of this client; `is_fault` if that is a fault of the service. Returns the failures since its
+    /// last success, if any, and the number of faults within the last minute.
+    pub(crate) fn record_failure(&self, now: Time, is_fault: bool) -> (Option<Failures>, u32) {
+        let (outage, faults) = &mut *lock(&self.outage);
+        if is_fault {
+            faults.count(now);
+        }
+        (outage.failures(), faults.sum(now))
     }
 }
 

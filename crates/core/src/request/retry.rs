@@ -2,7 +2,7 @@
 //! decisions are pure functions of the time and the failures so far. `error/failure.rs` says which status or failure
 //! may be sent again, and the gate decides when the next request may be sent.
 
-use crate::budget::{Admission, Failures, back_off};
+use crate::budget::{Admission, Failures, LastMinute, back_off};
 use crate::clock::Time;
 use crate::error::{Error, ErrorKind, Result};
 use crate::settings::Config;
@@ -77,6 +77,8 @@ pub(crate) struct RetryState<'a> {
     faults: u32,
     /// The number of failures that were not part of an outage.
     failed: u32,
+    /// The faults of the service that this call has met within the last minute.
+    own: LastMinute,
     /// The number of tokens that were refused right after they were issued.
     new_refused: u32,
     /// True until the next attempt if the last one was redirected, or refused for its token or for the rate limit. A
@@ -102,6 +104,7 @@ impl<'a> RetryState<'a> {
             token_requests: 0,
             faults: 0,
             failed: 0,
+            own: LastMinute::default(),
             new_refused: 0,
             is_refused: false,
             is_final: false,
@@ -206,9 +209,16 @@ impl<'a> RetryState<'a> {
         self.is_refused
     }
 
+    /// Returns whether the error of an attempt is a fault of the service. A failure that no repeat can mend is none, nor is
+    /// a limit or a refused token.
+    pub(crate) fn is_fault(&self, error: &Error) -> bool {
+        let is_limit = error.kind() == ErrorKind::RateLimited;
+        error.is_retryable() && !is_limit && !self.is_refused
+    }
+
     /// Notes a failed attempt, and returns the back-off before the next one. The gate may demand a longer wait.
-    /// `failures` are the failures in a row of all recent requests; `recent` is the number of failures within the last
-    /// minute.
+    /// `failures` are the failures in a row of all recent requests; `recent` is the number of faults within the last
+    /// minute, including this one.
     ///
     /// # Errors
     /// The error of the attempt if it is the last one.
@@ -226,16 +236,18 @@ impl<'a> RetryState<'a> {
             // A new token is requested, or a redirect is followed, at once.
             return Ok(Duration::ZERO);
         }
+        let is_fault = self.is_fault(&error);
         self.is_refused = error.kind() == ErrorKind::RateLimited;
-        // A failure that no repeat can mend does not come from a service that is down.
-        let is_fault = error.kind().is_retryable() && !self.is_refused && error.max_attempts() > 1;
         let outage = failures.filter(|failures| failures.is_outage() && is_fault);
         let max_attempts = error.max_attempts().min(self.config.max_attempts);
         let told = error.retry_after().unwrap_or_default();
         self.failed += u32::from(is_fault && outage.is_none());
+        if is_fault {
+            self.own.count(now);
+        }
         // A page is abandoned after `max_attempts` failures of its own. While other requests fail as well, it has until
         // its deadline.
-        let flaps = is_fault && recent > self.failed;
+        let flaps = is_fault && recent > self.own.sum(now);
         self.faults += u32::from(!self.is_scan || !flaps && outage.is_none());
         let wait = if outage.is_some() || self.is_refused {
             // The gate decides when.
@@ -300,7 +312,10 @@ impl<'a> RetryState<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::budget::open_budget;
+    use crate::request::queue::AdmissionQueue;
     use crate::settings::Builder;
+    use std::sync::Arc;
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -374,6 +389,43 @@ mod tests {
                     .is_ok()
             };
             assert_eq!((1..100).take_while(|own| goes_on(own)).count() + 1, sent);
+        }
+    }
+
+    /// A limit that was reached, a token that was refused, and failures in a row: none of them is a failure of others.
+    #[test]
+    fn a_page_alone_ends_with_its_attempts_after_failures_of_other_kinds() {
+        for before in ["nothing", "429", "401", "an outage"] {
+            let mut page = attempts(true, 4);
+            let budget = open_budget(&page.config.budget_options(), &Arc::default());
+            let queue = AdmissionQueue::new(budget, Arc::default());
+            let mut now = Time::ZERO;
+            let mut fails = |page: &mut RetryState<'_>, error: Error, down| {
+                now += SECOND;
+                let (_, recent) = queue.record_failure(now, page.is_fault(&error));
+                let failed = page.failed(now, deadline(page), error, (down, recent));
+                // The next attempt begins.
+                page.is_refused = false;
+                failed.is_ok()
+            };
+            match before {
+                "429" => assert!(fails(&mut page, limited(1), None)),
+                "401" => {
+                    assert!(page.retry_with_new_token(false));
+                    assert!(fails(&mut page, status(401), None));
+                }
+                "an outage" => {
+                    let since = Time::ZERO;
+                    let down = |count| Some(Failures { count, since });
+                    assert!((2..8).all(|count| fails(&mut page, status(503), down(count))));
+                }
+                _ => {}
+            }
+            let sent = 1
+                + (1..100)
+                    .take_while(|_| fails(&mut page, status(500), None))
+                    .count();
+            assert_eq!(sent, 4, "{before}");
         }
     }
 

@@ -111,7 +111,9 @@ impl Service {
                         (Smaller::No, refusal) => error = refusal.unwrap_or(error),
                     }
                 }
-                let wait = state.failed(now, deadline, error, self.queue.record_failure(now))?;
+                let is_fault = state.is_fault(&error);
+                let failures = self.queue.record_failure(now, is_fault);
+                let wait = state.failed(now, deadline, error, failures)?;
                 let wait_s = wait.as_secs_f64();
                 tracing::debug!(operation, reason, status, wait_s, "retrying");
                 if !wait.is_zero() {

@@ -104,3 +104,29 @@ fn a_killed_sync_leaves_an_older_file_as_it_was_or_brings_it_up_to_date() {
     }
     assert!(versions.len() > 20 && versions.ends_with(&[6]) && versions.starts_with(&[5]));
 }
+
+/// A full disk, a limit or a kill can end the move of a commit from the log into the file before its last page, when the
+/// file is shorter than its first page says.
+#[test]
+fn a_mirror_whose_log_was_moved_in_part_is_as_it_was() {
+    const PAGE: usize = 4096;
+    let trial = Trial::of(0..3);
+    // As long as somebody reads, the log stays.
+    let reader = rusqlite::Connection::open(&trial.path).unwrap();
+    reader.execute_batch("BEGIN; SELECT * FROM sync").unwrap();
+    trial.sync(&contacts(0..300), COUNTED);
+    let [mut file, log] = ["mirror.db", "mirror.db-wal"]
+        .map(|name| std::fs::read(trial.path.with_file_name(name)).unwrap());
+    // A frame of the log is the number of a page, more, and the page.
+    let frames = log[32..].chunks_exact(24 + PAGE);
+    let first = frames.filter(|frame| frame[..4] == 1_u32.to_be_bytes());
+    file[..PAGE].copy_from_slice(&first.last().unwrap()[24..]);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("moved.db");
+    std::fs::write(&path, file).unwrap();
+    std::fs::write(directory.path().join("moved.db-wal"), log).unwrap();
+    let mirror = Mirror::open(&path).unwrap();
+    assert_eq!(mirror.records(CONTACTS, None).unwrap().count(), 300);
+    Claim::acquire(&path).unwrap().open().unwrap();
+    assert!(mirror.verify().unwrap().matches);
+}

@@ -179,3 +179,21 @@ fn a_file_that_may_not_grow_leaves_the_mirror_as_it_was() {
     let next = trial.sync(&contacts(0..5_000), COUNTED);
     assert_eq!(next.generation, 2);
 }
+
+/// SQLite names the reason only in its log, which no program has.
+#[cfg(unix)]
+#[test]
+fn the_reason_of_the_system_is_in_the_message() {
+    let trial = Trial::of(0..3);
+    let plant = |name| {
+        let path = trial.path.with_file_name(name);
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(name, path).unwrap();
+    };
+    let reason = "Too many levels of symbolic links";
+    plant("mirror.db-shm");
+    let opened = Claim::acquire(&trial.path).unwrap().open();
+    fails(opened.map_err(at(&trial.path)), ErrorKind::Io, reason);
+    plant("mirror.db");
+    fails(Mirror::open(&trial.path), ErrorKind::Io, reason);
+}
