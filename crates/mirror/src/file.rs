@@ -27,36 +27,36 @@ const REMOTE: &[u32] = &[
 /// The reason for which something could not be done with a mirror: an error of SQLite, to which [`at`] adds the path,
 /// or a complete one.
 #[derive(Debug)]
-pub(crate) struct Fault {
+pub(crate) struct MirrorFault {
     what: Box<dyn std::error::Error + Send + Sync>,
     /// The reason of the system, which SQLite does not pass on. What follows, such as closing the file, may overwrite it.
     reason: Option<io::Error>,
 }
 
-impl<E: std::error::Error + Send + Sync + 'static> From<E> for Fault {
+impl<E: std::error::Error + Send + Sync + 'static> From<E> for MirrorFault {
     fn from(what: E) -> Self {
-        Fault {
+        MirrorFault {
             what: Box::new(what),
             reason: system_reason(),
         }
     }
 }
 
-impl Fault {
+impl MirrorFault {
     pub(crate) fn sqlite_code(&self) -> Option<ErrorCode> {
         let sqlite = self.what.downcast_ref::<rusqlite::Error>();
         sqlite.and_then(rusqlite::Error::sqlite_error_code)
     }
 }
 
-pub(crate) type MirrorResult<T> = std::result::Result<T, Fault>;
+pub(crate) type MirrorResult<T> = std::result::Result<T, MirrorFault>;
 
 /// Turns a fault into an error that names the file and the way out.
-pub(crate) fn at(path: &Path) -> impl Fn(Fault) -> Error {
+pub(crate) fn at(path: &Path) -> impl Fn(MirrorFault) -> Error {
     use ErrorCode::*;
     move |fault| {
         let code = fault.sqlite_code();
-        let Fault { what, reason } = fault;
+        let MirrorFault { what, reason } = fault;
         let fault = match what.downcast::<Error>() {
             Ok(error) => return *error,
             Err(fault) => fault,
@@ -205,7 +205,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
         connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema")?;
         Ok(connection)
     });
-    let opened = opened.or_else(|fault: Fault| match fault.sqlite_code() {
+    let opened = opened.or_else(|fault: MirrorFault| match fault.sqlite_code() {
         // In a directory that cannot be written there is no room for shared memory, which nobody needs there. SQLite
         // reports it in another way where the file cannot be written either.
         Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly) if !has_log() => {
