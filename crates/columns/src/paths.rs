@@ -37,7 +37,7 @@ pub(crate) fn place_of_file(path: &Path) -> Result<Option<PathBuf>> {
 /// Refuses a file that a finished one could not replace, before hours are spent.
 ///
 /// # Errors
-/// `Io`, with the reason.
+/// `Path`, with the reason.
 #[cfg(target_os = "linux")]
 pub fn check_replaceable(path: &Path) -> Result<()> {
     use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
@@ -68,7 +68,7 @@ pub fn check_replaceable(path: &Path) -> Result<()> {
         return Ok(());
     };
     let message = format!("{} {why}, or choose another output path", path.display());
-    Err(Error::new(ErrorKind::Io, message))
+    Err(Error::new(ErrorKind::Path, message))
 }
 
 /// Other systems say it when the file is replaced.
