@@ -60,7 +60,7 @@ fn one_sync_writes_at_a_time_and_what_a_failed_one_has_begun_is_gone_again() {
         let planted = shell.args(["-c", &plant]).current_dir(directory).status();
         assert!(planted.unwrap().success());
         let refused = Claim::acquire(&trial.path);
-        fails(refused, ErrorKind::Io, "no lock file");
+        fails(refused, ErrorKind::Path, "no lock file");
         assert!(!directory.join("elsewhere").exists());
     }
 }
