@@ -581,6 +581,11 @@ impl Joiner {
     /// Steps back if nothing on the page is known, because the list has become shorter, or longer in front of the scan.
     /// At the beginning of the list it steps forward instead.
     fn seek(&mut self, page: &Slice, again: bool) -> Verdict {
+        if self.idle > MAX_IDLE {
+            // Pages that a service cuts at its own offsets may lead nowhere.
+            self.evidence.doubt(Doubt::MovedTooFar);
+            return self.conclude(Delivery::default());
+        }
         // An empty page after the end of a list of unknown length is expected, so it is no repair.
         if !page.is_untold || !page.ids.is_empty() {
             self.evidence.repaired = true;
