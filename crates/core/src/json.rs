@@ -212,12 +212,14 @@ fn without_value(error: &serde_json::Error) -> String {
             // Of an integer above 64 bits, the reader knows a floating-point number.
             let number = words.next().and_then(|text| text.parse::<f64>().ok());
             let is_whole = number.is_some_and(|number| number.fract() == 0.0);
+            let wants_integer = matches!(expected, "i64" | "u64" | "a 64-bit integer");
             // Translate Rust's names of types, which mean nothing to users of other languages.
             let found = match kind {
                 "map" => "object",
                 "sequence" => "array",
-                "integer" => "an integer out of range",
-                "floating point" if is_whole => "an integer out of range",
+                "integer" if wants_integer => "an integer out of range",
+                "floating point" if is_whole && wants_integer => "an integer out of range",
+                "floating point" if is_whole => "number",
                 "floating point" => "a number with a fraction",
                 words => words,
             };
