@@ -212,19 +212,20 @@ fn without_value(error: &serde_json::Error) -> String {
             // Of an integer above 64 bits, the reader knows a floating-point number.
             let number = words.next().and_then(|text| text.parse::<f64>().ok());
             let is_whole = number.is_some_and(|number| number.fract() == 0.0);
-            let wants_integer = matches!(expected, "i64" | "u64" | "a 64-bit integer");
+            let is_integer = matches!(expected, "i64" | "u64" | "a 64-bit integer");
             // Translate Rust's names of types, which mean nothing to users of other languages.
             let found = match kind {
                 "map" => "object",
                 "sequence" => "array",
-                "integer" if wants_integer => "an integer out of range",
-                "floating point" if is_whole && wants_integer => "an integer out of range",
-                "floating point" if is_whole => "number",
-                "floating point" => "a number with a fraction",
+                "integer" if is_integer => "an integer out of range",
+                "floating point" if is_integer && is_whole => "an integer out of range",
+                "floating point" if is_integer => "a number with a fraction",
+                "floating point" => "number",
                 words => words,
             };
             let expected = match expected {
-                "i64" | "u64" => "a 64-bit integer",
+                "i64" => "a 64-bit integer",
+                "u64" => "a 64-bit integer that is not negative",
                 ours if ours.starts_with("struct ") => "an object",
                 words => words,
             };
@@ -304,6 +305,12 @@ mod tests {
         refuses::<Contact>(r#"{"id":1}"#, ".id: found integer, expected a string");
         refuses::<Contact>(r#"{"id":"1"}"#, ": missing field `firstName`");
         refuses::<Contact>("7", ": found integer, expected an object");
+        let range = ": found an integer out of range, expected a 64-bit integer";
+        refuses::<i64>("18446744073709551616", range);
+        refuses::<i64>("9223372036854775808", range);
+        refuses::<u64>("-1", &format!("{range} that is not negative"));
+        let fraction = ": found a number with a fraction, expected a 64-bit integer";
+        refuses::<i64>("1.5", fraction);
         // A value may imitate the message.
         for text in [
             r#""x, expected CANARY""#,
