@@ -10,7 +10,9 @@ int main(int count, char **words) {
   talentdata_error *error = count == 2 ? talentdata_client_from_environment(&client) : NULL;
   if (!error) error = talentdata_options_set(options, TALENTDATA_TEXT("page_size"), TALENTDATA_TEXT("100"));
   if (!error) error = talentdata_options_set(options, TALENTDATA_TEXT("resume"), TALENTDATA_TEXT("true"));
-  if (!error) error = talentdata_client_export(client, TALENTDATA_LIST_CONTACTS, TALENTDATA_TEXT(words[1]), TALENTDATA_FORMAT_OF_PATH, options, &job);
+  if (!error)
+    error = talentdata_client_export(client, TALENTDATA_LIST_CONTACTS, TALENTDATA_TEXT(words[1]), TALENTDATA_FORMAT_OF_PATH,
+                                     options, &job);
   if (!error) error = talentdata_job_run(job, &receipt);
   talentdata_record_free(receipt);
   talentdata_job_free(job);

@@ -76,7 +76,13 @@ REASONS = {
     "nofile": ["Too many open files", "error while loading shared libraries"],
     "nproc": ["Resource temporarily unavailable"],
     "fsize": ["File too large", "disk is full"],
-    "as": ["memory allocation of", "Cannot allocate memory", "Resource temporarily unavailable", "out of memory", "error while loading shared libraries"],
+    "as": [
+        "memory allocation of",
+        "Cannot allocate memory",
+        "Resource temporarily unavailable",
+        "out of memory",
+        "error while loading shared libraries",
+    ],
 }
 #: Users that run nothing else.
 USERS = 60000
@@ -114,12 +120,31 @@ def commands():
         yield Command(f"changes {name}", words, [f"c.{name}"], groups=(FILES, MEANS), **mirror)
     words = "talentdata export contacts --from {}/mirror.db --out {}/m.csv"
     yield Command("export --from", words, ["m.csv"], groups=(FILES, MEANS), **mirror)
-    yield Command("forget", "talentdata forget contacts --from {}/mirror.db", again="talentdata verify {}/mirror.db", groups=(FILES,), **mirror)
+    yield Command(
+        "forget",
+        "talentdata forget contacts --from {}/mirror.db",
+        again="talentdata verify {}/mirror.db",
+        groups=(FILES,),
+        **mirror,
+    )
     yield Command("verify", "talentdata verify {}/mirror.db", groups=(FILES,), **mirror)
     yield Command("budget", "talentdata budget --json", groups=(FILES, MEANS))
-    yield Command("page", "talentdata page contacts --limit 3 --client-secret-file {}/secret --profile some", ["-"], [".config", "secret"])
-    yield Command("verify FILE", "talentdata verify {}/old.csv {}/old.json", before=["old.csv", "old.json"], groups=(FILES,))
-    yield Command("export --schema", f"{export}s.csv --schema {{}}/schema.json", ["s.csv"], ["schema.json"], again=f"{export}s.csv --schema {{}}/schema.json --resume")
+    yield Command(
+        "page",
+        "talentdata page contacts --limit 3 --client-secret-file {}/secret --profile some",
+        ["-"],
+        [".config", "secret"],
+    )
+    yield Command(
+        "verify FILE", "talentdata verify {}/old.csv {}/old.json", before=["old.csv", "old.json"], groups=(FILES,)
+    )
+    yield Command(
+        "export --schema",
+        f"{export}s.csv --schema {{}}/schema.json",
+        ["s.csv"],
+        ["schema.json"],
+        again=f"{export}s.csv --schema {{}}/schema.json --resume",
+    )
     yield Command("export in Python", "python {}/../export.py {}/p.jsonl", ["p.jsonl"], groups=(FEW,))
     yield Command("export in C", "c {}/c.parquet", ["c.parquet"], groups=(FEW,))
 
@@ -173,7 +198,16 @@ class Trials:
         words = [str(self.programs.get(word, word)) for word in words]
         variables = {**self.variables, "HOME": str(place), "XDG_RUNTIME_DIR": str(place / "run"), "TMPDIR": str(place)}
         with (place / "-").open("wb") as stdout:
-            process = subprocess.Popen(words, env=variables, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, start_new_session=True, cwd=place, **options)
+            process = subprocess.Popen(
+                words,
+                env=variables,
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+                cwd=place,
+                **options,
+            )
             try:
                 text = process.communicate(timeout=BOUND)[1]
             except subprocess.TimeoutExpired:
@@ -238,7 +272,10 @@ class Trials:
         if ended.code is None:
             return "hangs"
         # The thread of the signals reads from a pair of sockets of its own, which does not fail like a connection.
-        if ended.text.count("panicked") > ended.text.count("thread 'talentdata-signals'") or "please report" in ended.text:
+        if (
+            ended.text.count("panicked") > ended.text.count("thread 'talentdata-signals'")
+            or "please report" in ended.text
+        ):
             return "panics"
         is_named = any(reason.lower() in ended.text.lower() for reason in reasons)
         if ended.code < 0 or ended.code > 128 and ended.code != 141:
@@ -269,15 +306,32 @@ def cases(command, good):
                 # A call that is interrupted is repeated.
                 when = str(when).rstrip("+" if error == "EINTR" else "")
                 for call in (call for call in names.split(",") if counts[call]):
-                    strace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:error={error}:when={when}"]
-                    yield [*strace, *(ours if names in FILES else [])], [os.strerror(getattr(errno, error)), *SYNONYMS.get(error, [])]
+                    strace = [
+                        "strace",
+                        "-f",
+                        "-qq",
+                        "-o",
+                        "/dev/null",
+                        "-e",
+                        f"trace={call}",
+                        "-e",
+                        f"inject={call}:error={error}:when={when}",
+                    ]
+                    yield (
+                        [*strace, *(ours if names in FILES else [])],
+                        [os.strerror(getattr(errno, error)), *SYNONYMS.get(error, [])],
+                    )
 
 
 def sample(all_cases):
     """At most so many, from everywhere in the list."""
     all_cases = list(all_cases)
     step = max(1, -(-len(all_cases) // MOST))
-    return [case for index, case in enumerate(all_cases) if index % step == index // step % step] if step > 1 else all_cases
+    return (
+        [case for index, case in enumerate(all_cases) if index % step == index // step % step]
+        if step > 1
+        else all_cases
+    )
 
 
 def run():
@@ -300,7 +354,14 @@ def made(folder):
     """The command line, Python with the package, and the program in C."""
     files = build(*test_c.BUILD)
     library, program = files["libtalentdata.so"].parent, folder / "program"
-    options = ["-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'bindings/c/include'}", f"-L{library}", f"-Wl,-rpath,{library}"]
+    options = [
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        f"-I{ROOT / 'bindings/c/include'}",
+        f"-L{library}",
+        f"-Wl,-rpath,{library}",
+    ]
     succeed("cc", *options, "-o", program, ROOT / "xtask/tools/inject.c", "-ltalentdata")
     programs = environment(target() / "python/tests", PYTHON_TESTS)
     bare = environment(target() / "python/bare")
@@ -318,7 +379,12 @@ def irreplaceable(trials, sandbox):
     def refused(place, words, **options):
         before = sandbox.ask("/__stats")
         ended = trials.run(place, "talentdata export contacts --out {}/out.csv".split(), **options)
-        if ended.code == 32 and words in ended.text and sandbox.ask("/__stats") == before and not (place / "out.csv.part").exists():
+        if (
+            ended.code == 32
+            and words in ended.text
+            and sandbox.ask("/__stats") == before
+            and not (place / "out.csv.part").exists()
+        ):
             return 0
         print(f"  not refused as it should be ({words}): {ended.code}: {ended.text}", flush=True)
         return 1
@@ -354,7 +420,9 @@ def inject(trials):
             for limit, values in LIMITS.items() if FEW not in command.groups else ():
                 # Root has as many threads as it likes.
                 users = [{"user": USERS + number} if limit == "nproc" else {} for number in range(len(values))]
-                jobs += [(["prlimit", f"--{limit}={value}"], REASONS[limit], user) for value, user in zip(values, users)]
+                jobs += [
+                    (["prlimit", f"--{limit}={value}"], REASONS[limit], user) for value, user in zip(values, users)
+                ]
             found = pool.map(lambda job: trials.judge(command, good, job[1], job[0], **job[2]), jobs)
             bad = [(before, why) for (before, _, _), why in zip(jobs, found) if why]
             print(f"{command.name}: {len(jobs)} faults, {len(bad)} not met as they should be", flush=True)

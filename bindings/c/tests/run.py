@@ -72,9 +72,15 @@ STRICT = """-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wc
     -Wdouble-promotion -Wfloat-equal -Wmissing-declarations -Wredundant-decls -Wswitch-default -Wswitch-enum
     -Wunused-macros -Wvla"""
 STRICT_OF = {
-    "c": ["-Wc++-compat -Wbad-function-cast -Wmissing-prototypes -Wstrict-prototypes", "-Wjump-misses-init -Wlogical-op"],
-    "c++": ["""-Wold-style-cast -Wzero-as-null-pointer-constant -Wextra-semi -Wnon-virtual-dtor -Woverloaded-virtual
-        -Wsuggest-override""", "-Wuseless-cast -Wlogical-op -Wredundant-move -Wsign-promo -Wmismatched-tags -Wredundant-tags"],
+    "c": [
+        "-Wc++-compat -Wbad-function-cast -Wmissing-prototypes -Wstrict-prototypes",
+        "-Wjump-misses-init -Wlogical-op",
+    ],
+    "c++": [
+        """-Wold-style-cast -Wzero-as-null-pointer-constant -Wextra-semi -Wnon-virtual-dtor -Woverloaded-virtual
+        -Wsuggest-override""",
+        "-Wuseless-cast -Wlogical-op -Wredundant-move -Wsign-promo -Wmismatched-tags -Wredundant-tags",
+    ],
 }
 #: What a compiler calls a standard before it is published.
 DRAFTS = {"c23": "c2x", "c++23": "c++2b", "c++26": "c++2c"}
@@ -186,8 +192,13 @@ __attribute__((constructor)) static void begin(void) {
 
 def components(cmake: str) -> None:
     """A component that is asked for is refused, since there is none; without one the package is found."""
-    for words, message in (("COMPONENTS async", "talentdata has no component async"), ("OPTIONAL_COMPONENTS async", "")):
-        project = f"cmake_minimum_required(VERSION 3.21)\nproject(x LANGUAGES C)\nfind_package(talentdata REQUIRED {words})\n"
+    for words, message in (
+        ("COMPONENTS async", "talentdata has no component async"),
+        ("OPTIONAL_COMPONENTS async", ""),
+    ):
+        project = (
+            f"cmake_minimum_required(VERSION 3.21)\nproject(x LANGUAGES C)\nfind_package(talentdata REQUIRED {words})\n"
+        )
         Path("CMakeLists.txt").write_text(project)
         done = run(cmake, "-G", "Ninja", "-B", words.split()[0], f"-DCMAKE_PREFIX_PATH={PREFIX}", check=False)
         assert (done.returncode != 0) == bool(message) and message in " ".join(done.stderr.split()), done
@@ -255,7 +266,11 @@ def served(*command: str) -> None:
 
 
 #: The ways in which a process ends, and the threads that end it.
-WAYS = [(how, where) for how in ("exit", "_exit", "quick_exit", "abort", "caught") for where in ("main", "thread", "callback", "signal", "child")]
+WAYS = [
+    (how, where)
+    for how in ("exit", "_exit", "quick_exit", "abort", "caught")
+    for where in ("main", "thread", "callback", "signal", "child")
+]
 WAYS += [("return", "main"), ("pthread_exit", "main")]
 
 
@@ -284,7 +299,9 @@ def every(program: str, *arguments: list[str]) -> None:
     """A program is silent with each of these arguments, on a sandbox of their own."""
     sizes = [f"--records=contacts={CONTACTS}"]
     with Sandbox(os.environ["TALENTDATA"], "--policy=unlimited", *sizes) as service, ThreadPoolExecutor(4) as threads:
-        wrong = [said for said in threads.map(lambda one: in_time(program, *one, **service.variables), arguments) if said]
+        wrong = [
+            said for said in threads.map(lambda one: in_time(program, *one, **service.variables), arguments) if said
+        ]
     assert not wrong, "\n".join(wrong)
 
 

@@ -127,7 +127,8 @@ static void types() {
   using talentdata::record, talentdata::schema_error;
   const auto json = record::parse(R"({"z":1,"a":-1,"small":127,"large":18446744073709551615,"beyond":18446744073709551616,
       "half":0.5,"huge":1e300,"null":null,"some":[1,null,3],"path":"/tmp/x","text":"\u0041","whole":4.0})");
-  CHECK(json.get<int>("z") == 1 && json.get<short>("a") == -1 && json.get<signed char>("small") == 127 && json.get<long>("whole") == 4);
+  CHECK(json.get<int>("z") == 1 && json.get<short>("a") == -1 && json.get<signed char>("small") == 127 &&
+        json.get<long>("whole") == 4);
   CHECK(json.get<std::uint64_t>("large") == 18446744073709551615u && json.get<unsigned char>("small") == 127);
   CHECK(json.get<float>("half") == 0.5f && json.get<std::optional<float>>("none") == std::nullopt);
   CHECK(throws<schema_error>([&] { (void)json.get<unsigned>("a"); }, "/a: found"));
@@ -138,7 +139,8 @@ static void types() {
   CHECK(range([&] { (void)many.get<unsigned char>("/0"); }) && range([&] { (void)many.get<short>("/1"); }));
   CHECK(range([&] { (void)many.get<int>("/2"); }) && range([&] { (void)many.get<std::vector<signed char>>(""); }));
   CHECK(range([&] { (void)json.get<float>("huge"); }));
-  CHECK(throws<schema_error>([&] { (void)json.get<std::int64_t>("beyond"); }, "/beyond: found an integer out of range, expected"));
+  CHECK(throws<schema_error>([&] { (void)json.get<std::int64_t>("beyond"); },
+                             "/beyond: found an integer out of range, expected"));
   CHECK(throws<schema_error>([&] { (void)json.get<int>("half"); }, "found a number with a fraction"));
   CHECK(json.get<std::string_view>("text") == "A" && json.get<std::filesystem::path>("path").filename() == "x");
   const auto some = json.get<std::vector<std::optional<int>>>("some");
@@ -160,7 +162,8 @@ static void settings_are_values() {
     CHECK(!made && says(made.error(), "base_url: must not be NULL"));
   }
   CHECK(options().set("limit", null).refused() && options().add("filter", null).refused() && !options().refused());
-  const auto &kept = config().set("max_attempts", 1).log(TALENTDATA_LOG_LEVEL_ERROR, {}).set("timeout", std::chrono::seconds(1));
+  const auto &kept =
+      config().set("max_attempts", 1).log(TALENTDATA_LOG_LEVEL_ERROR, {}).set("timeout", std::chrono::seconds(1));
   auto copy = kept;
   copy.set("max_attempts", 0);
   CHECK(!talentdata::client::try_make(copy) && talentdata::client::try_make(kept).has_value());

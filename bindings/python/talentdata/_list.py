@@ -201,9 +201,7 @@ class Scan(Generic[R]):
         """All rows as a data frame of polars; needs the package polars. See `to_arrow`."""
         return self._collect(_frames.to_polars())
 
-    def to_pandas(
-        self, *, dtype_backend: Literal["pyarrow", "numpy_nullable"] | None = None
-    ) -> pandas.DataFrame:
+    def to_pandas(self, *, dtype_backend: Literal["pyarrow", "numpy_nullable"] | None = None) -> pandas.DataFrame:
         """All rows as a data frame of pandas; needs the packages pandas and pyarrow.
 
         See `to_arrow`. Whole numbers and booleans have the types that allow empty cells (`Int64`, `boolean`), so that

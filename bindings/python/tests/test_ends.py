@@ -115,7 +115,10 @@ if __name__ == "__main__":
 #: Programs and what they print.
 ENDS = {
     "os._exit with a scan open": ("kept = begun()\nhanging()\nos._exit(0)", ""),
-    "os._exit of a thread": ("def end():\n    hanging()\n    os._exit(0)\nthreading.Thread(target=end).start()\nhang()", ""),
+    "os._exit of a thread": (
+        "def end():\n    hanging()\n    os._exit(0)\nthreading.Thread(target=end).start()\nhang()",
+        "",
+    ),
     "os._exit in a log handler": (f"{LOG}\ndef leave():\n    os._exit(0)\ncall()", ""),
     "daemon threads that wait": ("hanging(3)", ""),
     "daemon threads at work": (
@@ -203,7 +206,10 @@ threading.Thread(target=outlive).start()
         "thread = threading.Thread(target=fork)\nthread.start()\nthread.join()",
         "0 1.8.2\n",
     ),
-    **{f"processes by {method}": (POOLS.format(method=method), "1.8.2 1.8.2\n" * 2) for method in ("fork", "spawn", "forkserver")},
+    **{
+        f"processes by {method}": (POOLS.format(method=method), "1.8.2 1.8.2\n" * 2)
+        for method in ("fork", "spawn", "forkserver")
+    },
 }
 
 

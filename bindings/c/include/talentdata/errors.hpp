@@ -34,6 +34,9 @@ enum class error_kind : int {
   closed = TALENTDATA_ERROR_KIND_CLOSED,
   internal = TALENTDATA_ERROR_KIND_INTERNAL,
   mismatch = TALENTDATA_ERROR_KIND_MISMATCH,
+  storage_full = TALENTDATA_ERROR_KIND_STORAGE_FULL,
+  busy = TALENTDATA_ERROR_KIND_BUSY,
+  path = TALENTDATA_ERROR_KIND_PATH,
 };
 
 using config_error = error_of<TALENTDATA_ERROR_KIND_CONFIG>;

@@ -65,9 +65,7 @@ class mirror : public detail::handle<talentdata_mirror, talentdata_mirror_free> 
   using handle::handle;
 
   /// Opens a mirror; syncs do not disturb its streams.
-  static result<mirror> try_open(path_text path) {
-    return detail::made<mirror>(talentdata_mirror_open, path.text());
-  }
+  static result<mirror> try_open(path_text path) { return detail::made<mirror>(talentdata_mirror_open, path.text()); }
   /// The syncs of a list that are kept, the oldest first, each as a job gives it.
   result<record> try_syncs(list_name list) const {
     return detail::made<record>(talentdata_mirror_syncs, get(), detail::text(list.name));

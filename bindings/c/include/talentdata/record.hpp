@@ -21,10 +21,11 @@ inline constexpr bool is_known = false;
 /// Reads a `T` of a record; there is one for each type that a field can have. None where there is no such value.
 template <class T, class = void>
 struct reader {
-  static_assert(is_known<T>,
-                "a record is read as bool, an integer type, float, double, std::string, std::string_view, std::filesystem::path, "
-                "talentdata::record, a class of a model, a std::vector, std::map<std::string, T> or "
-                "std::vector<std::pair<std::string, T>> of these, or a std::optional of one");
+  static_assert(
+      is_known<T>,
+      "a record is read as bool, an integer type, float, double, std::string, std::string_view, std::filesystem::path, "
+      "talentdata::record, a class of a model, a std::vector, std::map<std::string, T> or "
+      "std::vector<std::pair<std::string, T>> of these, or a std::optional of one");
 };
 }  // namespace detail
 
@@ -214,9 +215,8 @@ template <class T>
 struct reader<std::vector<std::pair<std::string, T>>> {
   using fields = std::vector<std::pair<std::string, T>>;
   static talentdata_error *find(const record &from, std::string_view path, std::optional<fields> &out) {
-    return find_many<T>(from, path, out, [](fields &all, std::string name, T value) {
-      all.emplace_back(std::move(name), std::move(value));
-    });
+    return find_many<T>(from, path, out,
+                        [](fields &all, std::string name, T value) { all.emplace_back(std::move(name), std::move(value)); });
   }
 };
 template <class T>

@@ -3,10 +3,10 @@
 //!
 //! There are three layers. Each can delay a request further than the one before, and never less:
 //!
-//! 1. `rule` is the client rule of the service document (section 8.3), taken literally: after a 429, or a count below
-//! 1, no request is sent until the reset has elapsed. It is stricter than the limit itself, because a reset in whole
-//! seconds makes every 0 that we see cost as much as forty requests. So the other layers leave one request of the
-//! budget unused. 39 of 40, or 97.5 %, is the most that a server with windows allows.
+//! 1. `rule` is the client rule of the service document (section 8.3), taken literally: after a 429, or a count of
+//!    zero, no request is sent until the reset has elapsed. It is stricter than the limit itself, because a reset in whole
+//!    seconds makes every 0 that we see cost as much as forty requests. So the other layers leave one request of the
+//!    budget unused. 39 of 40, or 97.5 %, is the most that a server with windows allows.
 //! 2. No window of send times has more requests than the limit, and at most 128 requests are unanswered.
 //! 3. `pace` infers from the responses how the server counts, and paces requests accordingly.
 //!

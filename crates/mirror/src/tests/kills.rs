@@ -119,8 +119,8 @@ fn a_mirror_whose_log_was_moved_in_part_is_as_it_was() {
         .map(|name| std::fs::read(trial.path.with_file_name(name)).unwrap());
     // A frame of the log is the number of a page, more, and the page.
     let frames = log[32..].chunks_exact(24 + PAGE);
-    let first = frames.filter(|frame| frame[..4] == 1_u32.to_be_bytes());
-    file[..PAGE].copy_from_slice(&first.last().unwrap()[24..]);
+    let mut first = frames.filter(|frame| frame[..4] == 1_u32.to_be_bytes());
+    file[..PAGE].copy_from_slice(&first.next_back().unwrap()[24..]);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("moved.db");
     std::fs::write(&path, file).unwrap();

@@ -193,7 +193,7 @@ fn the_reason_of_the_system_is_in_the_message() {
     let reason = "Too many levels of symbolic links";
     plant("mirror.db-shm");
     let opened = Claim::acquire(&trial.path).unwrap().open();
-    fails(opened.map_err(at(&trial.path)), ErrorKind::Io, reason);
+    fails(opened.map_err(at(&trial.path)), ErrorKind::Path, reason);
     plant("mirror.db");
-    fails(Mirror::open(&trial.path), ErrorKind::Io, reason);
+    fails(Mirror::open(&trial.path), ErrorKind::Path, reason);
 }

@@ -86,7 +86,7 @@ fn an_emptied_list_is_not_believed_until_the_caller_accepts_it() {
         let receipt = trial.sync(&[], COUNTED);
         assert_eq!((receipt.changes.delete, receipt.missing), (0, 3000));
         let refused = receipt.require_proven();
-        let words = "3000 of the 3000|--max-deletes";
+        let words = "3000 of the 3000|set max_deletes to 3000";
         fails(refused, ErrorKind::Incomplete, words);
     }
     assert_eq!(trial.current().len(), 3000);
