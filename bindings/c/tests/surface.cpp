@@ -279,7 +279,7 @@ static void jobs(const talentdata::client &client) {
   CHECK(mirror.verify().get<std::vector<std::string>>("differences").empty());
   mirror.forget(talentdata::pools);
   CHECK(!mirror.try_syncs(talentdata::pools));
-  CHECK(throws<talentdata::io_error>([&] { (void)talentdata::mirror::open("nowhere"); }));
+  CHECK(throws<talentdata::path_error>([&] { (void)talentdata::mirror::open("nowhere"); }));
 }
 
 // An exception of a log function reaches neither the library nor a call.

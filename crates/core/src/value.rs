@@ -169,7 +169,7 @@ impl NestedValue {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// use talentdata_core::NestedValue;
     ///
-    /// let tags = NestedValue::parse(r#"["red","green"]"#, 0)?;
+    /// let tags = NestedValue::parse(r#"["red","green"]"#, None)?;
     /// for (name, tag) in tags.children()? {
     ///     println!("{name:?}: {}", tag.text()?);
     /// }
