@@ -17,5 +17,8 @@ def _is_main() -> bool:
 
 
 if not _is_main():
-    message = "talentdata works in the main interpreter only, not in a sub-interpreter; use a process for each worker"
-    raise ImportError(f"{message}; for mod_wsgi, set WSGIApplicationGroup to %{{GLOBAL}}", name="talentdata")
+    raise ImportError(
+        "talentdata works in the main interpreter only, not in a sub-interpreter; use a process for each worker; for "
+        "mod_wsgi, set WSGIApplicationGroup to %{GLOBAL}",
+        name="talentdata",
+    )

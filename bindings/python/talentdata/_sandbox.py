@@ -34,6 +34,8 @@ class Sandbox(BaseSandbox):
         max_limit: The maximum number of records on a page of any list, even if a request asks for more. By default,
             each list has its own maximum (100).
         later_max_limit: The `max_limit` from the fourth page request of a list on.
+        large_limits: The response to a limit above the maximum: `"reduced"` (silently fewer records), `"refused"` (400,
+            with a reason), `"refused-blindly"` (400, without one) or `"timed-out"` (504).
         gzip: Whether bodies are compressed for clients that accept it.
         drift: Changes to a list between page requests, as numbers. After every `every` of its requests, at most `times`
             times, the list has this number of `inserts`, `deletes`, `updates` (other members, the same `id`) and
@@ -44,7 +46,9 @@ class Sandbox(BaseSandbox):
         ids: The identity of records: `"unique"` ids, `"none"`, `"equal"` (no ids, and all records are equal),
             `"volatile"` (no ids, and a member that differs at every read), `"repeated"` (two records share an id) or
             `"colliding"` (two ids share their 64-bit XXH3 hash).
-        total: `"exact"`, `"zero"`, or `"unknown"`: 0, and `hasMore` is always true.
+        total: The length of the list in the pagination object: `"exact"`, `"zero"`, `"unknown"` (0, and `hasMore` is
+            always true), `"text"` (the members are strings), `"null"`, `"absent"` (neither `total` nor `hasMore`) or
+            `"nothing"` (no such object).
         pages: The pages of a list: `"any"`, or only those at multiples of the limit, with other offsets `"rounded"`,
             `"told"` (rounded, as the pagination object tells) or `"refused"`. `"fixed"` is pages of one size only.
         ignore_offset: Whether every page is the first one.
@@ -75,6 +79,7 @@ class Sandbox(BaseSandbox):
         token_lifetime: float = 3600.0,
         max_limit: int | None = None,
         later_max_limit: int | None = None,
+        large_limits: str = "reduced",
         gzip: bool = False,
         drift: Mapping[str, int] | None = None,
         order: str = "stable",

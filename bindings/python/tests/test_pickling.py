@@ -35,7 +35,7 @@ def test_models_and_enums():
 
 
 def test_errors(client, sandbox):
-    assert len(ERRORS) == 27
+    assert len(ERRORS) == 30
     facts = {
         "operation": "o",
         "status": 418,
