@@ -114,6 +114,14 @@ fn named_struct(item: &mut syn::ItemStruct, model: &Model) {
             field.attrs.push(parse_quote!(#[serde(rename = #wire)]));
         }
         if has_integer(&one.kind) {
+            let has_reader = |attribute: &Attribute| {
+                attribute
+                    .to_token_stream()
+                    .to_string()
+                    .contains("deserialize_with")
+            };
+            // That of typify only requires the field, as ours does.
+            field.attrs.retain(|attribute| !has_reader(attribute));
             field
                 .attrs
                 .push(parse_quote!(#[serde(deserialize_with = "crate::whole::read")]));

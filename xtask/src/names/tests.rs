@@ -32,7 +32,7 @@ fn names_of_hand_written_code_are_reserved() {
         ),
         (
             &CPP_TYPE,
-            "record list_of reader options config_error quoted raw_json client",
+            "record list_of reader options config_error raw_json client",
         ),
     ];
     for (reserved, names) in rows {
