@@ -224,7 +224,8 @@ static void values(talentdata_client *client) {
   fixture_fails(talentdata_record_text(record, T("a/b"), fixture_slot(0)), INVALID, "did you mean \"/a/b\"",
                 "a path without its slash");
   fixture_fails(talentdata_contact_first_name(record, fixture_slot(0)), schema,
-                "record 0 of the page (offset 0, id \"1\"): the field firstName is missing", "a documented field that is missing");
+                "record 0 of the page (offset 0, id \"1\"): the field firstName is missing",
+                "a documented field that is missing");
   talentdata_record_free(record);
   talentdata_scan_free(scan);
 }
