@@ -1,4 +1,4 @@
-//! Prints the name of every contact, then what the scan has to say of itself.
+//! Prints the name of every contact, then a summary of the scan.
 
 use talentdata_core::{Client, Result};
 
