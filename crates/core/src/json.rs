@@ -319,7 +319,10 @@ mod tests {
             r#""CANARY: x`, expected `CANARY""#,
             r#""\", expected CANARY""#,
         ] {
-            refuses::<u64>(text, ": found string, expected a 64-bit integer");
+            refuses::<u64>(
+                text,
+                ": found string, expected a 64-bit integer that is not negative",
+            );
         }
         // Nothing is shown of an unknown message.
         let foreign = r#""a: CANARY, expected CANARY""#;
