@@ -49,7 +49,7 @@ int main() {
   talentdata::options many;
   many.set("page_size", 26);
   try {
-    (void)client.export_job(talentdata::contacts, "trial", many, TALENTDATA_FORMAT_TRIAL);
+    (void)client.export_job(talentdata::contacts, "trial", many, static_cast<talentdata::format>(TALENTDATA_FORMAT_TRIAL));
     SURE(false);
   } catch (const talentdata::trial_error &) {
   }

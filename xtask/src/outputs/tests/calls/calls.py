@@ -89,7 +89,7 @@ def syncs(client, projects, path):
     assert synced.changes["insert"] == 600 and synced.scan.parameters["region"] == "eu"
     assert others.changes["insert"] > 0
     refused(lambda: client.sync(["projects"], path), "region: is required")
-    refused(lambda: client.sync([client.projects("us")], path), "sync into another file")
+    refused(lambda: client.sync([client.projects("us")], path), "sync into another file", talentdata.MismatchError)
 
 
 async def waiting():
