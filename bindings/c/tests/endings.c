@@ -49,7 +49,7 @@ static int ask(const talentdata_client *of) {
   return answered;
 }
 
-/* Goes on while the process ends, with a client of its own. */
+/* Makes calls with a client of its own until the process has ended. */
 static void *ask_on(void *unused) {
   talentdata_client *own;
   OK(talentdata_client_from_environment(&own));
@@ -171,7 +171,7 @@ static void in_a_child(void) {
     talentdata_client *own;
     OK(talentdata_client_from_environment(&own));
     if (!ask(own) || !ask(client)) wrong("a child is refused");
-    /* Left as it is: a child that ends frees nothing. */
+    /* The handle is not freed, because a child that ends frees nothing. */
     end();
   }
   waitpid(child, &status, 0);

@@ -91,7 +91,7 @@ class AsyncClient(AsyncOperations):
         """Brings a mirror up to date, list after list: reads each list and commits what has changed.
 
         A delete is reported only if it is proven that the record was gone; until then it is `missing`, and stays in the
-        mirror. Each list is committed by itself. Until then, and after any error or interruption, the mirror has the list
+        mirror. Each list is committed on its own. Until then, and after any error or interruption, the mirror has the list
         as it was; lists that were committed before stay so. `Mirror` reads it.
 
         Args:

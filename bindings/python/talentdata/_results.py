@@ -205,10 +205,10 @@ class Receipt(ScanReceipt):
     budget_used: Field[float] = Field(
         "budget_used",
         "number",
-        "The part of the company's budget that was used, from 0 to 1; more where the scan was told to keep no pace.",
+        "The part of the company's budget that was used, from 0 to 1; more if `paced` is false.",
         required=True,
     )
-    """The part of the company's budget that was used, from 0 to 1; more where the scan was told to keep no pace."""
+    """The part of the company's budget that was used, from 0 to 1; more if `paced` is false."""
     reduced_page_size: Field[int | None] = Field(
         "reduced_page_size",
         "integer",
@@ -452,10 +452,10 @@ class Written(Record):
     records_digest: Field[str] = Field(
         "records_digest",
         "text",
-        "The sum, modulo 2^128, of the XXH3-128 hashes of the records, as 32 hexadecimal digits. A record is hashed as the line that it is in JSON Lines, whatever the format of the file. The same records give the same digest in any order; one that is missing, repeated or altered gives another.",
+        "The sum, modulo 2^128, of the XXH3-128 hashes of the records, as 32 hexadecimal digits. A record is hashed as the line that it is in JSON Lines, regardless of the format of the file. The same records give the same digest in any order; one that is missing, repeated or altered gives another.",
         required=True,
     )
-    """The sum, modulo 2^128, of the XXH3-128 hashes of the records, as 32 hexadecimal digits. A record is hashed as the line that it is in JSON Lines, whatever the format of the file. The same records give the same digest in any order; one that is missing, repeated or altered gives another."""
+    """The sum, modulo 2^128, of the XXH3-128 hashes of the records, as 32 hexadecimal digits. A record is hashed as the line that it is in JSON Lines, regardless of the format of the file. The same records give the same digest in any order; one that is missing, repeated or altered gives another."""
 
 
 class Plan(Record):
@@ -970,10 +970,10 @@ class RowsReceipt(Record):
     budget_used: Field[float] = Field(
         "budget_used",
         "number",
-        "The part of the company's budget that was used, from 0 to 1; more where the scan was told to keep no pace.",
+        "The part of the company's budget that was used, from 0 to 1; more if `paced` is false.",
         required=True,
     )
-    """The part of the company's budget that was used, from 0 to 1; more where the scan was told to keep no pace."""
+    """The part of the company's budget that was used, from 0 to 1; more if `paced` is false."""
     reduced_page_size: Field[int | None] = Field(
         "reduced_page_size",
         "integer",

@@ -63,23 +63,23 @@ class ConfiguredClient(BaseClient):
                 sent more often while other requests fail as well: see max_outage and timeout.
             max_wait: The longest wait that the service may request, in seconds; 60 s by default. If it requests a
                 longer one, the call fails with the error kind RateLimited.
-            max_outage: How long a scan goes on while the service is down, measured from the last request that
+            max_outage: The time that a scan waits while the service is down, measured from the last request that
                 succeeded, in seconds; 60 s by default. Meanwhile, one request at a time probes the service. A single
                 call ends after max_attempts.
             share: The share of the company's 40 requests per second that the client may use; 1 by default.
-            paced: Whether to keep to 40 requests per second; True by default. The value False is for a service
-                without a rate limit; the documented client rule is kept in either case.
-            budget: Where the request budget is kept, and so who shares it: process, host, or the URL of a Redis or
-                Valkey server; host by default. With host, all processes of this user on this host that use the same
+            paced: True keeps to 40 requests per second; True by default. The value False is for a service without a
+                rate limit; the documented client rule is kept in either case.
+            budget: The place of the request budget, which all its users share: process, host, or the URL of a Redis
+                or Valkey server; host by default. With host, all processes of this user on this host that use the same
                 client share one budget.
-            on_unreachable: What to do while the shared budget cannot be reached: spend an equal share of it, or
+            on_unreachable: The behaviour while the shared budget cannot be reached: spend an equal share of it, or
                 wait; share by default.
             priority: The priority of scans, among all that share the budget; normal by default. Single calls go
                 before scans; a scan in the foreground goes with them, and one in the background after all others.
-            token_cache: Who shares an access token: process, where each client has its own, or host, where the
-                processes of this user on this host share one; process by default. The value host is for services that
-                accept only the newest token of a client. The processes need the same credentials; the token is in a
-                file that only this user can read.
+            token_cache: The users of an access token: process (each client has its own) or host (the processes of
+                this user on this host share one); process by default. The value host is for services that accept only
+                the newest token of a client. The processes need the same credentials; the token is in a file that only
+                this user can read.
             proxy: The proxy to connect through: a URL such as http://proxy.example:3128, or none. Where none is
                 set, HTTPS_PROXY, ALL_PROXY and NO_PROXY apply. A service on this machine is never reached through a
                 proxy.

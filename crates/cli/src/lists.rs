@@ -76,7 +76,7 @@ pub(crate) fn selected(names: &[Selection], mirror: Option<&Path>) -> Result<Vec
     Ok(lists.collect::<Result<Vec<_>, Error>>()?.concat())
 }
 
-/// Where lists are written: one to a file, several into a directory.
+/// The place of the output: a file for one list, a directory for several.
 pub(crate) struct OutputPlace<'a> {
     path: &'a Path,
     pub(crate) is_one: bool,

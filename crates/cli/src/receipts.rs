@@ -44,7 +44,7 @@ pub(crate) fn check(path: &Path, is_used: impl FnOnce(&Path) -> bool) -> Result<
     }
 }
 
-/// What has become of a list.
+/// The outcome of the work on a list.
 #[derive(Clone, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Done {
@@ -54,7 +54,7 @@ pub(crate) enum Done {
 }
 
 impl Done {
-    /// Returns why the work on a list may be incomplete, whose records are at this place.
+    /// Returns the reason why the work may be incomplete. `place` is where the records are.
     pub(crate) fn shortfall(&self, place: &str) -> Option<String> {
         match self {
             Done::Export(receipt) => {

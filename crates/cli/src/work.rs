@@ -214,8 +214,7 @@ fn print_failures(all: &[Work], outcomes: &[Result<Done, Error>], resumable: boo
         };
         let shows_hint = resumable && index + 1 == failures.len();
         let WaysOut { resume, restart } = WAYS_OUT;
-        // The same command would be refused again. Whether that is so for files, or after a stop, is for the user to
-        // decide.
+        // Without a change, the same command would fail again. About files, and about their own stop, users know more.
         let may_pass = error.is_retryable()
             || matches!(
                 error.kind(),

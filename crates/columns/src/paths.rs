@@ -50,7 +50,7 @@ pub fn check_replaceable(path: &Path) -> Result<()> {
             StatxFlags::BASIC_STATS,
         )
     };
-    // What is not known here, the system says when the file is replaced.
+    // If these facts cannot be had, replacing the file shows whether it is possible.
     let (Ok(file), Ok(directory)) = (look(path), look(directory_of(path))) else {
         return Ok(());
     };
@@ -71,7 +71,7 @@ pub fn check_replaceable(path: &Path) -> Result<()> {
     Err(Error::new(ErrorKind::Path, message))
 }
 
-/// Other systems say it when the file is replaced.
+/// On other systems, replacing the file shows whether it is possible.
 #[cfg(not(target_os = "linux"))]
 pub fn check_replaceable(_: &Path) -> Result<()> {
     Ok(())

@@ -107,6 +107,8 @@ struct Inner {
     said: String,
     max_attempts: u32,
     is_outage: bool,
+    /// The row of the table of failures, by its text.
+    failure: Option<&'static str>,
 }
 
 impl Error {
@@ -125,6 +127,7 @@ impl Error {
             said: String::new(),
             max_attempts: if kind.is_retryable() { u32::MAX } else { 1 },
             is_outage: false,
+            failure: None,
         }))
     }
 
@@ -133,7 +136,13 @@ impl Error {
         let mut error = Error::new(failure.kind, message);
         error.0.max_attempts = failure.course.max_attempts();
         error.0.is_outage = failure.course == Course::Outage;
+        error.0.failure = Some(failure.what);
         error
+    }
+
+    /// Returns whether the error is of this failure in the table.
+    pub(crate) fn is(&self, failure: RequestFailure) -> bool {
+        self.0.failure == Some(failure.what)
     }
 
     /// Returns the error for a setting that is missing or wrong. `why` names it.

@@ -12,7 +12,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Limits the fields of a record, because each of them takes memory wherever the record is read.
+/// Limits the fields of a record, because every reader of a record holds all of them in memory.
 const MAX_FIELDS: usize = 10_000;
 
 /// Limits the length of an `id` in an error. A longer one is omitted.

@@ -33,7 +33,7 @@ pub struct ClientHandle {
 /// TALENTDATA_CLIENT_SECRET) and the profile file
 /// @param client_out the client
 /// Ownership: the caller frees `*client_out` with talentdata_client_free. `config` may be freed at once.
-/// Threads: any; no other may change `config` or the environment meanwhile.
+/// Threads: any; no other thread may change `config` or the environment during the call.
 /// Errors: CONFIG, naming the setting that is missing or wrong, the credentials included; TLS when the system's certificates
 /// cannot be used; INTERNAL when the system refuses to start threads; INVALID_ARGUMENT for NULL.
 #[must_use]
@@ -70,7 +70,7 @@ pub extern "C" fn talentdata_client_new(
 /// @param body the request body as JSON; absent where it takes none
 /// @param response_out the response, byte for byte as the service sent it; NULL where it has none
 /// Ownership: the caller frees `*response_out` with talentdata_record_free. The arguments are borrowed during the call.
-/// Threads: any; no other may change `options` meanwhile; waits for the service.
+/// Threads: any; no other thread may change `options` during the call; waits for the service.
 /// Errors: INVALID_ARGUMENT for NULL, an unknown operation, and for what cannot be sent, naming it; those of a call.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -107,7 +107,7 @@ pub extern "C" fn talentdata_client_call(
 /// @param options the options, or NULL for the defaults
 /// @param scan_out the scan
 /// Ownership: the caller frees `*scan_out` with talentdata_scan_free; it outlives the client. The arguments are copied.
-/// Threads: any; no other may change `options` meanwhile.
+/// Threads: any; no other thread may change `options` during the call.
 /// Errors: INVALID_ARGUMENT for NULL, an unknown list or an option that scans do not have; CLOSED. Nothing is sent yet.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -135,7 +135,7 @@ pub extern "C" fn talentdata_client_list(
 /// @param options parameters of the list, added with talentdata_options_add, or NULL
 /// @param page_out the page: an object with `records`, an array, and `pagination`
 /// Ownership: the caller frees `*page_out` with talentdata_record_free; its records belong to it.
-/// Threads: any; no other may change `options` meanwhile; waits for the service.
+/// Threads: any; no other thread may change `options` during the call; waits for the service.
 /// Errors: INVALID_ARGUMENT for NULL, an unknown list, another limit, or parameters that the list does not take; those
 /// of a call.
 #[must_use]
@@ -169,7 +169,7 @@ pub extern "C" fn talentdata_client_page(
 /// @param plan_out the estimate: an object with `records`, `pages`, `seconds`, `members`, the clients that share the budget
 /// now, and `bytes`, `disk_bytes` and `memory_bytes`, what the records and an export take
 /// Ownership: the caller frees `*plan_out` with talentdata_record_free.
-/// Threads: any; no other may change `options` meanwhile; waits for the service.
+/// Threads: any; no other thread may change `options` during the call; waits for the service.
 /// Errors: INVALID_ARGUMENT for NULL, an unknown list, or parameters that the list does not take; those of a call.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -195,7 +195,7 @@ pub extern "C" fn talentdata_client_plan(
 /// @param options the option columns and parameters of the list, or NULL
 /// @param schema_out the schema, a JSON object
 /// Ownership: the caller frees `*schema_out` with talentdata_record_free.
-/// Threads: any; no other may change `options` meanwhile; waits for the service.
+/// Threads: any; no other thread may change `options` during the call; waits for the service.
 /// Errors: INVALID_ARGUMENT for NULL, an unknown list, or an option that schemas do not have; those of
 /// talentdata_scan_next.
 #[must_use]

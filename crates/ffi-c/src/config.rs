@@ -40,7 +40,7 @@ pub extern "C" fn talentdata_config_new() -> Option<Box<ConfigHandle>> {
 ///
 /// @param config the settings
 /// Ownership: the caller frees the result with talentdata_config_free; NULL for NULL.
-/// Threads: any; no other may change `config` meanwhile.
+/// Threads: any; no other thread may change `config` during the call.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_copy(
@@ -50,7 +50,7 @@ pub extern "C" fn talentdata_config_copy(
 }
 
 /// Sets a setting, such as base_url, client_id, client_secret, max_attempts or timeout. The manual lists all of them.
-/// What is not set comes from the environment variable, such as TALENTDATA_BASE_URL, then from the profile file.
+/// A setting that is not set comes from its environment variable, such as TALENTDATA_BASE_URL, otherwise from the profile file.
 ///
 /// @param config the settings to change
 /// @param name the name of the setting
@@ -121,12 +121,12 @@ pub extern "C" fn talentdata_config_set_log(
     })
 }
 
-/// Who shares the request budget that these settings name, and how it is spent. Sends nothing to the service.
+/// Returns the clients that share the request budget of these settings, and how it is spent. Sends nothing to the service.
 ///
 /// @param config the settings, or NULL for those of the environment
 /// @param state_out the state, a JSON object
 /// Ownership: the caller frees `*state_out` with talentdata_record_free.
-/// Threads: any; no other may change `config` meanwhile.
+/// Threads: any; no other thread may change `config` during the call.
 /// Errors: CONFIG where the budget is not shared or a setting is missing or wrong; IO, CONNECT where it cannot be read.
 #[must_use]
 #[unsafe(no_mangle)]

@@ -7,7 +7,7 @@ use talentdata_core::{Error, ErrorKind};
 /// A number that C passes for a kind; the header says `talentdata_error_kind`.
 pub type ErrorKindNumber = u32;
 
-/// What went wrong. Freed with talentdata_error_free. It holds no secret, no token and no query string.
+/// A failure, and its place. Freed with talentdata_error_free. It holds no secret, no token and no query string.
 pub struct ErrorHandle {
     pub(crate) inner: Error,
     report: String,
@@ -58,7 +58,7 @@ pub extern "C" fn talentdata_error_status(error: Option<&ErrorHandle>) -> u16 {
     status.unwrap_or(0)
 }
 
-/// How many times the request was sent; 0 when it never was or `error` is NULL.
+/// Returns the number of times that the request was sent; 0 when it never was or `error` is NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -66,7 +66,7 @@ pub extern "C" fn talentdata_error_attempts(error: Option<&ErrorHandle>) -> u32 
     error.map_or(0, |error| error.inner.attempts())
 }
 
-/// How long the service asked to wait, in milliseconds; -1 when it did not or `error` is NULL.
+/// Returns the time that the service asked to wait, in milliseconds; -1 when it named none or `error` is NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -104,7 +104,7 @@ pub extern "C" fn talentdata_error_body(error: Option<&ErrorHandle>) -> Text {
     Text::of_option(error.and_then(|error| error.inner.body()))
 }
 
-/// Whether the same call may succeed later without a change; false when `error` is NULL.
+/// Returns whether the same call may succeed later without a change; false when `error` is NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

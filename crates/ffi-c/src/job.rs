@@ -49,7 +49,7 @@ enum Work {
 /// @param options the options, or NULL for the defaults
 /// @param job_out the export
 /// Ownership: the caller frees `*job_out` with talentdata_job_free; it outlives the client. The arguments are copied.
-/// Threads: any; no other may change `options` meanwhile.
+/// Threads: any; no other thread may change `options` during the call.
 /// Errors: INVALID_ARGUMENT for NULL, an unknown list or format, an option that exports do not have, both resume and
 /// restart, or a path with a NUL; CLOSED.
 #[must_use]
@@ -90,7 +90,7 @@ pub extern "C" fn talentdata_client_export(
 /// @param options the options, or NULL for the defaults
 /// @param job_out the sync
 /// Ownership: the caller frees `*job_out` with talentdata_job_free; it outlives the client. The arguments are copied.
-/// Threads: any; no other may change `options` meanwhile.
+/// Threads: any; no other thread may change `options` during the call.
 /// Errors: INVALID_ARGUMENT for NULL, an unknown list, an option that syncs do not have, or a path with a NUL; CLOSED.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -148,7 +148,7 @@ pub extern "C" fn talentdata_job_run(
     )
 }
 
-/// How far a job is: the receipt of its scan so far, whose `records` and `total_last` are the progress. It says "unfinished"
+/// Returns the progress of a job: the receipt of its scan so far, whose `records` and `total_last` are the progress. It says "unfinished"
 /// until the job is done. Never waits; NULL when `job` is NULL.
 ///
 /// Ownership: the caller frees the result with talentdata_record_free.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use talentdata_core::Result;
 use talentdata_core::internal::log::{self, Level, Listener};
 
-/// How much a client logs; each level includes those above it.
+/// The level of a client's log. Each level includes those above it.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub enum LogLevel {

@@ -21,7 +21,7 @@ pub struct OptionsHandle {
 ///
 /// @param from options to copy, or NULL for the defaults
 /// Ownership: the caller frees the result with talentdata_options_free.
-/// Threads: any; no other may change `from` meanwhile.
+/// Threads: any; no other thread may change `from` during the call.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_options_new(

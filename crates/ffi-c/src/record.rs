@@ -34,7 +34,7 @@ pub struct RecordHandle {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OptionalInteger {
-    /// Whether there is a value.
+    /// True if there is a value.
     pub present: bool,
     /// The value; zero where there is none.
     pub value: i64,
@@ -44,7 +44,7 @@ pub struct OptionalInteger {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OptionalUnsigned {
-    /// Whether there is a value.
+    /// True if there is a value.
     pub present: bool,
     /// The value; zero where there is none.
     pub value: u64,
@@ -54,7 +54,7 @@ pub struct OptionalUnsigned {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OptionalNumber {
-    /// Whether there is a value.
+    /// True if there is a value.
     pub present: bool,
     /// The value; zero where there is none.
     pub value: f64,
@@ -64,7 +64,7 @@ pub struct OptionalNumber {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OptionalBoolean {
-    /// Whether there is a value.
+    /// True if there is a value.
     pub present: bool,
     /// The value; false where there is none.
     pub value: bool,
@@ -359,7 +359,7 @@ pub extern "C" fn talentdata_record_name(
     })
 }
 
-/// What the value is; NULL when `record` is NULL.
+/// Returns the kind of the value; NULL when `record` is NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

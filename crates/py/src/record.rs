@@ -87,7 +87,7 @@ fn value<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
     reader(py)?.call1((json,))
 }
 
-/// What reads JSON in Python. It is kept, because nothing can be imported at the end of the interpreter.
+/// Returns the Python function that reads JSON. It is kept, because nothing can be imported at the end of the interpreter.
 pub(crate) fn reader(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     static LOADS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     LOADS.import(py, "talentdata._json", "loads")

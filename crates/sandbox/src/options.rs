@@ -31,7 +31,7 @@ pub struct Options {
     pub window: Duration,
     /// The time added to every round trip, one half before the request is counted and one half after.
     pub latency: Duration,
-    /// How long a token lives, and what `expires_in` says.
+    /// The lifetime of a token, as `expires_in` reports it.
     pub token_lifetime: Duration,
     /// The tokens that are valid (not shown in the API description).
     pub tokens: Tokens,

@@ -157,7 +157,7 @@ pub struct RequestBody {
     pub fields: &'static [Parameter],
 }
 
-/// Whether an operation carries the bearer token.
+/// The use of the bearer token by an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenUse {
     /// It needs none and is sent without.

@@ -13,8 +13,8 @@
  * - NULL. No pointer may be NULL, and no text absent, unless its description allows it; the error names the
  *   argument. Functions that return nothing do nothing when they are passed NULL.
  * - Names. Lists, operations, fields and settings are reached by their names. talentdata/service.h has typed
- *   inline functions for those of the OpenAPI file, which compile into the program: it goes on working with a
- *   library whose OpenAPI file has changed.
+ *   inline functions for the names in the OpenAPI file. They are compiled into the program, so the program continues
+ *   to work with a library of another OpenAPI file.
  * - Ownership. Arguments are borrowed for the duration of the call unless stated otherwise. A handle
  *   that the caller owns is freed with the function named in its description. Everything else that a
  *   function returns is borrowed: it must not be freed and is valid until its owner is freed.

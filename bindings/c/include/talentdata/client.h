@@ -35,13 +35,13 @@ TALENTDATA_NODISCARD talentdata_config *talentdata_config_new(void);
  *
  * @param config the settings
  * Ownership: the caller frees the result with talentdata_config_free; NULL for NULL.
- * Threads: any; no other may change `config` meanwhile.
+ * Threads: any; no other thread may change `config` during the call.
  */
 TALENTDATA_NODISCARD talentdata_config *talentdata_config_copy(const talentdata_config *config);
 
 /**
  * Sets a setting, such as base_url, client_id, client_secret, max_attempts or timeout. The manual lists all of them.
- * What is not set comes from the environment variable, such as TALENTDATA_BASE_URL, then from the profile file.
+ * A setting that is not set comes from its environment variable, such as TALENTDATA_BASE_URL, otherwise from the profile file.
  *
  * @param config the settings to change
  * @param name the name of the setting
@@ -90,12 +90,12 @@ talentdata_error *talentdata_config_set_log(talentdata_config *config,
                                             talentdata_release_callback release);
 
 /**
- * Who shares the request budget that these settings name, and how it is spent. Sends nothing to the service.
+ * Returns the clients that share the request budget of these settings, and how it is spent. Sends nothing to the service.
  *
  * @param config the settings, or NULL for those of the environment
  * @param state_out the state, a JSON object
  * Ownership: the caller frees `*state_out` with talentdata_record_free.
- * Threads: any; no other may change `config` meanwhile.
+ * Threads: any; no other thread may change `config` during the call.
  * Errors: CONFIG where the budget is not shared or a setting is missing or wrong; IO, CONNECT where it cannot be read.
  */
 TALENTDATA_NODISCARD
@@ -115,7 +115,7 @@ void talentdata_config_free(talentdata_config *config);
  *
  * @param from options to copy, or NULL for the defaults
  * Ownership: the caller frees the result with talentdata_options_free.
- * Threads: any; no other may change `from` meanwhile.
+ * Threads: any; no other thread may change `from` during the call.
  */
 TALENTDATA_NODISCARD talentdata_options *talentdata_options_new(const talentdata_options *from);
 
@@ -169,7 +169,7 @@ void talentdata_options_free(talentdata_options *options);
  * TALENTDATA_CLIENT_SECRET) and the profile file
  * @param client_out the client
  * Ownership: the caller frees `*client_out` with talentdata_client_free. `config` may be freed at once.
- * Threads: any; no other may change `config` or the environment meanwhile.
+ * Threads: any; no other thread may change `config` or the environment during the call.
  * Errors: CONFIG, naming the setting that is missing or wrong, the credentials included; TLS when the system's certificates
  * cannot be used; INTERNAL when the system refuses to start threads; INVALID_ARGUMENT for NULL.
  */
@@ -188,7 +188,7 @@ talentdata_error *talentdata_client_new(const talentdata_config *config,
  * @param body the request body as JSON; absent where it takes none
  * @param response_out the response, byte for byte as the service sent it; NULL where it has none
  * Ownership: the caller frees `*response_out` with talentdata_record_free. The arguments are borrowed during the call.
- * Threads: any; no other may change `options` meanwhile; waits for the service.
+ * Threads: any; no other thread may change `options` during the call; waits for the service.
  * Errors: INVALID_ARGUMENT for NULL, an unknown operation, and for what cannot be sent, naming it; those of a call.
  */
 TALENTDATA_NODISCARD
@@ -207,7 +207,7 @@ talentdata_error *talentdata_client_call(const talentdata_client *client,
  * @param options the options, or NULL for the defaults
  * @param scan_out the scan
  * Ownership: the caller frees `*scan_out` with talentdata_scan_free; it outlives the client. The arguments are copied.
- * Threads: any; no other may change `options` meanwhile.
+ * Threads: any; no other thread may change `options` during the call.
  * Errors: INVALID_ARGUMENT for NULL, an unknown list or an option that scans do not have; CLOSED. Nothing is sent yet.
  */
 TALENTDATA_NODISCARD
@@ -226,7 +226,7 @@ talentdata_error *talentdata_client_list(const talentdata_client *client,
  * @param options parameters of the list, added with talentdata_options_add, or NULL
  * @param page_out the page: an object with `records`, an array, and `pagination`
  * Ownership: the caller frees `*page_out` with talentdata_record_free; its records belong to it.
- * Threads: any; no other may change `options` meanwhile; waits for the service.
+ * Threads: any; no other thread may change `options` during the call; waits for the service.
  * Errors: INVALID_ARGUMENT for NULL, an unknown list, another limit, or parameters that the list does not take; those
  * of a call.
  */
@@ -248,7 +248,7 @@ talentdata_error *talentdata_client_page(const talentdata_client *client,
  * @param plan_out the estimate: an object with `records`, `pages`, `seconds`, `members`, the clients that share the budget
  * now, and `bytes`, `disk_bytes` and `memory_bytes`, what the records and an export take
  * Ownership: the caller frees `*plan_out` with talentdata_record_free.
- * Threads: any; no other may change `options` meanwhile; waits for the service.
+ * Threads: any; no other thread may change `options` during the call; waits for the service.
  * Errors: INVALID_ARGUMENT for NULL, an unknown list, or parameters that the list does not take; those of a call.
  */
 TALENTDATA_NODISCARD
@@ -266,7 +266,7 @@ talentdata_error *talentdata_client_plan(const talentdata_client *client,
  * @param options the option columns and parameters of the list, or NULL
  * @param schema_out the schema, a JSON object
  * Ownership: the caller frees `*schema_out` with talentdata_record_free.
- * Threads: any; no other may change `options` meanwhile; waits for the service.
+ * Threads: any; no other thread may change `options` during the call; waits for the service.
  * Errors: INVALID_ARGUMENT for NULL, an unknown list, or an option that schemas do not have; those of
  * talentdata_scan_next.
  */

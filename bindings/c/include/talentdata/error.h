@@ -165,14 +165,14 @@ talentdata_text talentdata_error_operation(const talentdata_error *error);
 uint16_t talentdata_error_status(const talentdata_error *error);
 
 /**
- * How many times the request was sent; 0 when it never was or `error` is NULL.
+ * Returns the number of times that the request was sent; 0 when it never was or `error` is NULL.
  *
  * Threads: any.
  */
 uint32_t talentdata_error_attempts(const talentdata_error *error);
 
 /**
- * How long the service asked to wait, in milliseconds; -1 when it did not or `error` is NULL.
+ * Returns the time that the service asked to wait, in milliseconds; -1 when it named none or `error` is NULL.
  *
  * Threads: any.
  */
@@ -202,7 +202,7 @@ talentdata_text talentdata_error_request_id(const talentdata_error *error);
 talentdata_text talentdata_error_body(const talentdata_error *error);
 
 /**
- * Whether the same call may succeed later without a change; false when `error` is NULL.
+ * Returns whether the same call may succeed later without a change; false when `error` is NULL.
  *
  * Threads: any.
  */

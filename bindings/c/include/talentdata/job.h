@@ -46,7 +46,7 @@ extern "C" {
  * @param options the options, or NULL for the defaults
  * @param job_out the export
  * Ownership: the caller frees `*job_out` with talentdata_job_free; it outlives the client. The arguments are copied.
- * Threads: any; no other may change `options` meanwhile.
+ * Threads: any; no other thread may change `options` during the call.
  * Errors: INVALID_ARGUMENT for NULL, an unknown list or format, an option that exports do not have, both resume and
  * restart, or a path with a NUL; CLOSED.
  */
@@ -67,7 +67,7 @@ talentdata_error *talentdata_client_export(const talentdata_client *client,
  * @param options the options, or NULL for the defaults
  * @param job_out the sync
  * Ownership: the caller frees `*job_out` with talentdata_job_free; it outlives the client. The arguments are copied.
- * Threads: any; no other may change `options` meanwhile.
+ * Threads: any; no other thread may change `options` during the call.
  * Errors: INVALID_ARGUMENT for NULL, an unknown list, an option that syncs do not have, or a path with a NUL; CLOSED.
  */
 TALENTDATA_NODISCARD
@@ -101,7 +101,7 @@ talentdata_error *talentdata_job_run(talentdata_job *job,
                                      talentdata_record **receipt_out);
 
 /**
- * How far a job is: the receipt of its scan so far, whose `records` and `total_last` are the progress. It says "unfinished"
+ * Returns the progress of a job: the receipt of its scan so far, whose `records` and `total_last` are the progress. It says "unfinished"
  * until the job is done. Never waits; NULL when `job` is NULL.
  *
  * Ownership: the caller frees the result with talentdata_record_free.

@@ -6,7 +6,7 @@
 #include "talentdata/base.h"
 
 /**
- * How much a client logs; each level includes those above it.
+ * The level of a client's log. Each level includes those above it.
  */
 typedef enum {
   /**

@@ -38,7 +38,7 @@ talentdata_error *talentdata_mirror_syncs(const talentdata_mirror *mirror,
                                           talentdata_record **syncs_out);
 
 /**
- * What has changed in a list after a sync, from the oldest change to the newest, as a stream of the Arrow C data
+ * Returns the changes of a list after a sync, from the oldest to the newest, as a stream of the Arrow C data
  * interface: the columns _generation, _op (insert, update, delete, missing or reappeared), _key, _last_seen and _seen,
  * and those of the record: the new one, or for delete and missing the last that is known. Note the `bookmark` of the last
  * sync with what was loaded, also where nothing has changed; the changes after it are the next ones. The metadata of the

@@ -40,7 +40,7 @@ typedef enum {
  */
 typedef struct {
   /**
-   * Whether there is a value.
+   * True if there is a value.
    */
   bool present;
   /**
@@ -54,7 +54,7 @@ typedef struct {
  */
 typedef struct {
   /**
-   * Whether there is a value.
+   * True if there is a value.
    */
   bool present;
   /**
@@ -68,7 +68,7 @@ typedef struct {
  */
 typedef struct {
   /**
-   * Whether there is a value.
+   * True if there is a value.
    */
   bool present;
   /**
@@ -82,7 +82,7 @@ typedef struct {
  */
 typedef struct {
   /**
-   * Whether there is a value.
+   * True if there is a value.
    */
   bool present;
   /**
@@ -238,7 +238,7 @@ talentdata_error *talentdata_record_name(const talentdata_record *record,
                                          talentdata_text *name_out);
 
 /**
- * What the value is; NULL when `record` is NULL.
+ * Returns the kind of the value; NULL when `record` is NULL.
  *
  * Threads: any.
  */

@@ -54,7 +54,7 @@ class record {
   /// pointer. A std::string_view is valid as long as the record. A vector of pairs has the fields of an object in their order.
   template <class T>
   result<T> try_get(std::string_view path) const;
-  /// The value at a path as it is: null is a record of that kind. None where there is no such value.
+  /// The value at a path, of any kind. For null, it is a record of the kind null. For an absent value, it is std::nullopt.
   result<std::optional<record>> try_find(std::string_view path) const {
     const talentdata_record *found = nullptr;
     if (talentdata_error *cause = talentdata_record_value(get(), detail::text(path), &found)) return error(cause);

@@ -39,9 +39,8 @@ pub(crate) struct ChangesArgs {
     /// The file of the mirror
     #[arg(long, value_name = "FILE")]
     from: PathBuf,
-    /// What came after this is written: the bookmark that was noted the last time, or a time, or the number of a sync
-    /// in a mirror that was never copied or restored. By default everything is. For several lists, LIST=BOOKMARK gives
-    /// the one of a list, and --since is repeated
+    /// Write only changes after this [default: all]: the bookmark that you noted the last time, a time, or the number of
+    /// a sync in a mirror that was never copied or restored. For several lists, repeat --since LIST=BOOKMARK
     #[arg(long, value_name = "BOOKMARK|TIME|N", value_parser = Since::read)]
     since: Vec<Since>,
     /// Output format; by default that of the file name extension, else jsonl

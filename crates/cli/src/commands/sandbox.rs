@@ -38,7 +38,7 @@ Examples:
   talentdata sandbox --order updated --drift every=2,updates=1
   talentdata sandbox --replicas count=2,lag-percent=50 --ids none";
 
-/// How it ends.
+/// The arguments that say when the sandbox ends.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SandboxArgs {

@@ -298,15 +298,19 @@ fn a_file_above_the_size_limit_is_an_error_that_says_so() {
     run(&mut limited).error(code(ErrorKind::StorageFull), "File too large");
 }
 
-/// Starts an export to a pipe, calls `meanwhile` while the pipe is full, and returns the number of records written.
-fn through_a_full_pipe(mut export: Command, mode: OFlags, meanwhile: impl FnOnce(&Child)) -> usize {
+/// Starts an export to a pipe, calls `while_full` once the pipe is full, and returns the number of records written.
+fn through_a_full_pipe(
+    mut export: Command,
+    mode: OFlags,
+    while_full: impl FnOnce(&Child),
+) -> usize {
     let (mut reader, writer) = std::io::pipe().unwrap();
     fcntl_setfl(&writer, mode).unwrap();
     let mut child = export.stdout(writer.try_clone().unwrap()).spawn().unwrap();
     drop(export);
     wait_until_full(&mut child, &writer);
     drop(writer);
-    meanwhile(&child);
+    while_full(&child);
     let mut text = String::new();
     reader.read_to_string(&mut text).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));

@@ -1,4 +1,4 @@
-//! What a script decides by: kinds of errors, receipts of failures, the last line, and the same forms for one list and many.
+//! The facts that a script decides by: kinds of errors, receipts of failures, the last line, and the same forms for one list and many.
 
 use crate::support::{Ended, Trial, code, program, run, trial};
 use serde_json::{Value, json};

@@ -94,7 +94,7 @@ fn refusals_say_what_to_do_instead() {
         session.buffer().end = end;
         let error = session.claim(ReadMode::Stream(9)).unwrap_err();
         assert!(error.message().ends_with(advice), "{mode:?}: {error}");
-        // The same reader may continue, unless the scan has failed.
+        // Another read in this mode may continue, unless the scan has failed.
         assert_eq!(session.claim(mode).is_ok(), end != Some(End::Failed));
     }
 }

@@ -95,7 +95,7 @@ failures! {
     CUT: Transport, Outage, "the compressed response ends too early",
         "a service that restarts breaks responses off";
     TOO_LARGE: TooLarge, Final, "the response is larger than the client takes",
-        "a repeat is as large";
+        "a repeat is as large; only a page of a list can be requested in smaller parts";
     ATTEMPT_TIMEOUT: Timeout, Outage, "no complete response within `attempt_timeout` or `timeout`",
         "a service that is overloaded or down answers late or never";
     IDLE_TIMEOUT: Timeout, Outage, "the response pauses for longer than `idle_timeout`",

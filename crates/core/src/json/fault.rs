@@ -1,7 +1,6 @@
 //! The place where a text stops being JSON, and what is there: in names and numbers, without any value.
 
 use super::{member, text};
-use std::fmt::Write;
 
 /// The words that other languages write for values that JSON does not have. Any other word may be somebody's data.
 const FOREIGN: [&str; 14] = [
@@ -102,11 +101,11 @@ pub(crate) fn find(whole: &str, line: usize, column: usize) -> JsonFault {
     for level in levels.iter().take(MAX_LEVELS) {
         let dot = if path.is_empty() { "" } else { "." };
         let name = text(level.name).unwrap_or(level.name.into());
-        let _ = match level.is_array {
-            true => write!(path, "[{}]", level.index),
-            false if name.is_empty() => Ok(()),
-            false => write!(path, "{dot}{name}"),
-        };
+        if level.is_array {
+            path += &format!("[{}]", level.index);
+        } else if !name.is_empty() {
+            path += &format!("{dot}{name}");
+        }
     }
     // The reader reports the position of some characters before, and of others after it has read them.
     let mut here = whole[at..].chars();

@@ -5,6 +5,7 @@
 //! waiting, a connection that is cut, or a response beyond all bounds. It may concern all pages, or only those with
 //! large records.
 
+use crate::error::failure::CONNECT_TIMEOUT;
 use crate::error::{Error, ErrorKind};
 use crate::process::lock;
 use std::sync::{Arc, Mutex};
@@ -178,9 +179,7 @@ impl PageRequest {
                 (Smaller::AtOnce, 0)
             }
             // The time to connect does not depend on the page.
-            (ErrorKind::Timeout, None) if error.message().contains("connect_timeout") => {
-                return Smaller::No;
-            }
+            _ if error.is(CONNECT_TIMEOUT) => return Smaller::No,
             // The timeout was long enough, so no repeat in this size.
             (ErrorKind::Timeout, _) => (Smaller::Later, 0),
             // A service that is not available says so of every page.
@@ -201,12 +200,12 @@ impl PageRequest {
         } else if self.failures <= tolerated && !self.is_reduced {
             return Smaller::No;
         } else {
-            let part = if error.kind() == ErrorKind::Timeout {
+            let parts = if error.kind() == ErrorKind::Timeout {
                 4
             } else {
                 2
             };
-            let part = (self.limit / part).max(2).min(most);
+            let part = (self.limit / parts).max(2).min(most);
             let less = named.unwrap_or(part).min(size.now);
             if less >= self.limit || less < least && named.is_none() {
                 return Smaller::No;
@@ -334,6 +333,8 @@ mod tests {
             failure(ErrorKind::Decode),
             failure(ErrorKind::TooLarge).with_response(200, None, None),
             failure(ErrorKind::Server).with_max_attempts(1),
+            failure(ErrorKind::Server).with_response(503, None, None),
+            Error::of(CONNECT_TIMEOUT, ""),
         ] {
             assert_eq!(limits(&size(100), 0, 99, &error), [100], "{error:?}");
         }

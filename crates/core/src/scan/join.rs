@@ -151,7 +151,7 @@ pub(crate) struct Joiner {
 /// were behind the last one are before the empty page. Then the last record has moved towards the beginning.
 #[derive(Default)]
 struct UntoldEnd {
-    /// Whether a short page was followed by records.
+    /// True if records followed a short page.
     is_doubtful: bool,
     /// The offset of the last record when nothing was behind it.
     last_offset: Option<u64>,

@@ -52,7 +52,7 @@ pub struct Receipt {
     pub budget: Option<BudgetUse>,
     /// The time that failed pages waited before they were sent again, summed over pages.
     pub seconds_backed_off: f64,
-    /// The part of the company's budget that was used, from 0 to 1; more where the scan was told to keep no pace.
+    /// The part of the company's budget that was used, from 0 to 1; more if `paced` is false.
     pub budget_used: f64,
     /// The smallest number of records that pages were asked for because larger pages did not come; null if they came.
     #[serde(default)]
@@ -92,7 +92,7 @@ pub struct Written {
     /// Records in the file.
     pub records: u64,
     /// The sum, modulo 2^128, of the XXH3-128 hashes of the records, as 32 hexadecimal digits. A record is hashed as
-    /// the line that it is in JSON Lines, whatever the format of the file. The same records give the same digest in
+    /// the line that it is in JSON Lines, regardless of the format of the file. The same records give the same digest in
     /// any order; one that is missing, repeated or altered gives another.
     pub records_digest: String,
 }

@@ -29,19 +29,19 @@ pub struct Config {
     pub(crate) max_attempts: u32,
     /// The longest wait that the service may request.
     pub(crate) max_wait: Duration,
-    /// How long a scan goes on while the service is down, measured from the last request that succeeded.
+    /// The time that a scan waits while the service is down, measured from the last request that succeeded.
     pub(crate) max_outage: Duration,
     /// The share of the company's 40 requests per second that the client may use.
     pub(crate) share: f64,
-    /// Whether to keep to 40 requests per second.
+    /// True keeps to 40 requests per second.
     pub(crate) paced: bool,
-    /// Where the request budget is kept, and so who shares it: process, host, or the URL of a Redis or Valkey server.
+    /// The place of the request budget, which all its users share: process, host, or the URL of a Redis or Valkey server.
     pub(crate) budget: BudgetStore,
-    /// What to do while the shared budget cannot be reached: spend an equal share of it, or wait.
+    /// The behaviour while the shared budget cannot be reached: spend an equal share of it, or wait.
     pub(crate) on_unreachable: OnUnreachable,
     /// The priority of scans, among all that share the budget.
     pub(crate) priority: Priority,
-    /// Who shares an access token: process, where each client has its own, or host, where the processes of this user on this host share one.
+    /// The users of an access token: process (each client has its own) or host (the processes of this user on this host share one).
     pub(crate) token_cache: TokenCache,
     /// The proxy to connect through: a URL such as http://proxy.example:3128, or none.
     pub(crate) proxy: Proxy,
@@ -112,7 +112,7 @@ impl Builder {
     pub fn max_wait(&mut self, value: Duration) -> &mut Self {
         self.set("max_wait", value.as_secs_f64())
     }
-    /// Sets how long a scan goes on while the service is down, measured from the last request that succeeded; 60 s by default. Meanwhile, one request at a time probes the service. A single call ends after max_attempts.
+    /// Sets the time that a scan waits while the service is down, measured from the last request that succeeded; 60 s by default. Meanwhile, one request at a time probes the service. A single call ends after max_attempts.
     pub fn max_outage(&mut self, value: Duration) -> &mut Self {
         self.set("max_outage", value.as_secs_f64())
     }
@@ -120,15 +120,15 @@ impl Builder {
     pub fn share(&mut self, value: f64) -> &mut Self {
         self.set("share", value)
     }
-    /// Sets whether to keep to 40 requests per second; true by default. The value false is for a service without a rate limit; the documented client rule is kept in either case.
+    /// Sets true keeps to 40 requests per second; true by default. The value false is for a service without a rate limit; the documented client rule is kept in either case.
     pub fn paced(&mut self, value: bool) -> &mut Self {
         self.set("paced", value)
     }
-    /// Sets where the request budget is kept, and so who shares it: process, host, or the URL of a Redis or Valkey server; host by default. With host, all processes of this user on this host that use the same client share one budget.
+    /// Sets the place of the request budget, which all its users share: process, host, or the URL of a Redis or Valkey server; host by default. With host, all processes of this user on this host that use the same client share one budget.
     pub fn budget(&mut self, value: impl ToString) -> &mut Self {
         self.set("budget", value)
     }
-    /// Sets what to do while the shared budget cannot be reached: spend an equal share of it, or wait; share by default.
+    /// Sets the behaviour while the shared budget cannot be reached: spend an equal share of it, or wait; share by default.
     pub fn on_unreachable(&mut self, value: impl ToString) -> &mut Self {
         self.set("on_unreachable", value)
     }
@@ -136,7 +136,7 @@ impl Builder {
     pub fn priority(&mut self, value: impl ToString) -> &mut Self {
         self.set("priority", value)
     }
-    /// Sets who shares an access token: process, where each client has its own, or host, where the processes of this user on this host share one; process by default. The value host is for services that accept only the newest token of a client. The processes need the same credentials; the token is in a file that only this user can read.
+    /// Sets the users of an access token: process (each client has its own) or host (the processes of this user on this host share one); process by default. The value host is for services that accept only the newest token of a client. The processes need the same credentials; the token is in a file that only this user can read.
     pub fn token_cache(&mut self, value: impl ToString) -> &mut Self {
         self.set("token_cache", value)
     }

@@ -37,7 +37,7 @@ pub enum SettingKind {
     Secret,
     /// The URL of a proxy, or `none`.
     Proxy,
-    /// Where the request budget is kept: `process`, `host`, or the URL of a Redis or Valkey server.
+    /// The place of the request budget: `process`, `host`, or the URL of a Redis or Valkey server.
     Budget,
     /// One of these names; the first is the default.
     Choice(&'static [&'static str]),
@@ -146,7 +146,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "max_outage",
         kind: Duration(bounds(0.0, DAY, 60.0)),
-        what: "how long a scan goes on while the service is down, measured from the last request that succeeded",
+        what: "the time that a scan waits while the service is down, measured from the last request that succeeded",
         note: "Meanwhile, one request at a time probes the service. A single call ends after max_attempts.",
     },
     Setting {
@@ -158,19 +158,19 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "paced",
         kind: Boolean(true),
-        what: "whether to keep to 40 requests per second",
+        what: "true keeps to 40 requests per second",
         note: "The value false is for a service without a rate limit; the documented client rule is kept in either case.",
     },
     Setting {
         name: "budget",
         kind: Budget,
-        what: "where the request budget is kept, and so who shares it: process, host, or the URL of a Redis or Valkey server",
+        what: "the place of the request budget, which all its users share: process, host, or the URL of a Redis or Valkey server",
         note: "With host, all processes of this user on this host that use the same client share one budget.",
     },
     Setting {
         name: "on_unreachable",
         kind: Choice(&["share", "wait"]),
-        what: "what to do while the shared budget cannot be reached: spend an equal share of it, or wait",
+        what: "the behaviour while the shared budget cannot be reached: spend an equal share of it, or wait",
         note: "",
     },
     Setting {
@@ -182,7 +182,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "token_cache",
         kind: Choice(&["process", "host"]),
-        what: "who shares an access token: process, where each client has its own, or host, where the processes of this user on this host share one",
+        what: "the users of an access token: process (each client has its own) or host (the processes of this user on this host share one)",
         note: "The value host is for services that accept only the newest token of a client. The processes need the same credentials; the token is in a file that only this user can read.",
     },
     Setting {

@@ -86,7 +86,7 @@ pub const JOB_OPTIONS: &[JobOption] = &[
         name: "on_new_field",
         kind: Choice(&["keep", "freeze", "fail"]),
         jobs: &[Scan, Export, Sync, Mirror],
-        what: "What to do with fields without a column, and with values that do not fit the type of theirs: keep them and \
+        what: "The treatment of fields without a column, and of values that do not fit the type of theirs: keep them and \
                report them (keep, the default), keep them silently (freeze), or fail. They are kept in the column _extra; \
                with keep, a sync makes columns for new fields",
     },
@@ -94,7 +94,7 @@ pub const JOB_OPTIONS: &[JobOption] = &[
         name: "unproven",
         kind: Choice(&["fail", "warn", "accept"]),
         jobs: &[Scan],
-        what: "What happens at the end of a list if it is not proven that every record came: an error (fail), a warning \
+        what: "The end of a list for which it is not proven that every record came: an error (fail), a warning \
                (warn), or nothing but the receipt (accept). By default Arrow streams fail, and records are accepted",
     },
     JobOption {

@@ -16,7 +16,7 @@ pub struct SandboxOption {
     pub name: &'static str,
     /// The kind of values that it takes.
     pub kind: SandboxValue,
-    /// What it is, without a full stop at the end.
+    /// The description, without a full stop at the end.
     pub what: &'static str,
 }
 
@@ -49,8 +49,8 @@ pub const SANDBOX_OPTIONS: &[SandboxOption] = &[
     row("records", Numbers("LIST=N,...", |o, text| sizes(text).map(|sizes| o.records.extend(sizes))),
         "Sizes of lists; others keep their default size"),
     row("seed", Whole(|o, text| whole(text).map(|one| o.seed = one)), "Selects the sample data: the same seed gives the same records"),
-    row("policy", Choice(&Policy::NAMES, |o, text| text.parse().map(|one| o.policy = one)), "How requests are counted against the limit"),
-    row("rounding", Choice(&ResetRounding::NAMES, |o, text| text.parse().map(|one| o.rounding = one)), "How x-ratelimit-reset is rounded"),
+    row("policy", Choice(&Policy::NAMES, |o, text| text.parse().map(|one| o.policy = one)), "The method that counts requests against the limit"),
+    row("rounding", Choice(&ResetRounding::NAMES, |o, text| text.parse().map(|one| o.rounding = one)), "The rounding of x-ratelimit-reset"),
     row("limit", Whole(|o, text| whole(text).map(|one| o.limit = one)), "Requests admitted per second; 40 by default"),
     row("latency", ShortTime(|o| &mut o.latency), "Time added to each round trip"),
     row("token_lifetime", Seconds(|o| &mut o.token_lifetime), "Seconds that a token lives; 3600 by default"),
@@ -61,19 +61,18 @@ pub const SANDBOX_OPTIONS: &[SandboxOption] = &[
     row("later_max_limit", Whole(|o, text| whole(text).map(|one| o.later_max_limit = Some(one))),
         "The most records on a page from the fourth page request of a list on"),
     row("large_limits", Choice(&LargeLimits::NAMES, |o, text| text.parse().map(|one| o.large_limits = one)),
-        "What becomes of a limit above the most records on a page: it is reduced silently, refused with 400 and a reason or \
-         without one, or answered 504"),
+        "The response to a limit above the most records on a page: fewer records, 400 with a reason or without one, or 504"),
     row("gzip", Flag(|o| &mut o.gzip), "Compress responses for clients that accept it"),
     row("drift", Numbers("NAME=N,...", |o, text| text.parse().map(|one| o.drift = Some(one))),
-        "Lists change between page requests: after every so many, by so many records: every=N, times=N, inserts=N, deletes=N, \
+        "Lists change between page requests, after every N of them and by N records: every=N, times=N, inserts=N, deletes=N, \
          updates=N, bulk-deletes=N, seed=N"),
     row("order", Choice(&ListOrder::NAMES, |o, text| text.parse().map(|one| o.order = one)),
-        "What lists are sorted by: something stable, a column with ties, nothing, the time of the last change, or a column that \
+        "The order of lists: by something stable, a column with ties, nothing, the time of the last change, or a column that \
          updates change"),
-    row("ids", Choice(&Ids::NAMES, |o, text| text.parse().map(|one| o.ids = one)), "What distinguishes records from each other"),
+    row("ids", Choice(&Ids::NAMES, |o, text| text.parse().map(|one| o.ids = one)), "The identity of records"),
     row("total", Choice(&Total::NAMES, |o, text| text.parse().map(|one| o.total = one)),
-        "What the pagination object says of the length of a list; with unknown, hasMore is always true as well; its members \
-         may be texts, total null, both absent, or there is no such object"),
+        "The length of the list in the pagination object; with unknown, hasMore is always true as well; its members may be \
+         strings, total null, both absent, or there is no such object"),
     row("pages", Choice(&Pages::NAMES, |o, text| text.parse().map(|one| o.pages = one)),
         "Which pages a list has: those at any offset, or at multiples of the limit, with other offsets rounded (the pagination \
          object may tell) or refused, or pages of one size only"),

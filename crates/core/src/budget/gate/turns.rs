@@ -1,7 +1,7 @@
 //! The order in which the members of a gate send: single calls before scans, and otherwise the least recently served
 //! first.
 //!
-//! A member that must wait is told when to ask again, and is expected at that time. The others do not wait for a member
+//! A member that must wait receives the time at which it should ask again, and is expected then. The others do not wait for a member
 //! that is expected later, or that has missed its time, because it may have been stopped or killed.
 
 use std::cmp::Reverse;
