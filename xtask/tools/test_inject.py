@@ -380,7 +380,7 @@ def irreplaceable(trials, sandbox):
         before = sandbox.ask("/__stats")
         ended = trials.run(place, "talentdata export contacts --out {}/out.csv".split(), **options)
         if (
-            ended.code == 32
+            ended.code == 39
             and words in ended.text
             and sandbox.ask("/__stats") == before
             and not (place / "out.csv.part").exists()
