@@ -62,7 +62,7 @@ impl Client {
     pub fn new(config: Config) -> Result<Self> {
         let changed = Arc::new(Notify::new());
         let budget = open_budget(&config.budget_options(), &changed);
-        let queue = AdmissionQueue::new(budget, changed);
+        let queue = AdmissionQueue::new(budget, changed, config.client_id.as_deref());
         Self::with_queue(config, queue)
     }
 

@@ -2,6 +2,7 @@
 //! decisions are pure functions of the time and the failures so far. `error/failure.rs` says which status or failure
 //! may be sent again, and the gate decides when the next request may be sent.
 
+use super::troubles::Trouble;
 use crate::budget::{Admission, Failures, LastMinute, back_off};
 use crate::clock::Time;
 use crate::error::{Error, ErrorKind, Result};
@@ -88,6 +89,8 @@ pub(crate) struct RetryState<'a> {
     /// True if the next error ends the call.
     pub(crate) is_final: bool,
     last: Option<Error>,
+    /// The last failure that was more than a redirect, for the log.
+    pub(super) trouble: Option<Trouble>,
     /// The outage that has ended the call.
     outage: Option<(Time, Failures)>,
 }
@@ -109,8 +112,14 @@ impl<'a> RetryState<'a> {
             is_refused: false,
             is_final: false,
             last: None,
+            trouble: None,
             outage: None,
         }
+    }
+
+    /// Returns the ID of the client, for the log.
+    pub(super) fn client(&self) -> Option<&'a str> {
+        self.config.client_id.as_deref()
     }
 
     /// Returns the time until which the call waits for the budget, which has answered `admission`. `waited` is the time
@@ -231,6 +240,13 @@ impl<'a> RetryState<'a> {
     ) -> Result<Duration> {
         if self.is_final {
             return Err(error);
+        }
+        if error.kind() != ErrorKind::Redirect {
+            self.trouble = Some(Trouble {
+                time: now,
+                reason: error.kind().name(),
+                status: error.status(),
+            });
         }
         if self.is_refused {
             // A new token is requested, or a redirect is followed, at once.
@@ -399,7 +415,7 @@ mod tests {
         for (before, attempts_left) in [("nothing", 4), ("429", 3), ("401", 4), ("an outage", 4)] {
             let mut page = attempts(true, 4);
             let budget = open_budget(&page.config.budget_options(), &Arc::default());
-            let queue = AdmissionQueue::new(budget, Arc::default());
+            let queue = AdmissionQueue::new(budget, Arc::default(), None);
             let mut now = Time::ZERO;
             let mut fails = |page: &mut RetryState<'_>, error: Error, down| {
                 now += SECOND;
