@@ -5,6 +5,7 @@ import logging
 import time
 
 import pytest
+
 import talentdata
 
 VERSION = {"path": "/v1/version"}
