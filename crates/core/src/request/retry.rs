@@ -173,25 +173,31 @@ impl<'a> RetryState<'a> {
         Ok(until.min(deadline.time))
     }
 
+    /// Returns whether the call waits for a service that is down. Any other call ends after its attempts.
+    fn waits_for_outages(&self) -> bool {
+        self.is_scan && !self.config.max_outage.is_zero()
+    }
+
     /// Returns the time until which the call waits for a service that is down. The wait of a single call is limited by
     /// failures, not by time.
     fn outage_ends(&self, failures: &Failures) -> Time {
         let ends = failures.since.max(self.began);
-        if self.is_scan {
+        if self.waits_for_outages() {
             ends.saturating_add(self.config.max_outage)
         } else {
             Time::MAX
         }
     }
 
-    /// Returns whether a single call has seen `max_attempts` failures. One request at a time probes a service that is
+    /// Returns whether a call that does not wait for outages has seen `max_attempts` failures. One request at a time probes a service that is
     /// down, so the failures of other requests count like its own.
     fn has_seen_enough(&mut self, failures: &Failures) -> bool {
         let before = failures.count.saturating_sub(self.faults);
         let before = self.failures_before.get_or_insert(before);
         // After a success, the count starts again.
         *before = (*before).min(failures.count);
-        !self.is_scan && failures.count - *before >= self.config.max_attempts
+        let seen = failures.count - *before;
+        !self.waits_for_outages() && seen >= self.config.max_attempts
     }
 
     fn check_wait(&self, left: Duration, wait: Duration) -> Result<()> {
@@ -264,7 +270,8 @@ impl<'a> RetryState<'a> {
         // A page is abandoned after `max_attempts` failures of its own. While other requests fail as well, it has until
         // its deadline.
         let flaps = is_fault && recent > self.own.sum(now);
-        self.faults += u32::from(!self.is_scan || !flaps && outage.is_none());
+        let counts = !self.waits_for_outages() || !flaps && outage.is_none();
+        self.faults += u32::from(counts);
         let wait = if outage.is_some() || self.is_refused {
             // The gate decides when.
             Duration::ZERO
@@ -274,7 +281,7 @@ impl<'a> RetryState<'a> {
         };
         let has_time = wait.max(told) < deadline.left(now);
         let goes_on = match &outage {
-            Some(failures) if self.is_scan => now < self.outage_ends(failures),
+            Some(failures) if self.waits_for_outages() => now < self.outage_ends(failures),
             _ => self.faults < max_attempts && has_time,
         };
         if goes_on && told <= self.config.max_wait {
@@ -285,9 +292,12 @@ impl<'a> RetryState<'a> {
         Err(error)
     }
 
-    /// Resets the count of failures, because the call now requests a smaller page.
+    /// Resets the count of failures, because the call now requests a smaller page. Where attempts are all that counts,
+    /// they go on.
     pub(crate) fn begin_anew(&mut self, now: Time) {
-        (self.began, self.failures_before, self.faults) = (now, None, 0);
+        if self.waits_for_outages() {
+            (self.began, self.failures_before, self.faults) = (now, None, 0);
+        }
     }
 
     /// Returns the error of a call whose time is up.
@@ -317,7 +327,7 @@ impl<'a> RetryState<'a> {
             "{}; no request has succeeded for {seconds:.1} s, {count} have failed in a row{whose}",
             error.message()
         );
-        if self.is_scan {
+        if self.waits_for_outages() {
             let limit = self.config.max_outage.as_secs_f64();
             message += &format!(" (max_outage is {limit} s)");
         }
