@@ -37,10 +37,13 @@ class config : public detail::named_values<config, talentdata_config, talentdata
 
   /// Where clients log what they do. The function lives until nothing can call it any more. It may omit the fields.
   template <class Function>
-  config log(talentdata_log_level level, Function &&function) && {
-    return std::move(log(level, std::forward<Function>(function)));
+  using without_fields = std::enable_if_t<std::is_invocable_v<Function &, talentdata_log_level, std::string_view>>;
+  config log(talentdata_log_level level, log_function function) && { return std::move(log(level, std::move(function))); }
+  template <class Function, class = without_fields<Function>>
+  config log(talentdata_log_level level, Function function) && {
+    return std::move(log(level, std::move(function)));
   }
-  template <class Function, std::enable_if_t<std::is_invocable_v<Function &, talentdata_log_level, std::string_view>, int> = 0>
+  template <class Function, class = without_fields<Function>>
   config &log(talentdata_log_level level, Function function) & {
     return log(level, log_function([function = std::move(function)](talentdata_log_level said, std::string_view message,
                                                                     std::string_view) mutable { function(said, message); }));

@@ -294,8 +294,8 @@ static void a_log_with_fields() {
   });
   (void)talentdata::client(settings).version();
   const std::lock_guard<std::mutex> lock(guard);
-  CHECK(!said.empty() && said.back().at("operation").get<std::string>() == "getVersion");
-  CHECK(said.back().at("status").get<int>() == 200 && said.back().at("attempt").get<int>() == 1);
+  CHECK(!said.empty() && said.back().get<std::string>("operation") == "getVersion");
+  CHECK(said.back().get<int>("status") == 200 && said.back().get<int>("attempt") == 1);
 }
 
 // An exception of a log function reaches neither the library nor a call.

@@ -375,14 +375,14 @@ impl Error {
         if !was_logged && self.0.kind != ErrorKind::Cancelled {
             let inner = &*self.0;
             tracing::error!(
-                client,
-                list,
                 operation = inner.operation,
+                list,
                 reason = inner.kind.name(),
                 status = inner.status,
                 offset = inner.offset,
                 attempt = (inner.attempts > 0).then_some(inner.attempts),
                 request_id = inner.request_id,
+                client,
                 "{}",
                 inner.message
             );

@@ -120,7 +120,7 @@ impl AdmissionQueue {
             if pause >= PAUSE && !is_logged {
                 is_logged = true;
                 let client = state.client();
-                tracing::debug!(client, seconds = pause.as_secs_f64(), "{why}");
+                tracing::debug!(seconds = pause.as_secs_f64(), client, "{why}");
             }
             tokio::select! {
                 () = tokio::time::sleep_until(clock::instant(until)) => {}

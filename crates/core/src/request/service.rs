@@ -96,12 +96,12 @@ impl Service {
                     if smaller != Smaller::No {
                         let limit = size.limit;
                         tracing::debug!(
-                            client,
                             operation,
                             offset,
                             reason,
                             status,
                             limit,
+                            client,
                             "asking for a smaller page"
                         );
                         state.begin_anew(now);
@@ -125,13 +125,13 @@ impl Service {
                 }
                 let wait = state.failed(now, deadline, error, failures)?;
                 tracing::debug!(
-                    client,
                     operation,
                     reason,
                     status,
                     offset,
                     attempt = state.attempts,
                     seconds = wait.as_secs_f64(),
+                    client,
                     "retrying"
                 );
                 if !wait.is_zero() {
@@ -266,7 +266,6 @@ impl Service {
             .map_err(|error| error.sanitize(&scrubber))?;
         let (operation, status) = (call.operation.id, response.status.as_u16());
         tracing::debug!(
-            client = self.config.client_id.as_deref(),
             operation,
             status,
             bytes = response.body.len(),
@@ -274,6 +273,7 @@ impl Service {
             attempt,
             request_id = response.header("x-request-id"),
             seconds = clock::now().saturating_sub(began).as_secs_f64(),
+            client = self.config.client_id.as_deref(),
             "received a response"
         );
         if let Some(token) = token {

@@ -58,11 +58,11 @@ impl Troubles {
             return;
         }
         tracing::warn!(
-            client = self.client,
             reason = error.map(|error| error.kind().name()),
             status = error.and_then(Error::status),
             seconds = now.saturating_sub(failures.since).as_secs_f64(),
             failures = failures.count,
+            client = self.client,
             "the service is down; one request at a time probes it"
         );
     }
@@ -81,17 +81,17 @@ impl Troubles {
         drop(state);
         if let Some(lasted) = ended {
             let seconds = lasted.as_secs_f64();
-            tracing::warn!(client = self.client, seconds, "the service is up again");
+            tracing::warn!(seconds, client = self.client, "the service is up again");
         }
         if let Some((Trouble { reason, status, .. }, times)) = told {
             tracing::warn!(
-                client = self.client,
                 operation = call.operation.id,
                 offset = call.offset,
                 reason,
                 status,
                 attempt = attempts,
                 times,
+                client = self.client,
                 "a call has succeeded after a failure"
             );
         }

@@ -25,12 +25,13 @@ impl Log {
         let lines = std::mem::take(&mut *self.1.lock().unwrap());
         let line = |mut message: Message| {
             message.fields.remove("seconds");
-            let sentence = message.line.split(" client=").next().unwrap_or_default();
-            (
-                message.level,
-                sentence.to_owned(),
-                Value::Object(message.fields),
-            )
+            // The fields stand behind the sentence.
+            let words = message
+                .line
+                .split(' ')
+                .take_while(|word| !word.contains('='));
+            let sentence = words.collect::<Vec<_>>().join(" ");
+            (message.level, sentence, Value::Object(message.fields))
         };
         lines.into_iter().map(line).collect()
     }
