@@ -12,13 +12,14 @@ use std::collections::BTreeSet;
 /// The headers of the exported functions: the name, the headers that it includes, and the sources from which it is
 /// made.
 #[rustfmt::skip]
-const HEADERS: [(&str, &[&str], &[&str]); 7] = [
+const HEADERS: [(&str, &[&str], &[&str]); 8] = [
     ("error", &["base"], &["core/src/error/kind.rs", "ffi-c/src/error.rs"]),
     ("record", &["error"], &["ffi-c/src/text.rs", "core/src/value.rs", "ffi-c/src/record.rs"]),
     ("log", &["base"], &["ffi-c/src/boundary.rs", "ffi-c/src/log.rs"]),
     ("client", &["error", "log"], &["ffi-c/src/config.rs", "ffi-c/src/options.rs", "ffi-c/src/client.rs"]),
     ("scan", &["error"], &["ffi-c/src/scan.rs"]),
     ("job", &["error"], &["columns/src/format.rs", "ffi-c/src/job.rs"]),
+    ("call", &["client", "job", "record"], &["ffi-c/src/call.rs"]),
     ("mirror", &["error"], &["ffi-c/src/mirror.rs"]),
 ];
 

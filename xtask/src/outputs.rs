@@ -10,7 +10,7 @@ type Make = fn(&Spec, &str) -> Result<String, String>;
 
 /// Every generated file of the repository.
 #[rustfmt::skip]
-const OUTPUTS: [(&str, Make); 26] = [
+const OUTPUTS: [(&str, Make); 27] = [
     ("crates/types/src/generated/models.rs", models::models),
     ("crates/types/src/generated/operations.rs", template),
     ("crates/core/src/generated/calls.rs", template),
@@ -29,6 +29,7 @@ const OUTPUTS: [(&str, Make); 26] = [
     ("bindings/c/include/talentdata/client.h", c::header),
     ("bindings/c/include/talentdata/scan.h", c::header),
     ("bindings/c/include/talentdata/job.h", c::header),
+    ("bindings/c/include/talentdata/call.h", c::header),
     ("bindings/c/include/talentdata/mirror.h", c::header),
     ("bindings/c/include/talentdata/service.h", template),
     ("bindings/c/include/talentdata/errors.hpp", template),

@@ -9,6 +9,7 @@
 #include "talentdata/client.h"
 #include "talentdata/scan.h"
 #include "talentdata/job.h"
+#include "talentdata/call.h"
 #include "talentdata/mirror.h"
 #include "talentdata/service.h"
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <talentdata/arrow.h>
+#include <talentdata/call.hpp>
 #include <talentdata/job.hpp>
 #include <talentdata/service.hpp>
 
@@ -141,6 +142,21 @@ class client : public detail::handle<talentdata_client, talentdata_client_free>,
   result<job> try_sync_job(list_name list, path_text path, const options &given = {}) const {
     return with<job>(given, talentdata_client_sync, detail::text(list.name), path.text());
   }
+  /// Begins a call of an operation, by its name in the OpenAPI file, without waiting for it.
+  result<begun_call> try_begin(std::string_view operation, const options &given = {},
+                               const std::optional<std::string> &body = {}, begun_call::deadline limit = {}) const {
+    if (given.refused()) return *given.refused();
+    return detail::made<begun_call>(talentdata_client_begin, get(), detail::text(operation), given.get(),
+                                    body ? detail::text(*body) : TALENTDATA_ABSENT, limit ? limit->count() : 0);
+  }
+  /// Begins to fetch one page of a list without waiting for it.
+  result<begun_call> try_begin_page(list_name list, std::optional<std::uint64_t> limit, std::uint64_t offset,
+                                    const options &given = {}, begun_call::deadline within = {}) const {
+    if (given.refused()) return *given.refused();
+    return detail::made<begun_call>(talentdata_client_begin_page, get(), detail::text(list.name),
+                                    limit.value_or(TALENTDATA_LIMIT_OF_SERVICE), offset, given.get(),
+                                    within ? within->count() : 0);
+  }
   /// Calls an operation by its name in the OpenAPI file; `T` is talentdata::record, a class of a model, or nothing.
   template <class T>
   result<T> try_call(std::string_view operation, const options &given = {}, const std::optional<std::string> &body = {}) const {
@@ -175,6 +191,14 @@ class client : public detail::handle<talentdata_client, talentdata_client_free>,
   }
   job sync_job(list_name list, path_text path, const options &given = {}) const {
     return try_sync_job(list, path, given).value();
+  }
+  begun_call begin(std::string_view operation, const options &given = {}, const std::optional<std::string> &body = {},
+                   begun_call::deadline limit = {}) const {
+    return try_begin(operation, given, body, limit).value();
+  }
+  begun_call begin_page(list_name list, std::optional<std::uint64_t> limit, std::uint64_t offset, const options &given = {},
+                        begun_call::deadline within = {}) const {
+    return try_begin_page(list, limit, offset, given, within).value();
   }
   template <class T>
   T call(std::string_view operation, const options &given = {}, const std::optional<std::string> &body = {}) const {

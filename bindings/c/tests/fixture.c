@@ -86,6 +86,7 @@ struct fixture *fixture_make(void) {
   OK(talentdata_client_sync(all->client, TALENTDATA_LIST_POOLS, T(mirror), NULL, &all->job));
   OK(talentdata_job_run(all->job, &synced));
   talentdata_record_free(synced);
+  OK(talentdata_client_begin_page(all->client, TALENTDATA_LIST_POOLS, 1, 0, NULL, 0, &all->call));
   OK(talentdata_mirror_open(T(mirror), &all->mirror));
   all->error = talentdata_client_list(NULL, TALENTDATA_LIST_POOLS, NULL, &all->scan);
   CHECK(all->error && all->record);
@@ -98,6 +99,7 @@ void fixture_free(struct fixture *all) {
   talentdata_options_free(all->options);
   talentdata_scan_free(all->scan);
   talentdata_job_free(all->job);
+  talentdata_call_free(all->call);
   talentdata_record_free(all->record);
   talentdata_mirror_free(all->mirror);
   talentdata_error_free(all->error);

@@ -22,6 +22,7 @@ struct fixture {
   talentdata_options *options;
   talentdata_scan *scan;
   talentdata_job *job;
+  talentdata_call *call;
   talentdata_record *record;
   talentdata_mirror *mirror;
   talentdata_error *error;

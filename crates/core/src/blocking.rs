@@ -1,5 +1,9 @@
 //! The client for callers without an async runtime.
 
+mod begun;
+
+pub use begun::Begun;
+
 use crate::arguments::Arguments;
 use crate::client::Client as AsyncClient;
 use crate::error::{Error, ErrorKind, Result};
@@ -9,8 +13,9 @@ use crate::scan::{Receipt, Scan, ScanOptions};
 use crate::settings::{Builder, Config};
 use crate::sink::Stop;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, OnceLock, TryLockError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use talentdata_types::{ListName, Operation};
 use tokio::runtime::Runtime;
@@ -144,6 +149,33 @@ impl Client {
         done.ok_or_else(closed)
     }
 
+    /// Begins a verb of the client without waiting for it. `deadline` limits it in addition to the setting `timeout`; it
+    /// must be positive, and at most a day.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a deadline out of range; `Closed` after [`close`](Self::close), which also ends a verb under
+    /// way. The errors of the verb are those of its result.
+    pub fn begin<T, F>(
+        &self,
+        deadline: Option<Duration>,
+        verb: impl FnOnce(AsyncClient) -> F,
+    ) -> Result<Begun<T>>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T>> + Send + 'static,
+    {
+        if deadline.is_some_and(|limit| limit.is_zero() || limit > LONGEST_DEADLINE) {
+            return Err(Error::invalid(
+                "the deadline must be between 0.001 and 86,400 s",
+            ));
+        }
+        let engine = self.engine()?;
+        let (client, _) = engine.parts()?;
+        let (stop, closed) = (Stop::default(), self.0.closed.clone());
+        let call = begun::limited(verb(client.clone()), deadline, stop.clone(), closed);
+        Begun::new(engine, stop, call)
+    }
+
     /// Returns the threads of this client in this process, and its async client, for scans and jobs that outlive the
     /// client.
     ///
@@ -209,6 +241,9 @@ impl Iterator for RecordIterator {
 
 /// A function that each thread of a runtime calls when it starts.
 type ThreadStart = Arc<dyn Fn() + Send + Sync>;
+
+/// The longest deadline of a call.
+const LONGEST_DEADLINE: Duration = Duration::from_secs(86_400);
 
 /// Limits the wait for a name lookup at the end. The system's lookup cannot be interrupted.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
@@ -354,8 +389,8 @@ pub struct Job<T> {
     stop: Stop,
     progress: JobProgress,
     work: JobFn<T>,
-    /// Locked while the job runs.
-    running: Mutex<()>,
+    /// True while the job runs.
+    is_running: Arc<AtomicBool>,
     /// The name for messages.
     name: &'static str,
 }
@@ -408,7 +443,7 @@ impl<T: Send + 'static> Job<T> {
             stop: Stop::default(),
             progress,
             work: Box::new(move |client, stop, progress| Box::pin(work(client, stop, progress))),
-            running: Mutex::new(()),
+            is_running: Arc::default(),
             name,
         })
     }
@@ -426,30 +461,47 @@ impl<T: Send + 'static> Job<T> {
     /// # Errors
     /// The errors of the work; `InvalidArgument` while another thread runs the job; `Closed` in a forked child.
     pub fn run(&self) -> Result<T> {
-        self.engine.parts()?;
-        let _running = match self.running.try_lock() {
-            Ok(running) => running,
-            // A panic in another thread that ran the job has left nothing behind.
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                let message = format!("{}: another thread is running it", self.name);
-                return Err(Error::invalid(message));
-            }
-        };
-        let stopped = || {
-            Error::new(
-                ErrorKind::Cancelled,
-                format!("the {} was stopped", self.name),
-            )
-        };
-        if self.stop.is_stopped() {
-            return Err(stopped());
-        }
+        let _running = self.enter()?;
         let (stop, progress) = (self.stop.clone(), self.progress.clone());
         let done = self.engine.run(&Stop::default(), |client| {
             (self.work)(client, stop, progress)
         })?;
-        done.ok_or_else(stopped)
+        done.ok_or_else(|| self.stopped())
+    }
+
+    /// Begins the job without waiting for it. After an error it may be begun or run again.
+    ///
+    /// # Errors
+    /// `InvalidArgument` while the job runs; `Cancelled` if it was stopped; `Closed` in a forked child. The errors of the
+    /// work are those of its result.
+    pub fn begin(&self) -> Result<Begun<T>> {
+        let running = self.enter()?;
+        let (client, _) = self.engine.parts()?;
+        let work = (self.work)(client.clone(), self.stop.clone(), self.progress.clone());
+        let work = async move {
+            let done = work.await;
+            drop(running);
+            done
+        };
+        Begun::new(Arc::clone(&self.engine), self.stop.clone(), work)
+    }
+
+    /// Excludes other runs until the returned value is dropped.
+    fn enter(&self) -> Result<Running> {
+        self.engine.parts()?;
+        if self.stop.is_stopped() {
+            return Err(self.stopped());
+        }
+        if self.is_running.swap(true, Ordering::AcqRel) {
+            let message = format!("{}: another thread is running it", self.name);
+            return Err(Error::invalid(message));
+        }
+        Ok(Running(Arc::clone(&self.is_running)))
+    }
+
+    fn stopped(&self) -> Error {
+        let message = format!("the {} was stopped", self.name);
+        Error::new(ErrorKind::Cancelled, message)
     }
 
     /// Returns the receipt of the work so far, also after an error.
@@ -460,6 +512,15 @@ impl<T: Send + 'static> Job<T> {
         } else {
             self.progress.receipt()
         }
+    }
+}
+
+/// A run of a job. Also after a panic, the job can run again.
+struct Running(Arc<AtomicBool>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
     }
 }
 
@@ -479,7 +540,7 @@ mod tests {
         let job = Job::new(&client, "export", &Receipt::default(), work).unwrap();
         std::thread::scope(|scope| {
             let panics = scope.spawn(|| {
-                let _running = job.running.lock();
+                let _running = job.enter();
                 panic!("as a caller's signal handler may");
             });
             assert!(panics.join().is_err());

@@ -13,7 +13,7 @@ use std::ptr::NonNull;
 use talentdata_columns::blocking::{self, BlockingScan};
 use talentdata_core::blocking::Client as Blocking;
 use talentdata_core::types::{ListName, OPERATIONS, Operation};
-use talentdata_core::{Client, Result};
+use talentdata_core::{Arguments, Client, Result};
 use talentdata_mirror::internal::JobKind;
 
 /// Passed as a limit, lets the service decide how many records a page has.
@@ -85,13 +85,7 @@ pub extern "C" fn talentdata_client_call(
         (client, "client"),
         (response_out, "response_out"),
         |client| {
-            let operation = operation_of(text(&operation, "operation")?)?;
-            let mut arguments = OptionsHandle::arguments(options, operation, operation.id)?;
-            if let Some(json) = optional_text(&body, "body")? {
-                serde_json::from_str::<serde::de::IgnoredAny>(json)
-                    .map_err(|error| invalid("body", format_args!("is not JSON: {error}")))?;
-                arguments = arguments.with_json(json.to_owned());
-            }
+            let (operation, arguments) = call_arguments(&operation, options, &body)?;
             let json = client.inner.invoke(operation, arguments)?;
             json.map(|json| RecordHandle::parse(&json, None))
                 .transpose()
@@ -151,12 +145,9 @@ pub extern "C" fn talentdata_client_page(
     get((client, "client"), (page_out, "page_out"), |client| {
         let list = list_name(&list)?;
         let arguments = OptionsHandle::arguments(options, list.shape().operation, "a page")?;
-        let limit = (limit != TALENTDATA_LIMIT_OF_SERVICE).then_some(limit);
-        let page = client.inner.run(move |client| async move {
-            let list = client.resource(list).with(arguments);
-            list.page(limit, offset).await
-        })?;
-        RecordHandle::parse(&page.to_json()?, Some(offset))
+        let page = move |client| page(client, list, limit, offset, arguments);
+        let page = client.inner.run(page)?;
+        RecordHandle::parse(&page, Some(offset))
     })
 }
 
@@ -257,6 +248,35 @@ pub extern "C" fn talentdata_client_free(client: Option<Box<ClientHandle>>) {
 pub(crate) fn list_name(list: &Text) -> Result<ListName> {
     let name = text(list, "list")?;
     name.parse().map_err(|error| invalid("list", error))
+}
+
+/// Reads an operation, its parameters and its body.
+pub(crate) fn call_arguments(
+    operation: &Text,
+    options: Option<&OptionsHandle>,
+    body: &Text,
+) -> Result<(&'static Operation, Arguments)> {
+    let operation = operation_of(text(operation, "operation")?)?;
+    let mut arguments = OptionsHandle::arguments(options, operation, operation.id)?;
+    if let Some(json) = optional_text(body, "body")? {
+        serde_json::from_str::<serde::de::IgnoredAny>(json)
+            .map_err(|error| invalid("body", format_args!("is not JSON: {error}")))?;
+        arguments = arguments.with_json(json.to_owned());
+    }
+    Ok((operation, arguments))
+}
+
+/// Fetches one page, as JSON.
+pub(crate) async fn page(
+    client: Client,
+    list: ListName,
+    limit: u64,
+    offset: u64,
+    arguments: Arguments,
+) -> Result<String> {
+    let limit = (limit != TALENTDATA_LIMIT_OF_SERVICE).then_some(limit);
+    let list = client.resource(list).with(arguments);
+    list.page(limit, offset).await?.to_json()
 }
 
 /// Returns the operation with this ID.

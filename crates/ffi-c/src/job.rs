@@ -4,6 +4,7 @@
 //! when its data is released.
 
 use crate::boundary::{guard_or, shared};
+use crate::call::CallWork;
 use crate::client::{ClientHandle, list_name};
 use crate::error::ErrorHandle;
 use crate::export::{get, path, text};
@@ -14,6 +15,7 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use talentdata_columns::export::{Format, Target};
 use talentdata_columns::verify::{parse_receipt, read_receipt, verify};
+use talentdata_core::Result;
 use talentdata_core::blocking::Job;
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::Stop;
@@ -113,6 +115,16 @@ pub extern "C" fn talentdata_client_sync(
             stop,
         }))
     })
+}
+
+impl JobHandle {
+    /// Begins the job without waiting for it.
+    pub(crate) fn begin(&self) -> Result<CallWork> {
+        match &self.work {
+            Work::Export(job) => job.begin().map(CallWork::Export),
+            Work::Sync(job) => job.begin().map(CallWork::Sync),
+        }
+    }
 }
 
 /// Runs a job, and waits until it is done. After an error it may be called again: an export resumes what it has kept. Until a

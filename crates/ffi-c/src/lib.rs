@@ -12,6 +12,7 @@
 compile_error!("a panic must become an error: build libtalentdata with panic = \"unwind\"");
 
 mod boundary;
+mod call;
 mod client;
 mod config;
 mod descriptor;

@@ -52,6 +52,7 @@
 #endif
 
 /* What the handles are is known to the library alone. */
+typedef struct talentdata_call talentdata_call;
 typedef struct talentdata_client talentdata_client;
 typedef struct talentdata_config talentdata_config;
 typedef struct talentdata_error talentdata_error;

@@ -1,0 +1,63 @@
+// Calls and jobs under way, for programs that do not wait for them. Included by talentdata.hpp.
+#pragma once
+
+#include <talentdata/job.hpp>
+
+#include <chrono>
+
+namespace talentdata {
+inline namespace TALENTDATA_EXCEPTIONS {
+
+/// A call or a job under way, with a deadline and a cancel of its own. One thread at a time may use it; any thread may
+/// cancel it. Destroying it cancels it, unless it is done.
+class begun_call : public detail::handle<talentdata_call, talentdata_call_free> {
+ public:
+  using handle::handle;
+  /// A deadline in seconds, from now; none by default.
+  using deadline = std::optional<std::chrono::duration<double>>;
+
+  /// Whether it is done, and its result: the response, the page or the receipt; none where a response has none.
+  struct polled {
+    bool done;
+    std::optional<record> result;
+  };
+  /// Takes the result if it is there; never waits. An error ends the call.
+  result<polled> try_poll() {
+    bool done = false;
+    talentdata_record *raw = nullptr;
+    if (talentdata_error *cause = talentdata_call_poll(get(), &done, &raw)) return error(cause);
+    return polled{done, taken(raw)};
+  }
+  /// Waits for the result.
+  result<std::optional<record>> try_wait() {
+    talentdata_record *raw = nullptr;
+    if (talentdata_error *cause = talentdata_call_wait(get(), &raw)) return error(cause);
+    return taken(raw);
+  }
+  /// A file descriptor that is readable once the call is done, until its result is taken; it belongs to the call.
+  result<int> try_descriptor() {
+    int descriptor = -1;
+    if (talentdata_error *cause = talentdata_call_descriptor(get(), &descriptor)) return error(cause);
+    return descriptor;
+  }
+  /// Cancels it, from any thread.
+  void cancel() noexcept { talentdata_call_cancel(get()); }
+
+#if defined(__cpp_exceptions)
+  polled poll() { return try_poll().value(); }
+  std::optional<record> wait() { return try_wait().value(); }
+  int descriptor() { return try_descriptor().value(); }
+#endif
+
+ private:
+  static std::optional<record> taken(talentdata_record *raw) { return raw ? std::optional<record>(record(raw)) : std::nullopt; }
+};
+
+/// Begins a job without waiting for it.
+inline result<begun_call> try_begin(job &work) { return detail::made<begun_call>(talentdata_job_begin, work.get()); }
+#if defined(__cpp_exceptions)
+inline begun_call begin(job &work) { return try_begin(work).value(); }
+#endif
+
+}  // namespace TALENTDATA_EXCEPTIONS
+}  // namespace talentdata
