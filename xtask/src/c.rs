@@ -19,7 +19,7 @@ const HEADERS: [(&str, &[&str], &[&str]); 8] = [
     ("client", &["error", "log"], &["ffi-c/src/config.rs", "ffi-c/src/options.rs", "ffi-c/src/client.rs"]),
     ("scan", &["error"], &["ffi-c/src/scan.rs"]),
     ("job", &["error"], &["columns/src/format.rs", "ffi-c/src/job.rs"]),
-    ("call", &["client", "job", "record"], &["ffi-c/src/call.rs"]),
+    ("call", &["error"], &["ffi-c/src/call.rs"]),
     ("mirror", &["error"], &["ffi-c/src/mirror.rs"]),
 ];
 

@@ -6,7 +6,6 @@ use crate::client::{self, ClientHandle, list_name};
 use crate::descriptor::SelfPipe;
 use crate::error::ErrorHandle;
 use crate::export::{get, guard, invalid, lent, slot};
-use crate::job::JobHandle;
 use crate::options::OptionsHandle;
 use crate::record::RecordHandle;
 use crate::text::Text;
@@ -96,25 +95,6 @@ pub extern "C" fn talentdata_client_begin_page(
         let page = move |client| client::page(client, list, limit, offset, arguments);
         let begun = client.inner.begin(deadline(seconds)?, page)?;
         Ok(CallHandle::new(CallWork::Page(begun, offset)))
-    })
-}
-
-/// Begins a job like talentdata_job_run, without waiting for it.
-///
-/// @param job the job
-/// @param call_out the run, whose result is the receipt
-/// Ownership: the caller frees `*call_out` with talentdata_call_free; it outlives job and client.
-/// Threads: any. It does not wait.
-/// Errors: INVALID_ARGUMENT for NULL, and while the job runs; CANCELLED after talentdata_job_cancel; CLOSED in a forked child
-/// for a job of the parent. The errors of talentdata_job_run are those of the result.
-#[must_use]
-#[unsafe(no_mangle)]
-pub extern "C" fn talentdata_job_begin(
-    job: Option<NonNull<JobHandle>>,
-    call_out: Option<&mut MaybeUninit<Box<CallHandle>>>,
-) -> Option<Box<ErrorHandle>> {
-    get((shared(&job), "job"), (call_out, "call_out"), |job| {
-        Ok(CallHandle::new(job.begin()?))
     })
 }
 
@@ -221,7 +201,7 @@ pub extern "C" fn talentdata_call_free(call: Option<Box<CallHandle>>) {
 }
 
 impl CallHandle {
-    fn new(work: CallWork) -> Box<Self> {
+    pub(crate) fn new(work: CallWork) -> Box<Self> {
         Box::new(CallHandle {
             work,
             self_pipe: OnceLock::new(),

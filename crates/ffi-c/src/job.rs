@@ -4,7 +4,7 @@
 //! when its data is released.
 
 use crate::boundary::{guard_or, shared};
-use crate::call::CallWork;
+use crate::call::{CallHandle, CallWork};
 use crate::client::{ClientHandle, list_name};
 use crate::error::ErrorHandle;
 use crate::export::{get, path, text};
@@ -15,7 +15,6 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use talentdata_columns::export::{Format, Target};
 use talentdata_columns::verify::{parse_receipt, read_receipt, verify};
-use talentdata_core::Result;
 use talentdata_core::blocking::Job;
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::Stop;
@@ -117,16 +116,6 @@ pub extern "C" fn talentdata_client_sync(
     })
 }
 
-impl JobHandle {
-    /// Begins the job without waiting for it.
-    pub(crate) fn begin(&self) -> Result<CallWork> {
-        match &self.work {
-            Work::Export(job) => job.begin().map(CallWork::Export),
-            Work::Sync(job) => job.begin().map(CallWork::Sync),
-        }
-    }
-}
-
 /// Runs a job, and waits until it is done. After an error it may be called again: an export resumes what it has kept. Until a
 /// sync has committed, and after any error, its mirror has the list as it was; of an export, the message of the error says
 /// what is kept to be resumed.
@@ -158,6 +147,29 @@ pub extern "C" fn talentdata_job_run(
             Work::Sync(job) => RecordHandle::of(&job.run()?),
         },
     )
+}
+
+/// Begins a job like talentdata_job_run, without waiting for it.
+///
+/// @param job the job
+/// @param call_out the run, whose result is the receipt
+/// Ownership: the caller frees `*call_out` with talentdata_call_free; it outlives job and client.
+/// Threads: any. It does not wait.
+/// Errors: INVALID_ARGUMENT for NULL, and while the job runs; CANCELLED after talentdata_job_cancel; CLOSED in a forked child
+/// for a job of the parent. The errors of talentdata_job_run are those of the result.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_job_begin(
+    job: Option<NonNull<JobHandle>>,
+    call_out: Option<&mut MaybeUninit<Box<CallHandle>>>,
+) -> Option<Box<ErrorHandle>> {
+    get((shared(&job), "job"), (call_out, "call_out"), |job| {
+        let work = match &job.work {
+            Work::Export(job) => CallWork::Export(job.begin()?),
+            Work::Sync(job) => CallWork::Sync(job.begin()?),
+        };
+        Ok(CallHandle::new(work))
+    })
 }
 
 /// Returns the progress of a job: the receipt of its scan so far, whose `records` and `total_last` are the progress. It says "unfinished"

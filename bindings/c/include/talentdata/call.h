@@ -3,9 +3,7 @@
 #ifndef TALENTDATA_CALL_H
 #define TALENTDATA_CALL_H
 
-#include "talentdata/client.h"
-#include "talentdata/job.h"
-#include "talentdata/record.h"
+#include "talentdata/error.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -56,20 +54,6 @@ talentdata_error *talentdata_client_begin_page(const talentdata_client *client,
                                                const talentdata_options *options,
                                                double seconds,
                                                talentdata_call **call_out);
-
-/**
- * Begins a job like talentdata_job_run, without waiting for it.
- *
- * @param job the job
- * @param call_out the run, whose result is the receipt
- * Ownership: the caller frees `*call_out` with talentdata_call_free; it outlives job and client.
- * Threads: any. It does not wait.
- * Errors: INVALID_ARGUMENT for NULL, and while the job runs; CANCELLED after talentdata_job_cancel; CLOSED in a forked child
- * for a job of the parent. The errors of talentdata_job_run are those of the result.
- */
-TALENTDATA_NODISCARD
-talentdata_error *talentdata_job_begin(talentdata_job *job,
-                                       talentdata_call **call_out);
 
 /**
  * Takes the result of a call if it is there, without waiting.

@@ -101,6 +101,20 @@ talentdata_error *talentdata_job_run(talentdata_job *job,
                                      talentdata_record **receipt_out);
 
 /**
+ * Begins a job like talentdata_job_run, without waiting for it.
+ *
+ * @param job the job
+ * @param call_out the run, whose result is the receipt
+ * Ownership: the caller frees `*call_out` with talentdata_call_free; it outlives job and client.
+ * Threads: any. It does not wait.
+ * Errors: INVALID_ARGUMENT for NULL, and while the job runs; CANCELLED after talentdata_job_cancel; CLOSED in a forked child
+ * for a job of the parent. The errors of talentdata_job_run are those of the result.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_job_begin(talentdata_job *job,
+                                       talentdata_call **call_out);
+
+/**
  * Returns the progress of a job: the receipt of its scan so far, whose `records` and `total_last` are the progress. It says "unfinished"
  * until the job is done. Never waits; NULL when `job` is NULL.
  *
