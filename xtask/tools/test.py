@@ -6,6 +6,7 @@ import time
 
 import formats
 import test_c
+import test_dist
 import test_inject
 import test_readers
 import test_sqlites
@@ -84,6 +85,7 @@ PARTS = {
     "deny": deny,
     "clippy": lambda: cargo("clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"),
     "rust": rust,
+    "notices": test_dist.run_notices,
     "c": test_c.run,
     "python": python,
 }
