@@ -1,6 +1,6 @@
 """What is linked into each artefact: the notices that the licences demand, and the bill of materials (CycloneDX).
 
-`cargo xtask test notices` compares both with what the compiler has put into the built files.
+`cargo xtask test packages` compares both with what the compiler has put into the built files.
 """
 
 import json

@@ -85,13 +85,14 @@ PARTS = {
     "deny": deny,
     "clippy": lambda: cargo("clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"),
     "rust": rust,
-    "notices": test_dist.run_notices,
+    "packages": test_dist.run_packages,
     "c": test_c.run,
     "python": python,
 }
 #: The parts that run only on request, because they are slow, install many packages or need Java.
 EXTRA = {
     "c-sanitized": test_c.run_sanitized,
+    "dist": test_dist.run,
     "inject": test_inject.run,
     "engines": lambda: pytest("engines", requirements=PYTHON_PROJECT / "engines/requirements.txt"),
     "readers": test_readers.run,
