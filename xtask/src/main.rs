@@ -43,15 +43,17 @@ Usage: cargo xtask VERB
   spec-diff OLD [NEW] [--json]  what changes between two specs, for each language, and the version it
                      asks for; each is a file or a git revision, NEW is spec/openapi.json where left out;
                      exits with 0, or with 3 where something breaks
+  dist               build everything that is handed out into target/dist, with SHA256SUMS
+  dist cli           one part of it (parts: python cli c deb)
   dist c --prefix P  build the C library and install it, with headers, CMake and pkg-config files
   test               everything CI runs: format, lints, drift, tidy, all tests
-  test rust          one part of it (parts: format generate tidy deny clippy rust c python)
+  test rust          one part of it (parts: format generate tidy deny clippy rust packages c python)
   test c-sanitized   the C tests with an instrumented library, which takes long to build
   test sqlites       a mirror, read by SQLite from 3.26 to ours, pandas and DuckDB as another user
   test engines       lists that are not proven in Dask, Ray and Daft, and the changes of a mirror in dlt
   test inject        the commands, Python and C under limits of the system, and with system calls that fail
+  test dist          the packages in target/dist, tried as their users do
   test readers       files that were exported, read by packages of the last three years
-  dist python        wheel and source package, into target/dist/python
   docs               the manual as a site with a search, into target/docs
   bench              measure this client beside others, and write tests/bench/RESULTS.md
   bench shared       one section of it (sections: budget shared throughput syncs)

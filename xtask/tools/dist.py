@@ -1,4 +1,4 @@
-"""`cargo xtask dist`: installs the C library with all files that programs need, or builds the Python packages."""
+"""`cargo xtask dist`: builds what is handed out into target/dist, or installs the C library with all files it needs."""
 
 import re
 import shutil
@@ -10,6 +10,7 @@ import zipfile
 from os import environ
 from pathlib import Path
 
+import packages
 from commands import (
     PYTHON_PROJECT,
     PYTHON_TESTS,
@@ -38,6 +39,8 @@ WHEEL = """talentdata/__init__.py talentdata/_talentdata.abi3.so talentdata/_tal
     .dist-info/licenses/LICENSE-MIT .dist-info/sboms/talentdata-py.cyclonedx.json"""
 SOURCES = """/crates/py/src/lib.rs /crates/core/src/lib.rs /crates/sandbox/README.md /crates/sandbox/openapi.json
     /talentdata/py.typed /Cargo.lock /pyproject.toml /LICENSE-MIT"""
+#: The parts of `dist` that are packed from built files.
+PARTS = ["cli", "c", "deb"]
 OURS = ["bindings/python/tests/", "talentdata/tests/", ".ipynb"]
 
 
@@ -67,11 +70,11 @@ def install(made, prefix):
         "STATIC_FLAGS": " ".join(libraries),
     }
     files = {file: file.relative_to(LAYOUT).parent for file in LAYOUT.rglob("*") if file.is_file()}
-    files.update({ROOT / name: "share/doc/talentdata" for name in ("LICENSE-MIT", "LICENSE-APACHE")})
     for file, place in files.items():
         text = re.sub("@([A-Z_]+)@", lambda mark: marks[mark[1]], file.read_text())
         (prefix / place).mkdir(parents=True, exist_ok=True)
         (prefix / place / file.name.removesuffix(".in")).write_text(text)
+    packages.document("talentdata-ffi-c", prefix / "share/doc/talentdata")
     print(f"installed libtalentdata {VERSION} into {prefix}", flush=True)
 
 
@@ -127,13 +130,52 @@ def python():
     print(f"{made}\n{sources}")
 
 
-def main(package, *arguments):
-    if package == "python" and not arguments:
-        python()
-    elif package == "c" and len(arguments) == 2 and arguments[0] == "--prefix":
-        install(build("-p", "talentdata-ffi-c", "--lib", "--profile", "dist"), Path(arguments[1]))
+def pack(made, parts, work, directory, level=9):
+    """Packs built files into a directory: `cli` and `c` are tarballs, `deb` the Debian packages of both.
+
+    Returns the packages by part. `work` is a folder for the unpacked trees, `level` the effort to compress.
+    """
+    shutil.rmtree(work, ignore_errors=True)
+    directory.mkdir(parents=True, exist_ok=True)
+    command, library, packed = work / "cli", work / "c", {}
+    if {"cli", "deb"} & set(parts):
+        packages.program(made, command)
+    if {"c", "deb"} & set(parts):
+        install(made, library)
+        packages.shipping(library, SONAME)
+    if "cli" in parts:
+        packed["cli"] = packages.tarball(command, directory, "talentdata", level)
+    if "c" in parts:
+        packed["c"] = packages.tarball(library, directory, "libtalentdata", level)
+    if "deb" in parts:
+        packed["deb"] = packages.debs(command, library, SONAME, work / "deb", directory, level)
+    return packed
+
+
+def compiled(parts):
+    """Builds the files that the parts pack, with the profile for what is handed out."""
+    made = {}
+    if {"cli", "deb"} & set(parts):
+        # The pages are the same whatever the program is compiled with.
+        made.update(build("-p", "talentdata-cli", "--example", "man"))
+        made.update(build("-p", "talentdata-cli", "--bin", "talentdata", "--profile", "dist"))
+    if {"c", "deb"} & set(parts):
+        made.update(build("-p", "talentdata-ffi-c", "--lib", "--profile", "dist"))
+    return made
+
+
+def main(part="all", *arguments):
+    directory = target() / "dist"
+    if part == "c" and len(arguments) == 2 and arguments[0] == "--prefix":
+        install(compiled(["c"]), Path(arguments[1]))
+    elif part in ("all", "python", *PARTS) and not arguments:
+        if part in ("all", "python"):
+            python()
+        parts = PARTS if part == "all" else [part]
+        pack(compiled(parts), parts, target() / "packages/dist", directory)
+        packages.checksums(directory)
     else:
-        raise Failure("give `dist c --prefix PREFIX` or `dist python`")
+        raise Failure("give `dist`, `dist python`, `dist cli`, `dist c`, `dist deb` or `dist c --prefix PREFIX`")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import time
 
 import formats
 import test_c
+import test_dist
 import test_inject
 import test_readers
 import test_sqlites
@@ -84,12 +85,14 @@ PARTS = {
     "deny": deny,
     "clippy": lambda: cargo("clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"),
     "rust": rust,
+    "packages": test_dist.run_packages,
     "c": test_c.run,
     "python": python,
 }
 #: The parts that run only on request, because they are slow, install many packages or need Java.
 EXTRA = {
     "c-sanitized": test_c.run_sanitized,
+    "dist": test_dist.run,
     "inject": test_inject.run,
     "engines": lambda: pytest("engines", requirements=PYTHON_PROJECT / "engines/requirements.txt"),
     "readers": test_readers.run,

@@ -50,6 +50,12 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
+/// Returns the grammar of the command line, from which the manual pages are written.
+#[must_use]
+pub fn grammar() -> clap::Command {
+    args::grammar()
+}
+
 fn run(command: &Command, common: &Common) -> Result<(), Ending> {
     // One thread fetches while this one writes. Each further thread would hold memory of its own.
     let runtime = process::runtime(1, || ())?;
