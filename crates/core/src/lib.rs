@@ -55,6 +55,7 @@ mod json;
 mod list;
 mod log;
 mod page;
+mod policy;
 mod process;
 mod record;
 mod request;

@@ -11,6 +11,7 @@ use crate::budget::REQUESTS_PER_SECOND;
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
 use crate::page::{Page, PageLimit, check_limit, is_refusal};
+use crate::policy::Policy;
 use crate::process::lock;
 use crate::record::IdentityKey;
 use crate::request::Service;
@@ -88,12 +89,24 @@ impl Driver {
     /// Reads the list once, and sends its records as they arrive.
     async fn read(&mut self, batches: &Sender<Result<Batch>>) -> Result<()> {
         check_limit(self.resource, "page_size", self.options.page_size)?;
-        let operation = self.resource.shape().operation;
-        self.options.arguments.check(operation)?;
+        let shape = self.resource.shape();
+        self.options.check(shape)?;
+        let mut policy = Policy::new(&self.options)?;
+        if self.options.is_typed {
+            policy.check_typed(shape)?;
+        }
         loop {
             let (page, delivery) = self.next_page().await?;
             let end = delivery.end;
-            let batch = self.deliver(page, delivery);
+            let batch = self.deliver(policy.apply(page)?, delivery);
+            if end && batch.receipt.records > 0 {
+                for name in policy.unmatched() {
+                    tracing::warn!(
+                        "{}: no record had {name}, which fields or drop names; check its spelling",
+                        shape.name
+                    );
+                }
+            }
             if batches.send(Ok(batch)).await.is_err() || end {
                 return Ok(());
             }
