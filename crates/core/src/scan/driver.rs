@@ -98,15 +98,9 @@ impl Driver {
         loop {
             let (page, delivery) = self.next_page().await?;
             let end = delivery.end;
-            let batch = self.deliver(policy.apply(page)?, delivery);
-            if end && batch.receipt.records > 0 {
-                for name in policy.unmatched() {
-                    tracing::warn!(
-                        "{}: no record had {name}, which fields or drop names; check its spelling",
-                        shape.name
-                    );
-                }
-            }
+            let page = policy.apply(page)?;
+            self.receipt.unmatched_fields = policy.unmatched().map(str::to_owned).collect();
+            let batch = self.deliver(page, delivery);
             if batches.send(Ok(batch)).await.is_err() || end {
                 return Ok(());
             }
