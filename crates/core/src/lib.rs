@@ -55,7 +55,6 @@ mod json;
 mod list;
 mod log;
 mod page;
-mod policy;
 mod process;
 mod record;
 mod request;

@@ -2,6 +2,7 @@
 
 use super::join::{Delivery, Joiner, Wanted};
 use super::options::ScanOptions;
+use super::policy::FieldPolicy;
 use super::position::{Batch, ScanState};
 use super::receipt::Receipt;
 use super::sequence::{AHEAD, AHEAD_UNPACED, Sequence};
@@ -11,7 +12,6 @@ use crate::budget::REQUESTS_PER_SECOND;
 use crate::clock::{self, Time};
 use crate::error::{Error, ErrorKind, Result};
 use crate::page::{Page, PageLimit, check_limit, is_refusal};
-use crate::policy::Policy;
 use crate::process::lock;
 use crate::record::IdentityKey;
 use crate::request::Service;
@@ -91,7 +91,7 @@ impl Driver {
         check_limit(self.resource, "page_size", self.options.page_size)?;
         let shape = self.resource.shape();
         self.options.check(shape)?;
-        let mut policy = Policy::new(&self.options)?;
+        let mut policy = FieldPolicy::new(&self.options)?;
         if self.options.is_typed {
             policy.check_typed(shape)?;
         }

@@ -1,10 +1,10 @@
 //! Which fields of records a scan lets through. Nothing behind its pages sees the others.
 
+use super::options::ScanOptions;
 use crate::error::{Error, Result};
 use crate::json;
 use crate::page::Page;
 use crate::record::RawRecord;
-use crate::scan::ScanOptions;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use talentdata_types::ListShape;
@@ -17,7 +17,7 @@ type Steps = Vec<String>;
 
 /// The fields to keep, or those to drop.
 #[derive(Debug, Default)]
-pub(crate) struct Policy {
+pub(super) struct FieldPolicy {
     /// True if only these fields are kept, false if all but these are.
     keeps: bool,
     /// The fields as the caller has named them.
@@ -27,12 +27,12 @@ pub(crate) struct Policy {
     matched: Vec<bool>,
 }
 
-impl Policy {
+impl FieldPolicy {
     /// Creates the policy of a scan.
     ///
     /// # Errors
     /// `InvalidArgument` if both `fields` and `drop` are set, for what is neither a name nor a pointer, and for `id` in `drop`.
-    pub(crate) fn new(options: &ScanOptions) -> Result<Self> {
+    pub(super) fn new(options: &ScanOptions) -> Result<Self> {
         let (keeps, option, names) = match (options.fields.is_empty(), options.drop.is_empty()) {
             (false, false) => {
                 let message =
@@ -55,7 +55,7 @@ impl Policy {
                 "drop: id cannot be left out, because it tells records apart; leave it out of drop";
             return Err(Error::invalid(message));
         }
-        Ok(Policy {
+        Ok(FieldPolicy {
             keeps,
             names: names.clone(),
             matched: vec![false; steps.len()],
@@ -72,7 +72,7 @@ impl Policy {
     ///
     /// # Errors
     /// `InvalidArgument`, naming the field and the way out.
-    pub(crate) fn check_typed(&self, shape: &ListShape) -> Result<()> {
+    pub(super) fn check_typed(&self, shape: &ListShape) -> Result<()> {
         let is_whole = |name: &str| {
             let mut own = self.of_field(name);
             if self.keeps {
@@ -112,7 +112,7 @@ impl Policy {
     }
 
     /// Returns the page with what is kept of its records. Each keeps its place.
-    pub(crate) fn apply(&mut self, mut page: Page) -> Result<Page> {
+    pub(super) fn apply(&mut self, mut page: Page) -> Result<Page> {
         let Some(offset) = page.records.first().map(RawRecord::offset) else {
             return Ok(page);
         };
@@ -129,7 +129,7 @@ impl Policy {
     }
 
     /// Returns the fields that no record had.
-    pub(crate) fn unmatched(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn unmatched(&self) -> impl Iterator<Item = &str> {
         let names = self.names.iter().zip(&self.matched);
         names
             .filter(|(_, matched)| !**matched)
@@ -239,13 +239,13 @@ impl ScanOptions {
     /// # Errors
     /// `InvalidArgument`, naming the parameter or option.
     pub fn check(&self, shape: &ListShape) -> Result<()> {
-        Policy::new(self)?;
+        FieldPolicy::new(self)?;
         self.arguments.check(shape.operation)
     }
 
     /// Returns the documented fields that are left out of records; none for options that [`check`](Self::check) refuses.
     pub fn left_out(&self, shape: &ListShape) -> Vec<&'static str> {
-        Policy::new(self).map_or_else(|_| Vec::new(), |policy| policy.left_out(shape))
+        FieldPolicy::new(self).map_or_else(|_| Vec::new(), |policy| policy.left_out(shape))
     }
 
     /// Returns what receipts, checkpoints and mirrors record of these options: the values of parameters, and the fields that are
@@ -281,7 +281,7 @@ mod tests {
     }
 
     fn kept(options: &ScanOptions) -> String {
-        Policy::new(options).unwrap().kept(RECORD)
+        FieldPolicy::new(options).unwrap().kept(RECORD)
     }
 
     #[test]
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn fields_that_no_record_had_are_known() {
-        let mut policy = Policy::new(&drop(&["name", "nmae", "/langs/*/x"])).unwrap();
+        let mut policy = FieldPolicy::new(&drop(&["name", "nmae", "/langs/*/x"])).unwrap();
         policy.kept(RECORD);
         assert!(policy.unmatched().eq(["nmae", "/langs/*/x"]));
     }
@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn typed_reading_needs_documented_fields() {
         let typed = |options: &ScanOptions| {
-            Policy::new(options)
+            FieldPolicy::new(options)
                 .unwrap()
                 .check_typed(ListName::Contacts.shape())
         };
