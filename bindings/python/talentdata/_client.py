@@ -38,7 +38,9 @@ class Client(Operations):
         resume: bool = False,
         restart: bool = False,
         page_size: int | None = None,
-        columns: Literal["typed", "json"] = "typed",
+        fields: list[str] | None = None,
+        drop: list[str] | None = None,
+        columns: Literal["typed", "json"] | list[str] = "typed",
         schema: Mapping[str, str | os.PathLike[str] | pyarrow.Schema | Record] | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
         progress: bool | None = None,
@@ -55,6 +57,8 @@ class Client(Operations):
             restart: Whether to discard the records that interrupted exports have kept, and to begin again. If any of
                 the files has kept records, either `resume` or `restart` is needed; otherwise no request is sent.
             page_size: Records per request; by default each list's maximum.
+            fields: See `list` of a list.
+            drop: See `list` of a list.
             columns: The types of columns.
             schema: The columns of each list, by its name.
             on_new_field: See `list` of a list.
@@ -69,6 +73,7 @@ class Client(Operations):
         jobs = []
         for name, parameters in names:
             options: dict[str, Any] = {"resume": resume, "restart": restart, "page_size": page_size, "columns": columns}
+            options |= {"fields": fields, "drop": drop}
             options |= {"schema": schemas.get(name), "on_new_field": on_new_field}
             path = os.path.join(directory, f"{name}.{format}")
             jobs.append((name, RawJob(self, False, (name, parameters), path, options, format)))
@@ -86,6 +91,8 @@ class Client(Operations):
         same_service: bool = False,
         keep: datetime.timedelta | str | None = None,
         page_size: int | None = None,
+        fields: list[str] | None = None,
+        drop: list[str] | None = None,
         progress: bool | None = None,
     ) -> list[SyncReceipt]:
         """Brings a mirror up to date, list after list: reads each list and commits what has changed.
@@ -113,6 +120,8 @@ class Client(Operations):
             keep: Changes and earlier versions that are older are removed, such as `"90d"`; by default all are kept. Ages
                 are counted from sync to sync, and the changes of the last one are always kept.
             page_size: Records per request; by default each list's maximum.
+            fields: See `list` of a list.
+            drop: See `list` of a list.
             progress: Whether to show progress bars.
 
         Raises:
@@ -125,7 +134,7 @@ class Client(Operations):
         """
         most = f"{max_deletes * 100}%" if isinstance(max_deletes, float) else max_deletes
         options: dict[str, Any] = {"confirm": confirm, "on_new_field": on_new_field, "same_service": same_service}
-        options |= {"max_deletes": most, "keep": keep, "page_size": page_size}
+        options |= {"max_deletes": most, "keep": keep, "page_size": page_size, "fields": fields, "drop": drop}
         # All jobs are checked before the first one runs.
         jobs = [(list[0], RawJob(self, True, list, path, options)) for list in self._names(resources)]
         return [SyncReceipt(run_blocking(job, name, progress)) for name, job in jobs]

@@ -44,7 +44,9 @@ class List(Generic[R]):
         *,
         limit: int | None = None,
         page_size: int | None = None,
-        columns: Literal["typed", "json"] = "typed",
+        fields: list[str] | None = None,
+        drop: list[str] | None = None,
+        columns: Literal["typed", "json"] | list[str] = "typed",
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
         unproven: Literal["fail", "warn", "accept"] | None = None,
@@ -55,6 +57,10 @@ class List(Generic[R]):
         Args:
             limit: The maximum number of records; by default all.
             page_size: Records per request; by default the list's maximum.
+            fields: The only fields to keep beside `id`: names, or JSON pointers with `*` for the items of an array, such
+                as `["email", "/languages/*/level"]`. The others are gone before a record is returned or written. A
+                list of names as `columns` means the same.
+            drop: The fields to leave out, in the same form; not together with `fields`.
             columns: The types of columns: `"typed"` has lists and structs for nested values, and timestamps and
                 dates for the texts of RFC 3339; `"json"` has JSON text and strings.
             schema: The columns, so that they are the same in every run: a file that `talentdata schema` has
@@ -71,7 +77,7 @@ class List(Generic[R]):
             progress: Whether to show a progress bar, by tqdm; by default on a terminal and in a notebook, if tqdm is
                 installed.
         """
-        options: dict[str, Any] = {"limit": limit, "page_size": page_size}
+        options: dict[str, Any] = {"limit": limit, "page_size": page_size, "fields": fields, "drop": drop}
         options |= {"columns": columns, "schema": schema, "on_new_field": on_new_field, "unproven": unproven}
         scan = RawScan(self._client, self._list, options)
         return Scan(scan, self._list[0], self._model, progress)
@@ -85,7 +91,9 @@ class List(Generic[R]):
         restart: bool = False,
         limit: int | None = None,
         page_size: int | None = None,
-        columns: Literal["typed", "json"] = "typed",
+        fields: list[str] | None = None,
+        drop: list[str] | None = None,
+        columns: Literal["typed", "json"] | list[str] = "typed",
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
         progress: bool | None = None,
@@ -107,6 +115,8 @@ class List(Generic[R]):
                 interrupted export has kept records, either `resume` or `restart` is needed.
             limit: See `list`, like the following arguments. Columns are those of CSV, Parquet and Arrow files.
             page_size: See `list`.
+            fields: See `list`.
+            drop: See `list`.
             columns: See `list`.
             schema: See `list`.
             on_new_field: See `list`.
@@ -122,6 +132,7 @@ class List(Generic[R]):
             talentdata.Error: A page could not be fetched.
         """
         options: dict[str, Any] = {"resume": resume, "restart": restart, "limit": limit, "page_size": page_size}
+        options |= {"fields": fields, "drop": drop}
         options |= {"columns": columns, "schema": schema, "on_new_field": on_new_field}
         job = RawJob(self._client, False, self._list, path, options, format)
         return Receipt(run_blocking(job, self._list[0], progress))

@@ -82,7 +82,7 @@ class Receipt(ScanReceipt):
     """The receipt of a scan: what was done, and whether completeness is proven. Times are in seconds. Counts are of this scan alone; those of a resumed export cover all its runs, except for what a run did after its last checkpoint when it was killed."""
 
     __slots__ = ()
-    _documented = ("resource", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "restarted", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "reduced_page_size", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unknown_fields", "unknown_values", "schema", "written",)
+    _documented = ("resource", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "restarted", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "reduced_page_size", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unmatched_fields", "unknown_fields", "unknown_values", "schema", "written",)
 
     resource: Field[str] = Field(
         "resource",
@@ -94,10 +94,10 @@ class Receipt(ScanReceipt):
     parameters: Field[dict[str, Any]] = Field(
         "parameters",
         "object",
-        "The values of the list's parameters, such as filters, that were sent with every page; of a header a hash.",
+        "The values of the list's parameters, such as filters, that were sent with every page; of a header a hash. The fields that the scan keeps or drops are here as `kept fields` or `dropped fields`.",
         required=True,
     )
-    """The values of the list's parameters, such as filters, that were sent with every page; of a header a hash."""
+    """The values of the list's parameters, such as filters, that were sent with every page; of a header a hash. The fields that the scan keeps or drops are here as `kept fields` or `dropped fields`."""
     completeness: Field[Completeness] = Field(
         "completeness",
         "text",
@@ -241,6 +241,13 @@ class Receipt(ScanReceipt):
         "The service's total on the last page.",
     )
     """The service's total on the last page."""
+    unmatched_fields: Field[list[str]] = Field(
+        "unmatched_fields",
+        "array",
+        "The names in `fields` or `drop` that no record had; they may be misspelled.",
+        required=True,
+    )
+    """The names in `fields` or `drop` that no record had; they may be misspelled."""
     unknown_fields: Field[dict[str, Any]] = Field(
         "unknown_fields",
         "object",
@@ -833,7 +840,7 @@ class RowsReceipt(Record):
     """The receipt of a file that was written from a mirror, with its point in the history of the list."""
 
     __slots__ = ()
-    _documented = ("generation", "bookmark", "resource", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "restarted", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "reduced_page_size", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unknown_fields", "unknown_values", "schema", "written",)
+    _documented = ("generation", "bookmark", "resource", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "restarted", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "reduced_page_size", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unmatched_fields", "unknown_fields", "unknown_values", "schema", "written",)
 
     generation: Field[int] = Field(
         "generation",
@@ -859,10 +866,10 @@ class RowsReceipt(Record):
     parameters: Field[dict[str, Any]] = Field(
         "parameters",
         "object",
-        "The values of the list's parameters, such as filters, that were sent with every page; of a header a hash.",
+        "The values of the list's parameters, such as filters, that were sent with every page; of a header a hash. The fields that the scan keeps or drops are here as `kept fields` or `dropped fields`.",
         required=True,
     )
-    """The values of the list's parameters, such as filters, that were sent with every page; of a header a hash."""
+    """The values of the list's parameters, such as filters, that were sent with every page; of a header a hash. The fields that the scan keeps or drops are here as `kept fields` or `dropped fields`."""
     completeness: Field[Completeness] = Field(
         "completeness",
         "text",
@@ -1006,6 +1013,13 @@ class RowsReceipt(Record):
         "The service's total on the last page.",
     )
     """The service's total on the last page."""
+    unmatched_fields: Field[list[str]] = Field(
+        "unmatched_fields",
+        "array",
+        "The names in `fields` or `drop` that no record had; they may be misspelled.",
+        required=True,
+    )
+    """The names in `fields` or `drop` that no record had; they may be misspelled."""
     unknown_fields: Field[dict[str, Any]] = Field(
         "unknown_fields",
         "object",

@@ -45,6 +45,7 @@ fn flag(option: &'static JobOption) -> Arg {
         OptionKind::Columns => flag.value_name("FILE").value_parser(value_parser!(PathBuf)),
         OptionKind::Count(_) => flag.value_name("N").value_parser(checked),
         OptionKind::CountOrShare => flag.value_name("SHARE|N").value_parser(checked),
+        OptionKind::Names => flag.value_name("FIELDS").value_parser(checked),
         OptionKind::Age => flag.value_name("AGE").value_parser(checked),
     }
 }

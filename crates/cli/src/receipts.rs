@@ -106,14 +106,22 @@ impl Done {
         }
     }
 
-    /// Returns how the records differed from their columns, in words.
-    pub(crate) fn differences(&self) -> Option<String> {
-        let receipt = match self {
+    /// Returns the names of fields that no record had, in words.
+    pub(crate) fn misspelled(&self) -> Option<String> {
+        self.scan().misspelled()
+    }
+
+    fn scan(&self) -> &Receipt {
+        match self {
             Done::Export(receipt) => receipt,
             Done::Sync(receipt) => &receipt.scan,
             Done::Rows(receipt) => &receipt.export,
-        };
-        receipt.schema.as_ref()?.summary()
+        }
+    }
+
+    /// Returns how the records differed from their columns, in words.
+    pub(crate) fn differences(&self) -> Option<String> {
+        self.scan().schema.as_ref()?.summary()
     }
 }
 

@@ -174,7 +174,11 @@ impl Run<'_> {
             if shortfall.is_none() {
                 stderr_line(&done.summary(work.list(), &work.place()));
             }
-            for text in shortfall.into_iter().chain(done.differences()) {
+            for text in shortfall
+                .into_iter()
+                .chain(done.differences())
+                .chain(done.misspelled())
+            {
                 warn(work.list(), &text);
             }
         }

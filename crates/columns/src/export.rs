@@ -139,8 +139,7 @@ impl Export {
             let message = "on_new_field: JSON Lines has no columns to compare records with; give a schema, or choose another format";
             return Err(Error::invalid(message));
         }
-        let operation = self.resource.shape().operation;
-        self.scan.arguments.check(operation)
+        self.scan.check(self.resource.shape())
     }
 
     /// Returns whether a file at `path` would be the output of this export or lie in its work directory, under any

@@ -42,6 +42,8 @@ pub struct List<T> {
     resource: ListName,
     arguments: Arguments,
     read: fn(RawRecord) -> Result<T>,
+    /// False if `read` returns records as they came.
+    is_typed: bool,
 }
 
 impl<T> Clone for List<T> {
@@ -51,6 +53,7 @@ impl<T> Clone for List<T> {
             resource: self.resource,
             arguments: self.arguments.clone(),
             read: self.read,
+            is_typed: self.is_typed,
         }
     }
 }
@@ -73,6 +76,7 @@ impl<T: DeserializeOwned> List<T> {
             resource,
             arguments: Arguments::default(),
             read: |record| record.to(),
+            is_typed: true,
         }
     }
 }
@@ -137,6 +141,7 @@ impl<T> List<T> {
     /// ```
     pub fn scan(&self, mut options: ScanOptions) -> Scan<T> {
         options.arguments = options.arguments.or(&self.arguments);
+        options.is_typed = self.is_typed;
         Scan::start(&self.client.0, self.resource, options, self.read)
     }
 
@@ -262,6 +267,7 @@ impl Client {
             resource,
             arguments: Arguments::default(),
             read: Ok,
+            is_typed: false,
         }
     }
 }

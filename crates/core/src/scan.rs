@@ -6,6 +6,7 @@ mod evidence;
 mod join;
 mod options;
 mod order;
+mod policy;
 mod position;
 mod receipt;
 mod sequence;
@@ -76,6 +77,8 @@ struct Pages {
     /// The action to carry out at the end if completeness is not proven. `None` if there is none, or after it was
     /// taken.
     unproven: Option<Unproven>,
+    /// Documented fields that records no longer have.
+    left_out: Vec<&'static str>,
     /// The task that fetches. It ends with the scan.
     _driver: JoinSet<()>,
 }
@@ -98,6 +101,7 @@ impl<T> Scan<T> {
         pages.receipt = options.receipt(resource);
         pages.wanted = wanted;
         pages.unproven = options.unproven;
+        pages.left_out = options.left_out(resource.shape());
         let driver = Driver::new(Arc::clone(service), resource, options);
         pages._driver.spawn(driver.run(sender));
         Scan { pages, read }
@@ -169,6 +173,11 @@ impl<T> Scan<T> {
         }
     }
 
+    /// Returns the documented fields that `fields` or `drop` leave out of its records.
+    pub fn left_out(&self) -> &[&'static str] {
+        &self.pages.left_out
+    }
+
     /// Removes the action for an unproven end from the scan and returns it. From then on the caller must carry it out.
     pub fn take_unproven(&mut self) -> Option<Unproven> {
         self.pages.unproven.take()
@@ -217,6 +226,7 @@ impl Pages {
             wanted: u64::MAX,
             over: false,
             unproven: None,
+            left_out: Vec::new(),
             _driver: JoinSet::new(),
         })
     }

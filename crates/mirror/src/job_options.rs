@@ -44,6 +44,8 @@ impl JobOptions {
         match option.name {
             "page_size" => self.scan.page_size = Some(count(option, text)?),
             "limit" => self.scan.limit = Some(count(option, text)?),
+            "fields" => self.scan.fields = names(option, text)?,
+            "drop" => self.scan.drop = names(option, text)?,
             "columns" => self.table.columns = text.parse()?,
             "schema" => self.table.schema = Some(Arc::new(TableSchema::from_json(text)?)),
             "on_new_field" => self.table.on_new = text.parse()?,
@@ -96,6 +98,19 @@ fn count(option: &JobOption, text: &str) -> Result<u64> {
     }
 }
 
+/// Reads names of fields. Only a JSON array can have names with commas.
+fn names(option: &JobOption, text: &str) -> Result<Vec<String>> {
+    let names: Vec<String> = if text.starts_with('[') {
+        serde_json::from_str(text).map_err(|_| wrong(option, text))?
+    } else {
+        text.split(',').map(str::to_owned).collect()
+    };
+    if names.is_empty() || names.iter().any(String::is_empty) {
+        return Err(wrong(option, text));
+    }
+    Ok(names)
+}
+
 fn parsed<T: FromStr>(option: &JobOption, text: &str) -> Result<T> {
     text.parse().map_err(|_| wrong(option, text))
 }
@@ -119,11 +134,13 @@ mod tests {
                 OptionKind::Choice(names) => names[0].to_owned(),
                 OptionKind::CountOrShare => "25%".to_owned(),
                 OptionKind::Age => "90d".to_owned(),
+                OptionKind::Names => r#"["email","/languages/*/level"]"#.to_owned(),
                 OptionKind::Columns => continue,
             };
             let mut options = JobOptions::default();
             options.set(option, &value).unwrap();
-            let error = options.set(option, "?").unwrap_err();
+            // No text but this one is wrong for all kinds.
+            let error = options.set(option, "[?").unwrap_err();
             assert!(error.message().starts_with(option.name), "{error}");
         }
     }

@@ -125,7 +125,7 @@ impl Sync {
             let message = "unproven: a sync keeps all records that came, and its receipt says whether completeness is proven; leave it out";
             return Err(Error::invalid(message));
         }
-        self.scan.arguments.check(self.resource.shape().operation)
+        self.scan.check(self.resource.shape())
     }
 }
 

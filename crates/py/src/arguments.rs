@@ -4,7 +4,7 @@ use crate::errors::{CallResult, invalid};
 use crate::record::PyRecord;
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyMapping, PyString};
+use pyo3::types::{PyDict, PyList, PyMapping, PyString, PyTuple};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,6 +68,18 @@ pub(crate) fn job_options(
         match (option.kind, value.extract::<Duration>()) {
             (OptionKind::Columns, _) => options.table.schema = Some(Arc::new(schema(&value)?)),
             (OptionKind::Age, Ok(age)) => options.keep = Some(age),
+            (OptionKind::Names, _) | (OptionKind::Choice(_), _)
+                if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() =>
+            {
+                // Whoever lists columns means that there are no others.
+                let fields = if option.name == "columns" {
+                    JobOption::find("fields").map_err(invalid)?
+                } else {
+                    option
+                };
+                let names: Vec<String> = read(option.name, &value)?;
+                options.set(fields, &serde_json::json!(names).to_string())?;
+            }
             (kind, _) => {
                 let is_text = !matches!(kind, OptionKind::Count(_) | OptionKind::Flag);
                 let wrong = |got: &str| option.wrong_type_message(got);

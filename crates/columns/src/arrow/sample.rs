@@ -11,6 +11,8 @@ pub(crate) struct Sample {
     resource: ListName,
     /// The types of columns that are inferred.
     columns: ColumnTypes,
+    /// See [`TableOptions::left_out`].
+    left_out: Vec<&'static str>,
     /// Given or decided.
     schema: Option<Arc<TableSchema>>,
     seen: SampleSize,
@@ -22,6 +24,7 @@ impl Sample {
         Sample {
             resource,
             columns: options.columns,
+            left_out: options.left_out.clone(),
             schema: options.columns_given().cloned(),
             seen: SampleSize::default(),
             waiting: VecDeque::new(),
@@ -47,7 +50,7 @@ impl Sample {
     pub(crate) fn decide(&mut self) -> Arc<TableSchema> {
         let decided = self.schema.get_or_insert_with(|| {
             let schema = TableSchema::infer(self.resource, &self.waiting, self.columns);
-            Arc::new(schema)
+            Arc::new(schema.without(&self.left_out))
         });
         Arc::clone(decided)
     }

@@ -171,6 +171,14 @@ impl TableSchema {
         }
     }
 
+    /// Returns the columns without those of these fields.
+    #[must_use]
+    pub fn without(mut self, left_out: &[&str]) -> Self {
+        self.fields
+            .retain(|column| !left_out.contains(&column.name.as_str()));
+        self
+    }
+
     /// Returns the columns with the types that [`ColumnTypes::Json`] allows.
     #[must_use]
     pub fn into_json(mut self) -> Self {
@@ -273,6 +281,8 @@ pub struct TableOptions {
     pub known: Option<Arc<TableSchema>>,
     /// The policy for fields without a column, and for values that do not fit their column.
     pub on_new: NewFieldPolicy,
+    /// Documented fields that get no column, because the scan leaves them out.
+    pub left_out: Vec<&'static str>,
 }
 
 impl TableOptions {

@@ -79,7 +79,9 @@ impl Output {
 
     fn encoder(&self, name: String, writer: impl Write + Send + 'static) -> Encoder {
         let export = &self.export;
-        Encoder::new(export.format, export.resource, &export.table, name, writer)
+        let mut table = export.table.clone();
+        table.left_out = export.scan.left_out(export.resource.shape());
+        Encoder::new(export.format, export.resource, &table, name, writer)
     }
 
     /// Begins to write to a file. What earlier runs have kept is encoded again.

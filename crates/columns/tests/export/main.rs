@@ -10,6 +10,7 @@ mod fails;
 #[cfg(target_os = "linux")]
 mod faults;
 mod kept;
+mod left_out;
 #[cfg(target_os = "linux")]
 mod modes;
 #[cfg(unix)]

@@ -2,6 +2,7 @@
 
 use super::join::{Delivery, Joiner, Wanted};
 use super::options::ScanOptions;
+use super::policy::FieldPolicy;
 use super::position::{Batch, ScanState};
 use super::receipt::Receipt;
 use super::sequence::{AHEAD, AHEAD_UNPACED, Sequence};
@@ -90,11 +91,17 @@ impl Driver {
     /// Reads the list once, and sends its records as they arrive.
     async fn read(&mut self, batches: &Sender<Result<Batch>>) -> Result<()> {
         check_limit(self.resource, "page_size", self.options.page_size)?;
-        let operation = self.resource.shape().operation;
-        self.options.arguments.check(operation)?;
+        let shape = self.resource.shape();
+        self.options.check(shape)?;
+        let mut policy = FieldPolicy::new(&self.options)?;
+        if self.options.is_typed {
+            policy.check_typed(shape)?;
+        }
         loop {
             let (page, delivery) = self.next_page().await?;
             let end = delivery.end;
+            let page = policy.apply(page)?;
+            self.receipt.unmatched_fields = policy.unmatched().map(str::to_owned).collect();
             let batch = self.deliver(page, delivery);
             if batches.send(Ok(batch)).await.is_err() || end {
                 return Ok(());

@@ -33,6 +33,13 @@ pub struct ScanOptions {
     pub limit: Option<u64>,
     /// Values of the list's parameters, for example filters. They are sent with every page.
     pub arguments: Arguments,
+    /// The only fields to keep beside `id`, by name or JSON pointer, with `*` for the items of an array: `email`,
+    /// `/languages/*/level`. The others are gone before a record is delivered or written. Default: all fields.
+    pub fields: Vec<String>,
+    /// The fields to leave out, in the same form, without those of `id`. Not together with `fields`.
+    pub drop: Vec<String>,
+    /// True if records are read as a type.
+    pub(crate) is_typed: bool,
     /// The action at the end of a list whose completeness is not proven. By default record batches fail, and readers of
     /// records find the doubts in the receipt. Exports and syncs have no such option.
     pub unproven: Option<Unproven>,
@@ -63,6 +70,18 @@ impl ScanOptions {
         self
     }
 
+    /// Sets [`fields`](Self::fields).
+    pub fn with_fields(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.fields = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets [`drop`](Self::drop).
+    pub fn with_drop(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.drop = names.into_iter().map(Into::into).collect();
+        self
+    }
+
     /// Sets [`unproven`](Self::unproven).
     pub fn with_unproven(mut self, unproven: Unproven) -> Self {
         self.unproven = Some(unproven);
@@ -73,7 +92,7 @@ impl ScanOptions {
     pub fn receipt(&self, resource: ListName) -> Receipt {
         Receipt {
             resource: resource.name().to_owned(),
-            parameters: self.arguments.recorded(resource.shape().operation),
+            parameters: self.recorded(resource.shape()),
             ..Receipt::default()
         }
     }

@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 pub struct Receipt {
     /// The list.
     pub resource: String,
-    /// The values of the list's parameters, such as filters, that were sent with every page; of a header a hash.
+    /// The values of the list's parameters, such as filters, that were sent with every page; of a header a hash. The fields that
+    /// the scan keeps or drops are here as `kept fields` or `dropped fields`.
     #[serde(default)]
     pub parameters: BTreeMap<String, serde_json::Value>,
     /// The answer to the question whether every record that was present throughout the scan was delivered exactly once.
@@ -65,6 +66,9 @@ pub struct Receipt {
     pub total_first: Option<i64>,
     /// The service's total on the last page.
     pub total_last: Option<i64>,
+    /// The names in `fields` or `drop` that no record had; they may be misspelled.
+    #[serde(default)]
+    pub unmatched_fields: Vec<String>,
     /// The number of times that each field came that the spec does not know.
     pub unknown_fields: BTreeMap<String, u64>,
     /// The number of times that each enum value came that the spec does not know, by field.
@@ -241,6 +245,10 @@ impl Receipt {
         self.seams_repaired += first.seams_repaired;
         self.total_first = first.total_first.or(self.total_first);
         self.total_last = self.total_last.or(first.total_last);
+        if first.records > 0 {
+            let unmatched = |name: &String| first.unmatched_fields.contains(name);
+            self.unmatched_fields.retain(unmatched);
+        }
         for doubt in &first.doubts {
             if !self.doubts.contains(doubt) {
                 self.doubts.push(*doubt);
@@ -304,6 +312,14 @@ impl Receipt {
                 "{list}: {records} records came, and it is not proven that they are all: {}",
                 self.reasons()
             )
+        })
+    }
+
+    /// Returns a warning for names of fields that no record had; `None` if there are no such names, or no records.
+    pub fn misspelled(&self) -> Option<String> {
+        let names = self.unmatched_fields.join(", ");
+        (self.records > 0 && !names.is_empty()).then(|| {
+            format!("no record had {names}, which fields or drop names; check the spelling")
         })
     }
 

@@ -7,7 +7,7 @@
 //! Python, and `--page-size` on the command line.
 
 use JobKind::{Export, Mirror, Scan, Schema, Sync};
-use OptionKind::{Age, Choice, Columns, Count, CountOrShare, Flag};
+use OptionKind::{Age, Choice, Columns, Count, CountOrShare, Flag, Names};
 
 /// An option of a scan, an export, a sync or a mirror.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +35,8 @@ pub enum OptionKind {
     CountOrShare,
     /// A time with its unit.
     Age,
+    /// Names or JSON pointers of fields.
+    Names,
     /// The schema of a list: on the command line the file that holds it.
     Columns,
 }
@@ -67,6 +69,20 @@ pub const JOB_OPTIONS: &[JobOption] = &[
         kind: Count(0),
         jobs: &[Scan, Export],
         what: "The maximum number of records; by default all",
+    },
+    JobOption {
+        name: "fields",
+        kind: Names,
+        jobs: &[Scan, Export, Sync],
+        what: "The only fields to keep beside id, such as email,/languages/*/level: names or JSON pointers, with * for the items of \
+               an array. Others are gone before a record is delivered or written, and a record is no longer the service's own \
+               text. By default all are kept. Those that no record has are reported",
+    },
+    JobOption {
+        name: "drop",
+        kind: Names,
+        jobs: &[Scan, Export, Sync],
+        what: "The fields to leave out, written like those of fields, in place of that option; id cannot be left out",
     },
     JobOption {
         name: "columns",
@@ -199,6 +215,10 @@ impl JobOption {
             Choice(names) => format!("one of {}", names.join(", ")),
             CountOrShare => "a number of records or a share of them".to_owned(),
             Age => "a whole number with d, h, m or s".to_owned(),
+            Names => {
+                "names or JSON pointers of fields, separated by commas, or a JSON array of them"
+                    .to_owned()
+            }
             Columns => "a schema".to_owned(),
         }
     }

@@ -72,11 +72,18 @@ fn a_mirror_is_of_one_service_one_client_and_one_set_of_filters() {
     let pools = Sync::new(ListName::Pools, &trial.path);
     let mut filtered = trial.sync.clone();
     filtered.scan.arguments = Arguments::default().with("region", "eu");
+    let mut less = trial.sync.clone();
+    less.scan.drop = vec!["email".into()];
     let client_id = "client_id: the mirror is of http://127.0.0.1:9";
     for (sync, client, words) in [
         (&trial.sync, "other", client_id),
         (&pools, "other", client_id),
         (&filtered, "c", "parameters: the mirror has contacts of {}"),
+        (
+            &less,
+            "c",
+            "parameters: the mirror has contacts of {}|dropped fields",
+        ),
     ] {
         let refused = Staging::begin(&claim, sync, &config(client)).map_err(at(&trial.path));
         let words = format!("{words}|sync into another file");
