@@ -1,7 +1,8 @@
-//! A scan that is read once, as records or as columns, by readers that may stop waiting at any time: every language's reader.
+//! A scan that is read once, as records or as columns. The scans of every language are built on it.
 //!
-//! Arrived records are kept until somebody takes them, so that an abandoned wait loses nothing, and the receipt counts
-//! what was handed out. Waiting and taking are two steps: only the first one needs a runtime.
+//! A reader may stop waiting at any time. Records that arrive are kept until a reader takes them, so an abandoned wait
+//! loses nothing. The receipt counts the records that readers took. Waiting and taking are two steps: only waiting needs
+//! a runtime.
 
 #[cfg(test)]
 mod tests;
@@ -16,39 +17,39 @@ use talentdata_core::types::ListName;
 use talentdata_core::types::Stop;
 use talentdata_core::{Client, Error, ErrorKind, RawRecord, Result, ScanOptions};
 
-/// The purpose for which a scan is read. The number distinguishes readers of the same kind.
+/// The form in which a scan is read. The number distinguishes readers of the same form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadMode {
-    /// Record by record.
+    /// Single records.
     Records(u64),
-    /// As one table, which is kept until it is complete and handed out.
+    /// One table, which is kept until it is complete and the caller has it.
     Table,
-    /// As record batches, each handed out once.
+    /// Record batches, each of which is returned once.
     Stream(u64),
 }
 
-/// The advice in the errors of a session, in the words of a language. Texts with "or" at their end go before `restart`,
-/// and are empty if the language has no such advice.
+/// The advice in the errors of a session, in the words of a language. A text whose name ends with `or` precedes
+/// `restart`, and is empty if the language has no such advice.
 #[derive(Clone, Copy, Debug)]
 pub struct Wording {
-    /// The word for what `close` does to a scan: stopped or closed.
+    /// The word for a scan after `close`: "stopped" or "closed".
     pub stopped: &'static str,
     /// The advice for reading the list again.
     pub restart: &'static str,
     /// The advice for sharing the records among several readers.
     pub share_or: &'static str,
-    /// The advice for a table that is not complete.
+    /// The advice for continuing a table that is not complete.
     pub resume_or: &'static str,
-    /// The advice for rows that can be read more than once.
+    /// The advice for reading rows more than once.
     pub keep_or: &'static str,
-    /// The advice for the rows of a stream whose completeness is not proven.
+    /// The advice for getting the rows of a stream whose completeness is not proven.
     pub frame_or: &'static str,
-    /// Further advice if completeness is not proven.
+    /// The advice for accepting a list whose completeness is not proven.
     pub unproven: &'static str,
 }
 
 impl Wording {
-    /// For a language in which each scan has one reader.
+    /// The wording for a language in which each scan has one reader.
     pub const PLAIN: Wording = Wording {
         stopped: "stopped",
         restart: "start another scan",
@@ -59,13 +60,13 @@ impl Wording {
         unproven: Unproven::ADVICE,
     };
 
-    /// The error of whoever uses a scan that was stopped.
+    /// Returns the error for the use of a scan that was stopped.
     fn closed(&self) -> Error {
         let message = format!("the scan was {}; {}", self.stopped, self.restart);
         Error::new(ErrorKind::Cancelled, message)
     }
 
-    /// The error of a forked child that uses a scan of its parent: its connections and threads are there.
+    /// Returns the error for a forked child that uses a scan of its parent, which has the connections and threads.
     fn inherited(&self) -> Error {
         let message = format!(
             "the scan belongs to the process that began it; {} here",
@@ -75,27 +76,27 @@ impl Wording {
     }
 }
 
-/// A list to be read once. Threads and tasks may share it; the first [`ReadMode`] is the only one.
+/// A list that is read once, in one [`ReadMode`]. Threads and tasks may share the session.
 ///
-/// Requests begin with the first wait. In a forked child, a session that was begun by the parent is `Closed`.
+/// The first wait sends the first requests. In a forked child, a session of the parent is `Closed`.
 pub struct Session {
     resource: ListName,
     options: ScanOptions,
     table: TableOptions,
-    hints: Wording,
-    /// Rows of a record batch.
+    wording: Wording,
+    /// The number of rows in a record batch.
     rows: usize,
-    /// Held while something is waited for.
+    /// The source, which is locked by the reader that waits for it.
     source: tokio::sync::Mutex<Source>,
     buffer: Mutex<Buffer>,
     stop: Stop,
-    /// The process that began to read; 0 before.
+    /// The process that reads the session; 0 until it begins.
     process: AtomicU32,
     /// The number of readers so far.
     readers: AtomicU64,
 }
 
-/// Without the records that have arrived.
+/// Omits the records of the session, which may be confidential.
 impl std::fmt::Debug for Session {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
@@ -107,13 +108,13 @@ impl std::fmt::Debug for Session {
 }
 
 impl Session {
-    /// A session in which nothing was sent yet; its record batches have so many `rows`.
+    /// Creates a session that sends no request before the first wait. Its record batches have `rows` rows.
     pub fn new(
         resource: ListName,
         options: ScanOptions,
         table: TableOptions,
         rows: usize,
-        hints: Wording,
+        wording: Wording,
     ) -> Self {
         Session {
             buffer: Mutex::new(Buffer {
@@ -123,7 +124,7 @@ impl Session {
             resource,
             options,
             table,
-            hints,
+            wording,
             rows,
             source: tokio::sync::Mutex::new(Source::New),
             stop: Stop::default(),
@@ -132,17 +133,17 @@ impl Session {
         }
     }
 
-    /// Another reader of records.
+    /// Returns the mode of another reader of records.
     pub fn records(&self) -> ReadMode {
         ReadMode::Records(self.readers.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Another reader of record batches.
+    /// Returns the mode of another reader of record batches.
     pub fn stream(&self) -> ReadMode {
         ReadMode::Stream(self.readers.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Keeps the session for a use, if it is the first one. The first wait does so, too.
+    /// Claims the session for a reader, if no other reader has it. The first wait claims it as well.
     ///
     /// # Errors
     /// See [`wait_for_more`](Self::wait_for_more).
@@ -151,16 +152,16 @@ impl Session {
         Ok(())
     }
 
-    /// The next of the records that have arrived, for the reader that has claimed the session.
+    /// Returns the next record that has arrived; `None` if there is none, or if another reader claimed the session.
     pub fn take(&self, mode: ReadMode) -> Option<RawRecord> {
         self.claimed_by(mode)?.records.pop_front()
     }
 
-    /// Waits until there is something to take; false at the end of the list. Claims the session.
+    /// Claims the session and waits until there is a record or a batch to take. Returns false at the end of the list.
     ///
     /// # Errors
-    /// The errors of the scan, which end it; `InvalidArgument` when another use has claimed it, or after an error;
-    /// `Cancelled` when it was stopped; `Closed` in a forked child.
+    /// An error of the scan, which ends the scan. `InvalidArgument` if another reader claimed the session, or after an
+    /// error. `Cancelled` if the session was stopped. `Closed` in a forked child.
     pub async fn wait_for_more(&self, client: &Client, mode: ReadMode) -> Result<bool> {
         self.claim(mode)?;
         self.until_stopped(async {
@@ -170,7 +171,7 @@ impl Session {
         .await
     }
 
-    /// The next record batch, for a stream; none at the end of the list.
+    /// Returns the next record batch of a stream; `None` at the end of the list.
     ///
     /// # Errors
     /// See [`wait_for_more`](Self::wait_for_more).
@@ -186,7 +187,7 @@ impl Session {
         }
     }
 
-    /// The schema of all record batches; waits for the first pages. It claims nothing.
+    /// Waits for the first pages and returns the schema of all record batches, without claiming the session.
     ///
     /// # Errors
     /// See [`wait_for_more`](Self::wait_for_more).
@@ -194,8 +195,9 @@ impl Session {
         self.open_to(mode).map(drop)?;
         self.until_stopped(async {
             let mut source = self.turn(mode).await?;
-            let scan = self.scan(&mut source, client);
-            let scan = scan.ok_or_else(|| self.buffer().refusal(&self.hints))?;
+            let scan = self
+                .scan(&mut source, client)
+                .ok_or_else(|| self.buffer().refusal(&self.wording))?;
             let schema = scan.schema().await;
             if let Err(error) = &schema {
                 self.buffer().fail(error);
@@ -206,20 +208,22 @@ impl Session {
         .await
     }
 
-    /// The warning of a list that has ended and whose completeness is not proven, where that was asked for; given once.
+    /// Returns, once, the warning that the completeness of the whole list is not proven. `None` if the options do not ask
+    /// for a warning.
     pub fn take_warning(&self) -> Option<String> {
         self.buffer().warning.take()
     }
 
-    /// The error that has ended the scan.
+    /// Returns the error that ended the scan.
     pub fn failure(&self) -> Option<Error> {
         self.buffer().failure.clone()
     }
 
-    /// The table, once [`wait_for_more`](Self::wait_for_more) has said that it is complete; it stays until it is given.
+    /// Returns the complete table, after [`wait_for_more`](Self::wait_for_more) returned false. The session keeps the
+    /// table until [`table_taken`](Self::table_taken).
     ///
     /// # Errors
-    /// `InvalidArgument` where there is no complete table.
+    /// `InvalidArgument` if the table is not complete.
     pub fn table(&self) -> Result<(SchemaRef, Vec<RecordBatch>)> {
         let buffer = self.open_to(ReadMode::Table)?;
         match (&buffer.schema, buffer.end) {
@@ -230,33 +234,35 @@ impl Session {
         }
     }
 
-    /// Notes that the caller has the table.
+    /// Records that the caller has the table, and drops it.
     pub fn table_taken(&self) {
         let mut buffer = self.buffer();
         buffer.rows.clear();
-        buffer.end = Some(End::Given);
+        buffer.end = Some(End::Taken);
     }
 
-    /// The receipt so far; final once the scan has ended. `records` counts the records that were handed out.
+    /// Returns the receipt so far, which is final after the end of the scan. `records` counts the records that readers
+    /// took.
     pub fn receipt(&self) -> Receipt {
         self.buffer().receipt()
     }
 
-    /// Records received, and the service's total where it is known.
+    /// Returns the number of received records, and the service's total if it is known.
     pub fn progress(&self) -> (u64, Option<i64>) {
         let buffer = self.buffer();
         (buffer.received.records, buffer.received.total_first)
     }
 
-    /// Ends the session from any thread, as [`close`](Self::close) does; what it holds goes with the next wait.
+    /// Returns a handle that ends the session from any thread, as [`close`](Self::close) does. The records that the
+    /// session holds are dropped by the next wait.
     pub fn stop_handle(&self) -> Stop {
         self.stop.clone()
     }
 
-    /// Ends the session and its requests: whoever waits, or comes later, gets `Cancelled`.
+    /// Ends the session and its requests. Waiting readers and later calls get `Cancelled`.
     pub fn close(&self) {
         self.stop.stop();
-        // Else whoever waits ends the scan.
+        // If a reader is waiting, that reader ends the scan.
         if let Ok(mut source) = self.source.try_lock() {
             *source = Source::Ended;
         }
@@ -266,11 +272,11 @@ impl Session {
         buffer.rows.clear();
     }
 
-    /// Waits for what comes next, and keeps it; false at the end.
+    /// Waits for the next records or rows and keeps them. Returns false at the end of the list.
     async fn receive(&self, source: &mut Source, client: &Client, mode: ReadMode) -> Result<bool> {
         let is_records = matches!(mode, ReadMode::Records(_));
         if is_records && !self.buffer().records.is_empty() {
-            // Somebody else has waited for them.
+            // Another wait of the same reader has received them.
             return Ok(true);
         }
         let Some(scan) = self.scan(source, client) else {
@@ -284,7 +290,7 @@ impl Session {
         let schema = if is_records {
             None
         } else {
-            // It is known by now, even if there are no rows.
+            // The schema is known by now, even if there are no rows.
             scan.schema().await.ok()
         };
         let mut buffer = self.buffer();
@@ -308,26 +314,27 @@ impl Session {
         Ok(buffer.end.is_none())
     }
 
-    /// Ends a list that has no more. By default, completeness that is not proven fails a stream, which somebody else reads,
-    /// is a warning to the caller who gets the table, and of no concern to records beside their receipt.
+    /// Reacts to the end of a list whose completeness is not proven, as the options say. By default, a stream fails,
+    /// because another library reads it. A table causes a warning, and records only have their receipt.
     fn conclude(&self, buffer: &mut Buffer, mode: ReadMode) -> Result<()> {
         let chosen = self.options.unproven;
         let (unproven, instead) = match mode {
             ReadMode::Records(_) => (Unproven::Accept, ""),
             ReadMode::Table => (Unproven::Warn, ""),
-            ReadMode::Stream(_) => (Unproven::Fail, self.hints.frame_or),
+            ReadMode::Stream(_) => (Unproven::Fail, self.wording.frame_or),
         };
-        // With a choice of the caller, the way to the rows ends in the same.
-        let instead = chosen.map_or(instead, |_| "");
-        let advice = format!("{instead}{}", self.hints.unproven);
+        // If the caller chose `Fail`, another form of the rows fails as well.
+        let other_form = chosen.map_or(instead, |_| "");
+        let advice = format!("{other_form}{}", self.wording.unproven);
         let Buffer {
             received, warning, ..
         } = buffer;
-        let unproven = chosen.unwrap_or(unproven);
-        unproven.conclude(received, &advice, |text| *warning = Some(text))
+        chosen
+            .unwrap_or(unproven)
+            .conclude(received, &advice, |text| *warning = Some(text))
     }
 
-    /// Returns the scan, which begins with the first wait; `None` after it has ended.
+    /// Returns the scan, which the first wait starts; `None` after the scan ended.
     fn scan<'a>(&self, source: &'a mut Source, client: &Client) -> Option<&'a mut BatchScan> {
         if matches!(source, Source::New) {
             let scan = client.resource(self.resource).scan(self.options.clone());
@@ -340,50 +347,51 @@ impl Session {
         }
     }
 
-    /// The result of the work, unless the session is stopped before.
+    /// Returns the result of the work, or `Cancelled` if the session is stopped before.
     async fn until_stopped<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
         tokio::select! {
             biased;
             () = self.stop.stopped() => {
                 *self.source.lock().await = Source::Ended;
-                Err(self.hints.closed())
+                Err(self.wording.closed())
             }
             outcome = work => outcome,
         }
     }
 
-    /// Waits until no one else waits for the scan. The scan may have ended by then.
+    /// Waits until no other reader waits for the scan. The scan may have ended by then.
     async fn turn(&self, mode: ReadMode) -> Result<tokio::sync::MutexGuard<'_, Source>> {
         let source = self.source.lock().await;
         self.open_to(mode).map(drop)?;
         Ok(source)
     }
 
-    /// Refuses a use other than the first: what one use has taken would be missing from the other.
+    /// Checks that no other reader claimed the session. Records that one reader took would be missing from the other.
     fn open_to(&self, mode: ReadMode) -> Result<MutexGuard<'_, Buffer>> {
-        self.usable()?;
+        self.check_usable()?;
         let buffer = self.buffer();
-        let over = matches!(buffer.end, Some(End::Given | End::Failed));
-        if over || buffer.mode.is_some_and(|first| first != mode) {
-            Err(buffer.refusal(&self.hints))
+        let is_over = matches!(buffer.end, Some(End::Taken | End::Failed));
+        if is_over || buffer.mode.is_some_and(|first| first != mode) {
+            Err(buffer.refusal(&self.wording))
         } else {
             Ok(buffer)
         }
     }
 
     fn claimed_by(&self, mode: ReadMode) -> Option<MutexGuard<'_, Buffer>> {
-        self.usable().ok()?;
+        self.check_usable().ok()?;
         Some(self.buffer()).filter(|buffer| buffer.mode == Some(mode))
     }
 
-    /// Refuses a session that was stopped, or that another process reads: its connections and threads are there.
-    fn usable(&self) -> Result<()> {
+    /// Checks that the session was not stopped, and that it belongs to this process, which alone has its connections and
+    /// threads.
+    fn check_usable(&self) -> Result<()> {
         let ours = std::process::id();
         let relaxed = Ordering::Relaxed;
         let owner = self.process.compare_exchange(0, ours, relaxed, relaxed);
         match owner {
-            Err(owner) if owner != ours => Err(self.hints.inherited()),
-            _ if self.stop.is_stopped() => Err(self.hints.closed()),
+            Err(owner) if owner != ours => Err(self.wording.inherited()),
+            _ if self.stop.is_stopped() => Err(self.wording.closed()),
             _ => Ok(()),
         }
     }
@@ -395,7 +403,7 @@ impl Session {
 
 /// The source of a session's records.
 enum Source {
-    /// Nothing was asked for yet.
+    /// No request was sent yet.
     New,
     Open(Owned<Box<BatchScan>>),
     Ended,
@@ -404,25 +412,25 @@ enum Source {
 /// The end of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// All was received; some of it may still have to be handed out.
+    /// All records were received. Readers may not have taken all of them yet.
     Received,
-    /// The table is with the caller.
-    Given,
+    /// The caller has the table.
+    Taken,
     Failed,
 }
 
-/// Received items that are not handed out yet, and their purpose.
+/// The received records or rows that no reader took yet.
 #[derive(Default)]
 struct Buffer {
-    /// The first use; there is no other.
+    /// The mode of the reader that claimed the session.
     mode: Option<ReadMode>,
     end: Option<End>,
     records: VecDeque<RawRecord>,
     rows: VecDeque<RecordBatch>,
     schema: Option<SchemaRef>,
-    /// Of all that was received.
+    /// The receipt for all received records.
     received: Receipt,
-    /// The error that has ended the scan.
+    /// The error that ended the scan.
     failure: Option<Error>,
     /// The warning that completeness is not proven, until it is issued.
     warning: Option<String>,
@@ -434,29 +442,29 @@ impl Buffer {
         self.failure = Some(error.clone());
     }
 
-    /// The receipt so far; `records` counts the records that were handed out.
+    /// Returns the receipt so far. `records` counts the records that readers took.
     fn receipt(&self) -> Receipt {
         let rows: usize = self.rows.iter().map(RecordBatch::num_rows).sum();
         self.received.clone().without(self.records.len() + rows)
     }
 
-    /// Why it cannot be read in another way, or again.
-    fn refusal(&self, hints: &Wording) -> Error {
+    /// Returns the error for a second reader of the scan, which says why there can be no second reader.
+    fn refusal(&self, wording: &Wording) -> Error {
         let (reason, instead) = match (self.end, self.mode) {
             (Some(End::Failed), _) => ("the scan has failed", ""),
             (_, Some(ReadMode::Stream(_))) => (
                 "the rows of this scan go to the reader of an earlier Arrow stream",
-                hints.keep_or,
+                wording.keep_or,
             ),
             (None | Some(End::Received), Some(ReadMode::Table)) => {
-                ("the scan has begun to give columns", hints.resume_or)
+                ("the scan has begun to give columns", wording.resume_or)
             }
             (None, Some(ReadMode::Records(_))) => (
                 "another reader has begun to take the records of this scan",
-                hints.share_or,
+                wording.share_or,
             ),
-            _ => ("the scan has ended and was read", hints.keep_or),
+            _ => ("the scan has ended and was read", wording.keep_or),
         };
-        Error::invalid(format!("{reason}; {instead}{}", hints.restart))
+        Error::invalid(format!("{reason}; {instead}{}", wording.restart))
     }
 }

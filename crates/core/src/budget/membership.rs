@@ -1,4 +1,4 @@
-//! The clients of one company that share a budget: the names of the company and of each client, and their reports.
+//! Names the clients of one company that share a budget, and reports the state of that budget.
 
 use crate::budget::gate::{MemberInfo, MemberStats};
 use crate::process::lock;
@@ -11,21 +11,22 @@ use tokio::sync::watch;
 
 /// The number of hexadecimal digits in the name of a company.
 const DIGITS: usize = 32;
-/// The lengths at which names of programs and of hosts are truncated.
+/// The maximum number of characters in the name of a program. A longer name is truncated.
 const MAX_PROGRAM: usize = 40;
+/// The maximum number of characters in the name of a host. A longer name is truncated.
 const MAX_HOST: usize = 64;
 
-/// Returns the name that all clients of a company share, within one boot of a host if `run_of_host` is given. Neither
-/// the address of the service nor the client ID can be derived from it.
-pub(crate) fn company_key(company: &[String; 2], run_of_host: Option<&str>) -> String {
+/// Returns the name that all clients of a company share. With `boot_of_host`, the name is valid for one boot of one
+/// host. Neither the address of the service nor the client ID can be derived from the name.
+pub(crate) fn company_key(company: &[String; 2], boot_of_host: Option<&str>) -> String {
     let mut hash = blake3::Hasher::new();
-    absorb(&mut hash, run_of_host);
+    absorb(&mut hash, boot_of_host);
     absorb(&mut hash, company);
     let name = hash.finalize().to_hex();
     name.get(..DIGITS).unwrap_or_default().to_owned()
 }
 
-/// Hashes a list of strings, so that different lists have different hashes, even if they join to the same text.
+/// Hashes a list of strings. Different lists have different hashes, even if their strings form the same text.
 pub(crate) fn absorb(hash: &mut blake3::Hasher, texts: impl IntoIterator<Item = impl AsRef<str>>) {
     for text in texts {
         let text = text.as_ref().as_bytes();
@@ -34,36 +35,36 @@ pub(crate) fn absorb(hash: &mut blake3::Hasher, texts: impl IntoIterator<Item = 
     }
 }
 
-/// One client.
+/// The identity of one client in a budget.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MemberIdentity {
     /// A number that is unique among the clients of all hosts.
     pub(super) id: u64,
-    /// The description for display. The program's name comes without arguments, which may contain secrets.
+    /// The description for display. The program's arguments are omitted, because they may contain secrets.
     pub(super) about: MemberStats,
 }
 
 impl MemberIdentity {
-    /// Makes the identity of a new client of this process.
+    /// Creates the identity of a new client of this process.
     pub(super) fn new() -> Self {
         let program = std::env::args_os().next().unwrap_or_default();
         let program = Path::new(&program).file_name().unwrap_or_default();
-        let cut = |text: &str, max: usize| text.chars().take(max).collect();
+        let truncate = |text: &str, max: usize| text.chars().take(max).collect();
         let process = std::process::id();
-        // Processes forked from one draw the same random numbers.
+        // Processes that were forked from the same parent draw the same random numbers.
         let unique = format!("{} {process} {:?}", fastrand::u64(..), SystemTime::now());
         MemberIdentity {
             id: xxhash_rust::xxh3::xxh3_64(unique.as_bytes()),
             about: MemberStats {
                 process,
-                name: cut(&program.to_string_lossy(), MAX_PROGRAM),
-                host: Some(cut(&name_of_host(), MAX_HOST)),
+                name: truncate(&program.to_string_lossy(), MAX_PROGRAM),
+                host: Some(truncate(&name_of_host(), MAX_HOST)),
                 ..MemberStats::default()
             },
         }
     }
 
-    /// Returns the client as a requester at a gate, with this part of the limit.
+    /// Returns the description of this client for a gate, with its share of the limit.
     pub(super) fn info(&self, share: f64) -> MemberInfo<'_> {
         MemberInfo {
             id: self.id,
@@ -92,11 +93,11 @@ pub struct BudgetStats {
     pub store: String,
     /// The number of clients that share it now, including this one.
     pub members: usize,
-    /// The largest number of clients at the same time.
+    /// The maximum number of clients at the same time.
     pub max_members: usize,
-    /// The number of seconds for which it could not be reached.
+    /// The number of seconds for which the budget could not be reached.
     pub seconds_unreachable: f64,
-    /// The reason why it cannot be reached now, or could not the last time.
+    /// The latest reason why the budget could not be reached.
     pub unreachable_reason: Option<String>,
 }
 
@@ -105,29 +106,29 @@ pub struct BudgetStats {
 pub struct BudgetState {
     /// The place of the budget.
     pub store: String,
-    /// The clients that were seen within the last ten seconds, those that sent most first.
+    /// The clients that were seen within the last ten seconds. The client with the most requests is the first.
     pub members: Vec<MemberStats>,
-    /// Requests per second that all of them together aim at; none where nobody has used the budget lately.
+    /// The number of requests per second at which all clients together aim; null if no client used the budget lately.
     pub requests_per_second: Option<f64>,
-    /// The pacing of requests: on a host `universal` (evenly, right for every service), `refill` (the service counts like a token bucket)
-    /// or `aligned` (with the windows of the service); on a server `slots` (evenly).
+    /// The pacing of requests. On a host: `universal` (evenly, right for every service), `refill` (the service counts
+    /// like a token bucket) or `aligned` (with the windows of the service). On a server: `slots` (evenly).
     pub mode: Option<String>,
     /// The number of seconds for which the service has forbidden requests.
     pub seconds_paused: f64,
 }
 
-/// The contact of one client with the budget that it shares. Changes are logged. No lock may be held during that,
-/// because a log callback may wait for a thread that needs the lock.
+/// The connection of one client to the budget that it shares. Changes are logged. No lock may be held while a change
+/// is logged, because a log callback may wait for a thread that needs the lock.
 pub(crate) struct SharingStatus {
-    /// Guards the sharing, and the time since which the budget cannot be reached.
+    /// The statistics, and the time since which the budget cannot be reached.
     stats: Mutex<(BudgetStats, Option<Instant>)>,
-    /// A sender that is dropped when the client has left.
+    /// The sender that is dropped when the client leaves.
     present: watch::Sender<()>,
     process: u32,
 }
 
 impl SharingStatus {
-    /// Makes the status of a budget in this store that was not reached yet.
+    /// Creates the status of a budget in this store that was not reached yet.
     pub(super) fn new(store: &str) -> Self {
         let stats = BudgetStats {
             store: store.to_owned(),
@@ -142,52 +143,55 @@ impl SharingStatus {
 
     /// Records that the budget was reached, and is shared by this many clients.
     pub(super) fn reached(&self, members: usize) {
-        let mut contact = lock(&self.stats);
-        let (stats, unreachable_since) = &mut *contact;
+        let mut status = lock(&self.stats);
+        let (stats, unreachable_since) = &mut *status;
         let joined = (stats.members == 0).then(|| stats.store.clone());
-        let lost = unreachable_since.take();
-        stats.seconds_unreachable += lost.map_or(0.0, |since| since.elapsed().as_secs_f64());
+        let lost_since = unreachable_since.take();
+        stats.seconds_unreachable += lost_since.map_or(0.0, |since| since.elapsed().as_secs_f64());
         stats.members = members;
         stats.max_members = stats.max_members.max(members);
-        drop(contact);
+        drop(status);
         if let Some(store) = joined {
             tracing::info!(store, members, "joined the shared budget");
         }
-        if lost.is_some() {
+        if lost_since.is_some() {
             tracing::info!(members, "the shared budget can be reached again");
         }
     }
 
     /// Records that the budget cannot be reached.
     pub(super) fn mark_unreachable(&self, reason: &str) {
-        let mut contact = lock(&self.stats);
-        let is_new = contact.1.is_none();
-        contact.1.get_or_insert_with(Instant::now);
-        contact.0.unreachable_reason = Some(reason.to_owned());
-        drop(contact);
+        let mut status = lock(&self.stats);
+        let (stats, unreachable_since) = &mut *status;
+        let is_new = unreachable_since.is_none();
+        unreachable_since.get_or_insert_with(Instant::now);
+        stats.unreachable_reason = Some(reason.to_owned());
+        drop(status);
         if is_new {
             tracing::warn!("the shared budget cannot be reached: {reason}");
         }
     }
 
-    /// Returns whether the budget was reached the last time. False in a forked child, because the membership is the
-    /// parent's.
+    /// Returns whether the latest attempt reached the budget. In a forked child this is false, because the membership
+    /// belongs to the parent.
     pub(super) fn is_reached(&self) -> bool {
-        let contact = lock(&self.stats);
-        contact.0.members > 0 && contact.1.is_none() && self.process == std::process::id()
+        let (stats, unreachable_since) = &*lock(&self.stats);
+        let is_connected = stats.members > 0 && unreachable_since.is_none();
+        is_connected && self.process == std::process::id()
     }
 
-    /// Waits until the client has left, after its budget was dropped.
+    /// Waits, after the budget was dropped, until the client leaves it.
     pub(crate) fn departed(&self) -> impl Future<Output = ()> + Send + use<> {
-        let mut gone = self.present.subscribe();
-        async move { while gone.changed().await.is_ok() {} }
+        let mut presence = self.present.subscribe();
+        async move { while presence.changed().await.is_ok() {} }
     }
 
     pub(crate) fn stats(&self) -> BudgetStats {
-        let (mut stats, since) = lock(&self.stats).clone();
+        let (mut stats, unreachable_since) = lock(&self.stats).clone();
         stats.members = stats.members.max(1);
         stats.max_members = stats.max_members.max(1);
-        stats.seconds_unreachable += since.map_or(0.0, |since| since.elapsed().as_secs_f64());
+        let seconds = unreachable_since.map_or(0.0, |since| since.elapsed().as_secs_f64());
+        stats.seconds_unreachable += seconds;
         stats
     }
 }

@@ -99,7 +99,7 @@ impl Driver {
         }
         loop {
             let (page, delivery) = self.next_page().await?;
-            let end = delivery.end;
+            let end = delivery.is_end;
             let page = policy.apply(page)?;
             self.receipt.unmatched_fields = policy.unmatched().map(str::to_owned).collect();
             let batch = self.deliver(page, delivery);
@@ -220,7 +220,7 @@ impl Driver {
         receipt.budget_used = receipt.requests as f64 / budget;
         receipt.doubts = joiner.evidence.doubts.clone();
         unknown_fields::count(receipt, self.resource.shape(), &records);
-        if delivery.end {
+        if delivery.is_end {
             receipt.conclude(joiner.evidence.is_counted());
         }
         Batch {

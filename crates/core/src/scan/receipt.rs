@@ -9,80 +9,82 @@ use std::collections::BTreeMap;
 
 /// The receipt of a scan: what was done, and whether completeness is proven. Times are in seconds.
 ///
-/// Counts are of this scan alone; those of a resumed export cover all its runs, except for what a run
-/// did after its last checkpoint when it was killed.
+/// Counts cover this scan. For a resumed export they cover all runs, except for the work that a killed run did after
+/// its last checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Receipt {
-    /// The list.
+    /// The name of the list.
     pub resource: String,
-    /// The values of the list's parameters, such as filters, that were sent with every page; of a header a hash. The fields that
-    /// the scan keeps or drops are here as `kept fields` or `dropped fields`.
+    /// The values of the list's parameters, for example filters, that were sent with every page. For a header it is a
+    /// hash. `kept fields` or `dropped fields` has the fields that the scan keeps or drops.
     #[serde(default)]
     pub parameters: BTreeMap<String, serde_json::Value>,
-    /// The answer to the question whether every record that was present throughout the scan was delivered exactly once.
+    /// The completeness of the scan: `proven` if every record that was present throughout the scan was delivered exactly
+    /// once.
     pub completeness: Completeness,
     /// The basis of the proof; null if completeness is not proven.
     pub basis: Option<Basis>,
     /// The assumptions of the proof, which cannot be checked from outside; null if completeness is not proven.
     #[serde(default)]
     pub assumes: Option<String>,
-    /// The reasons for which completeness is not proven.
+    /// The reasons why completeness is not proven.
     pub doubts: Vec<Doubt>,
-    /// The number of times that the export was resumed; 0 if a single run has done it all.
+    /// The number of times that the export was resumed; 0 if it finished in one run.
     pub resumed: u64,
-    /// The reason for which the export began again, with the number of kept records that it discarded; null if it did not.
+    /// The reason why the export started over, with the number of kept records that it discarded; null if it did not
+    /// start over.
     #[serde(default)]
     pub restarted: Option<String>,
-    /// Records delivered.
+    /// The number of delivered records.
     pub records: u64,
-    /// Pages that were joined.
+    /// The number of pages that were joined.
     pub pages: u64,
-    /// Page requests sent, retries included.
+    /// The number of page requests, including retries.
     pub requests: u64,
-    /// Page requests sent again after a failure.
+    /// The number of page requests that were sent again after a failure.
     pub retries: u64,
-    /// Answers with status 429.
+    /// The number of responses with status 429.
     pub rate_limited: u64,
     /// The time from the first request to the end.
     pub seconds: f64,
-    /// The part of this time in which pages waited for the budget.
+    /// The part of `seconds` in which pages waited for the budget.
     pub seconds_waited_for_budget: f64,
-    /// The clients that shared the budget during the scan; null before the first page.
+    /// The use of the shared budget during the scan; null before the first page.
     #[serde(default)]
     pub budget: Option<BudgetUse>,
-    /// The time that failed pages waited before they were sent again, summed over pages.
+    /// The time that failed pages waited before they were requested again, summed over all pages.
     pub seconds_backed_off: f64,
     /// The part of the company's budget that was used, from 0 to 1; more if `paced` is false.
     pub budget_used: f64,
-    /// The smallest number of records that pages were asked for because larger pages did not come; null if they came.
+    /// The smallest page size that was requested because larger pages failed; null if none was reduced.
     #[serde(default)]
     pub reduced_page_size: Option<u64>,
-    /// Records that came again and were dropped, beyond the overlap of one per page.
+    /// The number of repeated records that were dropped, beyond the overlap of one record per page.
     pub duplicates_dropped: u64,
-    /// Seams where the list had moved and the scan stepped back.
+    /// The number of seams at which the list had moved and the scan stepped back.
     pub seams_repaired: u64,
     /// The service's total on the first page.
     pub total_first: Option<i64>,
     /// The service's total on the last page.
     pub total_last: Option<i64>,
-    /// The names in `fields` or `drop` that no record had; they may be misspelled.
+    /// The names in `fields` or `drop` that no record had. They may be misspelled.
     #[serde(default)]
     pub unmatched_fields: Vec<String>,
-    /// The number of times that each field came that the spec does not know.
+    /// The number of occurrences of each field that the API description does not contain.
     pub unknown_fields: BTreeMap<String, u64>,
-    /// The number of times that each enum value came that the spec does not know, by field.
+    /// The number of occurrences of each enum value that the API description does not contain, by field.
     pub unknown_values: BTreeMap<String, BTreeMap<String, u64>>,
-    /// The differences between the records and their columns; of a sync, between those that are new or changed and the columns
-    /// that the mirror had before. Null if the records did not become columns.
+    /// The differences between the records and their columns. For a sync, the differences between the new or changed
+    /// records and the columns that the mirror had before. Null if the records did not become columns.
     #[serde(default)]
     pub schema: Option<SchemaDifferences>,
-    /// The file that an export has written, to verify it; null for a scan, and until the export is complete.
+    /// The size and the hashes of the exported file, to verify it; null for a scan, and until the export is complete.
     #[serde(default)]
     pub written: Option<Written>,
 }
 
-/// The size and the hashes of what an export has written, by which the file can be verified.
+/// The size and the hashes of an exported file, by which the file can be verified.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Written {
     /// The name of the file, without its directory; null for standard output and other streams.
@@ -91,26 +93,27 @@ pub struct Written {
     pub format: String,
     /// The size of the file, in bytes.
     pub bytes: u64,
-    /// The BLAKE3 of the file, as 64 hexadecimal digits.
+    /// The BLAKE3 hash of the file, as 64 hexadecimal digits.
     pub blake3: String,
-    /// Records in the file.
+    /// The number of records in the file.
     pub records: u64,
-    /// The sum, modulo 2^128, of the XXH3-128 hashes of the records, as 32 hexadecimal digits. A record is hashed as
-    /// the line that it is in JSON Lines, regardless of the format of the file. The same records give the same digest in
-    /// any order; one that is missing, repeated or altered gives another.
+    /// The sum, modulo 2^128, of the XXH3-128 hashes of the records, as 32 hexadecimal digits. Each record is hashed as
+    /// its line in JSON Lines, regardless of the format of the file. The digest does not depend on the order of the
+    /// records. It changes if a record is missing, repeated or altered.
     pub records_digest: String,
 }
 
-/// The clients that shared the request budget while a scan ran.
+/// The use of the shared request budget during a scan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BudgetUse {
     /// The place of the budget: `process`, `host`, or the address of the server, without user and password.
     pub store: String,
-    /// The most clients seen to share it at once, this one included.
+    /// The maximum number of clients that shared the budget at the same time, including this one.
     pub max_members: u64,
-    /// The number of seconds for which it could not be reached, so that the client went on alone or waited.
+    /// The number of seconds for which the budget could not be reached, so that the client continued on its own or
+    /// waited.
     pub seconds_unreachable: f64,
-    /// The reason for which it could not be reached the last time; null if it always could.
+    /// The latest reason why the budget could not be reached; null if it could always be reached.
     pub unreachable_reason: Option<String>,
 }
 
@@ -144,30 +147,30 @@ const ASSUMES: &str = "the list keeps its order and its records keep their ident
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Completeness {
-    /// The scan has not come to its end.
+    /// The scan has not reached the end of the list.
     #[default]
     Unfinished,
-    /// Every record that was present throughout the scan was delivered exactly once, by the proof that `basis` names.
+    /// Every record that was present throughout the scan was delivered exactly once. `basis` names the proof.
     Proven,
-    /// The end was reached, but there are doubts.
+    /// The scan reached the end of the list, but there are doubts.
     NotProven,
-    /// The scan has delivered as many records as the caller had limited it to.
+    /// The scan delivered the number of records to which the caller limited it.
     Limited,
 }
 
-/// The basis of a proof of completeness, the strongest first.
+/// The basis of a proof of completeness. The strongest one is the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
     /// The total never changed during the scan, exactly that many records were delivered, and no page had to be read
     /// again.
     Counted,
-    /// The list changed during the scan, or the service does not say how long it is; every page joined those before it,
-    /// and the order held.
+    /// Every page joined the pages before it, and the order did not change. The list itself changed during the scan, or
+    /// the service does not report its length.
     Joined,
 }
 
-/// A reason for which completeness is not proven.
+/// A reason why completeness is not proven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Doubt {
@@ -179,24 +182,25 @@ pub enum Doubt {
     ShortOfTotal,
     /// The service reports a total smaller than the number of records that it sends.
     WrongTotal,
-    /// The total never changed, yet a different number of records was delivered.
+    /// The total never changed, but a different number of records was delivered.
     CountDiffers,
     /// Records changed their order during the scan.
     OrderChanged,
-    /// Responses contradict each other, as those of copies that lag behind do.
+    /// Responses contradict each other, as if they came from copies of the list that lag behind.
     StaleReads,
-    /// Pages hold nothing of what was delivered, or lead nowhere.
+    /// Pages have no delivered record, or repeat delivered records without end.
     MovedTooFar,
     /// Several records have the same `id`.
     RepeatedId,
     /// Several records without an `id` are identical.
     EqualRecords,
-    /// The service seems to read whole pages of one size only, so that pages cannot overlap, and the list changed while it was read.
+    /// The service seems to send pages of one size only, so that pages cannot overlap, and the list changed during the
+    /// scan.
     WholePages,
 }
 
 impl Doubt {
-    /// Returns the reason for people to read.
+    /// Returns the reason as text for users.
     pub fn reason(self) -> &'static str {
         match self {
             Self::NoOverlap => "the service sends too few records per page for pages to overlap",
@@ -225,10 +229,10 @@ impl Doubt {
 impl Receipt {
     /// Combines the receipts of two runs of an export. `self` is the second run.
     ///
-    /// Completeness is proven only if the pages of each run join, and those of the second run join those of the first.
-    /// The second run has checked this.
+    /// Completeness is proven only if the pages of each run join, and the pages of the second run join the pages of the
+    /// first run. The second run checked this.
     pub fn after(mut self, first: &Receipt) -> Receipt {
-        let budget = self.budget_used * self.seconds + first.budget_used * first.seconds;
+        let budget_seconds = self.budget_used * self.seconds + first.budget_used * first.seconds;
         self.resumed += first.resumed + 1;
         self.records += first.records;
         self.pages += first.pages;
@@ -238,7 +242,7 @@ impl Receipt {
         self.seconds += first.seconds;
         self.seconds_waited_for_budget += first.seconds_waited_for_budget;
         self.seconds_backed_off += first.seconds_backed_off;
-        self.budget_used = budget / self.seconds.max(f64::MIN_POSITIVE);
+        self.budget_used = budget_seconds / self.seconds.max(f64::MIN_POSITIVE);
         let reduced = [self.reduced_page_size, first.reduced_page_size];
         self.reduced_page_size = reduced.into_iter().flatten().min();
         self.duplicates_dropped += first.duplicates_dropped;
@@ -246,8 +250,8 @@ impl Receipt {
         self.total_first = first.total_first.or(self.total_first);
         self.total_last = self.total_last.or(first.total_last);
         if first.records > 0 {
-            let unmatched = |name: &String| first.unmatched_fields.contains(name);
-            self.unmatched_fields.retain(unmatched);
+            let is_unmatched = |name: &String| first.unmatched_fields.contains(name);
+            self.unmatched_fields.retain(is_unmatched);
         }
         for doubt in &first.doubts {
             if !self.doubts.contains(doubt) {
@@ -273,7 +277,7 @@ impl Receipt {
         self
     }
 
-    /// Returns the receipt for the time during which `held` records are still held back from the caller.
+    /// Returns the receipt without the `held` records that the caller has not received yet.
     pub fn without(mut self, held: usize) -> Self {
         self.records = self.records.saturating_sub(held as u64);
         if held > 0 {
@@ -282,15 +286,15 @@ impl Receipt {
         self
     }
 
-    /// Notes that the end of the list is reached. `counted` says that the total never changed and exactly that many
-    /// records came.
-    pub(super) fn conclude(&mut self, counted: bool) {
+    /// Records that the scan reached the end of the list. `is_counted` is true if the total never changed and exactly
+    /// that many records were delivered.
+    pub(super) fn conclude(&mut self, is_counted: bool) {
         if !self.doubts.is_empty() {
             self.completeness = Completeness::NotProven;
             return;
         }
         self.completeness = Completeness::Proven;
-        self.basis = Some(if counted {
+        self.basis = Some(if is_counted {
             Basis::Counted
         } else {
             Basis::Joined
@@ -303,8 +307,8 @@ impl Receipt {
         (self.basis, self.assumes) = (None, None);
     }
 
-    /// Returns why records may be missing although the end of the list was reached. `None` if the end was not reached,
-    /// or if completeness is proven.
+    /// Returns the reason why records may be missing although the scan reached the end of the list. `None` if it did not
+    /// reach the end, or if completeness is proven.
     pub fn shortfall(&self) -> Option<String> {
         let (list, records) = (&self.resource, self.records);
         (self.completeness == Completeness::NotProven).then(|| {
@@ -315,7 +319,8 @@ impl Receipt {
         })
     }
 
-    /// Returns a warning for names of fields that no record had; `None` if there are no such names, or no records.
+    /// Returns a warning about the names in `fields` or `drop` that no record had; `None` if there are no such names, or
+    /// no records.
     pub fn misspelled(&self) -> Option<String> {
         let names = self.unmatched_fields.join(", ");
         (self.records > 0 && !names.is_empty()).then(|| {
@@ -329,7 +334,7 @@ impl Receipt {
         reasons.join("; ")
     }
 
-    /// Returns the receipt if the scan is proven complete, or has delivered as many records as its limit allows.
+    /// Returns the receipt if the scan is proven complete, or if it ended at the limit that the caller set.
     ///
     /// ```
     /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -351,7 +356,7 @@ impl Receipt {
     /// ```
     ///
     /// # Errors
-    /// `Incomplete` otherwise. The message names the doubts.
+    /// `Incomplete` if the scan is unfinished or completeness is not proven. The message names the doubts.
     pub fn require_proven(self) -> Result<Receipt> {
         let message = match self.completeness {
             Completeness::Proven | Completeness::Limited => return Ok(self),
@@ -370,7 +375,7 @@ fn add(counts: &mut BTreeMap<String, u64>, others: &BTreeMap<String, u64>) {
     }
 }
 
-/// Receipts of several runs, and of scans that were not taken to their end.
+/// Tests receipts of several runs, and of scans that the caller did not read to the end.
 #[cfg(test)]
 mod tests {
     use super::*;

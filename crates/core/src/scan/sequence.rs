@@ -206,7 +206,7 @@ impl<P> Sequence<P> {
             }
             match verdict {
                 Verdict::Deliver(delivery) => {
-                    if delivery.alone {
+                    if delivery.drops_read_ahead {
                         // Keep only the beginning, which was requested together with the end.
                         self.queue.retain(|entry| entry.wanted.offset == 0);
                     } else if entry.planned && !again {
@@ -327,7 +327,7 @@ mod tests {
                 sequence.arrive(request, Ok(((), slice)));
             }
             while let Some((_, delivery)) = sequence.join().unwrap() {
-                is_end = delivery.end;
+                is_end = delivery.is_end;
             }
         }
         asked

@@ -168,7 +168,7 @@ impl Trial<'_> {
                 let evidence = &joiner.evidence;
                 outcome.doubts.clone_from(&evidence.doubts);
                 outcome.counted = evidence.is_counted();
-                if delivery.end {
+                if delivery.is_end {
                     return None;
                 }
                 if requests >= stop {

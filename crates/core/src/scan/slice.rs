@@ -10,14 +10,14 @@ pub(crate) struct Slice {
     pub(crate) offset: u64,
     /// The requested limit, if it is not that of the scan.
     pub(crate) limit: Option<u64>,
-    /// The limit with which the page came, if limits may be reduced.
+    /// The limit in the page's request, if limits may be reduced.
     pub(crate) asked: Option<u64>,
     /// The identities of the page's records.
     pub(crate) ids: Vec<RecordId>,
     /// True if more records follow. If the service does not say, the joiner decides it from the number of records.
     pub(crate) has_more: bool,
     /// True if the service reports neither a total nor whether more records follow.
-    pub(crate) is_untold: bool,
+    pub(crate) has_unknown_length: bool,
     /// The number of records in the list, if the service reports it.
     pub(crate) total: Option<u64>,
     /// The time of the request, on one clock for all pages.
@@ -53,7 +53,7 @@ impl Slice {
             limit: None,
             asked: None,
             has_more: has_more.or(is_short).unwrap_or(!ids.is_empty()),
-            is_untold: has_more.or(is_short).is_none(),
+            has_unknown_length: has_more.or(is_short).is_none(),
             ids,
             total,
             sent: 0,

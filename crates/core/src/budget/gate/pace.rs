@@ -98,7 +98,7 @@ impl Pace {
         let alignment = self.windows.alignment.as_ref();
         (1.0..=limit).contains(&self.limit)
             && numbers.all(f64::is_finite)
-            && alignment.is_none_or(|it| it.edge.end < used + 2.0)
+            && alignment.is_none_or(|it| it.window_start.end < used + 2.0)
     }
 
     /// Returns the number of requests per window at which the pace aims.
@@ -145,10 +145,10 @@ impl Pace {
         let need = RESERVED + (DEVIATIONS * ledger.unseen(self.others - NOISE_FLOOR)).sqrt();
         let missing = need - (left - ledger.sent_between(sent, f64::INFINITY) - 1.0);
         let latest = sent + ledger.mean + 1.0;
-        if let Some(begun) = self.windows.begun(sent) {
+        if let Some(window_start) = self.windows.window_of(sent) {
             // The budget gets nothing back before the end of the window, and until then the others continue to take
             // their part.
-            return latest.min(begun.end + 1.0) - (-missing).max(0.0) / self.others;
+            return latest.min(window_start.end + 1.0) - (-missing).max(0.0) / self.others;
         }
         if missing <= 0.0 {
             return 0.0;
@@ -219,7 +219,7 @@ impl Pace {
 
     fn estimate_others(&mut self, entry: &SentRequest, remaining: f64, ledger: &Ledger) {
         let sent = entry.sent();
-        let (own, part) = match self.windows.begun(sent) {
+        let (own, part) = match self.windows.window_of(sent) {
             Some(edge) => (ledger.sent_between(edge.start, sent), sent - edge.start),
             None => (f64::from(entry.own), 1.0),
         };

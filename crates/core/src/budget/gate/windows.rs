@@ -1,11 +1,23 @@
-//! Fixed windows. They are recognised by their edges, where the remaining count jumps up more than with any other way
-//! of counting. If they follow a clock, requests are aligned with them. Times are in seconds, and a window is one
-//! second.
+//! Finds fixed windows by their edges, where the remaining count rises more than any other way of counting allows. If
+//! the windows follow a clock, requests are aligned with them. Times are in seconds, and a window is one second.
+//!
+//! ```text
+//!              |<------------- 1 s ------------->|
+//!            edge                              edge
+//!           |----|                            |----|
+//!     ------+----+------R---R---R---R---R-----+----+------R---R---> send time (R: a request)
+//!                |<---->|               |<--->|    |<---->|
+//!              entry delay            end margin  entry delay
+//! ```
+//!
+//! An edge is an interval, because it is only known between which two requests the window began. The entry delay keeps
+//! the first request clear of the previous window. During a trial, each window is entered one step sooner than the one
+//! before.
 //!
 //! If the edges of windows are known, neither latency nor jitter costs requests, provided that all requests fit between
-//! the edges. Windows that open with a request are left to the even pace, which comes within two points of the optimum
-//! for them. Such windows reveal themselves when they count a first request in the window before, which becomes more
-//! likely with each window of a trial.
+//! the edges. If each window opens with a request instead, the even pace is kept, which comes within two points of the
+//! optimum. The trial detects such windows: they count its first requests in the previous window, which becomes more
+//! likely with each step.
 
 use std::ops::Range;
 
@@ -13,36 +25,36 @@ use serde::{Deserialize, Serialize};
 
 use super::ledger::{Ledger, NOISE_FLOOR, RESERVED, SentRequest};
 
-/// The largest distance between two counts that have at most one edge between them.
-const NEAR: f64 = 0.3;
-/// The smallest jump, as a part of the limit.
-const JUMP: f64 = 0.4;
-/// A jump must also end this part of the limit above the largest count of a sliding window. If windows are known to be
-/// fixed, a rise of this size is an edge, even if it took longer.
-const BEYOND: f64 = 0.2;
-/// The number of edges with the same phase that prove that windows follow a clock.
-const AGREEING: u32 = 3;
-/// The time for which no alignment is tried after a wrong one.
+/// The maximum distance, in seconds, between two counts that have at most one edge between them.
+const MAX_COUNT_DISTANCE_S: f64 = 0.3;
+/// The minimum rise of the remaining count at an edge, as a part of the limit.
+const MIN_RISE: f64 = 0.4;
+/// The minimum part of the limit by which a count after an edge exceeds the largest count of a sliding window. If
+/// windows are known to be fixed, a rise of this size is an edge, even if it took longer.
+const MIN_EXCESS: f64 = 0.2;
+/// The number of edges with the same phase from which requests are aligned, because windows then follow a clock.
+const EDGES_TO_ALIGN: u32 = 3;
+/// The time without alignment after a wrong one.
 const RETRY_ALIGNMENT_AFTER: f64 = 15.0;
 
-/// The interval in which a window began, in send times of the fastest requests. A request that is sent after its end is
-/// counted in the new window regardless of its speed. A request that was sent before its start, and was as fast, was
-/// counted in the old window.
+/// The interval in which a window began, in send times of the fastest requests. A request that is sent after the
+/// interval is counted in the new window regardless of its speed. A request that was as fast as the fastest and was sent
+/// before the interval was counted in the old window.
 pub(super) type Edge = Range<f64>;
 
-/// The edges so far, and the alignment with them.
+/// The edges that were found, and the alignment with them.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Windows {
-    /// The send times of the counts between which the remaining count rose last, or `None` before the first jump.
+    /// The latest edge; `None` before the first one.
     pub(super) last: Option<Edge>,
-    /// The common phase of the latest edges, and the number of these edges.
+    /// The phase that the latest edges share, and the number of these edges.
     common: Option<(Edge, u32)>,
     pub(super) alignment: Option<Alignment>,
     barred_until: f64,
 }
 
 impl Windows {
-    /// Records a response. Returns whether its count is the first one with a jump that only fixed windows can cause.
+    /// Records a response. Returns whether its count shows the first rise that only fixed windows can cause.
     pub(super) fn seen(
         &mut self,
         now: f64,
@@ -60,7 +72,7 @@ impl Windows {
                 ..Self::default()
             };
         }
-        // A request that was overtaken by a later one is no evidence about an edge.
+        // A request that a later one overtook says nothing about an edge.
         let mut shown = ledger.shown();
         let newest = shown.next().filter(|(it, _)| it.ticket == entry.ticket);
         let (Some((_, remaining)), Some((before, left))) = (newest, shown.next()) else {
@@ -69,102 +81,108 @@ impl Windows {
         let sent = before.sent();
         let edge = sent..(now - ledger.floor()).max(sent);
         let rise = remaining - left;
-        let has_jumped = entry.sent() <= sent + NEAR
-            && rise >= JUMP * limit
-            && remaining + f64::from(entry.own) >= (1.0 + BEYOND) * limit;
-        let is_first = has_jumped && self.last.is_none();
-        if has_jumped {
+        let is_edge = entry.sent() <= sent + MAX_COUNT_DISTANCE_S
+            && rise >= MIN_RISE * limit
+            && remaining + f64::from(entry.own) >= (1.0 + MIN_EXCESS) * limit;
+        let is_first = is_edge && self.last.is_none();
+        if is_edge {
             let older = self.common.take();
-            let agreed = older.and_then(|older| agreed(&edge, older));
-            let (common, agreeing) = agreed.unwrap_or((edge.clone(), 1));
-            if agreeing >= AGREEING && now >= self.barred_until {
+            let shared = older.and_then(|older| shared_phase(&edge, older));
+            let (common, edges) = shared.unwrap_or((edge.clone(), 1));
+            if edges >= EDGES_TO_ALIGN && now >= self.barred_until {
                 self.alignment = Some(Alignment::new(&common, ledger));
             }
-            self.common = Some((common, agreeing));
+            self.common = Some((common, edges));
         }
-        if has_jumped || self.last.is_some() && rise >= BEYOND * limit {
+        if is_edge || self.last.is_some() && rise >= MIN_EXCESS * limit {
             self.last = Some(edge);
         }
         is_first
     }
 
-    /// Returns the beginning of the window in which a request was sent, or `None` if it is unknown.
-    pub(super) fn begun(&self, sent: f64) -> Option<&Edge> {
+    /// Returns the beginning of the window in which a request was sent; `None` if it is unknown.
+    pub(super) fn window_of(&self, sent: f64) -> Option<&Edge> {
         self.last.as_ref().filter(|last| sent < last.end + 1.0)
     }
 }
 
-/// Returns the phase that an edge shares with older ones, and their number; `None` if they are not whole windows apart.
-fn agreed(newer: &Edge, (older, agreeing): (Edge, u32)) -> Option<(Edge, u32)> {
+/// Returns the phase that an edge shares with older edges, and the number of all these edges; `None` if the distance
+/// is not a whole number of windows.
+fn shared_phase(newer: &Edge, (older, edges): (Edge, u32)) -> Option<(Edge, u32)> {
     let windows = (newer.start - older.start).round();
     let both = newer.start.max(older.start + windows)..newer.end.min(older.end + windows);
-    (windows >= 1.0 && both.start <= both.end).then(|| (both, agreeing.saturating_add(1)))
+    (windows >= 1.0 && both.start <= both.end).then(|| (both, edges.saturating_add(1)))
 }
 
-/// The clock drift after which a first request falls into the previous window, and the edges must be found again.
+/// The drift of the server's clock against ours for which an edge leaves room.
 const DRIFT: f64 = 0.01;
-/// The part of the least round trip by which a request may be faster than all earlier ones. As the first request of a
-/// window, it would fall into the previous window.
+/// The part of the shortest round trip by which a request may be faster than all earlier ones. As the first request of
+/// a window, it would otherwise fall into the previous window.
 const RTT_DROP_MARGIN: f64 = 0.3;
 /// The number of trial windows, in which the first request is sent alone, and one request less is sent. If windows open
-/// with a request after all, a first request that is faster than the earlier ones falls into the previous window, and
-/// no other request does.
-const TRIAL: u32 = 3;
-/// For each such part of a window between the least and the mean round trip, the trial has one more window, up to two
-/// more. A first request that is slower by chance reveals nothing.
+/// with a request, a first request that is faster than the earlier ones falls into the previous window, and no other
+/// request does.
+const MIN_TRIAL: u32 = 3;
+/// The difference between the mean and the shortest round trip that adds one window to the trial, up to two. A first
+/// request that is slower by chance reveals nothing.
 const JITTER_PER_TRIAL: f64 = 0.02;
-/// The time that is left free at the end of a window, as a multiple of the difference between the least and the mean
+/// The time without requests at the end of a window, as a multiple of the difference between the shortest and the mean
 /// round trip.
 const END_MARGIN: f64 = 1.5;
-/// The smallest gap between requests, as a part of an even pace, even if little time is left.
+/// The minimum gap between requests if little time is left, as a part of the gap of an even pace.
 const MIN_GAP_PART: f64 = 0.3;
-/// A remaining count this low or lower cannot be that of one of the first requests of a window.
-const LOW: f64 = 3.0;
-/// The number of our requests that are the first ones of a window.
-const FIRST: usize = 4;
+/// The maximum count that none of the first requests of a window can show.
+const MAX_LOW_COUNT: f64 = 3.0;
+/// The number of our requests that count as the first ones of a window.
+const FIRST_REQUESTS: usize = 4;
 /// The weight of one window in the estimate of the requests of others.
 const WEIGHT: f64 = 0.25;
-/// The part of a gap between requests that is kept free at the end of a window.
+/// The part of a gap between requests that stays free at the end of a window.
 const END_SPARE: f64 = 0.6;
 
 /// An alignment with the server's windows.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Alignment {
+    /// The number of trial windows that remain.
     trial: u32,
-    /// The safety margin after an edge.
-    late: f64,
-    /// Each window of the trial is entered so much sooner than the one before, using up what the edge is late for
-    /// caution. A window that opens with our request could follow only if that were slower by as much, each time.
-    step: f64,
-    /// The beginning of the current window.
-    pub(super) edge: Edge,
+    /// The safety margin between an edge and the first request.
+    entry_delay: f64,
+    /// The time by which each window of the trial is entered sooner than the one before. All steps together use up the
+    /// entry delay. A window that opens with our request could follow only if the request were slower by one step each
+    /// time.
+    entry_step: f64,
+    /// The edge at which the current window began.
+    pub(super) window_start: Edge,
     /// The estimated number of requests of other clients in a window.
     others: f64,
 }
 
 impl Alignment {
     fn new(edge: &Edge, ledger: &Ledger) -> Self {
-        let caution = DRIFT + ledger.floor() * RTT_DROP_MARGIN;
-        let trial = TRIAL + ((ledger.mean - ledger.floor()) / JITTER_PER_TRIAL).min(2.0) as u32;
+        let margin = DRIFT + ledger.floor() * RTT_DROP_MARGIN;
+        let entry_delay = margin.min(0.25);
+        let trial = MIN_TRIAL + ((ledger.mean - ledger.floor()) / JITTER_PER_TRIAL).min(2.0) as u32;
         Self {
             trial,
-            late: caution.min(0.25),
-            step: caution.min(0.25) / f64::from(trial - 1),
-            edge: edge.start - DRIFT..edge.end + caution,
+            entry_delay,
+            entry_step: entry_delay / f64::from(trial - 1),
+            window_start: edge.start - DRIFT..edge.end + margin,
             others: 0.0,
         }
     }
 
     /// Returns our requests in this window.
-    fn own<'a>(&self, ledger: &'a Ledger) -> impl Iterator<Item = &'a SentRequest> {
-        let begun = self.edge.end;
+    fn our_requests<'a>(&self, ledger: &'a Ledger) -> impl Iterator<Item = &'a SentRequest> {
+        let start = self.window_start.end;
         let entries = ledger.entries.iter();
-        entries.filter(move |entry| entry.sent() >= begun)
+        entries.filter(move |entry| entry.sent() >= start)
     }
 
-    /// Returns the least count in this window.
-    fn least(&self, ledger: &Ledger) -> Option<f64> {
-        let shown = self.own(ledger).filter_map(|entry| entry.remaining);
+    /// Returns the lowest remaining count that a response showed in this window.
+    fn lowest_remaining(&self, ledger: &Ledger) -> Option<f64> {
+        let shown = self
+            .our_requests(ledger)
+            .filter_map(|entry| entry.remaining);
         shown.reduce(f64::min)
     }
 
@@ -174,63 +192,68 @@ impl Alignment {
         if now < next {
             return;
         }
-        if let Some(least) = self.least(ledger) {
+        if let Some(lowest_remaining) = self.lowest_remaining(ledger) {
             self.trial = self.trial.saturating_sub(1);
-            let shown = self.own(ledger).filter(|entry| entry.remaining.is_some());
-            let others = (limit - least - shown.count() as f64).max(0.0);
+            let shown = self
+                .our_requests(ledger)
+                .filter(|entry| entry.remaining.is_some());
+            let others = (limit - lowest_remaining - shown.count() as f64).max(0.0);
             self.others += WEIGHT * (others - self.others);
         }
         let begin = next + (now - next).floor();
-        self.edge = self.edge.start + begin - self.edge.end..begin;
+        self.window_start = self.window_start.start + begin - self.window_start.end..begin;
     }
 
-    /// Returns the time at which the next window begins, or is entered during a trial. A trial window without a count
+    /// Returns the time at which the next window begins or, during a trial, is entered. A trial window without a count
     /// is repeated.
     fn next_window(&self, ledger: &Ledger) -> f64 {
-        let next = self.edge.end + 1.0;
+        let next = self.window_start.end + 1.0;
         match self.trial {
             0 => next,
-            _ if self.least(ledger).is_none() => next,
-            1 => next + self.late,
-            _ => next - self.step,
+            _ if self.lowest_remaining(ledger).is_none() => next,
+            1 => next + self.entry_delay,
+            _ => next - self.entry_step,
         }
     }
 
-    /// Records a count. Returns false if this window cannot have such a count, so that the alignment is wrong.
+    /// Records a count. Returns false if the count contradicts this window, so that the alignment is wrong.
     fn seen(&mut self, now: f64, entry: &SentRequest, limit: f64, ledger: &Ledger) -> bool {
         self.roll(now, limit, ledger);
         let before = |other: &&SentRequest| other.sent() <= entry.sent();
-        entry.sent() < self.edge.end
-            || entry.remaining > Some(LOW)
-            || self.own(ledger).filter(before).count() > FIRST
+        entry.sent() < self.window_start.end
+            || entry.remaining > Some(MAX_LOW_COUNT)
+            || self.our_requests(ledger).filter(before).count() > FIRST_REQUESTS
     }
 
     /// Returns the time at which the next request may be sent.
     pub(super) fn next(&mut self, now: f64, limit: f64, ledger: &Ledger) -> f64 {
         self.roll(now, limit, ledger);
-        let begun = self.edge.end;
+        let start = self.window_start.end;
         let last = ledger.nth_last_sent(1);
-        if last < begun {
-            return begun; // one request is sent in each window, to see the count
+        if last < start {
+            return start; // one request is sent in each window, to see the count
         }
         let next_window = self.next_window(ledger);
-        let on_trial = self.trial > 0;
+        let is_trial = self.trial > 0;
         let others = if self.others < NOISE_FLOOR {
             0.0
         } else {
             self.others
         };
-        let reserve = RESERVED + f64::from(u8::from(on_trial));
+        let reserve = RESERVED + f64::from(u8::from(is_trial));
         let unseen = ledger.unseen(others);
-        let least = self.least(ledger);
-        let left = least.unwrap_or(limit) - ledger.in_flight().count() as f64 - reserve - unseen;
-        let ours = limit - reserve - others - self.own(ledger).count() as f64;
-        if left < 1.0 || ours < 1.0 || (on_trial && least.is_none()) {
+        let lowest_remaining = self.lowest_remaining(ledger);
+        let left = lowest_remaining.unwrap_or(limit)
+            - ledger.in_flight().count() as f64
+            - reserve
+            - unseen;
+        let ours = limit - reserve - others - self.our_requests(ledger).count() as f64;
+        if left < 1.0 || ours < 1.0 || (is_trial && lowest_remaining.is_none()) {
             return next_window;
         }
-        let late = END_MARGIN * (ledger.mean - ledger.floor()).max(0.0);
-        let end = (self.edge.start + begun) / 2.0 + 1.0 - late;
-        let even = (end - last).max(0.0) / (ours + END_SPARE);
-        (last + even.max(MIN_GAP_PART / limit)).min(next_window)
+        let end_margin = END_MARGIN * (ledger.mean - ledger.floor()).max(0.0);
+        let end = (self.window_start.start + start) / 2.0 + 1.0 - end_margin;
+        let even_gap = (end - last).max(0.0) / (ours + END_SPARE);
+        (last + even_gap.max(MIN_GAP_PART / limit)).min(next_window)
     }
 }

@@ -310,4 +310,4 @@ refusals_in_a_row:i refused_until:{ token:{ pace:{ limit:f slots:f last_overshoo
 high_since:n refills:f windows:{ last:n common:n alignment:n barred_until:f limit_named:{ left:n
 outage:{ failures:{ count:i since:{ steps:i last_success:{ ended:[ probe:n probe_at:{ turns:{
 0:{ process:i name:" seen:{ waits:{ class:" allowed:{ expected:{ last_sent:{ last_minute:{ 200:i 1:{ next_id:i
-used:{ high_since:f last:{ start:f end:f common:[ alignment:{ trial:i late:f step:f edge:{ waits:n refills:t"#;
+used:{ high_since:f last:{ start:f end:f common:[ alignment:{ trial:i entry_delay:f entry_step:f window_start:{ waits:n refills:t"#;

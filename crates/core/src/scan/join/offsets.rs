@@ -9,7 +9,7 @@
 //! overlap, and then a second time. If every delivered record is still there, all of them were in the list between the
 //! two readings. If the list also had exactly this many records then, they were the whole list.
 
-use super::{Delivery, Joiner, MAX_BLANKS, MAX_STUCK, Phase, Verdict};
+use super::{Delivery, Joiner, MAX_EMPTY_PAGES, MAX_PAGES_WITHOUT_PROGRESS, Phase, Verdict};
 use crate::record::RecordId;
 use crate::scan::position::{DeliveredId, Offsets};
 use crate::scan::receipt::Doubt;
@@ -33,8 +33,8 @@ pub(super) struct OffsetTest {
     records: u64,
     /// The offset of the frontier on that page, if it is there.
     frontier_at: Option<u64>,
-    /// True if a page lacked the frontier, and the page at offset 0 is read again to see whether the frontier has
-    /// moved.
+    /// True if the frontier was missing from a page, and the page at offset 0 is read again to see whether the frontier
+    /// has moved.
     is_suspected: bool,
     suspicions: u32,
 }
@@ -149,7 +149,7 @@ impl Joiner {
         let expected = test.frontier_at.unwrap_or(edge);
         if page.offset == 0 {
             let is_suspected = std::mem::take(&mut test.is_suspected);
-            // The frontier has not moved, so the page that lacked it did not begin at the requested offset.
+            // The frontier has not moved, so the page without it did not begin at the requested offset.
             let is_as_before = at.is_some() && at == test.frontier_at;
             let has_total = test.beginning.is_some_and(|(_, total)| total == page.total);
             let is_misplaced = is_suspected && is_as_before && has_total;
@@ -190,7 +190,7 @@ impl Joiner {
         None
     }
 
-    /// Notes what the page at offset 0 shows after it was joined.
+    /// Records what the page at offset 0 shows after it was joined.
     pub(super) fn note_beginning(&mut self, page: &Slice, frontier: Option<RecordId>) {
         let at = page.ids.iter().position(|id| Some(*id) == frontier);
         self.offset_test.frontier_at = at.map(|index| index as u64);
@@ -198,7 +198,7 @@ impl Joiner {
         self.offset_test.beginning = page.ids.first().map(|first| (*first, page.total));
     }
 
-    /// Notes that the frontier is on a later page.
+    /// Records that the frontier is on a later page.
     pub(super) fn leave_beginning(&mut self) {
         self.offset_test.frontier_at = None;
     }
@@ -224,7 +224,7 @@ impl Joiner {
     }
 
     /// Joins a page of a list whose pages do not overlap.
-    pub(super) fn read_apart(&mut self, page: &Slice) -> Verdict {
+    pub(super) fn read_without_overlap(&mut self, page: &Slice) -> Verdict {
         let expected = self.page_at(self.next_offset()).offset;
         if page.offset != expected {
             return Verdict::Jump(expected);
@@ -232,11 +232,11 @@ impl Joiner {
         let is_short = !page.has_more && page.is_short();
         // Without a total, nothing else says that the list ends before an empty page.
         let is_nothing = page.total.is_none() && page.ids.is_empty();
-        if (is_short || page.is_blank() || is_nothing) && self.blanks < MAX_BLANKS {
-            self.blanks += 1;
+        if (is_short || page.is_blank() || is_nothing) && self.empty_pages < MAX_EMPTY_PAGES {
+            self.empty_pages += 1;
             return Verdict::Retry(page.offset);
         }
-        self.blanks = 0;
+        self.empty_pages = 0;
         if self.phase == Phase::Rereading {
             return self.reread(page);
         }
@@ -260,14 +260,16 @@ impl Joiner {
         if repeats > 0 || self.evidence.total_changed {
             self.evidence.doubt(Doubt::WholePages);
         }
-        self.stuck = if delivery.fresh.is_empty() {
-            self.stuck + 1
+        self.pages_without_progress = if delivery.fresh.is_empty() {
+            self.pages_without_progress + 1
         } else {
             0
         };
         let doubt = match (page.has_more, page.ids.is_empty()) {
             (true, true) => Some(Doubt::EmptyPage),
-            (true, false) if self.stuck > MAX_STUCK => Some(Doubt::MovedTooFar),
+            (true, false) if self.pages_without_progress > MAX_PAGES_WITHOUT_PROGRESS => {
+                Some(Doubt::MovedTooFar)
+            }
             (true, false) => return Verdict::Deliver(delivery),
             (false, _) => is_short.then_some(Doubt::ShortOfTotal),
         };
@@ -279,7 +281,7 @@ impl Joiner {
         }
         self.phase = Phase::Rereading;
         self.rereading = Rereading::default();
-        delivery.alone = true;
+        delivery.drops_read_ahead = true;
         Verdict::Deliver(delivery)
     }
 
