@@ -1,5 +1,5 @@
-//! The sink of a sync. It compares the records of a scan with those of the last sync while they arrive, and keeps them in
-//! temporary tables until the scan is complete. One transaction then commits the difference.
+//! Receives the records of a sync. While records arrive, they are compared with the records of the last sync and stored
+//! in temporary tables. When the scan is complete, one transaction commits the difference.
 
 use crate::bookmark::Bookmark;
 use crate::digest::{Hash, key};
@@ -28,25 +28,25 @@ use talentdata_core::{Config, Error, ErrorKind, RawRecord, Result};
 /// The text between the address of a service and the client ID.
 const CLIENT: &str = " (client ";
 
-/// The records of a scan that is under way.
+/// The records of a scan that is running.
 pub(crate) struct Staging {
     pub(crate) connection: Connection,
     sync: Sync,
     source: ListSource,
     pub(crate) started: SystemTime,
-    /// The start by a clock that nobody sets.
+    /// The start time on a monotonic clock.
     began: Instant,
     /// The last sync, with which this one is compared.
     before: Option<SyncRow>,
-    /// The list before this sync.
+    /// The state of the list before this sync.
     state: ListState,
     marker: Marker,
-    /// The random id of this sync, the same in each copy of the file.
+    /// The random id of this sync, which every copy of the file has.
     id: String,
-    /// The ends of the syncs before this one that are kept.
+    /// The end times of the previous syncs that are kept.
     ends: Vec<i64>,
-    /// True if two records were delivered with one `id`.
-    is_repeated: bool,
+    /// True if two delivered records have the same `id`.
+    has_repeated_id: bool,
 }
 
 impl Sink for Staging {
@@ -60,7 +60,7 @@ impl Sink for Staging {
     }
 
     fn finish(&mut self, receipt: Receipt) -> Result<SyncReceipt> {
-        // A clock that was set back during the scan does not make it end before it began.
+        // If the clock was set back during the scan, the end must still not be before the start.
         let ended = SystemTime::now().max(self.started + self.began.elapsed());
         self.commit(receipt, ended).map_err(at(&self.sync.path))
     }
@@ -79,7 +79,7 @@ impl Sink for Staging {
 }
 
 impl Staging {
-    /// Opens the mirror for a sync of the service and the client of this configuration.
+    /// Opens the mirror for a sync with the service and the client of this configuration.
     pub(crate) fn begin(claim: &Claim, sync: &Sync, config: &Config) -> MirrorResult<Self> {
         let resource = sync.resource;
         let parameters = sync.scan.recorded(resource.shape());
@@ -90,16 +90,19 @@ impl Staging {
         };
         let connection = claim.open()?;
         let mut syncs = SyncRow::all(&connection, resource.name())?;
-        let ends = syncs.iter().map(|sync| micros(&sync.receipt.ended));
-        let (ends, before) = (ends.collect(), syncs.pop());
-        let state = ListState::read(&connection, resource.name())?;
+        let ends = syncs
+            .iter()
+            .map(|sync| micros(&sync.receipt.ended))
+            .collect();
+        let before = syncs.pop();
+        let stored = ListState::read(&connection, resource.name())?;
         if before
             .as_ref()
-            .is_some_and(|before| before.number() != state.last)
+            .is_some_and(|before| before.number() != stored.last)
         {
             return Err(damaged(format!("the last sync of {resource} is lacking")).into());
         }
-        let mut state = state.compared(&sync.path, resource.name());
+        let mut state = stored.compared(&sync.path, resource.name());
         if before.is_none() {
             state.epoch = new_id(&connection)?;
         }
@@ -117,15 +120,19 @@ impl Staging {
             marker: Marker::new(claim),
             id,
             ends,
-            is_repeated: false,
+            has_repeated_id: false,
         })
     }
 
-    /// Takes the records of a page: those that were inserted behind the scan, and those that are delivered.
-    pub(crate) fn take(&mut self, late: &[RawRecord], records: &[RawRecord]) -> MirrorResult<()> {
+    /// Stores the records of a page: the records that were inserted behind the scan, and the delivered ones.
+    pub(crate) fn take(
+        &mut self,
+        inserted_behind_us: &[RawRecord],
+        records: &[RawRecord],
+    ) -> MirrorResult<()> {
         let list = self.list();
         let transaction = self.connection.unchecked_transaction()?;
-        for record in late {
+        for record in inserted_behind_us {
             let values = [(":list", list), (":key", &key(record).0)];
             transaction.execute(sql!("stage_late"), &values)?;
         }
@@ -136,7 +143,7 @@ impl Staging {
             let text = record.as_str();
             while stage.execute(&[(":list", list), (":key", &key), (":text", text)])? == 0 {
                 if by_id {
-                    self.is_repeated = true;
+                    self.has_repeated_id = true;
                     break;
                 }
                 ordinal += 1;
@@ -149,7 +156,7 @@ impl Staging {
 
     /// Commits the changes. After an error, or if the process ends, the mirror is not modified.
     pub(crate) fn commit(&self, mut scan: Receipt, ended: SystemTime) -> MirrorResult<SyncReceipt> {
-        if self.is_repeated {
+        if self.has_repeated_id {
             scan.completeness = Completeness::NotProven;
             (scan.basis, scan.assumes) = (None, None);
             scan.doubts.retain(|doubt| *doubt != Doubt::RepeatedId);
@@ -170,7 +177,7 @@ impl Staging {
         if let Some(differences) = &receipt.scan.schema {
             differences.log(list);
         }
-        // The file alone is then the whole mirror. If a reader still needs the log, it stays, and nobody waits.
+        // Without a log, the file alone is the whole mirror. If a reader still needs the log, it remains.
         let truncate = "PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)";
         let _ = self.connection.execute_batch(truncate);
         Ok(receipt)
@@ -180,12 +187,12 @@ impl Staging {
         self.sync.resource.name()
     }
 
-    /// The number of this sync.
+    /// Returns the number of this sync.
     fn number(&self) -> i64 {
         self.state.last + 1
     }
 
-    /// Writes what this sync has found, in the transaction that has begun.
+    /// Writes the changes that this sync found, in the open transaction.
     fn apply(&self, mut scan: Receipt, ended: &str) -> MirrorResult<SyncReceipt> {
         let (connection, last) = (&self.connection, self.before.as_ref());
         let values = named_params! {
@@ -217,35 +224,37 @@ impl Staging {
         self.write(receipt, columns)
     }
 
-    /// Checks that the list is as the last sync has left it. Returns the number of its records, missing ones included.
+    /// Checks that nothing changed the list since the last sync. Returns the number of its records, including missing
+    /// ones.
     fn check_unchanged(&self) -> MirrorResult<u64> {
         let (connection, list) = (&self.connection, self.list());
         let (count, digest) = sum(connection, sql!("current"), named_params! {":list": list})?;
-        let (missing, lacking) = missing(connection, list)?;
+        let (missing, missing_digest) = missing(connection, list)?;
         let known = self.before.as_ref().map(|last| (last.digest, last.missing));
-        if known.unwrap_or_default() != (digest, lacking) {
+        if known.unwrap_or_default() != (digest, missing_digest) {
             let what = format!("{list} is not as the sync before has left it, when this one began");
             return Err(damaged(what).into());
         }
         Ok(count + missing)
     }
 
-    /// Assigns positions to the records that are new or have moved.
+    /// Assigns positions to new and moved records.
     fn assign_positions(&self) -> MirrorResult<()> {
-        let order = "SELECT ifnull(position, ?1) FROM staged ORDER BY place";
-        let mut order = self.connection.prepare(order)?;
-        let order = order.query_map([UNPLACED], |row| row.get(0))?;
-        let mut order = order.collect::<rusqlite::Result<Vec<i64>>>()?;
-        let assigned = assign_positions(&mut order);
-        let moved = "UPDATE staged SET position = ?2, is_placed = 1 WHERE place = ?1 + 1";
-        let mut moved = self.connection.prepare(moved)?;
+        let select = "SELECT ifnull(position, ?1) FROM staged ORDER BY place";
+        let mut select = self.connection.prepare(select)?;
+        let rows = select.query_map([UNPLACED], |row| row.get(0))?;
+        let mut positions = rows.collect::<rusqlite::Result<Vec<i64>>>()?;
+        let assigned = assign_positions(&mut positions);
+        let update = "UPDATE staged SET position = ?2, is_placed = 1 WHERE place = ?1 + 1";
+        let mut update = self.connection.prepare(update)?;
         for index in assigned {
-            moved.execute(params![index as i64, order[index]])?;
+            update.execute(params![index as i64, positions[index]])?;
         }
         Ok(())
     }
 
-    /// Reports deletes and missing records. Returns the deletes that are more than the sync allows; none of them is made.
+    /// Writes deletes and missing records. If the sync does not allow that many deletes, none is written, and their number
+    /// is returned.
     fn report_missing(&self, records: u64, values: &Values<'_>) -> MirrorResult<Option<Withheld>> {
         let deletes = run(&self.connection, sql!("find_gone"), values)?
             .iter()
@@ -258,8 +267,8 @@ impl Staging {
         Ok((!is_allowed).then_some(Withheld { deletes, records }))
     }
 
-    /// Returns all columns, with those of new fields after the others. They are inferred from records with new fields,
-    /// and from the first of the others that are new.
+    /// Returns all columns. The columns of new fields follow the known ones. They are inferred from the first records with
+    /// new fields, and from the first of the other new or changed records.
     fn columns(&self) -> MirrorResult<TableSchema> {
         let known = self.before.as_ref().map(|before| &before.columns);
         let names = known.into_iter().flat_map(|known| &known.fields);
@@ -288,12 +297,12 @@ impl Staging {
         let mut grown = known.clone();
         (found.fields).retain(|column| known.fields.iter().all(|known| known.name != column.name));
         grown.fields.append(&mut found.fields);
-        // If they are more than a table can have, their values are in the last column.
+        // If a table cannot have that many columns, the values of new fields are in the last column.
         Ok(TableSchema::from_json(&grown.to_json()).unwrap_or_else(|_| known.clone()))
     }
 
-    /// Returns how the new and changed records differ from the columns that the mirror had. The first sync compares
-    /// them with the columns that it decides, and never fails for them.
+    /// Returns the differences between the new and changed records and the columns that the mirror had. The first sync
+    /// compares them with the columns that it decides, and never fails because of a difference.
     fn differences(&self, columns: &TableSchema) -> MirrorResult<SchemaDifferences> {
         let before = self.before.as_ref().map(|before| &before.columns);
         let on_new = match (before, self.sync.on_new) {
@@ -312,14 +321,15 @@ impl Staging {
         Ok(checker.differences())
     }
 
-    /// Removes the history that is older than `keep`. The last sync that is old is the first that can still be read.
+    /// Removes the history that is older than `keep`. The newest of the old syncs remains, and is the first that can still
+    /// be read.
     fn prune(&self, ended: &str) -> MirrorResult<Option<Removed>> {
         let ends: Vec<i64> = [&*self.ends, &[micros(ended)]].concat();
-        let old = self.sync.keep.map_or(0, |keep| old(&ends, keep));
+        let old_syncs = self.sync.keep.map_or(0, |keep| old(&ends, keep));
         let begun = self.before.as_ref().map_or(0, |before| before.begun);
-        // The syncs that are kept have consecutive numbers, of which `before` has the last.
-        let kept = self.state.last - (self.ends.len() as i64) + old as i64;
-        if old == 0 || kept == begun {
+        // The kept syncs have consecutive numbers, and `before` is the last of them.
+        let kept = self.state.last - (self.ends.len() as i64) + old_syncs as i64;
+        if old_syncs == 0 || kept == begun {
             return Ok(None);
         }
         let values = named_params! {":list": self.list(), ":kept": kept};
@@ -333,17 +343,17 @@ impl Staging {
         })
     }
 
-    /// Completes the receipt by what the file has now, and writes the row of this sync.
+    /// Completes the receipt with the counts from the file, and writes the row of this sync.
     fn write(&self, mut receipt: SyncReceipt, columns: TableSchema) -> MirrorResult<SyncReceipt> {
         let (connection, last) = (&self.connection, self.before.as_ref());
         let (list, number, state) = (self.list(), self.number(), &self.state);
         let before = last.map_or(0, SyncRow::number);
         let values = named_params! {":list": list, ":sync": number, ":before": before};
         let (_, changed) = sum(connection, sql!("changed"), values)?;
-        let (missing, lacking) = missing(connection, list)?;
+        let (missing, missing_digest) = missing(connection, list)?;
         let values = named_params! {":list": list, ":sync": number};
-        let counts = connection.query_row(sql!("count_changes"), values, |row| row.get(0));
-        let counts: String = counts?;
+        let counts: String =
+            connection.query_row(sql!("count_changes"), values, |row| row.get(0))?;
         let bookmark = Bookmark::new([&state.mirror, &state.epoch, &self.id], number);
         receipt.bookmark = bookmark.to_string();
         receipt.changes = serde_json::from_str(&counts)?;
@@ -352,7 +362,7 @@ impl Staging {
         let row = SyncRow {
             receipt,
             digest: last.map_or(0, |last| last.digest) ^ changed,
-            missing: lacking,
+            missing: missing_digest,
             changes: changes_digest(connection, list, number - 1)?,
             source: self.source.clone(),
             columns,
@@ -375,10 +385,10 @@ impl Staging {
     }
 }
 
-/// Checks that a mirror has lists of the same service, client and parameters as a sync into it.
+/// Checks that the lists of a mirror have the same service, client and parameters as a sync into it.
 ///
 /// # Errors
-/// `Mismatch`, naming what differs.
+/// `Mismatch`, with the name of the setting that differs.
 fn check_source(
     connection: &Connection,
     sync: &Sync,
@@ -419,7 +429,7 @@ fn sum(connection: &Connection, sql: &str, values: &Values<'_>) -> MirrorResult<
     })?)
 }
 
-/// Returns the number of the missing records of a list, and the digest of all that is known of them.
+/// Returns the number of the missing records of a list, and the digest of their last known versions.
 pub(crate) fn missing(connection: &Connection, list: &str) -> MirrorResult<(u64, Hash)> {
     sum(connection, sql!("missing"), named_params! {":list": list})
 }

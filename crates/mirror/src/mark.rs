@@ -1,9 +1,9 @@
-//! Marks that a sync leaves in the lock file of the mirror, so that the next one notices a file that was copied or
-//! restored.
+//! Detects that the file of a mirror was copied or restored. A sync writes a mark into the lock file, and the next sync
+//! compares it with the mirror.
 //!
-//! A copy has the numbers of its original, and continues with other syncs of the same numbers. So a number alone
-//! identifies a sync only up to the last one that both have. A mark that is lacking by mistake costs only the use of
-//! numbers above it, because bookmarks distinguish the syncs.
+//! A copy continues with the numbers of its original, so two different syncs may have the same number. A number alone
+//! then identifies a sync only up to the last sync that both files have. Bookmarks distinguish all syncs. If a mark is
+//! missing, only the higher numbers can no longer be used.
 
 use crate::file::{Claim, MirrorResult, open_lock};
 use crate::sql::sql;
@@ -16,28 +16,28 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-/// A larger file has no marks, which take some hundred bytes for each list.
+/// The maximum size of the marks, which take a few hundred bytes for each list.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// The state of a list in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ListState {
     pub(crate) mirror: String,
-    /// The id of the list since it was begun.
+    /// The id that the list got when it was created.
     pub(crate) epoch: String,
-    /// The greatest number of a sync.
+    /// The highest number of a sync.
     pub(crate) last: i64,
-    /// The last sync; `None` once the list is forgotten.
+    /// The id of the last sync; `None` after the list was removed.
     pub(crate) sync: Option<String>,
-    /// The last sync whose number no sync of a copy has; `None` if there is no copy.
+    /// The number of the last sync that is not ambiguous; `None` if there is no copy.
     pub(crate) fork: Option<i64>,
-    /// True if a sync has left a mark.
+    /// True if a sync wrote a mark.
     #[serde(skip)]
     pub(crate) is_marked: bool,
 }
 
 impl ListState {
-    /// Reads the state from a file, before it is compared with a mark.
+    /// Reads the state from a mirror. It is not compared with a mark yet.
     pub(crate) fn read(connection: &Connection, list: &str) -> MirrorResult<Self> {
         let state = connection.query_row(sql!("list_state"), &[(":list", list)], |row| {
             Ok(ListState {
@@ -52,14 +52,14 @@ impl ListState {
         Ok(state.optional()?.unwrap_or_default())
     }
 
-    /// Compares the state with the mark in the lock file, and returns it with the fork that follows.
+    /// Compares the state with the mark in the lock file, and returns it with the resulting fork.
     pub(crate) fn compared(mut self, path: &Path, list: &str) -> Self {
-        let lock = open_lock(path, &mut File::options());
-        let marks = lock.and_then(|file| Marks::read(&file));
-        let marks = marks.unwrap_or_default();
+        let marks = open_lock(path, &mut File::options())
+            .and_then(|file| Marks::read(&file))
+            .unwrap_or_default();
         self.fork = match marks.0.get(list) {
             Some(mark) => mark.fork(&self, path),
-            // A file of an earlier version has none.
+            // The mark is missing although a sync wrote one. Mirrors of earlier versions never had a mark.
             None if self.is_marked => lower(self.fork, Some(self.last)),
             None => self.fork,
         };
@@ -76,21 +76,21 @@ fn lower(one: Option<i64>, other: Option<i64>) -> Option<i64> {
 struct Mark {
     /// The number of the file's inode, and the time of its creation in microseconds.
     file: (u64, u64),
-    /// The state that the last sync has left.
+    /// The state after the last sync.
     state: ListState,
-    /// The sync that was about to be committed when the mark was left.
+    /// The id of the sync that was about to be committed when the mark was written.
     next: Option<String>,
 }
 
 impl Mark {
     /// Returns the fork of a list that is in the state `now`.
     fn fork(&self, now: &ListState, path: &Path) -> Option<i64> {
-        let (known, was) = (lower(now.fork, self.state.fork), &self.state);
-        if now.mirror != was.mirror {
+        let (known, marked) = (lower(now.fork, self.state.fork), &self.state);
+        if now.mirror != marked.mirror {
             return Some(0);
         }
         let is_next = now.sync.is_some() && now.sync == self.next;
-        let is_same = (now.last, &now.sync) == (was.last, &was.sync);
+        let is_same = (now.last, &now.sync) == (marked.last, &marked.sync);
         if self.file == identity(path) && (is_same || is_next) {
             known
         } else {
@@ -120,7 +120,7 @@ impl Marks {
     }
 }
 
-/// Leaves marks of a mirror that is claimed.
+/// Writes the marks of a mirror that a sync has claimed.
 pub(crate) struct Marker {
     lock: Arc<File>,
     path: PathBuf,
@@ -134,7 +134,7 @@ impl Marker {
         }
     }
 
-    /// Notes the state of a list, and the sync that is about to be committed. If that fails, the mark is lacking.
+    /// Writes the state of a list, and the sync that is about to be committed. If this fails, the mark is missing.
     pub(crate) fn note(&self, list: &str, state: &ListState, next: Option<&str>) {
         let mut marks = Marks::read(&self.lock).unwrap_or_default();
         let mark = Mark {
@@ -147,17 +147,18 @@ impl Marker {
     }
 }
 
-/// Returns the features by which a file differs from its copies, as far as the system knows them.
+/// Returns the inode and the creation time, by which a file differs from its copies. A value is 0 if the system does not
+/// know it.
 fn identity(path: &Path) -> (u64, u64) {
     let Ok(found) = std::fs::metadata(path) else {
         return (0, 0);
     };
-    let made = found.created().ok();
-    let made = made.and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+    let created = found.created().ok();
+    let age = created.and_then(|created| created.duration_since(UNIX_EPOCH).ok());
     #[cfg(unix)]
     let inode = std::os::unix::fs::MetadataExt::ino(&found);
     #[cfg(not(unix))]
     let inode = 0;
-    let made = made.map_or(0, |made| made.as_micros() as u64);
-    (inode, made)
+    let micros = age.map_or(0, |age| age.as_micros() as u64);
+    (inode, micros)
 }

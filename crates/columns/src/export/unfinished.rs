@@ -1,4 +1,4 @@
-//! An export to a file: records first, then the checkpoint that describes them, and the final name at the end.
+//! Writes an export to a file: first records, then a checkpoint that covers them, and at the end the final name.
 
 use super::Export;
 use super::checkpoint::{Checkpoint, Resumable, key};
@@ -16,33 +16,34 @@ use std::time::{Duration, Instant};
 use talentdata_core::scan::{Batch, Receipt, Resume};
 use talentdata_core::{Config, ErrorKind, RawRecord, Result};
 
-/// The interval between checkpoints: the work that a crash can cost.
+/// The interval between checkpoints. A crash loses at most the work of one interval.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// The byte that ends a record that may hold line breaks; JSON contains it nowhere.
+/// The byte that ends a record. JSON may contain line breaks, but never this byte.
 const SEPARATOR: u8 = 0x1E;
 
-/// An export to a file.
+/// The output of an export to a file, and the work that is kept until it is complete.
 pub(super) struct ResumableFile {
     pub(super) path: PathBuf,
     pub(super) work: WorkDirectory,
     /// True if the records themselves are the output.
     is_plain: bool,
-    /// True if the export can be resumed, because its records come from a scan.
-    keeps: bool,
+    /// True if the export can be resumed, because a scan delivers its records.
+    is_resumable: bool,
     /// The content of the next checkpoint.
     pub(super) checkpoint: Checkpoint,
     /// The number of records that the stored checkpoint covers, and the time when it was stored.
     stored: Option<(u64, Instant)>,
-    /// Why the work of an earlier export is discarded. It stays until there is something to write.
-    discards: Option<String>,
-    /// None until there is something to write or to resume from.
+    /// The reason for discarding the work of an earlier export, which happens at the first write.
+    discard_reason: Option<String>,
+    /// The open files; `None` until the first write, unless an earlier export is resumed.
     files: Option<Files>,
-    /// The work of earlier runs, and the place where the scan continues until it is taken.
+    /// The receipt of earlier runs.
     pub(super) earlier: Option<Receipt>,
+    /// The place where the scan continues, until the scan takes it.
     pub(super) resume: Option<Resume>,
-    /// True once the file has its final name.
-    finished: bool,
+    /// True after the file got its final name.
+    is_finished: bool,
 }
 
 struct Files {
@@ -52,12 +53,12 @@ struct Files {
 }
 
 impl ResumableFile {
-    /// Takes the path, and decides about the work that an earlier export has kept. Only records that come from a client,
-    /// by its `config`, can be resumed.
+    /// Claims the path, and decides what to do with the work that an earlier export kept. Without the `config` of a client,
+    /// the export cannot be resumed.
     ///
     /// # Errors
-    /// `Busy` when another export is writing to it; `Path` when `PATH.part` is not ours; that of the system when it refuses;
-    /// `InvalidArgument` when there is work that this export must not discard.
+    /// `Busy` if another export is writing to the path; `Path` if `PATH.part` is not ours; `Io` if the system refuses;
+    /// `InvalidArgument` if an earlier export kept work that this export must not discard.
     pub(super) fn open(path: PathBuf, export: &Export, config: Option<&Config>) -> Result<Self> {
         let (work, found) = WorkDirectory::claim(&path)?;
         let (mut covered, mut restarted) = (None, None);
@@ -66,48 +67,48 @@ impl ResumableFile {
             restarted.clone_from(&found.restarted);
         }
         let decision = decide(export, config, found, &work.path, &WaysOut::PLAIN);
-        let mut unfinished = ResumableFile {
+        let mut file = ResumableFile {
             path,
             work,
             is_plain: export.format == Format::Jsonl,
-            keeps: config.is_some(),
+            is_resumable: config.is_some(),
             checkpoint: Checkpoint {
                 key: key(export, config),
                 progress: None,
                 restarted,
             },
             stored: covered.map(|records| (records, Instant::now())),
-            discards: None,
+            discard_reason: None,
             files: None,
             earlier: None,
             resume: None,
-            finished: false,
+            is_finished: false,
         };
-        unfinished.discards = match decision {
+        file.discard_reason = match decision {
             KeptDecision::Begin => None,
             KeptDecision::Discard(why) => Some(why),
             KeptDecision::Refuse(refusal) => return Err(refusal.into_error()),
-            KeptDecision::Continue(progress) => match unfinished.resume_from(*progress) {
+            KeptDecision::Continue(progress) => match file.resume_from(*progress) {
                 Err(error) if error.kind() == ErrorKind::Mismatch => {
                     Some(error.message().to_owned())
                 }
                 resumed => resumed.map(|()| None)?,
             },
         };
-        Ok(unfinished)
+        Ok(file)
     }
 
-    /// Takes over what an earlier export has left, if that is still as its checkpoint says, and drops what is behind that.
+    /// Takes over the work of an earlier export, and drops the bytes after its last checkpoint.
     ///
     /// # Errors
-    /// `Mismatch` when it is not; `Io` when the system refuses.
+    /// `Mismatch` if the work does not match its checkpoint; `Io` if the system refuses.
     fn resume_from(&mut self, progress: Resumable) -> Result<()> {
         let mut data = AppendFile::open(self.work.file(DATA), Some(&progress.data))?;
         let mut ids = AppendFile::open(self.work.file(IDS), Some(&progress.ids))?;
         let mut entries = Vec::new();
-        let read = ids.kept();
-        let read = read.and_then(|mut kept| kept.read_to_end(&mut entries));
-        read.at("read", &ids.path)?;
+        ids.kept()
+            .and_then(|mut kept| kept.read_to_end(&mut entries))
+            .at("read", &ids.path)?;
         let resume = Resume::new(progress.state.clone(), entries);
         self.resume = Some(resume.map_err(|error| damaged(error.message().to_owned()))?);
         data.truncate_to_checkpoint()?;
@@ -122,8 +123,8 @@ impl ResumableFile {
         Ok(())
     }
 
-    /// The files, which are made where there are none. The first checkpoint is stored before there is anything else,
-    /// because without it nothing says whose the files are.
+    /// Returns the files, and creates them if they do not exist. The first checkpoint is stored before the files are
+    /// created, because it proves that they are ours.
     fn files(&mut self) -> Result<&mut Files> {
         let files = match self.files.take() {
             Some(files) => files,
@@ -142,9 +143,9 @@ impl ResumableFile {
         Ok(self.files.insert(files))
     }
 
-    /// Says that the work of an earlier export goes now, where there is some.
+    /// Records and logs that the work of an earlier export is discarded, if there is any.
     fn note_discarded(&mut self) {
-        let Some(why) = self.discards.take() else {
+        let Some(why) = self.discard_reason.take() else {
             return;
         };
         let what = match self.stored {
@@ -156,12 +157,12 @@ impl ResumableFile {
         self.checkpoint.restarted = Some(restarted);
     }
 
-    /// The file to encode to, and the records that were kept, which belong there first.
+    /// Returns the file to encode to, and the kept records, which must be encoded first.
     pub(super) fn encode(
         &mut self,
     ) -> Result<(File, impl Iterator<Item = Result<RawRecord>> + use<>)> {
         self.files()?;
-        // Left by an export that was killed.
+        // An export that was killed leaves this file.
         self.work.remove_file(OUTPUT)?;
         let path = self.work.file(OUTPUT);
         let output = File::create_new(&path).at("create", &path)?;
@@ -176,11 +177,11 @@ impl ResumableFile {
         Ok((output, records))
     }
 
-    /// Adds a record, with the line that it is.
+    /// Appends a record. `line` is its line in JSON Lines.
     pub(super) fn add(&mut self, record: &RawRecord, line: &[u8]) -> Result<()> {
         let (text, end) = if self.is_plain {
             (line, b'\n')
-        } else if self.keeps {
+        } else if self.is_resumable {
             (record.as_bytes(), SEPARATOR)
         } else {
             return Ok(());
@@ -188,9 +189,9 @@ impl ResumableFile {
         self.files()?.data.append(text, end)
     }
 
-    /// Notes that a batch was written; whether it is time for a checkpoint.
+    /// Records that a batch was written. Returns whether it is time for a checkpoint.
     pub(super) fn note(&mut self, batch: &Batch) -> bool {
-        if !self.keeps {
+        if !self.is_resumable {
             return false;
         }
         let mut receipt = batch.receipt.clone();
@@ -206,13 +207,13 @@ impl ResumableFile {
         self.stored.is_none_or(|(_, at)| at.elapsed() >= INTERVAL)
     }
 
-    /// Returns whether there are records that the checkpoint does not cover.
+    /// Returns whether the checkpoint does not cover all records.
     pub(super) fn is_behind(&self) -> bool {
         let ids = self.files.as_ref().map(|files| &files.ids);
         ids.is_some_and(|ids| !ids.pending.is_empty())
     }
 
-    /// Syncs all that was written, and then the checkpoint.
+    /// Syncs all records, and then stores a checkpoint that covers them.
     pub(super) fn save(&mut self, records: RecordsDigest, counts: Option<Counts>) -> Result<()> {
         let Files { data, ids, .. } = self.files()?;
         let (data, ids) = (data.sync()?, ids.sync()?);
@@ -225,8 +226,8 @@ impl ResumableFile {
         Ok(())
     }
 
-    /// Gives the file, whose end was written, its final name; returns its digest. `encoded` is that of an output which
-    /// is not the records themselves.
+    /// Gives the complete file its final name, and returns its digest. If the output is not the file of the records,
+    /// `encoded` has the digest of the output.
     pub(super) fn finish(&mut self, encoded: Option<Hasher>) -> Result<Hasher> {
         let Files { data, output, .. } = self.files()?;
         data.write_pending()?;
@@ -237,22 +238,22 @@ impl ResumableFile {
         let ready = set_final_mode(&file, &self.path).and_then(|()| file.sync_all());
         ready.at("write", &self.work.file(name))?;
         self.work.publish(name, &file, &self.path)?;
-        self.finished = true;
+        self.is_finished = true;
         sync_directory(directory_of(&self.path))?;
         self.work.remove()?;
         Ok(digest)
     }
 
-    /// Keeps what was saved, and says what can be resumed.
+    /// Ends the export without a result. Returns a sentence about the work that is kept.
     pub(super) fn abandon(&mut self) -> String {
         let part = self.work.path.display();
-        if self.finished {
+        if self.is_finished {
             return format!("{} is complete", self.path.display());
         }
         if self.work.check().is_err() {
             return "nothing can be resumed".to_owned();
         }
-        if self.discards.is_some() {
+        if self.discard_reason.is_some() {
             return match self.stored {
                 Some((records, _)) => {
                     format!("the {records} records of an earlier export are still kept in {part}")
@@ -261,7 +262,7 @@ impl ResumableFile {
             };
         }
         if let Some((records, _)) = self.stored {
-            // Where that fails, it is done by the export that resumes.
+            // If this fails, the export that resumes the work removes the file.
             let _ = self.work.remove_file(OUTPUT);
             return format!("{records} records are kept in {part} to be resumed");
         }
@@ -272,8 +273,8 @@ impl ResumableFile {
     }
 }
 
-/// Gives the finished file the permissions of the file that it replaces. A new one has those that the umask gave it
-/// when it was created.
+/// Gives the finished file the permissions of the file that it replaces. If it replaces none, it keeps the permissions
+/// that the umask allowed.
 fn set_final_mode(file: &File, target: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -281,8 +282,8 @@ fn set_final_mode(file: &File, target: &Path) -> io::Result<()> {
         let bits = |found: &fs::Metadata| found.permissions().mode() & 0o777;
         let replaced = match fs::symlink_metadata(target) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            // A file that only its owner could read would be replaced by one that others can.
-            replaced => Some(replaced?),
+            // An unknown mode is an error. The new file might otherwise be readable for more users than the old one.
+            found => Some(found?),
         };
         if let Some(wanted) = replaced.filter(fs::Metadata::is_file).as_ref().map(bits)
             && bits(&file.metadata()?) != wanted

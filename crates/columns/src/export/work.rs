@@ -1,8 +1,9 @@
-//! The work directory of an export, `PATH.part`: made by us, locked while an export uses it, and removed at the end.
+//! The work directory of an export, `PATH.part`. The export creates it, locks it while it runs, and removes it at the
+//! end.
 //!
-//! `mkdir` succeeds only for the process that makes the directory, and nobody else may enter it: what is in it
-//! is ours. A directory that exists already is used only if it has our owner and mode, and holds either
-//! nothing yet or a checkpoint with the files that belong to it. Any other is refused and stays as it is.
+//! `mkdir` succeeds only for the process that creates the directory, and only our user may enter it, so its files are
+//! ours. An existing directory is used only if it has our owner and mode, and if it is empty or holds a checkpoint with
+//! the files that belong to it. Any other directory is refused and not modified.
 
 use super::checkpoint::{Checkpoint, MARK, MAX_BYTES, Resumable, SyncedPrefix};
 use crate::paths::{IoContext, begin_of, directory_of, part_of, sync_directory};
@@ -17,28 +18,28 @@ use talentdata_core::internal::files::{LockFile, identity};
 use talentdata_core::{Error, ErrorKind, Result};
 
 pub(super) const CHECKPOINT: &str = "checkpoint";
-/// The next checkpoint, while it is being written.
+/// The file of the next checkpoint, which is renamed when it is complete.
 const NEXT: &str = "checkpoint.next";
 const LOCK: &str = "lock";
-/// The file of the records, one behind the other; of JSON Lines it is the output.
+/// The file of the records, one after the other. For JSON Lines it is the output.
 pub(super) const DATA: &str = "data";
 /// The file of the identities of the records.
 pub(super) const IDS: &str = "ids";
-/// The output in any other format.
+/// The file of the output in any other format.
 pub(super) const OUTPUT: &str = "output";
-/// The names of all other files, for which a checkpoint vouches.
+/// The files that belong to a checkpoint. Without a checkpoint, nothing proves that they are ours.
 const OTHERS: [&str; 3] = [DATA, IDS, OUTPUT];
 
-/// Bytes that are written at once.
+/// The number of bytes that are collected before they are written.
 const BUFFER: usize = 64 * 1024;
 
-/// The content of a work directory that an earlier export has left.
+/// The work of an earlier export in a work directory.
 pub(super) enum Found {
     /// No records.
     Nothing,
-    /// Work that only an export which begins again can replace: the checkpoint is damaged, or of another version.
+    /// A checkpoint that is damaged or of another version. Only an export that starts over can replace it.
     Unreadable,
-    /// A checkpoint, which has no progress where no records were kept.
+    /// A checkpoint. It has no progress if no records were kept.
     Checkpoint(Box<Checkpoint>),
 }
 
@@ -49,11 +50,11 @@ pub(super) struct WorkDirectory {
 }
 
 impl WorkDirectory {
-    /// Takes the work directory of an export to `output`, and changes nothing about what an earlier export
-    /// has left there, which is returned.
+    /// Locks the work directory of an export to `output`, and creates it if it does not exist. Returns the work of an
+    /// earlier export, which is not modified.
     ///
     /// # Errors
-    /// `Busy` when another export is writing; `Path` when what is at `PATH.part` is not ours.
+    /// `Busy` if another export is writing; `Path` if the existing file or directory `PATH.part` is not ours.
     pub(super) fn claim(output: &Path) -> Result<(Self, Found)> {
         let path = part_of(output);
         loop {
@@ -66,21 +67,22 @@ impl WorkDirectory {
             }
             let name = path.join(LOCK);
             if !fs::symlink_metadata(&name).is_ok_and(|found| found.is_file()) {
-                // Nothing is created in a directory that is not ours.
+                // If the directory is not ours, no file is created in it.
                 look_into(&path)?;
             }
-            let lock = match File::options().append(true).create(true).open(&name) {
-                // The export before this one has just ended.
+            let file = match File::options().append(true).create(true).open(&name) {
+                // The previous export has just removed the directory.
                 Err(error) if error.kind() == NotFound => continue,
-                // Does nothing where something is in it.
-                lock => lock
+                // This removes the directory only if it is empty.
+                file => file
                     .inspect_err(|_| drop(fs::remove_dir(&path)))
                     .at("open", &name)?,
             };
-            take_lock(&lock, output)?;
-            let path = path.clone();
-            let lock = LockFile::new(lock);
-            let work = WorkDirectory { path, lock };
+            take_lock(&file, output)?;
+            let work = WorkDirectory {
+                path: path.clone(),
+                lock: LockFile::new(file),
+            };
             if !work.is_current()? {
                 continue;
             }
@@ -93,16 +95,16 @@ impl WorkDirectory {
         }
     }
 
-    /// Looks at what is in the work directory of an export to `output`, and changes nothing.
+    /// Returns the work of an earlier export to `output`, without a lock and without modifying anything.
     ///
     /// # Errors
-    /// `Path` when it is not ours.
+    /// `Path` if the work directory is not ours.
     pub(super) fn peek(output: &Path) -> Result<Found> {
         let path = part_of(output);
         check_owner(&path).and_then(|()| look_into(&path))
     }
 
-    /// Returns whether another export has the work directory of an export to `output` now.
+    /// Returns whether another export to `output` is running.
     pub(super) fn is_claimed(output: &Path) -> bool {
         let lock = File::open(part_of(output).join(LOCK));
         lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
@@ -112,13 +114,13 @@ impl WorkDirectory {
         self.path.join(name)
     }
 
-    /// Replaces the checkpoint; whatever happens, there is a complete one afterwards, this or the one before.
+    /// Replaces the checkpoint. If that fails, the previous checkpoint is still complete.
     ///
     /// # Errors
-    /// `Io`, also when the directory was removed or replaced: another export may be writing.
+    /// `Io`; also if the directory was removed or replaced, because another export may be writing.
     pub(super) fn store(&self, checkpoint: &Checkpoint) -> Result<()> {
         self.check()?;
-        // Left by an export that was killed here.
+        // An export that was killed while it wrote a checkpoint leaves this file.
         self.remove_file(NEXT)?;
         let (path, next) = (self.file(CHECKPOINT), self.file(NEXT));
         let write = || {
@@ -127,17 +129,18 @@ impl WorkDirectory {
             file.sync_all()?;
             fs::rename(&next, &path)
         };
-        // It may be what fills the disk.
+        // An incomplete file is removed, because it may fill the disk.
         write()
             .inspect_err(|_| drop(fs::remove_file(&next)))
             .at("write", &path)?;
         sync_directory(&self.path)
     }
 
-    /// Gives a file in it its final name, which survives a power failure once the directory is synced.
+    /// Moves a file of the work directory to `output`. The new name survives a power failure after the directory is
+    /// synced.
     ///
     /// # Errors
-    /// `Io`, also when another file has taken its place.
+    /// `Io`; also if another file replaced it.
     pub(super) fn publish(&self, name: &str, file: &File, output: &Path) -> Result<()> {
         let path = self.file(name);
         if !is_name_of(&path, file)? {
@@ -154,15 +157,15 @@ impl WorkDirectory {
         }
     }
 
-    /// Removes the data of an unfinished export, without which the rest counts for nothing; its checkpoint and the lock
-    /// stay.
+    /// Removes the data of an unfinished export. The checkpoint and the lock remain, but without data the checkpoint is
+    /// worthless.
     pub(super) fn clear(&self) -> Result<()> {
         let mut names = OTHERS.into_iter();
         names.try_for_each(|name| self.remove_file(name))
     }
 
-    /// Removes everything. The checkpoint goes after what it vouches for, and the lock last: it keeps
-    /// other exports away.
+    /// Removes the work directory with all its files: first the data, then the checkpoint, which proves that the data is
+    /// ours, and then the lock, which excludes other exports.
     pub(super) fn remove(&self) -> Result<()> {
         self.check()?;
         self.clear()?;
@@ -170,14 +173,16 @@ impl WorkDirectory {
             self.remove_file(name)?;
         }
         match fs::remove_dir(&self.path) {
-            // The next export is in it already, or somebody has put a file there.
+            // The next export uses the directory already, or another program created a file in it.
             Err(error) if [DirectoryNotEmpty, NotFound].contains(&error.kind()) => Ok(()),
             removed => removed.at("remove", &self.path),
         }
     }
 
+    /// Checks that the directory is still the one that was claimed.
+    ///
     /// # Errors
-    /// `Io` when the directory is no longer the one that was claimed.
+    /// `Io` if it was removed or replaced.
     pub(super) fn check(&self) -> Result<()> {
         if self.is_current()? {
             Ok(())
@@ -191,22 +196,23 @@ impl WorkDirectory {
     }
 }
 
-/// A file that is written to its end and cut back to what was synced.
+/// A file to which records are appended, and which can be truncated to its last synced length.
 pub(super) struct AppendFile {
     file: File,
     pub(super) path: PathBuf,
     pub(super) hasher: Hasher,
-    /// Bytes that are not written yet.
+    /// The bytes that are not written yet.
     pub(super) pending: Vec<u8>,
     /// The number of bytes that the checkpoint covers.
     kept: u64,
 }
 
 impl AppendFile {
-    /// Opens a file and digests what was kept of it; it stays as it is. Creates one where nothing was kept.
+    /// Opens a file of kept records and compares it with its digest, without modifying it. Creates the file if `kept` is
+    /// `None`.
     ///
     /// # Errors
-    /// `Mismatch` when it no longer begins with what was kept; `Io` when the system refuses.
+    /// `Mismatch` if the file is missing or was changed; `Io` if the system refuses.
     pub(super) fn open(path: PathBuf, kept: Option<&SyncedPrefix>) -> Result<Self> {
         let mut options = File::options();
         options.write(true).create_new(kept.is_none());
@@ -216,44 +222,47 @@ impl AppendFile {
             }
             file => file.at("open", &path)?,
         };
-        let mut growing = AppendFile {
+        let mut appended = AppendFile {
             file,
             path,
             hasher: Hasher::new(),
             pending: Vec::new(),
             kept: kept.map_or(0, |kept| kept.bytes),
         };
-        let read = growing.kept();
-        let read = read.and_then(|kept| growing.hasher.update_reader(kept).map(drop));
-        read.at("read", &growing.path)?;
-        let blake3 = growing.hasher.finalize().to_string();
+        appended
+            .kept()
+            .and_then(|kept| appended.hasher.update_reader(kept).map(drop))
+            .at("read", &appended.path)?;
+        let blake3 = appended.hasher.finalize().to_string();
         if kept.is_some_and(|kept| kept.blake3 != blake3) {
-            let path = growing.path.display();
+            let path = appended.path.display();
             let message = format!("{path} was changed after its checkpoint was written");
             return Err(damaged(message));
         }
-        Ok(growing)
+        Ok(appended)
     }
 
-    /// Reads what was kept.
+    /// Returns a reader of the bytes that the checkpoint covers.
     pub(super) fn kept(&self) -> io::Result<BufReader<io::Take<File>>> {
         Ok(BufReader::new(File::open(&self.path)?.take(self.kept)))
     }
 
-    /// Another handle of the file.
+    /// Returns another handle of the file.
     pub(super) fn handle(&self) -> Result<File> {
         self.file.try_clone().at("open", &self.path)
     }
 
-    /// Drops what is behind the part that was kept, and goes on writing there.
+    /// Drops the bytes after the last checkpoint, and continues to write there.
     pub(super) fn truncate_to_checkpoint(&mut self) -> Result<()> {
         self.pending.clear();
-        let cut = self.file.set_len(self.kept);
-        let cut = cut.and_then(|()| self.file.seek(SeekFrom::Start(self.kept)));
-        cut.map(drop).at("write", &self.path)
+        self.file
+            .set_len(self.kept)
+            .and_then(|()| self.file.seek(SeekFrom::Start(self.kept)))
+            .map(drop)
+            .at("write", &self.path)
     }
 
-    /// Adds a record and what ends it.
+    /// Appends a record and the byte that ends it.
     pub(super) fn append(&mut self, record: &[u8], end: u8) -> Result<()> {
         self.pending.extend_from_slice(record);
         self.pending.push(end);
@@ -267,7 +276,7 @@ impl AppendFile {
     pub(super) fn write_pending(&mut self) -> Result<()> {
         let written = self.file.write_all(&self.pending);
         if written.is_err() {
-            // Part of it may be in the file; another attempt begins at the same place.
+            // A part of the bytes may be in the file, so the next attempt begins at the same place.
             self.file.seek(SeekFrom::Start(self.hasher.count())).ok();
         }
         written.at("write", &self.path)?;
@@ -276,7 +285,7 @@ impl AppendFile {
         Ok(())
     }
 
-    /// Syncs all that was written, to be known to the next checkpoint.
+    /// Writes and syncs all bytes, and returns their length and digest for the next checkpoint.
     pub(super) fn sync(&mut self) -> Result<SyncedPrefix> {
         self.write_pending()?;
         self.file.sync_all().at("write", &self.path)?;
@@ -288,10 +297,13 @@ impl AppendFile {
     }
 }
 
-/// Refuses anything but a directory that we have made, which nobody else may enter.
+/// Checks that an existing file is a directory that we created and that only our user may enter.
+///
+/// # Errors
+/// `Path` if it is not.
 fn check_owner(path: &Path) -> Result<()> {
     let found = match fs::symlink_metadata(path) {
-        // It is going to be made again.
+        // The caller creates the directory again.
         Err(error) if error.kind() == NotFound => return Ok(()),
         found => found.at("open", path)?,
     };
@@ -305,12 +317,12 @@ fn check_owner(path: &Path) -> Result<()> {
         if facts(&found) == (rustix::process::geteuid().as_raw(), 0o700) {
             return Ok(());
         }
-        // Some file systems map owners and modes: what does a directory of ours look like here?
-        let made = tempfile::Builder::new()
+        // Some file systems map owners and modes, so a new directory shows how ours look there.
+        let sample = tempfile::Builder::new()
             .permissions(fs::Permissions::from_mode(0o700))
             .tempdir_in(directory_of(path))
-            .and_then(|made| made.path().metadata());
-        if facts(&found) != facts(&made.at("create", path)?) {
+            .and_then(|sample| sample.path().metadata());
+        if facts(&found) != facts(&sample.at("create", path)?) {
             let why = "belongs to another user, or has a mode that no export gives it";
             return Err(foreign(path, why));
         }
@@ -318,10 +330,10 @@ fn check_owner(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Looks at what is in the directory, and reads the checkpoint.
+/// Checks the files in the directory, and reads the checkpoint.
 ///
 /// # Errors
-/// `Path` when anything is in it that no export has put there, or no checkpoint vouches for.
+/// `Path` if a file was not created by an export, or if the data has no checkpoint.
 fn look_into(directory: &Path) -> Result<Found> {
     let entries = match directory.read_dir() {
         Err(error) if error.kind() == NotFound => return Ok(Found::Nothing),
@@ -332,13 +344,15 @@ fn look_into(directory: &Path) -> Result<Found> {
         let entry = entry.at("read", directory)?;
         let (path, name) = (entry.path(), entry.file_name());
         let name = name.to_string_lossy();
-        let found = entry.metadata().at("open", &path)?;
+        let metadata = entry.metadata().at("open", &path)?;
         let is_checkpoint = |bytes: Vec<u8>| MARK.as_bytes().starts_with(&bytes);
         let why = match &*name {
-            _ if !found.is_file() => "is not a regular file",
+            _ if !metadata.is_file() => "is not a regular file",
             #[cfg(unix)]
-            _ if std::os::unix::fs::MetadataExt::nlink(&found) > 1 => "has another hard link to it",
-            LOCK if found.len() > 0 => "is not empty",
+            _ if std::os::unix::fs::MetadataExt::nlink(&metadata) > 1 => {
+                "has another hard link to it"
+            }
+            LOCK if metadata.len() > 0 => "is not empty",
             NEXT if !begin_of(&path, MARK.len() as u64).is_ok_and(is_checkpoint) => {
                 "is not a checkpoint"
             }
@@ -356,7 +370,7 @@ fn look_into(directory: &Path) -> Result<Found> {
         bytes => Some(bytes.at("read", &path)?),
     };
     let exists = |name: &str| names.iter().any(|found| found == name);
-    // Without its data, an export was killed before its first page or after its last rename.
+    // If the data is missing, an export was killed before its first page or after its last rename.
     let has_data = exists(DATA);
     if let Some(mut found) = bytes.as_deref().and_then(Checkpoint::of_bytes) {
         let has_records = |progress: &Resumable| has_data && progress.records() > 0;
@@ -366,7 +380,7 @@ fn look_into(directory: &Path) -> Result<Found> {
     let is_marked = bytes
         .as_ref()
         .is_some_and(|bytes| bytes.starts_with(MARK.as_bytes()));
-    // Nobody else can have put all of these here.
+    // No other program creates all of these files.
     let is_ours = is_marked || [LOCK, DATA, IDS].into_iter().all(exists);
     match bytes {
         _ if is_ours && has_data => Ok(Found::Unreadable),
@@ -379,12 +393,15 @@ fn look_into(directory: &Path) -> Result<Found> {
     }
 }
 
-/// The error for kept work that is no longer as its checkpoint says.
+/// Returns the error for kept work that does not match its checkpoint.
 pub(super) fn damaged(message: String) -> Error {
     Error::new(ErrorKind::Mismatch, message)
 }
 
-/// The lock ends with the process, however that ends.
+/// Locks the work directory. The system releases the lock when the process ends, even if it is killed.
+///
+/// # Errors
+/// `Busy` if another export has the lock.
 fn take_lock(file: &File, output: &Path) -> Result<()> {
     let error = match file.try_lock() {
         Ok(()) => return Ok(()),
@@ -396,18 +413,18 @@ fn take_lock(file: &File, output: &Path) -> Result<()> {
         Err(TryLockError::Error(error)) => error,
     };
     #[cfg(unix)]
-    let none_left = error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error());
+    let has_no_locks = error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error());
     #[cfg(not(unix))]
-    let none_left = false;
-    // How file systems say that they have no locks.
-    if none_left || [Unsupported, InvalidInput].contains(&error.kind()) {
+    let has_no_locks = false;
+    // Some file systems without locks report one of these kinds instead.
+    if has_no_locks || [Unsupported, InvalidInput].contains(&error.kind()) {
         tracing::warn!("no locks here: a second export to the same path would not be noticed");
         return Ok(());
     }
     Err(error).at("lock", &part_of(output).join(LOCK))
 }
 
-/// Refuses what no export has made, naming the way out.
+/// Returns the error for a file or directory that no export created. Its message says how to continue.
 fn foreign(path: &Path, why: &str) -> Error {
     let message = format!(
         "{} {why}, so it is left alone; move it away, or choose another output path",
@@ -416,19 +433,19 @@ fn foreign(path: &Path, why: &str) -> Error {
     Error::new(ErrorKind::Path, message)
 }
 
-/// Returns whether `path` is a name of the open file, and not a link to it.
+/// Returns whether `path` is a name of the open file and not a symbolic link to it.
 ///
 /// # Errors
-/// `Io` if the system does not tell.
+/// `Io` if the system refuses.
 fn is_name_of(path: &Path, file: &File) -> Result<bool> {
-    let here = match fs::symlink_metadata(path) {
+    let at_path = match fs::symlink_metadata(path) {
         Err(error) if [NotFound, NotADirectory].contains(&error.kind()) => return Ok(false),
-        here => here.at("open", path)?,
+        found => found.at("open", path)?,
     };
-    Ok(identity(&here) == identity(&file.metadata().at("open", path)?))
+    Ok(identity(&at_path) == identity(&file.metadata().at("open", path)?))
 }
 
-/// The error for a file of the work directory that is no longer ours.
+/// Returns the error for a file of the work directory that is no longer ours.
 fn replaced(path: &Path) -> Error {
     let shown = path.display();
     let message = format!("{shown} was removed or replaced while the export was running");
