@@ -1,10 +1,10 @@
-//! All unsafe code: text and handles from C, signals and errno of the host's threads, panics.
+//! All unsafe code of the library: text and handles from C, signals, `errno` of the application's threads, and panics.
 //!
-//! Arguments from C are trusted as far as the header demands it: a pointer that is not NULL has the type of its
-//! parameter, is aligned for it, and is valid until the call returns. Nothing else is assumed. The exported functions
-//! rely on the same: `Option<&T>`, `Option<Box<T>>` and `Option<NonNull<T>>` have the layout of a nullable pointer, a
-//! `Box` only comes from a handle that this library has created, and an out slot is `MaybeUninit`, so nothing that C
-//! left in it is read or dropped.
+//! Only the requirements of the header are assumed about arguments from C: a pointer that is not NULL has the type of
+//! its parameter, is aligned for it, and is valid until the call returns. The exported functions rely on three more
+//! facts. `Option<&T>`, `Option<Box<T>>` and `Option<NonNull<T>>` have the layout of a nullable pointer. Every `Box`
+//! is a handle that this library created. An out slot is `MaybeUninit`, so its previous content is never read or
+//! dropped.
 
 use crate::text::Text;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -14,33 +14,32 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
-/// Returns the bytes of a text from C, borrowed from the caller's argument; `None` if it is absent.
+/// Returns the bytes of a string from C, borrowed from the caller's argument; `None` if it is absent.
 ///
-/// A length above `isize::MAX`, which no text has, counts as absent.
+/// A string with a length above `isize::MAX` counts as absent, because no string can have that length.
 pub(crate) fn bytes(text: &Text) -> Option<&[u8]> {
     if text.data.is_null() || isize::try_from(text.length).is_err() {
         return None;
     }
     // SAFETY: `data` is not NULL, bytes need no alignment, and `length` is at most `isize::MAX`. The
-    // header demands that this many bytes are readable and that nobody changes them during the call, and the
-    // borrow ends with the caller's argument.
+    // header demands that this many bytes are readable and do not change during the call, and the borrow ends with
+    // the caller's argument.
     Some(unsafe { std::slice::from_raw_parts(text.data.cast::<u8>(), text.length) })
 }
 
-/// Borrows a handle that C passes as not const, because the call changes its state. The borrow is shared, because
-/// another thread may use the handle at the same time.
+/// Borrows a handle that is not const in C, because the call changes its state. The borrow is shared, because another
+/// thread may use the handle at the same time.
 pub(crate) fn shared<T: Sync>(handle: &Option<NonNull<T>>) -> Option<&T> {
     // SAFETY: the header demands a live handle, `T: Sync` that threads may share it, and no `&mut` to
     // a `T` is ever made while C holds the handle. The borrow ends with the caller's argument.
     handle.as_ref().map(|handle| unsafe { handle.as_ref() })
 }
 
-/// Called once with the pointer given to talentdata_config_set_log, when no log callback will be
-/// called with it any more.
+/// Releases the `user_data` of talentdata_config_set_log. Called once, after the last call of the log callback.
 pub type ReleaseCallback = Option<extern "C" fn(user_data: *mut c_void)>;
 
-/// A pointer of the application that is passed back to its callbacks and never dereferenced here. Dropping it releases
-/// it.
+/// A pointer of the application that is passed back to its callbacks and never dereferenced here. Dropping this value
+/// calls `release`.
 pub(crate) struct UserData {
     pub(crate) pointer: *mut c_void,
     pub(crate) release: ReleaseCallback,
@@ -59,11 +58,11 @@ impl Drop for UserData {
     }
 }
 
-/// The function that gives the message of a failed stream, the same for all streams.
+/// The original function that returns the message of a failed stream. All streams have the same one.
 static MESSAGE: OnceLock<unsafe extern "C" fn(*mut FFI_ArrowArrayStream) -> *const c_char> =
     OnceLock::new();
 
-/// Gives the messages of a stream without the words that the crate `arrow` puts before them.
+/// Returns a stream whose messages do not have the prefix of the crate `arrow`.
 pub(crate) fn plain_messages(mut stream: FFI_ArrowArrayStream) -> FFI_ArrowArrayStream {
     if let Some(original) = stream.get_last_error {
         MESSAGE.get_or_init(|| original);
@@ -72,28 +71,28 @@ pub(crate) fn plain_messages(mut stream: FFI_ArrowArrayStream) -> FFI_ArrowArray
     stream
 }
 
-/// The message of a failed stream; NULL if there is none.
+/// Returns the message of a failed stream; NULL if there is none.
 unsafe extern "C" fn message(stream: *mut FFI_ArrowArrayStream) -> *const c_char {
     let Some(original) = MESSAGE.get() else {
         return std::ptr::null();
     };
     // SAFETY: the standard for streams demands that C passes the stream to which this function belongs.
-    let said = unsafe { original(stream) };
-    if said.is_null() {
-        return said;
+    let prefixed = unsafe { original(stream) };
+    if prefixed.is_null() {
+        return prefixed;
     }
     // SAFETY: a message is NUL-terminated, and valid until the next call with the stream.
-    let text = unsafe { CStr::from_ptr(said) }.to_bytes_with_nul();
+    let text = unsafe { CStr::from_ptr(prefixed) }.to_bytes_with_nul();
     text.strip_prefix(b"Io error: ")
-        .map_or(said, |plain| plain.as_ptr().cast())
+        .map_or(prefixed, |plain| plain.as_ptr().cast())
 }
 
-/// Blocks the application's signals in a thread of the library. A broken connection then raises no SIGPIPE
-/// that ends the program; faults of the thread itself are still delivered.
+/// Blocks the application's signals in a thread of the library, so that a broken connection does not end the program
+/// with SIGPIPE. Faults of the thread itself are still delivered.
 pub(crate) fn block_signals() {
     #[cfg(unix)]
     // SAFETY: `sigfillset` initialises the set before it is read, the other calls get a pointer to that set
-    // or none, and only the mask of this thread changes, which the library started.
+    // or NULL, and only the mask of this thread, which the library started, changes.
     unsafe {
         let mut set = MaybeUninit::uninit();
         libc::sigfillset(set.as_mut_ptr());
@@ -111,13 +110,13 @@ pub(crate) fn block_signals() {
     }
 }
 
-/// Runs the body of an exported function that cannot fail. After a panic the value is `otherwise`.
-pub(crate) fn guard_or<T>(otherwise: T, call: impl FnOnce() -> T) -> T {
+/// Runs the body of an exported function that cannot fail. Returns `after_panic` if the body panics.
+pub(crate) fn guard_or<T>(after_panic: T, call: impl FnOnce() -> T) -> T {
     let _errno = Errno::keep();
-    catch_unwind(AssertUnwindSafe(call)).unwrap_or(otherwise)
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or(after_panic)
 }
 
-/// Restores `errno` when dropped.
+/// The value of `errno` at the beginning of a call. Dropping it restores that value.
 pub(crate) struct Errno(i32);
 
 impl Errno {
@@ -141,7 +140,7 @@ use libc::__error as errno;
 
 #[cfg(test)]
 mod tests {
-    /// The compiler cannot distinguish an exported name from other unsafe code, so this test does.
+    /// Checks that other files use `unsafe` only to export names. The compiler cannot check this.
     #[test]
     fn no_other_file_contains_unsafe_code() {
         let mut seen = 0;

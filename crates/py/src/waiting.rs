@@ -1,8 +1,8 @@
-//! Ways in which Python waits for work of the core: in the calling thread, without the GIL, or as an awaitable of its
-//! event loop.
+//! Lets Python wait for work of the core: in the calling thread, without the GIL, or as an awaitable of its event loop.
 //!
-//! The work always runs on the threads of the only runtime of this process. The waiting thread checks now and then for
-//! signals and log messages. Their handlers may use the client themselves, because no runtime is entered here.
+//! The work always runs on the threads of the only runtime of this process. The waiting thread regularly checks for
+//! signals and log messages. Their handlers may use the client themselves, because the waiting thread does not enter a
+//! runtime.
 
 use crate::errors::raise;
 use crate::log;
@@ -23,10 +23,10 @@ use talentdata_core::{Client, Error, ErrorKind, Result};
 use tokio::runtime::Runtime;
 use tokio::task::AbortHandle;
 
-/// The interval at which a waiting thread checks for signals. People notice a delay above 200 ms.
+/// The interval at which a waiting thread checks for signals. Users notice a delay above 200 ms.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Limits the time that work takes to stop. Together with the interval above, people do not notice it.
+/// The maximum time for work to stop. Together with `POLL_INTERVAL` it is below 200 ms.
 const STOP_GRACE: Duration = Duration::from_millis(100);
 
 /// The runtime and the process that created it. It is locked only while attached to Python, so no other thread holds it
@@ -46,7 +46,7 @@ pub(crate) fn runtime() -> Result<&'static Runtime> {
     Ok(runtime)
 }
 
-/// The result of work: something that becomes a Python object.
+/// The result of work, which becomes a Python object.
 pub(crate) trait IntoPython: for<'py> IntoPyObject<'py> + Send + 'static {}
 
 impl<T: for<'py> IntoPyObject<'py> + Send + 'static> IntoPython for T {}
@@ -72,9 +72,9 @@ pub(crate) fn block<T: Send + 'static>(
     watch(py, work, None, |_| Ok(()))?.map_err(|error| raise(py, &error))
 }
 
-/// Waits for `work` in this thread. If a signal handler or `on_progress` raises, `stop` tells the work to end, and the
-/// work has a short time to keep what it has done. Its error becomes the cause of the exception. `on_progress` is
-/// called now and then.
+/// Waits for `work` in this thread, and calls `on_progress` regularly. If a signal handler or `on_progress` raises,
+/// `stop` ends the work, which has a short time to save its progress. The error of the work becomes the cause of the
+/// exception.
 pub(crate) fn block_with_stop<T: Send + 'static>(
     py: Python<'_>,
     work: impl Future<Output = Result<T>> + Send + 'static,
@@ -85,7 +85,7 @@ pub(crate) fn block_with_stop<T: Send + 'static>(
     watch(py, work, Some(stop), on_progress)?.map_err(|error| raise(py, &error))
 }
 
-/// Work on the runtime, which is cancelled when this is dropped.
+/// Work on the runtime. Dropping this value cancels the work.
 struct Running<T> {
     task: AbortHandle,
     /// Receives the outcome.
@@ -96,7 +96,7 @@ impl<T: Send + 'static> Running<T> {
     fn start(runtime: &Runtime, work: impl Future<Output = Result<T>> + Send + 'static) -> Self {
         let (sender, outcome) = sync_channel(1);
         let task = runtime.spawn(async move {
-            // If this fails, nobody waits any more.
+            // If this fails, no thread waits any longer.
             let _ = sender.send(guarded(work).await);
         });
         Running {
@@ -105,7 +105,7 @@ impl<T: Send + 'static> Running<T> {
         }
     }
 
-    /// Returns the outcome, or `None` if there is none within this time.
+    /// Returns the outcome, or `None` if the work does not end within this time.
     fn wait(&mut self, time: Duration) -> Option<Result<T>> {
         match self.outcome.as_ref()?.recv_timeout(time) {
             Ok(outcome) => Some(outcome),
@@ -114,7 +114,7 @@ impl<T: Send + 'static> Running<T> {
         }
     }
 
-    /// Waits in the same way, without the GIL.
+    /// Waits like [`wait`](Self::wait), without the GIL.
     fn wait_detached(&mut self, py: Python<'_>, time: Duration) -> Option<Result<T>> {
         py.detach(|| self.wait(time))
     }
@@ -140,8 +140,8 @@ fn watch<T: Send + 'static>(
             log::deliver(py)?;
             return Ok(outcome);
         }
-        let looked = py.check_signals().and_then(|()| log::deliver(py));
-        if let Err(raised) = looked.and_then(|()| on_progress(py)) {
+        let checked = py.check_signals().and_then(|()| log::deliver(py));
+        if let Err(raised) = checked.and_then(|()| on_progress(py)) {
             if let Some(stop) = stop {
                 stop.stop();
                 if let Some(Err(end)) = running.wait_detached(py, STOP_GRACE) {
@@ -156,29 +156,29 @@ fn watch<T: Send + 'static>(
     }
 }
 
-/// Waits for `work` if it is unknown whether this thread holds the GIL: within a consumer of Arrow data.
+/// Waits for `work` within a consumer of Arrow data, where it is unknown whether this thread holds the GIL.
 ///
-/// Only the main thread, which alone receives signals, calls Python. Others might wait for a GIL that their creator
-/// holds while it waits for them. An exception in the main thread is raised again as soon as the consumer returns.
-/// Other threads learn about Ctrl-C from `interrupted`.
+/// Only the main thread receives signals, and only the main thread calls Python here. Another thread might wait for a
+/// GIL that its creator holds while it waits for the thread. An exception in the main thread is raised again as soon as
+/// the consumer returns. `interrupted` reports Ctrl-C to other threads.
 pub(crate) fn wait<T: Send + 'static>(
     runtime: &Runtime,
     work: impl Future<Output = Result<T>> + Send + 'static,
     interrupted: impl Fn() -> bool,
 ) -> Result<T> {
-    let stopped = |by: &str| {
+    let stopped_by = |by: &str| {
         let message = format!("the read was interrupted by {by}");
         Error::new(ErrorKind::Cancelled, message)
     };
     if !is_main_thread() {
         let mut running = Running::start(runtime, work);
-        // Wait for a second look, so that the main thread notices the signal before it meets the error of this thread.
-        let mut seen = false;
+        // The error waits for one more interval, so that the main thread sees the signal before it sees the error.
+        let mut was_interrupted = false;
         loop {
             match running.wait(POLL_INTERVAL) {
                 Some(outcome) => return outcome,
-                None if seen => return Err(stopped("Ctrl-C")),
-                None => seen = interrupted(),
+                None if was_interrupted => return Err(stopped_by("Ctrl-C")),
+                None => was_interrupted = interrupted(),
             }
         }
     }
@@ -187,22 +187,22 @@ pub(crate) fn wait<T: Send + 'static>(
             Ok(outcome) => return outcome,
             Err(error) => error,
         };
-        // Made before the signal is set again, because any call of Python might raise and swallow it.
-        let error_of_read = stopped(&error.to_string());
+        // The message is created before the signal is set again, because any call of Python might raise and swallow it.
+        let error_of_read = stopped_by(&error.to_string());
         if error.is_instance_of::<PyKeyboardInterrupt>(py) {
             let threads = py.import("_thread");
-            let again = threads.and_then(|threads| threads.call_method0("interrupt_main"));
-            drop(again);
+            let interrupted_again =
+                threads.and_then(|threads| threads.call_method0("interrupt_main"));
+            drop(interrupted_again);
         }
         Err(error_of_read)
     })
 }
 
-/// Issues a warning if it is unknown whether this thread holds the GIL, as in [`wait`].
+/// Issues a warning within a consumer of Arrow data, where it is unknown whether this thread holds the GIL.
 ///
 /// In the main thread, a filter that turns the warning into an exception ends the read. Otherwise, a thread of the
-/// runtime issues the warning as soon as it gets the GIL, and Python reports such an exception as one that nobody can
-/// catch.
+/// runtime issues the warning as soon as it gets the GIL, and Python reports such an exception as unraisable.
 pub(crate) fn warn(runtime: &Runtime, text: String) -> Result<()> {
     if is_main_thread() {
         return Python::attach(|py| issue(py, &text))
@@ -227,7 +227,7 @@ pub(crate) fn issue(py: Python<'_>, text: &str) -> PyResult<()> {
     module.call_method1(intern!(py, "warn"), (text,)).map(drop)
 }
 
-/// The number of the next thread, by the order in which threads are first asked; 0 is none.
+/// The number that the next thread gets when it first needs one. No thread has the number 0.
 static THREADS: AtomicU64 = AtomicU64::new(1);
 /// The number of the thread that receives signals.
 static MAIN: AtomicU64 = AtomicU64::new(0);
@@ -240,8 +240,8 @@ fn is_main_thread() -> bool {
     MAIN.load(Ordering::Relaxed) == NUMBER.get()
 }
 
-/// Notes the main thread, when the module is imported there, and in a forked child, whose main thread may be another
-/// one.
+/// Records the number of the main thread. Called when the module is imported, and in a forked child, which may have
+/// another main thread.
 #[pyfunction]
 pub(crate) fn note_main_thread(py: Python<'_>) -> PyResult<()> {
     let threading = py.import("threading")?;
@@ -252,7 +252,7 @@ pub(crate) fn note_main_thread(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// Returns the work with a guard: a panic in it is an `Internal` error.
+/// Runs the work, and turns a panic into an `Internal` error.
 async fn guarded<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     let mut work = pin!(work);
     poll_fn(|context| {
@@ -266,7 +266,7 @@ fn spawn<T: IntoPython>(
     py: Python<'_>,
     work: impl Future<Output = Result<T>> + Send + 'static,
 ) -> PyResult<Py<PyAny>> {
-    // The loop of another thread, which Python does not wait for now, stands still instead until that thread is killed.
+    // Python does not wait for the event loops of other threads, which stop until their threads are killed.
     if is_exiting() && is_main_thread() {
         let message = "Python is shutting down, nothing can be awaited any more; talentdata.Client can still be used";
         return Err(raise(py, &Error::new(ErrorKind::Closed, message)));
@@ -314,13 +314,13 @@ fn in_loop(call: impl FnOnce(Python<'_>) -> PyResult<(Py<PyAny>, Option<Settled>
     };
     Python::try_attach(|py| {
         let (event_loop, settled) = call(py)?;
-        // A loop that was closed in the meantime refuses. Nobody waits there any more.
+        // A closed event loop refuses the call. Nothing waits there any longer.
         let called = event_loop.call_method1(py, "call_soon_threadsafe", (Deliver(settled),));
         called.map(drop)
     });
 }
 
-/// A callback in the event loop's thread.
+/// A callback that runs in the thread of the event loop.
 #[pyclass(frozen)]
 struct Deliver(Option<Settled>);
 
@@ -347,7 +347,7 @@ impl Deliver {
     }
 }
 
-/// A callback when the future is done. It stops the work of a cancelled future.
+/// A callback that runs when the future is done. It stops the work of a cancelled future.
 #[pyclass(frozen)]
 struct Cancel(AbortHandle);
 
@@ -358,11 +358,11 @@ impl Cancel {
     }
 }
 
-/// The number of calls of Python by threads of the runtime that have begun and not ended.
+/// The number of running calls of Python by threads of the runtime.
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 /// The number of clients that are leaving their budgets.
 static LEAVING: AtomicUsize = AtomicUsize::new(0);
-/// True once the interpreter shuts down.
+/// True after the interpreter began to shut down.
 static EXITING: AtomicBool = AtomicBool::new(false);
 
 /// A call of Python by a thread of the runtime. A thread that waits for the interpreter while it shuts down is killed
@@ -370,7 +370,7 @@ static EXITING: AtomicBool = AtomicBool::new(false);
 struct PythonCall(());
 
 impl PythonCall {
-    /// Begins a call; `None` once the interpreter shuts down, when nobody waits any more.
+    /// Begins a call; `None` if the interpreter is shutting down, because then nothing waits for the call.
     fn begin() -> Option<Self> {
         CALLS.fetch_add(1, Ordering::SeqCst);
         let call = PythonCall(());
@@ -384,13 +384,13 @@ impl Drop for PythonCall {
     }
 }
 
-/// Returns whether the interpreter shuts down, when no thread of the runtime calls Python any more.
+/// Returns whether the interpreter is shutting down. Threads of the runtime then no longer call Python.
 pub(crate) fn is_exiting() -> bool {
     EXITING.load(Ordering::SeqCst)
 }
 
-/// Prevents new calls, and returns the number of those under way. The package asks until it is 0. Waiting here would
-/// take the interpreter from others, or would not get it back if there are sub-interpreters.
+/// Prevents new calls, and returns the number of running calls. The package repeats this until the number is 0. A wait
+/// in this function would block other threads, or would not get the interpreter back if there are sub-interpreters.
 #[pyfunction]
 pub(crate) fn end_work(py: Python<'_>) -> PyResult<usize> {
     EXITING.store(true, Ordering::SeqCst);
@@ -400,11 +400,11 @@ pub(crate) fn end_work(py: Python<'_>) -> PyResult<usize> {
     Ok(CALLS.load(Ordering::SeqCst) + LEAVING.load(Ordering::SeqCst))
 }
 
-/// Makes an unused client leave its budget, which would otherwise count it for some seconds more. Nothing waits for
-/// that before the interpreter shuts down.
+/// Removes an unused client from its budget, which would otherwise count it for some more seconds. Until the interpreter
+/// shuts down, nothing waits for this.
 ///
-/// Objects that still exist then are dropped after the package has asked for the last time. So the last of the clients
-/// that share a budget waits for all of them.
+/// Objects that still exist at shutdown are dropped after the last call of `end_work`. The last client of a budget
+/// therefore waits until all clients have left.
 pub(crate) fn leave(client: Client, is_last: bool) {
     let closed = client.closed();
     drop(client);
@@ -419,7 +419,7 @@ pub(crate) fn leave(client: Client, is_last: bool) {
     if !is_last || !is_exiting() {
         return;
     }
-    // A child forked while a client was leaving never sees that end, so the wait is bounded.
+    // In a child that was forked while a client was leaving, the number never reaches 0, so the wait is limited.
     for _ in 0..1000 {
         if LEAVING.load(Ordering::SeqCst) == 0 {
             return;

@@ -1,5 +1,5 @@
-//! Faults on demand: rules, and the ways in which they change a response and send it on a connection taken over from
-//! the HTTP library.
+//! Faults on demand. Rules change a response, or write it themselves to a connection that they take over from the HTTP
+//! library.
 //!
 //! The README of this crate describes the rules.
 
@@ -21,53 +21,56 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// The size of a chunk. It is small, so that every page can be cut between chunks or within the size of one.
+/// The size of a chunk. Chunks are small, so that a page can be cut between two chunks and within the size line of a
+/// chunk.
 const CHUNK_BYTES: usize = 64;
 
 /// The error that ends a connection early.
 pub(crate) type ConnectionFailure = Box<dyn std::error::Error + Send + Sync>;
 
+/// The rules of a sandbox.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Script {
     pub(crate) rules: Vec<Rule>,
 }
 
+/// A rule: the requests to which it applies, and the changes to their responses.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Rule {
     #[serde(rename = "match", default)]
     pub(crate) condition: Condition,
     pub(crate) reply: FaultReply,
-    /// The number of requests or connections that matched until now.
+    /// The number of requests or connections that have matched so far.
     #[serde(skip)]
-    met: u64,
+    matches: u64,
 }
 
 impl Rule {
-    /// Counts one more match, and returns whether the rule applies to it.
-    pub(crate) fn meet(&mut self) -> bool {
-        self.met += 1;
+    /// Counts a match, and returns whether the rule applies to it.
+    pub(crate) fn applies_to_next(&mut self) -> bool {
+        self.matches += 1;
         let Condition { nth, from, .. } = self.condition;
-        nth.is_none_or(|nth| self.met == nth) && from.is_none_or(|from| self.met >= from)
+        nth.is_none_or(|nth| self.matches == nth) && from.is_none_or(|from| self.matches >= from)
     }
 }
 
-/// The requests to which a rule applies; without any member, all of them.
+/// The requests to which a rule applies. An empty condition matches all requests.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Condition {
     pub(crate) method: Option<String>,
     pub(crate) path: Option<String>,
-    /// Only this one of the matching requests, counted from 1.
+    /// The number of the only matching request to which the rule applies, counted from 1.
     nth: Option<u64>,
-    /// This one of the matching requests and all later ones.
+    /// The number of the first matching request to which the rule applies, counted from 1.
     from: Option<u64>,
-    /// Matches connections instead of requests: `how` happens as soon as one is accepted.
+    /// True if the rule matches connections instead of requests. A connection ends, as `how` says, when it is accepted.
     pub(crate) accept: bool,
 }
 
-/// The changes to the response of the service; without any member, none.
+/// The changes to the response of the service. An empty reply changes nothing.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct FaultReply {
@@ -77,44 +80,43 @@ pub(crate) struct FaultReply {
     #[serde(deserialize_with = "headers")]
     headers: HeaderMap,
     omit_headers: Vec<String>,
-    /// A body of JSON. A string is sent as it is, without quotes.
+    /// The body as JSON. A string is sent without quotes.
     #[serde(deserialize_with = "body")]
     body: Option<Bytes>,
     #[serde(deserialize_with = "base64")]
     body_base64: Option<Bytes>,
     gzip: bool,
-    /// Replaces the body with a gzipped JSON object of this many MiB.
+    /// The size, in MiB, of the gzipped JSON object that replaces the body.
     gzip_bomb_mb: Option<u32>,
     delay_ms: u64,
-    /// Sends no response. The connection ends as `how` says.
+    /// True if the connection ends, as `how` says, without a response.
     close_after_read: bool,
-    /// Replaces the whole response, including the status line.
+    /// The bytes that replace the whole response, including the status line.
     raw: Option<String>,
     framing: Option<Framing>,
-    /// The number of bytes of the body (as it is encoded, without chunk sizes) that are sent before the connection
-    /// ends.
+    /// The number of bytes of the encoded body, without chunk sizes, that are sent before the connection ends.
     cut_at: Option<usize>,
     /// The number of bytes that are sent before the connection ends, counted from the first byte of the status line.
     cut_at_wire: Option<usize>,
     pub(crate) how: Option<How>,
     trickle: Option<Trickle>,
-    /// Sends spaces without end after the body.
+    /// True if spaces follow the body without end.
     endless: bool,
 }
 
-/// The way in which the end of the body is marked.
+/// The marker for the end of the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Framing {
-    /// By `content-length`.
+    /// The header `content-length`.
     Length,
-    /// By chunks of 64 bytes.
+    /// A chunked body. Chunks have 64 bytes.
     Chunked,
-    /// By the end of the connection.
+    /// The end of the connection.
     Close,
 }
 
-/// The end of a connection.
+/// The way in which a connection ends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum How {
@@ -123,11 +125,11 @@ pub(crate) enum How {
     Fin,
     /// A reset.
     Rst,
-    /// None: the connection stays open and silent until the client closes it.
+    /// No end: the connection remains open and silent until the client closes it.
     Stall,
 }
 
-/// The number of bytes that are sent at a time.
+/// The number of bytes that are sent at once, and the pause between them.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Trickle {
@@ -172,7 +174,7 @@ fn base64<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Bytes>, D::Error>
 }
 
 impl FaultReply {
-    /// Changes the body first, then the headers, so that a rule has the last word on them.
+    /// Changes the body and then the headers. The headers of a rule override headers that follow from the body.
     fn edit(&self, answer: &mut Answer) -> io::Result<()> {
         let new = match self.gzip_bomb_mb {
             Some(mebibytes) => Some(bomb(mebibytes)?.into()),
@@ -180,7 +182,7 @@ impl FaultReply {
         };
         if let Some(status) = self.status.filter(|status| *status != answer.status()) {
             *answer.status_mut() = status;
-            // The body was meant for another status, and does not fit this one.
+            // The body belongs to the original status and does not fit the new one.
             if new.is_none() {
                 answer.headers_mut().remove(CONTENT_TYPE);
                 answer.headers_mut().remove(CONTENT_ENCODING);
@@ -203,16 +205,17 @@ impl FaultReply {
         Ok(())
     }
 
-    /// Returns whether we must write the bytes, instead of the HTTP library. The connection ends afterwards.
+    /// Returns whether the sandbox must write the bytes itself, because the HTTP library cannot. The connection ends
+    /// afterwards.
     fn needs_wire(&self, headers: &HeaderMap) -> bool {
-        let framed =
+        let has_framing =
             headers.contains_key(CONTENT_LENGTH) || headers.contains_key(TRANSFER_ENCODING);
-        let slow = self.trickle.is_some() || self.endless || self.close_after_read;
-        let other = self.raw.is_some() || self.framing.is_some();
-        framed || other || slow || self.ends_early()
+        let is_paced = self.trickle.is_some() || self.endless || self.close_after_read;
+        let is_replaced = self.raw.is_some() || self.framing.is_some();
+        has_framing || is_replaced || is_paced || self.ends_early()
     }
 
-    /// Returns whether the connection ends as a fault, which must not be announced.
+    /// Returns whether the end of the connection is a fault, so that no header may announce it.
     fn ends_early(&self) -> bool {
         self.cut_at.is_some() || self.cut_at_wire.is_some() || self.how.is_some()
     }
@@ -230,16 +233,16 @@ impl FaultReply {
         bytes
     }
 
-    /// Returns the whole response, or the part that `cut_at` leaves.
+    /// Returns the response, with the body truncated at `cut_at`.
     fn encode(&self, answer: &Answer) -> Vec<u8> {
         let (mut out, body) = (self.head(answer), answer.body());
         let cut = self.cut_at.filter(|cut| *cut < body.len());
-        let body = &body[..cut.unwrap_or(body.len())];
+        let sent = &body[..cut.unwrap_or(body.len())];
         if self.framing() != Framing::Chunked {
-            out.extend_from_slice(body);
+            out.extend_from_slice(sent);
             return out;
         }
-        for chunk in body.chunks(CHUNK_BYTES) {
+        for chunk in sent.chunks(CHUNK_BYTES) {
             out.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
             out.extend_from_slice(chunk);
             out.extend_from_slice(b"\r\n");
@@ -282,7 +285,7 @@ impl FaultReply {
         })
     }
 
-    /// Returns the bytes that are repeated without end after the body of an endless response.
+    /// Returns the bytes that an endless response repeats after its body.
     fn padding(&self) -> Vec<u8> {
         let spaces = vec![b' '; 16 << 10];
         match self.framing() {
@@ -303,8 +306,9 @@ fn bomb(mebibytes: u32) -> io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// Changes `answer` as `reply` says. If the result is valid HTTP, the library sends it. Otherwise it is written to
-/// `spare`, which is the same connection. An error then tells the library to send nothing and to close the connection.
+/// Changes `answer` as `reply` says. If the result is valid HTTP, the library sends it. Otherwise this function writes
+/// it to `spare`, which is the same connection, and returns an error, so that the library sends nothing and closes the
+/// connection.
 pub(crate) async fn play(
     reply: &FaultReply,
     mut answer: Answer,
@@ -327,22 +331,22 @@ pub(crate) async fn play(
     Err("the connection was taken over by a fault".into())
 }
 
-/// Prepares the end of a connection, which comes when the socket is dropped.
+/// Prepares the end of a connection. The connection ends when the socket is dropped.
 pub(crate) async fn end(socket: &mut TcpStream, how: How) -> io::Result<()> {
     match how {
         How::Fin => Ok(()),
         How::Rst => socket.set_zero_linger(),
         How::Stall => {
-            let mut unheard = [0; 1024];
-            while socket.read(&mut unheard).await? > 0 {}
+            let mut ignored = [0; 1024];
+            while socket.read(&mut ignored).await? > 0 {}
             Ok(())
         }
     }
 }
 
 async fn write(socket: &mut TcpStream, bytes: &[u8], trickle: Option<Trickle>) -> io::Result<()> {
-    let most = trickle.map_or(bytes.len(), |trickle| trickle.bytes);
-    for piece in bytes.chunks(most.max(1)) {
+    let piece_bytes = trickle.map_or(bytes.len(), |trickle| trickle.bytes);
+    for piece in bytes.chunks(piece_bytes.max(1)) {
         socket.write_all(piece).await?;
         if let Some(trickle) = trickle {
             wait(Duration::from_millis(trickle.every_ms)).await;
@@ -351,7 +355,7 @@ async fn write(socket: &mut TcpStream, bytes: &[u8], trickle: Option<Trickle>) -
     Ok(())
 }
 
-/// Waits. A timer's shortest time is a millisecond, so it is not used for a time of 0.
+/// Waits for this time. A timer takes at least a millisecond, so a time of 0 needs none.
 pub(crate) async fn wait(time: Duration) {
     if time > Duration::ZERO {
         tokio::time::sleep(time).await;

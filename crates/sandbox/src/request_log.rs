@@ -27,7 +27,7 @@ impl Faults {
     fn first(&mut self, fits: impl Fn(&Condition) -> bool) -> Option<usize> {
         let rules = self.rules.iter_mut().enumerate();
         let fitting = rules.filter_map(|(position, rule)| {
-            (fits(&rule.condition) && rule.meet()).then_some(position)
+            (fits(&rule.condition) && rule.applies_to_next()).then_some(position)
         });
         // `min` evaluates all rules, so that each one counts.
         fitting.min()
