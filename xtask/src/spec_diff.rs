@@ -1,8 +1,8 @@
-//! `cargo xtask spec-diff`: the changes of a new spec for the users of each language, and the version that they
+//! `cargo xtask spec-diff`: prints the changes of a new spec for the users of each language, and the version that they
 //! require.
 //!
-//! Two specs are compared by the declarations in their files, surface by surface, and by the parts that are not
-//! generated.
+//! Two specs are compared by the declarations that are generated from them, surface by surface, and by the parts that
+//! are not generated.
 
 use crate::generation::{FILE, Spec};
 use crate::names::registry::{Subject, Subjects, Surface};
@@ -32,7 +32,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<ExitCode, String> {
     let level = changes.iter().map(Change::level).max();
     let changelog = std::fs::read_to_string(root.join(CHANGELOG))
         .map_err(|error| format!("{CHANGELOG}: {error}"))?;
-    // Before the first release there is no version to count from.
+    // Before the first release, the version is the one in `Cargo.toml`.
     let version = last_release(&changelog).map_or_else(
         || env!("CARGO_PKG_VERSION").to_owned(),
         |released| next_version(released, level),
@@ -48,7 +48,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<ExitCode, String> {
     })
 }
 
-/// Reads the spec in a file, or that of a git revision.
+/// Reads the spec in a file or in a git revision.
 fn load(root: &Path, name: &str) -> Result<Spec, String> {
     let file = Path::new(name);
     if file.is_file() {
@@ -68,18 +68,18 @@ fn load(root: &Path, name: &str) -> Result<Spec, String> {
     Spec::parse(root, &String::from_utf8_lossy(&output.stdout), &label)
 }
 
-/// Returns the version of the last release, if there was one.
+/// Returns the version of the last release; `None` before the first one.
 fn last_release(changelog: &str) -> Option<&str> {
-    let headings = changelog.lines();
-    let headings = headings.filter_map(|line| line.strip_prefix("## ")?.split_once(", "));
-    let mut released = headings.filter(|(_, when)| *when != "not yet released");
-    released.next().map(|(version, _)| version)
+    let lines = changelog.lines();
+    let headings = lines.filter_map(|line| line.strip_prefix("## ")?.split_once(", "));
+    let mut releases = headings.filter(|(_, when)| *when != "not yet released");
+    releases.next().map(|(version, _)| version)
 }
 
-/// Returns the smallest version that may follow. Before 1.0, a breaking change raises the second number.
-fn next_version(now: &str, level: Option<Level>) -> String {
-    let numbers = now.split('.').map(|text| text.parse().unwrap_or(0));
-    let mut numbers: Vec<u64> = numbers.collect();
+/// Returns the lowest version that may follow `released`. Before 1.0, a breaking change raises the second number.
+fn next_version(released: &str, level: Option<Level>) -> String {
+    let parsed = released.split('.').map(|text| text.parse().unwrap_or(0));
+    let mut numbers: Vec<u64> = parsed.collect();
     numbers.resize(3, 0);
     if let Some(level) = level {
         let place = 2 - level as usize + usize::from(numbers[0] == 0);
@@ -87,8 +87,8 @@ fn next_version(now: &str, level: Option<Level>) -> String {
         raised[0] += 1;
         raised[1..].fill(0);
     }
-    let numbers = numbers.iter().map(u64::to_string);
-    numbers.collect::<Vec<_>>().join(".")
+    let texts = numbers.iter().map(u64::to_string);
+    texts.collect::<Vec<_>>().join(".")
 }
 
 fn text(changes: &[Change], version: &str) -> String {
@@ -96,9 +96,10 @@ fn text(changes: &[Change], version: &str) -> String {
     for change in changes {
         out += &format!("{}: {}\n", change.level().title(), change.text);
         let levels = change.levels.iter();
-        let levels = joined(levels.map(|(on, level)| format!("{}: {}", on.title(), level.title())));
-        if !levels.is_empty() {
-            out += &format!("    {levels}\n");
+        let by_surface =
+            joined(levels.map(|(on, level)| format!("{}: {}", on.title(), level.title())));
+        if !by_surface.is_empty() {
+            out += &format!("    {by_surface}\n");
         }
     }
     match changes {
@@ -110,8 +111,8 @@ fn text(changes: &[Change], version: &str) -> String {
 fn document(changes: &[Change], version: &str) -> Value {
     let changes = changes.iter().map(|change| {
         let levels = change.levels.iter();
-        let levels = levels.map(|(surface, level)| (surface.title(), level.title()));
-        let surfaces = levels.collect::<BTreeMap<_, _>>();
+        let titles = levels.map(|(surface, level)| (surface.title(), level.title()));
+        let surfaces = titles.collect::<BTreeMap<_, _>>();
         json!({"change": change.text, "level": change.level().title(), "surfaces": surfaces})
     });
     json!({"changes": changes.collect::<Vec<_>>(), "next_version": version})
@@ -120,7 +121,7 @@ fn document(changes: &[Change], version: &str) -> Value {
 /// The effect of a change on the code of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
-    /// It concerns prose, or parts that are not generated.
+    /// A change of descriptions, or of parts that are not generated.
     Documentation,
     Additive,
     Breaking,
@@ -132,10 +133,10 @@ impl Level {
     }
 }
 
-/// A change as it is shown to people.
+/// A change, as it is shown to the user.
 struct Change {
     text: String,
-    /// The surfaces that it concerns; none if nothing of it is generated.
+    /// The level on each affected surface; empty if the changed part is not generated.
     levels: BTreeMap<Surface, Level>,
 }
 
@@ -147,33 +148,33 @@ impl Change {
         Change { text, levels }
     }
 
-    /// Returns the gravest effect on any surface.
+    /// Returns the highest level on any surface.
     fn level(&self) -> Level {
-        let gravest = self.levels.values().max();
-        gravest.copied().unwrap_or(Level::Documentation)
+        let highest = self.levels.values().max();
+        highest.copied().unwrap_or(Level::Documentation)
     }
 }
 
-/// Returns every change, the gravest first.
+/// Returns all changes, sorted from breaking changes to changes of documentation.
 fn changes(old: &Spec, new: &Spec) -> Vec<Change> {
     let (before, after) = (&old.names.subjects, &new.names.subjects);
     let keys: IndexSet<&String> = before.keys().chain(after.keys()).collect();
-    let changes = keys
+    let generated = keys
         .into_iter()
         .filter_map(|key| change(key, before, after));
     let unread = unread(&old.document, &new.document);
-    let mut changes: Vec<Change> = changes.chain(unread).collect();
+    let mut changes: Vec<Change> = generated.chain(unread).collect();
     changes.sort_by_key(|change| std::cmp::Reverse(change.level()));
     changes
 }
 
-/// Returns the change of an item. Parts of an item that is new or gone are not reported.
+/// Returns the change of an item. Parts of a new or removed item are not reported.
 fn change(key: &str, before: &Subjects, after: &Subjects) -> Option<Change> {
     let nothing = Subject::default();
     let (old, new) = (before.get(key), after.get(key));
     let (was, now) = (old.unwrap_or(&nothing), new.unwrap_or(&nothing));
     let demand = |signature: &str| signature.parse::<u64>().ok();
-    // Compares two facts that are numbers.
+    // A number says how much the user must provide, so a decrease breaks no code.
     let is_less = |now: &str, was: &str| demand(now).is_some_and(|now| demand(was) > Some(now));
     let mut levels: BTreeMap<Surface, Level> = BTreeMap::new();
     for name in was.declared.keys().chain(now.declared.keys()) {
@@ -210,16 +211,16 @@ fn change(key: &str, before: &Subjects, after: &Subjects) -> Option<Change> {
     Some(Change::new(text, levels))
 }
 
-/// Returns the differences in parts that are not generated. Parts below an item that is new or gone are not reported.
+/// Returns the differences in parts that are not generated. Parts within a new or removed item are not reported.
 fn unread(old: &Document, new: &Document) -> Vec<Change> {
     let (before, after) = (&old.value, &new.value);
     let mut places = BTreeSet::new();
     for (document, other) in [(old, after), (new, before)] {
-        let mut waiting = document.unread();
-        while let Some(one) = waiting.pop() {
+        let mut pending = document.unread();
+        while let Some(one) = pending.pop() {
             let above = one.at.rsplit_once('/').map_or("", |(above, _)| above);
             match other.pointer(&one.at) {
-                Some(Value::Object(_)) if one.value.is_object() => waiting.extend(one.children()),
+                Some(Value::Object(_)) if one.value.is_object() => pending.extend(one.children()),
                 _ if other.pointer(above).is_some() => places.extend([one.at]),
                 _ => {}
             }

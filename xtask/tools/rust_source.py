@@ -1,4 +1,4 @@
-"""A reader of the Rust files of a crate, without tests: the definitions of each module, and the names it imports."""
+"""Reads the Rust files of a crate, without tests: the definitions and imports of each module."""
 
 import re
 from dataclasses import dataclass, field
@@ -12,29 +12,36 @@ TOKEN = re.compile(
     re.S,
 )
 OPENING, CLOSING = "([{", ")]}"
-#: The keywords of definitions of types and of values.
-TYPES, VALUES = {"struct", "enum", "union", "trait", "type"}, {"const", "static"}
+#: The keywords that define types.
+TYPES = {"struct", "enum", "union", "trait", "type"}
+#: The keywords that define values.
+VALUES = {"const", "static"}
+#: The keywords that may precede the keyword of a definition.
 MODIFIERS = {"unsafe", "async", "extern", "default", "auto"}
 
 
 @dataclass
 class Definition:
+    """A named item of a module."""
+
     name: str
     kind: str
     file: Path
     line: int
-    #: True if another file may use it.
+    #: True if other files may use the item.
     visible: bool
 
 
 @dataclass
 class Module:
+    """A module of a crate, with its child modules, definitions and imports."""
+
     file: Path
     parent: "Module | None"
     name: str
     modules: dict = field(default_factory=dict)
     definitions: dict = field(default_factory=dict)
-    #: The paths of imported items by their local names.
+    #: The path of each imported item, by its local name.
     imports: dict = field(default_factory=dict)
     globs: list = field(default_factory=list)
     #: The paths that occur in the module, each with its line.
@@ -51,7 +58,7 @@ class Module:
 
 
 def tokens(text):
-    """Returns the words and signs of a file, each with its line. A string begins with a quotation mark."""
+    """Returns the words, signs and strings of a file, each with its line. A string keeps its opening quotation mark."""
     at, line, out = 0, 1, []
     while at < len(text):
         found = TOKEN.match(text, at)
@@ -79,22 +86,24 @@ def read(root):
 
 
 class _Reader:
-    """A reader of the items of one module. `directory` has the files of its child modules."""
+    """Reads the items of one module. `directory` has the files of its child modules."""
 
     def __init__(self, module, directory):
         self.module, self.directory = module, directory
 
     def items(self, all_tokens):
+        """Reads all items in these tokens."""
         self.words, self.lines = [one for one, _ in all_tokens], [line for _, line in all_tokens]
         at = 0
         while at < len(self.words):
             at = self.item(at)
 
     def word(self, at):
+        """Returns the word at a position, or an empty string after the last one."""
         return self.words[at] if at < len(self.words) else ""
 
     def closing(self, at):
-        """Returns the position after the bracket that closes the one at `at`."""
+        """Returns the position after the bracket that closes the bracket at `at`."""
         depth = 0
         while at < len(self.words):
             depth += (self.words[at] in OPENING) - (self.words[at] in CLOSING)
@@ -118,6 +127,7 @@ class _Reader:
         return at
 
     def item(self, at):
+        """Reads the item at a position. Returns the position after it."""
         start, is_test, path = at, False, None
         while self.word(at) == "#":
             begin = at + (2 if self.word(at + 1) == "!" else 1)
@@ -133,9 +143,9 @@ class _Reader:
                 at = self.closing(at)
         while self.word(at) in MODIFIERS or (self.word(at) == "const" and self.word(at + 1) in {"fn", *MODIFIERS}):
             at += 2 if self.word(at + 1).startswith('"') else 1
-        kind, name, behind = self.word(at), self.word(at + 1), self.word(at + 2)
+        kind, name, third = self.word(at), self.word(at + 1), self.word(at + 2)
         if kind == "static" and name == "mut":
-            name = behind
+            name = third
         with_block = kind not in {"use", "type", *VALUES}
         end = self.end(at, with_block)
         if is_test or kind in {"", ";"}:
@@ -146,35 +156,36 @@ class _Reader:
             self.use(at + 1, end)
         else:
             if kind == "macro_rules":
-                kind, name = "macro", behind
+                kind, name = "macro", third
             if kind in {*TYPES, *VALUES, "fn", "macro"} and name.isidentifier():
-                made = Definition(name, kind, self.module.file, self.lines[at], visible)
-                self.module.definitions.setdefault(name, made)
+                definition = Definition(name, kind, self.module.file, self.lines[at], visible)
+                self.module.definitions.setdefault(name, definition)
             call = at
             while self.word(call + 1) == "::":
                 call += 2
             if self.words[call + 1 : call + 3] == ["!", "{"]:
-                # The argument of a macro call with braces is read as items, which it mostly is.
+                # The argument of a macro call with braces is read as items, because most of these macros take items.
                 inner = list(zip(self.words[call + 3 : end - 1], self.lines[call + 3 : end - 1]))
                 _Reader(self.module, self.directory).items(inner)
-            self.occurring(start, end)
+            self.store_paths(start, end)
         return end
 
     def child(self, name, path, at, end):
-        """Reads a child module, from its own file or from this one."""
-        inline = self.word(at + 2) == "{"
+        """Reads a child module, from its own file or, if it is inline, from this one."""
+        is_inline = self.word(at + 2) == "{"
         file = self.module.file
-        if not inline:
+        if not is_inline:
             here = self.module.file.parent
-            usual = [self.directory / f"{name}.rs", self.directory / name / "mod.rs"]
-            file = (here / path).resolve() if path else next((one for one in usual if one.exists()), usual[0])
+            candidates = [self.directory / f"{name}.rs", self.directory / name / "mod.rs"]
+            existing = next((one for one in candidates if one.exists()), candidates[0])
+            file = (here / path).resolve() if path else existing
         module = self.module.modules[name] = Module(file, self.module, name)
         reader = _Reader(module, self.directory / name)
         inner = list(zip(self.words[at + 3 : end - 1], self.lines[at + 3 : end - 1]))
-        reader.items(inner if inline else tokens(file.read_text()))
+        reader.items(inner if is_inline else tokens(file.read_text()))
 
     def use(self, at, end):
-        """Stores the imports of a `use`, whose keyword is before `at`."""
+        """Stores the imports of a `use` item. `at` is the position after the keyword."""
 
         def tree(at, prefix):
             while at < end:
@@ -209,7 +220,7 @@ class _Reader:
 
         tree(at, ())
 
-    def occurring(self, at, end):
+    def store_paths(self, at, end):
         """Stores the paths between two positions."""
         while at < end:
             word = self.words[at]
@@ -229,7 +240,7 @@ class _Reader:
 
 
 def resolve(module, path, seen=frozenset()):
-    """Returns the definition or module of this crate that a path names, or None if it is in another crate."""
+    """Returns the definition or module that a path names, or None if it belongs to another crate."""
     at, is_local, rest = module, True, path
     while rest and rest[0] in {"crate", "self", "super"}:
         at = {"crate": at.root, "self": at, "super": at.parent}[rest[0]]
@@ -245,19 +256,20 @@ def resolve(module, path, seen=frozenset()):
             return at.definitions[name]
         if name in at.imports:
             return resolve(at, at.imports[name] + rest[position + 1 :], seen)
-        through = (resolve(at, one + rest[position:], seen) for one in at.globs)
-        found = next((one for one in through if one), None)
+        by_glob = (resolve(at, one + rest[position:], seen) for one in at.globs)
+        found = next((one for one in by_glob if one), None)
         return found if found or is_local else _exported_macro(module.root, name) or at
     return at if path else None
 
 
 def _exported_macro(root, name):
+    """Returns the macro of this crate with this name, or None."""
     found = (one.definitions.get(name) for one in root.every())
     return next((one for one in found if one and one.kind == "macro"), None)
 
 
 @cache
 def crate(directory):
-    """Reads the modules of a crate from all roots in its `src`."""
+    """Reads the modules of a crate from each of its root files."""
     roots = [directory / "src/lib.rs", directory / "src/main.rs", *sorted(directory.glob("src/bin/*.rs"))]
     return [read(one) for one in roots if one.exists()]

@@ -1,4 +1,4 @@
-"""Mirrors: a list as of the last sync or an earlier one, and the changes of each sync. Checks of exported files."""
+"""Reads mirrors: a list as of the last sync or an earlier one, and the changes of each sync. Verifies exported files."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _Frame = TypeVar("_Frame")
 class Rows:
     """Rows of a mirror, for all readers of the Arrow PyCapsule protocol: pyarrow, polars, DuckDB.
 
-    They can be read any number of times, by several readers at once. The first reading returns the rows as they were
-    when this object was made. Each further one reads the mirror again.
+    You can read the rows any number of times, also with several readers at once. The first read returns the rows as of
+    the time when this object was created. Each further read reads the mirror again.
     """
 
     __slots__ = ("_rows",)
@@ -36,23 +36,23 @@ class Rows:
 
     @property
     def bookmark(self) -> str:
-        """The bookmark of the last sync when this object was made, or that of the sync of `as_of`.
+        """The bookmark of the last sync when this object was created, or of the sync that `as_of` selected.
 
-        It exists even if there are no rows. Store it in the transaction that loads the rows, and pass it to
-        `Mirror.changes` the next time. The metadata of the Arrow schema has it too, as `talentdata.bookmark`.
+        The bookmark exists even if there are no rows. Store it in the transaction that loads the rows, and pass it to
+        `Mirror.changes` the next time. The metadata of the Arrow schema contains it as `talentdata.bookmark`.
         """
         return self._rows.bookmark
 
     def to_arrow(self) -> pyarrow.Table:
-        """All rows as a table of pyarrow; needs the package pyarrow."""
+        """Returns all rows as a table of pyarrow. Needs the package pyarrow."""
         return self._logged(_frames.to_arrow())
 
     def to_polars(self) -> polars.DataFrame:
-        """All rows as a data frame of polars; needs the package polars."""
+        """Returns all rows as a data frame of polars. Needs the package polars."""
         return self._logged(_frames.to_polars())
 
     def to_pandas(self, *, dtype_backend: Literal["pyarrow", "numpy_nullable"] | None = None) -> pandas.DataFrame:
-        """All rows as a data frame of pandas, with the types of `Scan.to_pandas`; needs pandas and pyarrow."""
+        """Returns all rows as a data frame of pandas, with the types of `Scan.to_pandas`. Needs pandas and pyarrow."""
         return self._logged(_frames.to_pandas(dtype_backend))
 
     def _logged(self, read: Callable[[Rows], _Frame]) -> _Frame:
@@ -63,20 +63,21 @@ class Rows:
             self._rows.deliver_log()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The rows as they are read, by the Arrow PyCapsule protocol."""
+        """Returns a stream of the rows, by the Arrow PyCapsule protocol."""
         return self._rows.stream()
 
 
 class Mirror:
-    """A mirror: one SQLite file, which holds lists as of their last sync, and the changes of each sync.
+    """A mirror: one SQLite file with lists as of their last sync, and the changes of each sync.
 
-    Reading it needs no client. A sync does not disturb a reader, which sees the mirror as it was when reading began.
+    You need no client to read a mirror. A reader sees the mirror as of the time when the read began, even while a sync
+    writes to it.
 
     Args:
-        path: The file that `Client.sync` or `talentdata sync` has written.
+        path: The file that `Client.sync` or `talentdata sync` wrote.
 
     Raises:
-        talentdata.PathError: There is no mirror, or it must not be read.
+        talentdata.PathError: The file does not exist, is not a mirror, or must not be read.
     """
 
     __slots__ = ("_mirror", "_path")
@@ -87,12 +88,12 @@ class Mirror:
 
     @property
     def resources(self) -> list[str]:
-        """The names of its lists."""
+        """The names of the lists in the mirror."""
         return self._mirror.resources()
 
     @property
     def syncs(self) -> list[SyncReceipt]:
-        """The receipts of the syncs of all lists that the mirror keeps, the oldest first."""
+        """The receipts of the syncs that the mirror keeps, for all lists. The oldest one is the first."""
         found: list[tuple[datetime.datetime, SyncReceipt]] = []
         for name in self.resources:
             syncs = [SyncReceipt(raw) for raw in self._mirror.syncs(name)]
@@ -109,28 +110,29 @@ class Mirror:
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
     ) -> Rows:
-        """The changes after sync `since`, from the oldest change to the newest.
+        """Returns the changes after sync `since`, from the oldest change to the newest.
 
         The rows have the columns `_generation`, `_op` (`insert`, `update`, `delete`, `missing` or `reappeared`), `_key`
-        (the record's `id` as text), `_last_seen` and `_seen`, and those of the record: the new one, or for `delete` and
-        `missing` the last known one. To keep a copy, store `Rows.bookmark` with the rows. Loading the same changes
-        twice does no harm.
+        (the record's `id` as text), `_last_seen` and `_seen`, and the columns of the record. The record is the new
+        version, or for `delete` and `missing` the last known version. To keep a copy, store `Rows.bookmark` with the
+        rows. You may load the same changes twice.
 
         Args:
             resource: The list.
-            since: The bookmark of the sync that was loaded last, or a time as in `as_of`; 0 for all changes. The number
-                of a sync is accepted only if it is unambiguous: in a mirror that was never copied or restored.
+            since: The bookmark of the sync that you loaded last, or a time as in `as_of`; 0 for all changes. The number
+                of a sync is accepted only in a mirror that was never copied or restored, because it may be ambiguous in
+                others.
             columns: The types of the columns of the record, as for `list`.
-            schema: The columns of the record, as for `list`; by default those of the mirror, whose types stay as its
-                first syncs have decided them.
+            schema: The columns of the record, as for `list`; by default the columns of the mirror. The first syncs
+                decide their types, which do not change.
             on_new_field: The treatment of fields without a column, and of values that do not fit the type of their
                 column: `"keep"` keeps them in `_extra` and warns in the log, `"freeze"` only keeps them in `_extra`,
                 and `"fail"` is an error when the first one is read.
 
         Raises:
-            talentdata.MismatchError: The sync is of another history, changes after it are no longer kept, or its number
-                alone may be that of another sync. Then load the whole list again: `current`.
-            talentdata.InvalidArgumentError: The mirror does not have the list, or no such sync yet.
+            talentdata.MismatchError: The sync belongs to another history, changes after it are no longer kept, or its
+                number is ambiguous. Load the whole list again with `current`.
+            talentdata.InvalidArgumentError: The mirror does not have the list, or does not have such a sync yet.
         """
         options = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
         return Rows(self._mirror.rows(resource, moment("since", since), None, options))
@@ -143,11 +145,11 @@ class Mirror:
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
     ) -> Rows:
-        """The list as of the last sync, including missing records whose deletion is not proven.
+        """Returns the list as of the last sync, including missing records whose deletion is not proven.
 
         Args:
             resource: The list.
-            columns: See `changes`, like the following arguments.
+            columns: See `changes`.
             schema: See `changes`.
             on_new_field: See `changes`.
 
@@ -166,19 +168,19 @@ class Mirror:
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
     ) -> Rows:
-        """The list as a sync has read it.
+        """Returns the list as of an earlier sync.
 
         Args:
             resource: The list.
             at: The bookmark or the number of a sync, or a time, as RFC 3339 text or a `datetime` with a time zone. A
-                time selects the last sync that had ended by then.
-            columns: See `changes`, like the following arguments.
+                time selects the last sync that ended at or before it.
+            columns: See `changes`.
             schema: See `changes`.
             on_new_field: See `changes`.
 
         Raises:
-            talentdata.InvalidArgumentError: There was no such sync, it is no longer kept, or the clock was set back, so
-                that the time does not identify one sync.
+            talentdata.InvalidArgumentError: The sync does not exist or is no longer kept, or the time does not identify
+                one sync, because the clock was set back.
         """
         options = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
         return Rows(self._mirror.rows(resource, None, moment("at", at), options))
@@ -201,16 +203,16 @@ class Mirror:
 
 
 def verify(path: str | os.PathLike[str], receipt: Receipt | str | os.PathLike[str]) -> Verification:
-    """Checks a file against its export receipt: its bytes must be those that were written.
+    """Checks a file against its export receipt: it must have the bytes that the export wrote.
 
     Args:
-        path: The file. It may have been renamed since.
-        receipt: The receipt that `export` has returned, or a file that `talentdata export --receipt` has written. From
-            a file of several receipts, the one of a file of this name is used.
+        path: The file. You may have renamed it since.
+        receipt: The receipt that `export` returned, or a file that `talentdata export --receipt` wrote. If that file
+            has several receipts, the receipt of a file with this name is used.
 
     Raises:
         talentdata.PathError: A file cannot be read.
-        talentdata.InvalidArgumentError: It is not a receipt, or not one of a complete export.
+        talentdata.InvalidArgumentError: `receipt` is not the receipt of a complete export.
     """
     if isinstance(receipt, Record):
         return Verification(_talentdata.verify(path, receipt.json, None))

@@ -1,4 +1,4 @@
-"""Jobs and iterators, with a progress bar by tqdm where it is installed."""
+"""Runs jobs and iterators, with a progress bar if tqdm is installed."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from ._warning import warn
 
 R = TypeVar("R", bound=Record)
 
-#: The interval between updates of a bar while one call does all the work, in seconds.
-EVERY = 0.1
+#: The interval, in seconds, between updates of a bar while a job runs.
+UPDATE_INTERVAL = 0.1
 
 
 class Work(Protocol):
-    """A scan or an export."""
+    """The progress of a scan, an export or a sync."""
 
     def progress(self) -> tuple[int, int | None]:
         """Returns the number of records so far, and the service's total if it is known."""
 
 
 class Bar:
-    """A progress bar of a scan or an export: called after each page, and closed at the end or when it is dropped."""
+    """A progress bar. Call it after each page, and close it at the end."""
 
     __slots__ = ("_bar", "_work")
 
@@ -45,7 +45,7 @@ class Bar:
 
 @contextmanager
 def follow(work: Work, name: str, wanted: bool | None) -> Iterator[Callable[[], object]]:
-    """Shows the progress. Yields a function to call after each page."""
+    """Shows a progress bar if it is wanted. Yields a function to call after each page."""
     bar = start(work, name, wanted)
     if bar is None:
         yield lambda: None
@@ -57,7 +57,7 @@ def follow(work: Work, name: str, wanted: bool | None) -> Iterator[Callable[[], 
 
 
 def run_blocking(job: RawJob, name: str, wanted: bool | None) -> RawRecord:
-    """Runs an export or a sync of a list, and shows how far it is."""
+    """Runs an export or a sync of a list, and shows its progress."""
     with follow(job, name, wanted) as on_progress:
         receipt = job.run(on_progress)
         on_progress()
@@ -65,15 +65,15 @@ def run_blocking(job: RawJob, name: str, wanted: bool | None) -> RawRecord:
 
 
 async def run_async(job: RawJob, name: str, wanted: bool | None) -> RawRecord:
-    """Runs an export or a sync of a list for asyncio, and shows how far it is."""
-    # The caller has imported asyncio already. Applications without it need not load it.
+    """Runs an export or a sync of a list for asyncio, and shows its progress."""
+    # The caller imports asyncio anyway, and applications without it must not load it.
     import asyncio
 
     with follow(job, name, wanted) as on_progress:
         task = asyncio.ensure_future(cast(Awaitable[RawRecord], job.run(on_progress)))
         try:
             while not task.done():
-                await asyncio.wait([task], timeout=EVERY)
+                await asyncio.wait([task], timeout=UPDATE_INTERVAL)
                 on_progress()
         except asyncio.CancelledError as cancelled:
             task.cancel()
@@ -98,8 +98,8 @@ def iterate_async(scan: RawScan, model: type[R], bar: Bar | None) -> AsyncIterat
 class AsyncRecords(Generic[R]):
     """An asynchronous iterator over the records of a scan.
 
-    It is no generator, because an exception ends a generator. After a cancellation, this iterator continues with the
-    next record.
+    After a cancellation, this iterator continues with the next record. A generator could not, because an exception ends
+    it.
     """
 
     __slots__ = ("_bar", "_records")
@@ -113,8 +113,8 @@ class AsyncRecords(Generic[R]):
 
     async def __anext__(self) -> R:
         while True:
-            # The inner iterator ends when it would have to wait. This is a loop over one record and not `next`, because
-            # Ctrl-C cannot interrupt between the loop and its `return`, and so no record is lost.
+            # The inner iterator ends when it would have to wait. A loop is used instead of `next`, because Ctrl-C cannot
+            # interrupt between the loop and its `return`, so that no record is lost.
             for record in self._records:
                 return record
             more = await self._records.wait_for_more()
@@ -128,14 +128,14 @@ class AsyncRecords(Generic[R]):
 
 
 def start(work: Work, name: str, wanted: bool | None) -> Bar | None:
-    """Returns a bar if one is wanted and visible."""
-    notebook = in_notebook()
-    if wanted is False or wanted is None and not (notebook or sys.stderr is not None and sys.stderr.isatty()):
+    """Returns a bar if it is wanted, or if `wanted` is None and the user can see it."""
+    is_notebook = in_notebook()
+    if wanted is False or wanted is None and not (is_notebook or sys.stderr is not None and sys.stderr.isatty()):
         return None
-    # In a notebook without widgets, the bar that tqdm prefers would only print a warning.
-    plain = notebook and importlib.util.find_spec("ipywidgets") is None
+    # In a notebook without widgets, `tqdm.auto` would only print a warning.
+    is_plain = is_notebook and importlib.util.find_spec("ipywidgets") is None
     try:
-        tqdm = need("tqdm" if plain else "tqdm.auto", "a progress bar")
+        tqdm = need("tqdm" if is_plain else "tqdm.auto", "a progress bar")
     except ImportError:
         if wanted:
             raise

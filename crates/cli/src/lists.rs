@@ -1,5 +1,4 @@
-//! The lists to read, and their parameters: each parameter is one flag of the commands that read lists, even if several
-//! lists have it.
+//! Reads the lists and their parameters from the command line. A parameter that several lists have is one flag.
 
 use crate::common::Common;
 use crate::parameters::argument;
@@ -18,7 +17,7 @@ use talentdata_mirror::internal::JobOptions;
 /// The name that stands for all lists.
 const ALL: &str = "all";
 
-/// Lists that are read to their end.
+/// The arguments of a command that reads whole lists.
 #[derive(Debug, Args)]
 pub(crate) struct Lists {
     /// The lists; all means every list, or every list of the mirror that is read
@@ -31,10 +30,10 @@ pub(crate) struct Lists {
 }
 
 impl Lists {
-    /// Returns the options for each of the lists, with the arguments that it takes.
+    /// Returns each list with its options, which include the list's arguments.
     ///
     /// # Errors
-    /// `InvalidArgument` if a list is named twice, and for a page size or a parameter that it does not have.
+    /// `InvalidArgument` if a list is named twice, or does not take the page size or a parameter.
     pub(crate) fn options_of_each(
         &self,
         options: &JobOptions,
@@ -43,9 +42,9 @@ impl Lists {
     ) -> Result<Vec<(ListName, JobOptions)>, Error> {
         let lists = arguments_of_all(&self.names, common, mirror)?.into_iter();
         let with_arguments = |(list, arguments): (ListName, Arguments)| {
-            let most = list.shape().max_limit.unwrap_or(u64::MAX);
-            if let Some(size) = options.scan.page_size.filter(|size| *size > most) {
-                let message = format!("--page-size must be between 1 and {most} (got {size})");
+            let max = list.shape().max_limit.unwrap_or(u64::MAX);
+            if let Some(size) = options.scan.page_size.filter(|size| *size > max) {
+                let message = format!("--page-size must be between 1 and {max} (got {size})");
                 return Err(Error::invalid(message));
             }
             let mut options = options.clone();
@@ -56,17 +55,17 @@ impl Lists {
     }
 }
 
-/// A list, or all of them.
+/// A list, or all lists.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Selection {
     One(ListName),
     All,
 }
 
-/// Returns the lists that were named; all are those of the mirror, if one is read.
+/// Returns the selected lists. With a mirror, `Selection::All` means all lists of the mirror.
 ///
 /// # Errors
-/// Those of opening the mirror.
+/// See [`Mirror::open`].
 pub(crate) fn selected(names: &[Selection], mirror: Option<&Path>) -> Result<Vec<ListName>, Error> {
     let lists = names.iter().map(|name| match (name, mirror) {
         (Selection::One(list), _) => Ok(vec![*list]),
@@ -84,10 +83,10 @@ pub(crate) struct OutputPlace<'a> {
 }
 
 impl<'a> OutputPlace<'a> {
-    /// Creates the place of lists with these names from `--out` and `--format`.
+    /// Creates the place for the selected lists from `--out` and `--format`.
     ///
     /// # Errors
-    /// `InvalidArgument` if standard output would get several lists, and for an extension that is of no format.
+    /// `InvalidArgument` if standard output would get several lists, or if no format has the file's extension.
     pub(crate) fn new(
         path: &'a Path,
         names: &[Selection],
@@ -110,7 +109,7 @@ impl<'a> OutputPlace<'a> {
         })
     }
 
-    /// Returns where a list is written.
+    /// Returns the output of a list.
     pub(crate) fn of(&self, list: ListName) -> Target {
         if self.path == Path::new("-") {
             Target::Stdout
@@ -122,10 +121,10 @@ impl<'a> OutputPlace<'a> {
         }
     }
 
-    /// Creates the directory for several lists.
+    /// Creates the directory if there are several lists.
     ///
     /// # Errors
-    /// That of the system, with the path.
+    /// The error of the system, with the path.
     pub(crate) fn prepare(&self) -> Result<(), Error> {
         if self.is_one {
             return Ok(());
@@ -138,27 +137,27 @@ impl<'a> OutputPlace<'a> {
     }
 }
 
-/// The lists, each with the arguments that were given.
+/// Returns each selected list with its arguments.
 ///
 /// # Errors
-/// `InvalidArgument` if a list is named twice; otherwise see [`arguments`].
+/// `InvalidArgument` if a list is named twice. See also [`arguments`].
 pub(crate) fn arguments_of_all(
     names: &[Selection],
     common: &Common,
     mirror: Option<&Path>,
 ) -> Result<Vec<(ListName, Arguments)>, Error> {
     let lists = selected(names, mirror)?;
-    let each = |(index, resource): (usize, &ListName)| {
+    let with_arguments = |(index, resource): (usize, &ListName)| {
         if lists[..index].contains(resource) {
             let message = format!("{} is named twice", dashed(*resource));
             return Err(Error::invalid(message));
         }
         Ok((*resource, arguments(*resource, common)?))
     };
-    lists.iter().enumerate().map(each).collect()
+    lists.iter().enumerate().map(with_arguments).collect()
 }
 
-/// Returns the arguments of this list that were given.
+/// Returns the arguments of a list from the command line.
 ///
 /// # Errors
 /// `InvalidArgument` if the list has no such parameter, or does not take the value.
@@ -176,7 +175,7 @@ pub(crate) fn arguments(resource: ListName, common: &Common) -> Result<Arguments
     Ok(arguments)
 }
 
-/// Returns every parameter once per flag, and the lists that have it.
+/// Returns one parameter for each flag, with the lists that have it.
 fn flags() -> Vec<(&'static Parameter, Vec<ListName>)> {
     let mut flags: Vec<(&Parameter, Vec<ListName>)> = Vec::new();
     for resource in ListName::ALL {
@@ -194,7 +193,7 @@ fn id(flag: &str) -> String {
     format!("filter {flag}")
 }
 
-/// Adds the filters to a command. A filter gets a `-` at its end if the command has a flag with that name.
+/// Adds the filters to a command. If the command has a flag with a filter's name, the filter's flag ends with `-`.
 pub(crate) fn add(mut command: Command) -> Command {
     for (one, lists) in flags() {
         let mut flag = one.flag.to_owned();
@@ -204,15 +203,17 @@ pub(crate) fn add(mut command: Command) -> Command {
         {
             flag.push('-');
         }
-        let lists: Vec<String> = lists.into_iter().map(dashed).collect();
-        let argument = argument(one, &format!(" (for {})", lists.join(", ")));
-        let argument = argument.id(id(one.flag)).long(flag).help_heading("Filters");
-        command = command.arg(argument.action(ArgAction::Append));
+        let names: Vec<String> = lists.into_iter().map(dashed).collect();
+        let filter = argument(one, &format!(" (for {})", names.join(", ")))
+            .id(id(one.flag))
+            .long(flag)
+            .help_heading("Filters");
+        command = command.arg(filter.action(ArgAction::Append));
     }
     command
 }
 
-/// Reads a name in any spelling. Help and completions show all names.
+/// A parser for a list's name, with underscores or hyphens. Help and completions show all names.
 #[derive(Clone)]
 struct NameParser<T> {
     read: fn(&str) -> Result<T, String>,
@@ -229,8 +230,8 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for NameParser<T> {
         value: &OsStr,
     ) -> Result<T, clap::Error> {
         let read = self.read;
-        let read = move |text: &str| read(text).map_err(|why| why.replace('_', "-"));
-        read.parse_ref(command, argument, value)
+        let parser = move |text: &str| read(text).map_err(|why| why.replace('_', "-"));
+        parser.parse_ref(command, argument, value)
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
@@ -242,7 +243,7 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for NameParser<T> {
     }
 }
 
-/// Reads the name of a list.
+/// Returns the parser for the name of a list.
 pub(crate) fn resource() -> impl TypedValueParser<Value = ListName> {
     NameParser {
         read: |text| text.parse(),
@@ -250,7 +251,7 @@ pub(crate) fn resource() -> impl TypedValueParser<Value = ListName> {
     }
 }
 
-/// Reads the name of a list, or the word for all.
+/// Returns the parser for the name of a list or the word `all`.
 pub(crate) fn selection() -> impl TypedValueParser<Value = Selection> {
     NameParser {
         read: |text| match text.parse() {
@@ -261,12 +262,12 @@ pub(crate) fn selection() -> impl TypedValueParser<Value = Selection> {
     }
 }
 
-/// Returns the list's name as it is typed: `ja-skills`.
+/// Returns the list's name as users type it: `ja-skills`.
 pub(crate) fn dashed(resource: ListName) -> String {
     resource.name().replace('_', "-")
 }
 
-/// Reads one of these values by its name.
+/// Returns the parser for one of these values, by its name.
 pub(crate) fn one_of<T, const N: usize>(all: [T; N]) -> impl TypedValueParser<Value = T>
 where
     T: Clone

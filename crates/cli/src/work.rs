@@ -1,4 +1,4 @@
-//! Runs exports and syncs: with one progress line, one file of receipts, and one way to end.
+//! Runs exports and syncs, with a progress line, a file of receipts, and the messages at the end.
 
 use crate::common::Common;
 use crate::lists::dashed;
@@ -15,13 +15,13 @@ use talentdata_core::types::ListName;
 use talentdata_core::{Client, Error, ErrorKind};
 use talentdata_mirror::{Sync, SyncReceipt};
 
-/// The advice of `export` about kept work.
+/// The advice for continuing or discarding the kept work of an export.
 pub(crate) const WAYS_OUT: WaysOut = WaysOut {
     resume: "run the same command with --resume",
     restart: "with --restart",
 };
 
-/// The work for one list.
+/// The export or the sync of one list.
 pub(crate) enum Work {
     Export(Export),
     Sync(Sync),
@@ -35,7 +35,7 @@ impl Work {
         }
     }
 
-    /// Returns the receipt of its scan, which has not begun.
+    /// Returns the receipt of the scan before it begins.
     fn begin(&self) -> Receipt {
         match self {
             Work::Export(export) => export.scan.receipt(export.resource),
@@ -55,7 +55,7 @@ impl Work {
         })
     }
 
-    /// Returns the result of work that has not ended, or has failed, with the progress of its scan.
+    /// Returns the result of work that is running or failed, with the receipt of its scan so far.
     fn unfinished(&self, scan: Receipt) -> Done {
         match self {
             Work::Export(_) => Done::Export(scan.into()),
@@ -71,7 +71,7 @@ impl Work {
         matches!(self, Work::Export(export) if export.is_resumable(client))
     }
 
-    /// Returns the reason why this run of an export has started over, unless that was requested.
+    /// Returns the reason why this run of an export started over, unless the user requested it.
     fn restarted(&self, receipt: &Receipt) -> Option<String> {
         match self {
             Work::Export(export) if export.kept != KeptWork::Restart && receipt.resumed == 0 => {
@@ -93,29 +93,30 @@ impl Work {
     }
 }
 
-/// The conditions of a run.
+/// The settings of a run.
 pub(crate) struct Run<'a> {
     pub(crate) common: &'a Common,
     /// The file for the receipts.
     pub(crate) receipt: Option<&'a Path>,
+    /// True if an export writes to standard output.
     pub(crate) to_stdout: bool,
     /// The number of exports or syncs that run in parallel.
     pub(crate) width: usize,
 }
 
 impl Run<'_> {
-    /// Runs all of them. Each continues regardless of the outcome of the others.
+    /// Runs all exports and syncs. If one fails, the others continue.
     ///
     /// # Errors
-    /// `AlreadyReported` after a failure, whose message was printed here; `ReaderGone`; `Stopped`.
+    /// `AlreadyReported` after a failure, whose message is printed here. `ReaderGone` if the reader of standard output
+    /// ended. `Stopped` if a signal stopped the run.
     pub(crate) async fn run_all(&self, client: &Client, all: &[Work]) -> Result<(), Ending> {
         let verbose = self.common.verbose > 0;
         let signals = Signals::take()?;
-        let begin = all.iter().map(Work::begin).collect();
-        let progress = ProgressLine::start(begin, self.to_stdout, verbose);
+        let initial = all.iter().map(Work::begin).collect();
+        let progress = ProgressLine::start(initial, self.to_stdout, verbose);
         let receipts = |outcomes: &[Result<Done, Error>]| -> Vec<Entry> {
-            let receipts = all.iter().enumerate();
-            let receipts = receipts.map(|(index, work)| {
+            let entries = all.iter().enumerate().map(|(index, work)| {
                 let (done, error) = match outcomes.get(index) {
                     Some(Ok(done)) => {
                         let why = done.shortfall(&work.place());
@@ -129,14 +130,18 @@ impl Run<'_> {
                         (work.unfinished(progress.last(index)), error.cloned())
                     }
                 };
-                let mut error = error.map(|error| error.report());
-                if let (Some(error), Some(code)) = (&mut error, signals.caught()) {
-                    let is_stopped = error.kind == ErrorKind::Cancelled.name();
-                    error.exit_code = if is_stopped { code } else { error.exit_code };
+                let mut report = error.map(|error| error.report());
+                if let (Some(report), Some(code)) = (&mut report, signals.caught())
+                    && report.kind == ErrorKind::Cancelled.name()
+                {
+                    report.exit_code = code;
                 }
-                Entry { done, error }
+                Entry {
+                    done,
+                    error: report,
+                }
             });
-            receipts.collect()
+            entries.collect()
         };
         if let Some(path) = self.receipt {
             receipts::write(path, &receipts(&[]), false)?;
@@ -157,15 +162,15 @@ impl Run<'_> {
             };
             work.run(client, signals.stop(), note)
         });
-        let outcomes = stream::iter(running).buffered(self.width);
-        let outcomes: Vec<Result<Done, Error>> = outcomes.collect().await;
+        let outcomes: Vec<Result<Done, Error>> =
+            stream::iter(running).buffered(self.width).collect().await;
         progress.end();
         let mut errors = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
-        let failed = |kind| errors.clone().any(|error| error.kind() == kind);
-        if self.to_stdout && failed(ErrorKind::Io) && reader_gone() {
+        let has_error = |kind| errors.clone().any(|error| error.kind() == kind);
+        if self.to_stdout && has_error(ErrorKind::Io) && reader_gone() {
             return Err(Ending::ReaderGone);
         }
-        let was_stopped = failed(ErrorKind::Cancelled);
+        let was_stopped = has_error(ErrorKind::Cancelled);
         let mut kind = None;
         for (work, outcome) in all.iter().zip(&outcomes) {
             let Ok(done) = outcome else { continue };
@@ -182,13 +187,13 @@ impl Run<'_> {
                 warn(work.list(), &text);
             }
         }
-        // The embedded service ends with the run, so work that was read from it cannot be continued.
-        let resumable = !self.common.sandbox && all.iter().any(|work| work.is_resumable(client));
-        print_failures(all, &outcomes, resumable, verbose);
+        // The sandbox ends with the run, so work that was read from it cannot be continued.
+        let is_resumable = !self.common.sandbox && all.iter().any(|work| work.is_resumable(client));
+        print_failures(all, &outcomes, is_resumable, verbose);
         if let Some(path) = self.receipt {
-            // If nothing is complete, the reader of a pipe may be gone, too.
-            let any = outcomes.iter().any(Result::is_ok);
-            receipts::write(path, &receipts(&outcomes), any)?;
+            // If no work is complete, the reader of a pipe may have ended as well.
+            let is_any_complete = outcomes.iter().any(Result::is_ok);
+            receipts::write(path, &receipts(&outcomes), is_any_complete)?;
         }
         match (signals.caught(), errors.next().map(Error::kind).or(kind)) {
             (Some(code), _) if was_stopped => Err(Ending::Stopped(code)),
@@ -198,15 +203,21 @@ impl Run<'_> {
     }
 }
 
-/// Prints a line for each failure, with its lists if there are several. The last line ends with the way to continue.
-fn print_failures(all: &[Work], outcomes: &[Result<Done, Error>], resumable: bool, verbose: bool) {
-    // Refused credentials fail every list with the same message, which is printed once.
+/// Prints a line for each failure, which names the failed lists if the run has several lists. If work can be resumed,
+/// the last line says how.
+fn print_failures(
+    all: &[Work],
+    outcomes: &[Result<Done, Error>],
+    is_resumable: bool,
+    verbose: bool,
+) {
+    // With refused credentials, every list fails with the same message, which is printed once.
     let mut failures: Vec<(&Error, String)> = Vec::new();
     for (work, outcome) in all.iter().zip(outcomes) {
         let Err(error) = outcome else { continue };
         let name = dashed(work.list());
         let mut known = failures.iter_mut();
-        match known.find(|(known, _)| known.to_string() == error.to_string()) {
+        match known.find(|(other, _)| other.to_string() == error.to_string()) {
             Some((_, lists)) => *lists += &format!(", {name}"),
             None => failures.push((error, name)),
         }
@@ -216,9 +227,10 @@ fn print_failures(all: &[Work], outcomes: &[Result<Done, Error>], resumable: boo
             1 => String::new(),
             _ => format!("{lists}: "),
         };
-        let shows_hint = resumable && index + 1 == failures.len();
+        let shows_hint = is_resumable && index + 1 == failures.len();
         let WaysOut { resume, restart } = WAYS_OUT;
-        // Without a change, the same command would fail again. About files, and about their own stop, users know more.
+        // After other errors, the same command would fail again unless something changes. For errors of files, and for
+        // their own stop, users know whether it would.
         let may_pass = error.is_retryable()
             || matches!(
                 error.kind(),

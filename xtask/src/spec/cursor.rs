@@ -1,5 +1,5 @@
-//! A document, the findings in it, and cursors, which record what was read. Parts that no cursor has read are not
-//! generated.
+//! Reads a document through cursors, which record the places that were read, and collects the findings. Parts that no
+//! cursor has read are not generated.
 
 use indexmap::{IndexMap, IndexSet};
 use percent_encoding::percent_decode_str;
@@ -30,7 +30,7 @@ pub(crate) const NAME: &str = " name";
 /// The suffix after an operation's place that identifies the name of its list.
 pub(crate) const LIST: &str = " list";
 
-/// Limits the rounds of renaming until all names differ.
+/// Limits the rounds of renaming that make all names different.
 const MAX_ROUNDS: u32 = 50;
 
 /// The advice for a file that refers to other files.
@@ -41,17 +41,17 @@ const BUNDLE: &str = "bundle the files first: npx @redocly/cli bundle FILE --out
 pub(crate) struct Document {
     pub(crate) value: Value,
     read: RefCell<BTreeSet<String>>,
-    /// The reasons why nothing can be generated from the document: sentences with the place (a JSON pointer), the
-    /// reason and the remedy.
+    /// The problems that prevent the generation of anything: sentences with the place (a JSON pointer), the reason and
+    /// the remedy.
     refusals: RefCell<IndexSet<String>>,
-    /// The notes, by topic and cause: the place, the description, and the other places of the same cause.
+    /// The notes by topic and cause. A note has all places of its cause.
     notes: RefCell<BTreeMap<&'static str, IndexMap<String, Note>>>,
-    /// The numbers of items whose names others have, by their keys.
+    /// The number of each item whose name another item has, by the item's key.
     numbers: RefCell<IndexMap<String, (u32, Clash)>>,
     rounds: Cell<u32>,
 }
 
-/// A part that is not generated, or not as it is written, and the reason.
+/// A note about a part that is not generated as it is written, or not at all.
 struct Note {
     text: String,
     places: BTreeSet<String>,
@@ -63,9 +63,9 @@ pub(crate) struct Clash {
     /// The key of the item, for [`Document::numbered`].
     pub(crate) own: String,
     pub(crate) at: String,
-    /// Both items, and the name.
+    /// The reason for the user, which names both items and the name.
     pub(crate) reason: String,
-    /// The way to give it a name of its own.
+    /// The advice for giving the item its own name.
     pub(crate) fix: String,
 }
 
@@ -86,18 +86,18 @@ impl Document {
         }
     }
 
-    /// Stops generation once everything is read.
+    /// Records a problem that prevents the generation, which fails after the whole document was read.
     pub(crate) fn refuse(&self, at: &str, reason: &str, way_out: &str) {
         let refusal = format!("{at}: {reason}; {way_out}");
         self.refusals.borrow_mut().insert(refusal);
     }
 
-    /// Notes for the user what is not generated: the place, the reason and the remedy.
+    /// Records, for the user, a part that is not generated: the place, the reason and the remedy.
     pub(crate) fn note(&self, topic: &'static str, at: &str, cause: &str, fix: &str) {
         self.add(topic, format!("{at}: {cause}"), [at, at], cause, fix);
     }
 
-    /// Notes a cause that occurs at several places, of which the second in `places` is counted.
+    /// Records a cause that may occur at several places. `places` has the place to show and the place to count.
     pub(crate) fn note_cause(
         &self,
         topic: &'static str,
@@ -109,17 +109,17 @@ impl Document {
     }
 
     fn add(&self, topic: &'static str, key: String, places: [&str; 2], cause: &str, fix: &str) {
-        let [at, met_at] = places;
+        let [at, counted] = places;
         let mut notes = self.notes.borrow_mut();
-        let note = notes.entry(topic).or_default().entry(key);
-        let note = note.or_insert_with(|| Note {
+        let entry = notes.entry(topic).or_default().entry(key);
+        let note = entry.or_insert_with(|| Note {
             text: format!("{at}: {cause}; {fix}"),
             places: BTreeSet::new(),
         });
-        note.places.insert(met_at.to_owned());
+        note.places.insert(counted.to_owned());
     }
 
-    /// Returns the words of an item, with its number if another item has its name.
+    /// Returns the words of an item's name, with a number if another item has the same name.
     pub(crate) fn numbered(&self, own: &str, words: &str) -> String {
         match self.numbers.borrow().get(own) {
             Some((number, _)) => format!("{words}{number}"),
@@ -127,27 +127,28 @@ impl Document {
         }
     }
 
-    /// Gives a number to each item whose name another item has, and forgets what was read, so that it is read again
-    /// with these numbers. Names of parts of an operation follow from its first clash.
+    /// Gives a number to each item whose name another item has, and resets the document, so that it is read again with
+    /// these numbers. Returns whether it must be read again. For an operation, only its first clash gets a number,
+    /// because the names of its parts follow from its own name.
     pub(crate) fn number(&self, clashes: Vec<Clash>) -> bool {
         let mut numbers = self.numbers.borrow_mut();
         let mut done = BTreeSet::new();
         self.rounds.set(self.rounds.get() + 1);
-        let goes_on = !clashes.is_empty() && self.rounds.get() < MAX_ROUNDS;
+        let has_next_round = !clashes.is_empty() && self.rounds.get() < MAX_ROUNDS;
         for clash in clashes {
             let is_part = |whole: &String| clash.own.starts_with(&format!("{whole} "));
-            if goes_on && done.iter().any(is_part) {
-                // Its name may be unique once that of the whole is.
+            if has_next_round && done.iter().any(is_part) {
+                // The name of a part may be unique after the operation got a number.
                 continue;
             }
-            if !goes_on {
+            if !has_next_round {
                 self.refuse(&clash.at, &clash.reason, &clash.fix);
             } else if done.insert(clash.own.trim_end_matches(NAME).to_owned()) {
                 let entry = numbers.entry(clash.own.clone());
                 entry.or_insert((1, clash)).0 += 1;
             }
         }
-        if goes_on {
+        if has_next_round {
             self.read.borrow_mut().clear();
             self.notes.borrow_mut().clear();
             self.refusals.borrow_mut().clear();
@@ -163,10 +164,11 @@ impl Document {
                 self.note(RENAMED, at, &cause, fix);
             }
         }
-        goes_on
+        has_next_round
     }
 
-    /// Returns all refusals, if there are any. With `strictly`, everything that is not generated counts as one.
+    /// Returns an error with all problems, if there are any. With `strictly`, each part that is not generated is a
+    /// problem.
     pub(crate) fn refusals(&self, file: &str, strictly: bool) -> Result<(), String> {
         let mut lines: Vec<String> = self.refusals.borrow().iter().cloned().collect();
         let notes = self.notes.borrow();
@@ -175,8 +177,8 @@ impl Document {
             .flat_map(IndexMap::values)
             .filter(|_| strictly);
         lines.extend(notes.map(Note::line));
-        let text = lines.iter().map(|one| format!("{file}{one}"));
-        let text = text.collect::<Vec<_>>().join("\n");
+        let named = lines.iter().map(|one| format!("{file}{one}"));
+        let text = named.collect::<Vec<_>>().join("\n");
         match lines.len() {
             0 => Ok(()),
             1 => Err(text),
@@ -184,7 +186,7 @@ impl Document {
         }
     }
 
-    /// Returns what is not generated: the notes, and unread parts, by keyword.
+    /// Returns a list of the parts that are not generated: the notes by topic, and the unread parts by keyword.
     pub(crate) fn summary(&self) -> String {
         let mut text = "Not generated:\n".to_owned();
         for (topic, notes) in self.notes.borrow().iter() {
@@ -206,7 +208,7 @@ impl Document {
         text
     }
 
-    /// Refuses a document that is a part of another one. Only the first reference to another file is reported.
+    /// Refuses a document that refers to other files. Only the first of these references is reported.
     fn refuse_other_files(&self, at: &str, reference: &str) {
         let mut refusals = self.refusals.borrow_mut();
         if !refusals.iter().any(|one| one.ends_with(BUNDLE)) {
@@ -215,21 +217,21 @@ impl Document {
         }
     }
 
-    /// Returns every value that was not read, without the values below it.
+    /// Returns every value that was not read. Values within an unread value are omitted.
     pub(crate) fn unread(&self) -> Vec<Cursor<'_>> {
-        let mut waiting: Vec<Cursor> = self.at("").into_iter().collect();
-        let mut out = Vec::new();
-        while let Some(one) = waiting.pop() {
+        let mut pending: Vec<Cursor> = self.at("").into_iter().collect();
+        let mut unread = Vec::new();
+        while let Some(one) = pending.pop() {
             if self.read.borrow().contains(&one.at) {
-                waiting.extend(one.children().into_iter().rev())
+                pending.extend(one.children().into_iter().rev())
             } else {
-                out.push(one)
+                unread.push(one)
             }
         }
-        out
+        unread
     }
 
-    /// Returns the value at a pointer.
+    /// Returns the value at a pointer, and marks it as read.
     pub(crate) fn at(&self, pointer: &str) -> Option<Cursor<'_>> {
         let cursor = Cursor {
             document: self,
@@ -240,7 +242,7 @@ impl Document {
         Some(cursor)
     }
 
-    /// Returns the target of a reference, one step away.
+    /// Returns the direct target of a reference, which may be another reference.
     fn follow(&self, reference: &str) -> Option<Cursor<'_>> {
         let fragment = percent_decode_str(reference.strip_prefix('#')?);
         self.at(&fragment.decode_utf8().ok()?)
@@ -257,12 +259,12 @@ impl Note {
 }
 
 impl<'a> Cursor<'a> {
-    /// Notes that the value here is read as any JSON.
+    /// Records that the value at this place is kept as raw JSON.
     pub(crate) fn raw(&self, reason: &str, way_out: &str) {
         self.document.note(RAW, &self.at, reason, way_out);
     }
 
-    /// Notes that the place was read, and with it those that lead to it.
+    /// Records that this place and all places above it were read.
     pub(crate) fn mark(&self) {
         let mut read = self.document.read.borrow_mut();
         let mut at = self.at.as_str();
@@ -271,19 +273,19 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Notes that everything at the place was read.
+    /// Records that this place and all places below it were read.
     pub(crate) fn mark_all(&self) {
         self.mark();
         self.items().iter().for_each(Cursor::mark_all);
     }
 
-    /// Returns the last step to the place: the name of a member, or the number of an item.
+    /// Returns the last step of the place: the name of a field, or the index of an item.
     pub(crate) fn key(&self) -> String {
         let (_, key) = self.at.rsplit_once('/').unwrap_or_default();
         key.replace("~1", "/").replace("~0", "~")
     }
 
-    /// Returns a member of an object, or an item of an array, without marking it as read.
+    /// Returns a field of an object, or an item of an array, without marking it as read.
     pub(crate) fn peek(&self, key: &str) -> Option<Cursor<'a>> {
         let step = pointer(&[key]);
         Some(Cursor {
@@ -321,7 +323,7 @@ impl<'a> Cursor<'a> {
         texts.map(str::to_owned).collect()
     }
 
-    /// Returns the members of an object, or the items of an array, without marking them as read.
+    /// Returns the fields of an object, or the items of an array, without marking them as read.
     pub(crate) fn children(&self) -> Vec<Cursor<'a>> {
         let keys: Vec<String> = match self.value {
             Value::Object(map) => map.keys().cloned().collect(),
@@ -331,15 +333,15 @@ impl<'a> Cursor<'a> {
         keys.iter().filter_map(|key| self.peek(key)).collect()
     }
 
-    /// Returns the members of an object, or the items of an array.
+    /// Returns the fields of an object, or the items of an array, and marks them as read.
     pub(crate) fn items(&self) -> Vec<Cursor<'a>> {
         let children = self.children();
         children.iter().for_each(Cursor::mark);
         children
     }
 
-    /// Returns the target of the reference at this place, one step away; `None` if there is no reference, or if it
-    /// leads nowhere, which is noted.
+    /// Returns the direct target of the reference at this place; `None` if there is no reference. If the target does not
+    /// exist, this is recorded, and the result is `None`.
     pub(crate) fn target(&self) -> Option<Cursor<'a>> {
         let reference = self.text("$ref")?;
         if !reference.starts_with('#') {
@@ -369,7 +371,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Returns a JSON pointer of these steps.
+/// Returns the JSON pointer with these steps.
 pub(crate) fn pointer(steps: &[&str]) -> String {
     let escaped = steps
         .iter()

@@ -8,21 +8,22 @@
 namespace talentdata {
 inline namespace TALENTDATA_EXCEPTIONS {
 
-/// What a scan or an export has done so far; `json()` and `get` have all of it.
+/// The receipt of a scan or an export. `json()` and `get` return its other fields.
 class receipt : public record {
  public:
   using record::record;
 
-  /// "proven", "not_proven", "limited" where the scan stopped at its limit, or "unfinished" until all records were handed out.
+  /// Returns "proven", "not_proven", "limited" if the scan stopped at its limit, or "unfinished" until the caller received
+  /// all records.
   result<std::string> try_completeness() const { return try_get<std::string>("completeness"); }
-  /// Whether it is "proven"; false as well where nothing says so.
+  /// Returns true if the completeness is "proven", and false if it is not or cannot be read.
   bool is_proven() const {
     const auto found = try_completeness();
     return found && *found == "proven";
   }
-  /// The records handed out.
+  /// Returns the number of records that the caller received.
   result<std::int64_t> try_records() const { return try_get<std::int64_t>("records"); }
-  /// The records in the list as the service last reported it; none where it has not been asked yet.
+  /// Returns the last total that the service reported; nullopt if there is none yet.
   result<std::optional<std::int64_t>> try_total() const { return try_get<std::optional<std::int64_t>>("total_last"); }
 
 #if defined(__cpp_exceptions)
@@ -32,7 +33,7 @@ class receipt : public record {
 #endif
 };
 
-/// The outcome of a poll; the numbers are those of `talentdata_arrival`.
+/// The outcome of a poll, with the numbers of `talentdata_arrival`.
 enum class arrival : int {
   /// A record.
   record = TALENTDATA_ARRIVAL_RECORD,
@@ -42,49 +43,50 @@ enum class arrival : int {
   end = TALENTDATA_ARRIVAL_END,
 };
 
-/// Every record of a list, in order: a range that can be iterated once. One thread at a time may use it,
-/// except for cancel. Before destroying a scan that another thread uses, cancel it and join the thread.
+/// A scan of a list: a range of all its records, in order, which can be iterated once. One thread at a time may use it,
+/// except for `cancel`. Before you destroy a scan that another thread uses, cancel it and join the thread.
 template <class Record>
 class scan : public detail::handle<talentdata_scan, talentdata_scan_free> {
  public:
   using handle::handle;
 
-  /// Waits for the next record; none at the end of the list.
+  /// Waits for the next record, and returns it; nullopt at the end of the list.
   result<std::optional<Record>> try_next() {
     talentdata_record *raw = nullptr;
     if (talentdata_error *cause = talentdata_scan_next(get(), &raw)) return error(cause);
     return taken(raw);
   }
-  /// A record if one is available, and whether the list has ended.
+  /// The result of a poll. Only the outcome `arrival::record` has a record.
   struct arrived {
     talentdata::arrival arrival;
     std::optional<Record> record;
   };
-  /// Takes the next record if it is available; never waits.
+  /// Takes the next record if it has arrived, without waiting.
   result<arrived> try_poll() {
     talentdata_arrival outcome{};
     talentdata_record *raw = nullptr;
     if (talentdata_error *cause = talentdata_scan_try_next(get(), &outcome, &raw)) return error(cause);
     return arrived{static_cast<talentdata::arrival>(outcome), taken(raw)};
   }
-  /// A file descriptor that is readable while try_poll has something to report; it belongs to the scan.
+  /// Returns a file descriptor, owned by the scan, that is readable while `try_poll` has a record, the end or an error to
+  /// report.
   result<int> try_descriptor() {
     int descriptor = -1;
     if (talentdata_error *cause = talentdata_scan_descriptor(get(), &descriptor)) return error(cause);
     return descriptor;
   }
-  /// The error that has ended the scan or its Arrow stream, from any thread.
+  /// Returns the error that ended the scan or its Arrow stream; nullopt if there is none. Any thread may call this.
   std::optional<error> failure() const {
     talentdata_error *cause = talentdata_scan_error(get());
     return cause ? std::optional<error>(error(cause)) : std::nullopt;
   }
   result<talentdata::receipt> try_receipt() const { return detail::made<talentdata::receipt>(talentdata_scan_receipt, get()); }
-  /// Turns the scan into an Arrow stream, which the caller releases. It ends with an error if it is not proven that every record
-  /// came, unless the option unproven is warn or accept; `failure` then is an incomplete_error.
+  /// Turns the scan into an Arrow stream, which the caller releases. The stream ends with an error if completeness is not
+  /// proven, unless the option unproven is warn or accept. `failure` then returns an incomplete_error.
   result<nothing> try_arrow_stream(ArrowArrayStream *stream) {
     return detail::done(talentdata_scan_arrow_stream(get(), stream));
   }
-  /// Cancels the scan, from any thread.
+  /// Cancels the scan. Any thread may call this.
   void cancel() noexcept { talentdata_scan_cancel(get()); }
 
 #if defined(__cpp_exceptions)
@@ -95,7 +97,7 @@ class scan : public detail::handle<talentdata_scan, talentdata_scan_free> {
   void arrow_stream(ArrowArrayStream *stream) { (void)try_arrow_stream(stream).value(); }
 
   struct sentinel {};
-  /// An iterator of C++20 that moves but does not copy, so it has no iterator_category of C++17.
+  /// An input iterator of C++20. It can be moved but not copied, so it has no iterator_category of C++17.
   class iterator {
    public:
     using iterator_concept = std::input_iterator_tag;
@@ -115,7 +117,7 @@ class scan : public detail::handle<talentdata_scan, talentdata_scan_free> {
 
    private:
     scan *from_;
-    // A const iterator still gives access to what it points at.
+    // A const iterator still gives access to its record, so the record is mutable.
     mutable std::optional<Record> current_;
   };
   iterator begin() { return iterator(this); }
