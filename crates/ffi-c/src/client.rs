@@ -1,4 +1,4 @@
-//! The client handle: creating, closing and freeing it, and its reads.
+//! The client handle. A client reads pages, starts scans, and calls the operations of the service.
 
 use crate::boundary::{block_signals, guard_or, shared};
 use crate::config::ConfigHandle;
@@ -16,26 +16,26 @@ use talentdata_core::types::{ListName, OPERATIONS, Operation};
 use talentdata_core::{Arguments, Client, Result};
 use talentdata_mirror::internal::JobKind;
 
-/// Passed as a limit, lets the service decide how many records a page has.
+/// The limit with which the service decides how many records a page has.
 pub const TALENTDATA_LIMIT_OF_SERVICE: u64 = u64::MAX;
 
-/// A client of the service: one company's credentials, request budget and connections. Any number of
-/// threads may use it at once. Freed with talentdata_client_free.
+/// A client of the service, with the credentials, the request budget and the connections of one company. Any number of
+/// threads may use it at the same time. Freed with talentdata_client_free.
 pub struct ClientHandle {
     pub(crate) inner: Blocking,
 }
 
-/// Creates a client without sending anything. It runs two threads of its own, which receive no signals.
+/// Creates a client, without sending a request. The client starts two threads, which receive no signals.
 ///
 /// After a fork the client also works in the child, which gets its own threads and connections.
 ///
-/// @param config its settings, or NULL for those of the environment (TALENTDATA_BASE_URL, TALENTDATA_CLIENT_ID and
-/// TALENTDATA_CLIENT_SECRET) and the profile file
+/// @param config the settings of the client, or NULL for the settings of the environment (TALENTDATA_BASE_URL,
+/// TALENTDATA_CLIENT_ID and TALENTDATA_CLIENT_SECRET) and the profile file
 /// @param client_out the client
-/// Ownership: the caller frees `*client_out` with talentdata_client_free. `config` may be freed at once.
+/// Ownership: the caller frees `*client_out` with talentdata_client_free. `config` may be freed after the call.
 /// Threads: any; no other thread may change `config` or the environment during the call.
-/// Errors: CONFIG, naming the setting that is missing or wrong, the credentials included; TLS when the system's certificates
-/// cannot be used; INTERNAL when the system refuses to start threads; INVALID_ARGUMENT for NULL.
+/// Errors: CONFIG, with the name of the setting, if a setting or a credential is missing or wrong; TLS if the system's
+/// certificates cannot be used; INTERNAL if the system refuses to start threads; INVALID_ARGUMENT for NULL.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_new(
@@ -61,17 +61,18 @@ pub extern "C" fn talentdata_client_new(
 }
 
 /// Calls an operation of the service that is not a list, by its name in the OpenAPI file. The functions of
-/// talentdata/service.h do the same with the parameters of each operation. Everything is checked before it is sent. A call
-/// that is not idempotent is repeated only where the service surely did not carry it out.
+/// talentdata/service.h do the same with the parameters of each operation. All arguments are checked before the request is
+/// sent. A call that is not idempotent is repeated only if it is certain that the service did not execute it.
 ///
 /// @param client the client
-/// @param operation its operationId, such as checkVersion
-/// @param options its parameters, added with talentdata_options_add, or NULL
-/// @param body the request body as JSON; absent where it takes none
-/// @param response_out the response, byte for byte as the service sent it; NULL where it has none
+/// @param operation the operationId, such as checkVersion
+/// @param options the parameters of the operation, added with talentdata_options_add, or NULL
+/// @param body the request body as JSON; absent if the operation takes none
+/// @param response_out the response, byte for byte as the service sent it; NULL if it is empty
 /// Ownership: the caller frees `*response_out` with talentdata_record_free. The arguments are borrowed during the call.
 /// Threads: any; no other thread may change `options` during the call; waits for the service.
-/// Errors: INVALID_ARGUMENT for NULL, an unknown operation, and for what cannot be sent, naming it; those of a call.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown operation, or an argument that cannot be sent, with its name; the errors of
+/// a call.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_call(
@@ -93,8 +94,8 @@ pub extern "C" fn talentdata_client_call(
     )
 }
 
-/// Creates a scan of a whole list. Requests begin with the first wait, and pages are fetched ahead while records
-/// are taken.
+/// Creates a scan of a whole list. Nothing is sent yet. The first wait starts the requests, and pages are read ahead while
+/// the caller takes records.
 ///
 /// @param client the client
 /// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
@@ -102,7 +103,7 @@ pub extern "C" fn talentdata_client_call(
 /// @param scan_out the scan
 /// Ownership: the caller frees `*scan_out` with talentdata_scan_free; it outlives the client. The arguments are copied.
 /// Threads: any; no other thread may change `options` during the call.
-/// Errors: INVALID_ARGUMENT for NULL, an unknown list or an option that scans do not have; CLOSED. Nothing is sent yet.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list or an option that scans do not take; CLOSED.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_list(
@@ -124,13 +125,13 @@ pub extern "C" fn talentdata_client_list(
 ///
 /// @param client the client
 /// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
-/// @param limit the largest number of records, 1 to 100, or TALENTDATA_LIMIT_OF_SERVICE
-/// @param offset how many records to skip
+/// @param limit the maximum number of records, 1 to 100, or TALENTDATA_LIMIT_OF_SERVICE
+/// @param offset the number of records to skip
 /// @param options parameters of the list, added with talentdata_options_add, or NULL
 /// @param page_out the page: an object with `records`, an array, and `pagination`
 /// Ownership: the caller frees `*page_out` with talentdata_record_free; its records belong to it.
 /// Threads: any; no other thread may change `options` during the call; waits for the service.
-/// Errors: INVALID_ARGUMENT for NULL, an unknown list, another limit, or parameters that the list does not take; those
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list, another limit, or parameters that the list does not take; the errors
 /// of a call.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -145,23 +146,22 @@ pub extern "C" fn talentdata_client_page(
     get((client, "client"), (page_out, "page_out"), |client| {
         let list = list_name(&list)?;
         let arguments = OptionsHandle::arguments(options, list.shape().operation, "a page")?;
-        let page = move |client| page(client, list, limit, offset, arguments);
-        let page = client.inner.run(page)?;
-        RecordHandle::parse(&page, Some(offset))
+        let fetch = move |client| page(client, list, limit, offset, arguments);
+        let json = client.inner.run(fetch)?;
+        RecordHandle::parse(&json, Some(offset))
     })
 }
 
-/// Estimates the records, pages and time of a scan or an export of a whole list, before it is run. Fetches
-/// one page.
+/// Estimates the records, pages and time of a scan or an export of a whole list. Fetches one page.
 ///
 /// @param client the client
 /// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
 /// @param options parameters of the list, added with talentdata_options_add, or NULL
-/// @param plan_out the estimate: an object with `records`, `pages`, `seconds`, `members`, the clients that share the budget
-/// now, and `bytes`, `disk_bytes` and `memory_bytes`, what the records and an export take
+/// @param plan_out the estimate: an object with `records`, `pages`, `seconds`, `members` (the number of clients that share
+/// the budget), and the sizes `bytes` of all records, and `disk_bytes` and `memory_bytes` of an export
 /// Ownership: the caller frees `*plan_out` with talentdata_record_free.
 /// Threads: any; no other thread may change `options` during the call; waits for the service.
-/// Errors: INVALID_ARGUMENT for NULL, an unknown list, or parameters that the list does not take; those of a call.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list, or parameters that the list does not take; the errors of a call.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_plan(
@@ -178,8 +178,8 @@ pub extern "C" fn talentdata_client_plan(
     })
 }
 
-/// Determines the columns that an Arrow stream of a list would have, from the first 1,000 records. Given as the option
-/// schema, they are the columns of every later stream or file.
+/// Determines the columns that an Arrow stream of a list would have, from the first 1,000 records. With the result as the
+/// option schema, every later stream or file has the same columns.
 ///
 /// @param client the client
 /// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
@@ -187,7 +187,7 @@ pub extern "C" fn talentdata_client_plan(
 /// @param schema_out the schema, a JSON object
 /// Ownership: the caller frees `*schema_out` with talentdata_record_free.
 /// Threads: any; no other thread may change `options` during the call; waits for the service.
-/// Errors: INVALID_ARGUMENT for NULL, an unknown list, or an option that schemas do not have; those of
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list, or an option that schemas do not take; the errors of
 /// talentdata_scan_next.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -207,15 +207,13 @@ pub extern "C" fn talentdata_client_schema(
     })
 }
 
-/// Closes a client: calls that other threads have in progress end with CLOSED, and so does every later
-/// one. Scans and jobs go on; talentdata_scan_cancel and talentdata_job_cancel end them. Closing twice
-/// is allowed, and NULL does nothing.
+/// Closes a client: running calls of other threads and all later calls fail with CLOSED. Scans and jobs continue;
+/// talentdata_scan_cancel and talentdata_job_cancel end them. A client may be closed twice. NULL does nothing.
 ///
-/// To end a client that several threads use, close it (and cancel its scans and jobs), join the threads,
-/// then free it.
+/// To end a client that several threads use, close it, cancel its scans and jobs, join the threads, and then free it.
 ///
-/// Ownership: the caller still owns `client` and has to free it.
-/// Threads: any, also while others are in calls, and from a log callback. It does not wait.
+/// Ownership: the caller still owns `client` and must free it.
+/// Threads: any, also during calls of other threads, and from a log callback. It does not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_close(client: Option<NonNull<ClientHandle>>) {
     guard_or((), || {
@@ -225,14 +223,14 @@ pub extern "C" fn talentdata_client_close(client: Option<NonNull<ClientHandle>>)
     });
 }
 
-/// Closes and frees a client; does nothing when it is NULL. Its scans, jobs and records stay valid.
+/// Closes and frees a client. NULL does nothing. Its scans, jobs and records stay valid.
 ///
-/// Whichever of the client, its scans and its jobs is freed last ends their threads. That waits for at most 2 s, where a log
-/// callback or a name lookup of the system is still running, and for 0.2 s more where the budget is on a server, which is told
-/// that the client has left.
+/// The client, its scans and its jobs share two threads, which end when the last of them is freed. That call waits for at
+/// most 2 s while a log callback or a name lookup of the system is still running. If the budget is on a server, it waits for
+/// another 0.2 s at most, to report that the client leaves the budget.
 ///
-/// Ownership: `client` must not be used any more.
-/// Threads: any, once every other call with this client has returned. A call that is about to begin
+/// Ownership: `client` must no longer be used.
+/// Threads: any, after every other call with this client has returned. A call that is about to begin
 /// or has just begun would read freed memory, so close the client and join its threads first.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_free(client: Option<Box<ClientHandle>>) {
@@ -244,13 +242,13 @@ pub extern "C" fn talentdata_client_free(client: Option<Box<ClientHandle>>) {
     });
 }
 
-/// Reads the name of a list.
+/// Returns the list with this name.
 pub(crate) fn list_name(list: &Text) -> Result<ListName> {
     let name = text(list, "list")?;
     name.parse().map_err(|error| invalid("list", error))
 }
 
-/// Reads an operation, its parameters and its body.
+/// Returns an operation with its arguments: its parameters and its body.
 pub(crate) fn call_arguments(
     operation: &Text,
     options: Option<&OptionsHandle>,

@@ -1,4 +1,4 @@
-//! Settings of clients, by their names.
+//! Sets the settings of clients, by their names.
 
 use crate::boundary::{ReleaseCallback, guard_or};
 use crate::error::ErrorHandle;
@@ -11,7 +11,7 @@ use std::mem::MaybeUninit;
 use talentdata_core::internal::settings::SETTINGS;
 use talentdata_core::{Builder, Result};
 
-/// Settings of clients. What is not set comes from the environment, then from the profile file.
+/// Settings of clients. A setting that is not set is read from the environment, and otherwise from the profile file.
 /// Freed with talentdata_config_free.
 #[derive(Clone, Default)]
 pub struct ConfigHandle {
@@ -20,13 +20,13 @@ pub struct ConfigHandle {
 }
 
 impl ConfigHandle {
-    /// Returns the settings given, or empty ones.
+    /// Returns a copy of the settings, or the defaults if `config` is `None`.
     pub(crate) fn or_default(config: Option<&ConfigHandle>) -> Result<Builder> {
         Ok(config.map_or_else(Builder::default, |config| config.builder.clone()))
     }
 }
 
-/// Creates settings in which nothing is set.
+/// Creates empty settings.
 ///
 /// Ownership: the caller frees the result with talentdata_config_free.
 /// Threads: any.
@@ -36,10 +36,10 @@ pub extern "C" fn talentdata_config_new() -> Option<Box<ConfigHandle>> {
     guard_or(None, || Some(Box::default()))
 }
 
-/// Copies settings; a log callback is then called for the clients of both.
+/// Copies settings. A log callback is then called for the clients of both settings.
 ///
 /// @param config the settings
-/// Ownership: the caller frees the result with talentdata_config_free; NULL for NULL.
+/// Ownership: the caller frees the result with talentdata_config_free. The result is NULL if `config` is NULL.
 /// Threads: any; no other thread may change `config` during the call.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -50,13 +50,14 @@ pub extern "C" fn talentdata_config_copy(
 }
 
 /// Sets a setting, such as base_url, client_id, client_secret, max_attempts or timeout. The manual lists all of them.
-/// A setting that is not set comes from its environment variable, such as TALENTDATA_BASE_URL, otherwise from the profile file.
+/// A setting that is not set is read from its environment variable, such as TALENTDATA_BASE_URL, and otherwise from the
+/// profile file.
 ///
 /// @param config the settings to change
 /// @param name the name of the setting
 /// @param value the value as text, such as 8, true, or 2.5 for seconds
-/// Ownership: the texts are copied. No error and no log message contains the secret, but copies of it stay in the memory
-/// of the process.
+/// Ownership: the arguments are copied. No error and no log message contains the secret, but copies of it stay in the
+/// memory of the process.
 /// Threads: one at a time per config.
 /// Errors: INVALID_ARGUMENT for NULL, a name that is not a setting, text that is not UTF-8, or more than 8 MiB;
 /// talentdata_client_new checks the value.
@@ -81,27 +82,27 @@ pub extern "C" fn talentdata_config_set(
     })
 }
 
-/// Sends what clients log to a callback. Without it clients log nothing.
+/// Sends the log messages of clients to a callback. Without a callback, clients log nothing.
 ///
-/// The callback runs on the library's threads, on several at once. It must return quickly and must
-/// not leave by longjmp, pthread_exit or a C++ exception. A blocking call made from it fails with
-/// INVALID_ARGUMENT; talentdata_client_close, talentdata_scan_cancel and talentdata_job_cancel are allowed. No message holds
-/// a secret or a token.
+/// The callback runs on the library's threads, also on several at the same time. It must return quickly, and must
+/// not leave by longjmp, pthread_exit or a C++ exception. A blocking call from the callback fails with
+/// INVALID_ARGUMENT; talentdata_client_close, talentdata_scan_cancel and talentdata_job_cancel are allowed. No message
+/// contains a secret or a token.
 ///
-/// `release` is called exactly once, with `user_data`, when no callback is running and none will run
-/// again: after the settings, every client made from them, and all their scans and Arrow streams are
-/// freed and the threads behind them have ended, or when this function is called again for the same
-/// settings and nothing uses the former callback any more. That is usually within the last free, but
-/// it can be later and on a thread of the library, for instance when a callback is still running. It
-/// is not called if the process exits first, nor, for a client made before a fork, in the child.
+/// `release` is called exactly once, with `user_data`, after the last call of the callback. This is after the settings,
+/// every client that was created from them, and all their scans, jobs and Arrow streams are freed, and their threads have
+/// ended. If this function is called again for the same settings, it is after the last use of the previous callback.
+/// `release` usually runs within the last free, but it may run later and on a thread of the library, for example if a
+/// callback is still running. It is not called if the process exits first, and it is not called in a forked child for a
+/// client of the parent.
 ///
 /// @param config the settings to change
-/// @param level the most detailed level wanted
-/// @param callback what is called for each message
-/// @param user_data passed to both callbacks as it is; may be NULL
-/// @param release what releases `user_data`; may be NULL. It must not call the library.
-/// Ownership: `user_data` must stay valid until `release` is called. After an error it is still the
-/// caller's, and `release` is not called.
+/// @param level the most detailed level of messages
+/// @param callback the function that is called for each message
+/// @param user_data the pointer that both callbacks receive; may be NULL
+/// @param release the function that releases `user_data`; may be NULL. It must not call the library.
+/// Ownership: `user_data` must stay valid until `release` is called. After an error the caller still owns `user_data`,
+/// and `release` is not called.
 /// Threads: one at a time per config.
 /// Errors: INVALID_ARGUMENT for NULL or an unknown level.
 #[must_use]
@@ -121,13 +122,14 @@ pub extern "C" fn talentdata_config_set_log(
     })
 }
 
-/// Returns the clients that share the request budget of these settings, and how it is spent. Sends nothing to the service.
+/// Returns the clients that share the request budget of these settings, and their request rates. Sends nothing to the
+/// service.
 ///
-/// @param config the settings, or NULL for those of the environment
+/// @param config the settings, or NULL for the settings of the environment
 /// @param state_out the state, a JSON object
 /// Ownership: the caller frees `*state_out` with talentdata_record_free.
 /// Threads: any; no other thread may change `config` during the call.
-/// Errors: CONFIG where the budget is not shared or a setting is missing or wrong; IO, CONNECT where it cannot be read.
+/// Errors: CONFIG if the budget is not shared or a setting is missing or wrong; IO or CONNECT if the budget cannot be read.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_budget(
@@ -140,9 +142,9 @@ pub extern "C" fn talentdata_config_budget(
     })
 }
 
-/// Frees settings; does nothing when they are NULL. Clients made from them keep working.
+/// Frees settings. NULL does nothing. Clients that were created from them continue to work.
 ///
-/// Ownership: `config` must not be used any more.
+/// Ownership: `config` must no longer be used.
 /// Threads: one at a time per config.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_config_free(config: Option<Box<ConfigHandle>>) {

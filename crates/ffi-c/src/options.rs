@@ -1,4 +1,4 @@
-//! Options of scans, exports, syncs and calls, by their names.
+//! Sets the options of scans, exports, syncs and calls, by their names.
 
 use crate::boundary::guard_or;
 use crate::error::ErrorHandle;
@@ -13,11 +13,11 @@ use talentdata_mirror::internal::{JobKind, JobOption, JobOptions};
 pub struct OptionsHandle {
     inner: JobOptions,
     parameters: Vec<(String, String)>,
-    /// The options that were set.
+    /// The names of the options that were set.
     names: Vec<&'static str>,
 }
 
-/// Creates options.
+/// Creates options, as defaults or as a copy.
 ///
 /// @param from options to copy, or NULL for the defaults
 /// Ownership: the caller frees the result with talentdata_options_free.
@@ -30,15 +30,15 @@ pub extern "C" fn talentdata_options_new(
     guard_or(None, || Some(Box::new(from.cloned().unwrap_or_default())))
 }
 
-/// Sets an option of a scan, an export, a sync, a schema or a mirror by its name. docs/options.md has a table of all options,
-/// what takes them, and the values that they have. An option that a function does not take is an error there.
+/// Sets an option of a scan, an export, a sync, a schema or a mirror by its name. docs/options.md has a table of all options
+/// with their values and the functions that take them. A function fails if it does not take an option that is set.
 ///
 /// @param options the options to change
 /// @param name the name of the option, such as page_size
-/// @param value the value as text, such as 100 or true; of the option schema the JSON of talentdata_client_schema
-/// Ownership: the texts are copied.
+/// @param value the value as text, such as 100 or true; for the option schema, the JSON of talentdata_client_schema
+/// Ownership: the arguments are copied.
 /// Threads: one at a time per options.
-/// Errors: INVALID_ARGUMENT for NULL, a name that is not an option, or a value that the option cannot have.
+/// Errors: INVALID_ARGUMENT for NULL, a name that is not an option, or a value that the option does not take.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_options_set(
@@ -53,14 +53,13 @@ pub extern "C" fn talentdata_options_set(
     })
 }
 
-/// Adds a value of a parameter of the list or of the operation, such as a filter. A parameter that takes several values is
-/// added once for each. The call checks whether there is such a parameter and whether it takes the value, before anything is
-/// sent.
+/// Adds a value of a parameter of the list or of the operation, such as a filter. Call this function once for each value of
+/// a parameter. The function that takes the options checks the parameter and the value before it sends a request.
 ///
 /// @param options the options to change
 /// @param parameter the name of the parameter in the OpenAPI file
 /// @param value the value as text, such as 10 or true
-/// Ownership: the texts are copied.
+/// Ownership: the arguments are copied.
 /// Threads: one at a time per options.
 /// Errors: INVALID_ARGUMENT for NULL or text that is not UTF-8.
 #[must_use]
@@ -84,9 +83,9 @@ pub extern "C" fn talentdata_options_add(
     })
 }
 
-/// Frees options; does nothing when they are NULL. What was made with them keeps working.
+/// Frees options. NULL does nothing. Scans, jobs and calls that were created with them stay valid.
 ///
-/// Ownership: `options` must not be used any more.
+/// Ownership: `options` must no longer be used.
 /// Threads: one at a time per options.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_options_free(options: Option<Box<OptionsHandle>>) {
@@ -94,10 +93,11 @@ pub extern "C" fn talentdata_options_free(options: Option<Box<OptionsHandle>>) {
 }
 
 impl OptionsHandle {
-    /// Returns the options of a job, or the defaults, with the parameters of its operation. `what` names the job in errors.
+    /// Returns the options of a job, or the defaults, with the parameters of its operation. `what` is the name of the job
+    /// in errors.
     ///
     /// # Errors
-    /// `InvalidArgument` for an option that the job does not take, and for a parameter that the operation does not have.
+    /// `InvalidArgument` for an option that the job does not take, and for a parameter that the operation does not take.
     pub(crate) fn of_job(
         options: Option<&OptionsHandle>,
         job: Option<JobKind>,
@@ -125,7 +125,7 @@ impl OptionsHandle {
         Ok(inner)
     }
 
-    /// Returns the parameters of an operation that takes no options.
+    /// Returns the parameters for an operation that takes no options.
     pub(crate) fn arguments(
         options: Option<&OptionsHandle>,
         operation: &Operation,

@@ -1,7 +1,7 @@
-//! The record handle: JSON of any kind, read by names and JSON pointers.
+//! The record handle: any JSON value, whose parts are read by names and JSON pointers.
 //!
-//! Records of lists, responses, receipts, plans and reports are all read in the same way, so the library needs no
-//! function for any of their fields.
+//! Records of lists, responses, receipts, plans and reports are all read in this way, so no field needs a function of its
+//! own.
 
 use crate::boundary::guard_or;
 use crate::error::ErrorHandle;
@@ -17,16 +17,16 @@ use talentdata_core::internal::process::lock;
 use talentdata_core::types::ValueKind;
 use talentdata_core::{Error, ErrorKind, NestedValue, RawRecord, Result};
 
-/// JSON, read-only: a record of a list, byte for byte as the service sent it, the response of a call, a receipt, a plan or a
-/// report; or a value within one of these, which belongs to it. What functions give as `*_out` in a pointer that is not
-/// const is freed with talentdata_record_free.
+/// A JSON value, which is read-only: a record of a list, byte for byte as the service sent it, the response of a call, a
+/// receipt, a plan or a report. It may also be a value within one of these, which belongs to it. A record that a function
+/// returns as `*_out` in a pointer that is not const is freed with talentdata_record_free.
 pub struct RecordHandle {
     value: NestedValue,
-    /// The text of a string with escapes, once it was requested.
+    /// The text of a string with escapes, after the first request.
     text: OnceLock<Box<str>>,
-    /// The values that were requested by their paths. C points at them while the map grows.
+    /// The values that were requested, by their paths. They have stable addresses, because C has pointers to them.
     values: Mutex<HashMap<String, Arc<RecordHandle>>>,
-    /// The items of an array or the members of an object, once they were requested.
+    /// The items of an array or the fields of an object, after the first request.
     children: OnceLock<Vec<(Option<String>, RecordHandle)>>,
 }
 
@@ -36,17 +36,17 @@ pub struct RecordHandle {
 pub struct OptionalInteger {
     /// True if there is a value.
     pub present: bool,
-    /// The value; zero where there is none.
+    /// The value; zero if it is absent.
     pub value: i64,
 }
 
-/// An integer from 0 that may be absent.
+/// An unsigned integer that may be absent.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OptionalUnsigned {
     /// True if there is a value.
     pub present: bool,
-    /// The value; zero where there is none.
+    /// The value; zero if it is absent.
     pub value: u64,
 }
 
@@ -56,17 +56,17 @@ pub struct OptionalUnsigned {
 pub struct OptionalNumber {
     /// True if there is a value.
     pub present: bool,
-    /// The value; zero where there is none.
+    /// The value; zero if it is absent.
     pub value: f64,
 }
 
-/// A truth value that may be absent.
+/// A boolean that may be absent.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct OptionalBoolean {
     /// True if there is a value.
     pub present: bool,
-    /// The value; false where there is none.
+    /// The value; false if it is absent.
     pub value: bool,
 }
 
@@ -76,7 +76,7 @@ impl RecordHandle {
         Box::new(RecordHandle::holding(raw.value()))
     }
 
-    /// Creates the handle of JSON text: a page at this offset, or any other value.
+    /// Creates the handle of a JSON text. `offset` is the offset of a page; `None` for any other value.
     pub(crate) fn parse(json: &str, offset: Option<u64>) -> Result<Box<Self>> {
         NestedValue::parse(json, offset).map(|value| Box::new(RecordHandle::holding(value)))
     }
@@ -98,7 +98,7 @@ impl RecordHandle {
         }
     }
 
-    /// Returns the value at a path; `None` if there is none, or null.
+    /// Returns the value at a path; `None` if it is absent or null.
     fn present(&self, path: &Text) -> Result<Option<NestedValue>> {
         let found = self.value.at(text(path, "path")?)?;
         Ok(found.filter(|value| value.kind() != ValueKind::Null))
@@ -106,30 +106,28 @@ impl RecordHandle {
 
     /// Returns the value at a path, which is kept until this record is freed.
     fn at(&self, path: &str) -> Result<Option<Arc<RecordHandle>>> {
-        // A panic cannot leave the map in a state that matters.
+        // A panic of another thread does not matter, because it cannot leave an incomplete entry.
         let mut known = lock(&self.values);
         if let Some(record) = known.get(path) {
             return Ok(Some(Arc::clone(record)));
         }
-        let found = self.value.at(path)?;
-        let found = found.map(|value| Arc::new(RecordHandle::holding(value)));
-        known.extend(
-            found
-                .iter()
-                .map(|found| (path.to_owned(), Arc::clone(found))),
-        );
-        Ok(found)
+        let Some(value) = self.value.at(path)? else {
+            return Ok(None);
+        };
+        let record = Arc::new(RecordHandle::holding(value));
+        known.insert(path.to_owned(), Arc::clone(&record));
+        Ok(Some(record))
     }
 
     fn children(&self) -> Result<&[(Option<String>, RecordHandle)]> {
         if let Some(known) = self.children.get() {
             return Ok(known);
         }
-        let made = self.value.children()?.into_iter();
-        let made = made
+        let values = self.value.children()?.into_iter();
+        let children = values
             .map(|(name, value)| (name, RecordHandle::holding(value)))
             .collect();
-        Ok(self.children.get_or_init(|| made))
+        Ok(self.children.get_or_init(|| children))
     }
 
     fn child(&self, index: usize) -> Result<&(Option<String>, RecordHandle)> {
@@ -142,7 +140,7 @@ impl RecordHandle {
     }
 }
 
-/// Writes the value of a type at a path, if there is one that is not null.
+/// Writes the value at a path as an optional value of C, which is absent if the value is absent or null.
 fn scalar<T: DeserializeOwned + Default, O>(
     record: Option<&RecordHandle>,
     path: Text,
@@ -150,19 +148,18 @@ fn scalar<T: DeserializeOwned + Default, O>(
     optional: impl FnOnce(bool, T) -> O,
 ) -> Option<Box<ErrorHandle>> {
     get((record, "record"), out, |record| {
-        let found = record.present(&path)?.map(|value| value.to());
-        let found = found.transpose()?;
-        Ok(optional(found.is_some(), found.unwrap_or_default()))
+        let value: Option<T> = record.present(&path)?.map(|value| value.to()).transpose()?;
+        Ok(optional(value.is_some(), value.unwrap_or_default()))
     })
 }
 
-/// The text of the string at a path, its escapes resolved.
+/// Returns the string at a path, without escapes.
 ///
 /// @param record the record
-/// @param path the name of a field, such as firstName, or a JSON pointer (RFC 6901), such as /location/city; the empty text
-/// is the value itself
-/// @param text_out the text; absent where there is no such value or it is null
-/// Ownership: `*text_out` is valid until the record, or the one it belongs to, is freed.
+/// @param path the name of a field, such as firstName, or a JSON pointer (RFC 6901), such as /location/city; the empty
+/// string is the value itself
+/// @param text_out the string; absent if the value is absent or null
+/// Ownership: `*text_out` is valid until the record, or the record to which it belongs, is freed.
 /// Threads: any.
 /// Errors: SCHEMA, with the JSON pointer, for another type; INVALID_ARGUMENT for NULL, text that is not UTF-8, or a JSON
 /// pointer without its first slash.
@@ -178,7 +175,7 @@ pub extern "C" fn talentdata_record_text(
             return Ok(Text::ABSENT);
         };
         let resolved = match value.text()? {
-            // A piece of the page, which the record keeps.
+            // The text is a part of the page, which the record keeps.
             Cow::Borrowed(text) => return Ok(Text::of(text)),
             Cow::Owned(text) => text,
         };
@@ -189,13 +186,13 @@ pub extern "C" fn talentdata_record_text(
     })
 }
 
-/// The integer at a path, exactly.
+/// Returns the integer at a path, without rounding.
 ///
 /// @param record the record
-/// @param path as for talentdata_record_text
-/// @param integer_out the integer; absent where there is no such value or it is null
+/// @param path see talentdata_record_text
+/// @param integer_out the integer; absent if the value is absent or null
 /// Threads: any.
-/// Errors: SCHEMA, with the JSON pointer, when it is of another type, has a fraction or an exponent, or is out
+/// Errors: SCHEMA, with the JSON pointer, if the value has another type, a fraction or an exponent, or is out
 /// of range; INVALID_ARGUMENT as for talentdata_record_text.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -211,13 +208,13 @@ pub extern "C" fn talentdata_record_integer(
     })
 }
 
-/// The integer at a path, exactly, where it is not below 0 and may be above the largest `int64_t`.
+/// Returns the unsigned integer at a path, without rounding. It may be greater than INT64_MAX.
 ///
 /// @param record the record
-/// @param path as for talentdata_record_text
-/// @param unsigned_out the integer; absent where there is no such value or it is null
+/// @param path see talentdata_record_text
+/// @param unsigned_out the integer; absent if the value is absent or null
 /// Threads: any.
-/// Errors: as talentdata_record_integer; also SCHEMA for a negative value.
+/// Errors: see talentdata_record_integer; also SCHEMA for a negative value.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_unsigned(
@@ -232,13 +229,13 @@ pub extern "C" fn talentdata_record_unsigned(
     })
 }
 
-/// The number at a path, as the double that is closest to it.
+/// Returns the number at a path, as the nearest double.
 ///
 /// @param record the record
-/// @param path as for talentdata_record_text
-/// @param number_out the number; absent where there is no such value or it is null
+/// @param path see talentdata_record_text
+/// @param number_out the number; absent if the value is absent or null
 /// Threads: any.
-/// Errors: SCHEMA, with the JSON pointer, when it is of another type or out of range; INVALID_ARGUMENT as for
+/// Errors: SCHEMA, with the JSON pointer, if the value has another type or is out of range; INVALID_ARGUMENT as for
 /// talentdata_record_text.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -254,13 +251,13 @@ pub extern "C" fn talentdata_record_number(
     })
 }
 
-/// The truth value at a path.
+/// Returns the boolean at a path.
 ///
 /// @param record the record
-/// @param path as for talentdata_record_text
-/// @param boolean_out true or false; absent where there is no such value or it is null
+/// @param path see talentdata_record_text
+/// @param boolean_out true or false; absent if the value is absent or null
 /// Threads: any.
-/// Errors: SCHEMA, with the JSON pointer, when it is of another type; INVALID_ARGUMENT as for talentdata_record_text.
+/// Errors: SCHEMA, with the JSON pointer, if the value has another type; INVALID_ARGUMENT as for talentdata_record_text.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_boolean(
@@ -275,12 +272,12 @@ pub extern "C" fn talentdata_record_boolean(
     })
 }
 
-/// The value at a path, whatever it is.
+/// Returns the value at a path, which may have any type.
 ///
 /// @param record the record
-/// @param path as for talentdata_record_text
-/// @param value_out the value; NULL where there is none
-/// Ownership: `*value_out` belongs to the record, and is valid until that is freed. It must not be freed.
+/// @param path see talentdata_record_text
+/// @param value_out the value; NULL if it is absent
+/// Ownership: `*value_out` belongs to the record, and is valid until the record is freed. Do not free it.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT as for talentdata_record_text.
 #[must_use]
@@ -300,12 +297,12 @@ pub extern "C" fn talentdata_record_value(
     })
 }
 
-/// The number of items of an array, or of members of an object.
+/// Returns the number of items in an array, or of fields in an object.
 ///
 /// @param record the record
 /// @param count_out the number
 /// Threads: any.
-/// Errors: SCHEMA, with the JSON pointer, when it is neither; INVALID_ARGUMENT for NULL.
+/// Errors: SCHEMA, with the JSON pointer, if the record is neither; INVALID_ARGUMENT for NULL.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_count(
@@ -317,14 +314,14 @@ pub extern "C" fn talentdata_record_count(
     })
 }
 
-/// An item of an array, or the value of a member of an object.
+/// Returns an item of an array, or the value of a field of an object.
 ///
 /// @param record the record
-/// @param index its index, from 0
+/// @param index the index of the item or field, from 0
 /// @param item_out the item
-/// Ownership: `*item_out` belongs to the record, and is valid until that is freed. It must not be freed.
+/// Ownership: `*item_out` belongs to the record, and is valid until the record is freed. Do not free it.
 /// Threads: any.
-/// Errors: SCHEMA, with the JSON pointer, when it is neither; INVALID_ARGUMENT for NULL or an index that is out
+/// Errors: SCHEMA, with the JSON pointer, if the record is neither; INVALID_ARGUMENT for NULL or an index that is out
 /// of range.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -339,14 +336,14 @@ pub extern "C" fn talentdata_record_item(
     })
 }
 
-/// The name of a member of an object.
+/// Returns the name of a field of an object.
 ///
 /// @param record the record
-/// @param index its index, from 0
+/// @param index the index of the field, from 0
 /// @param name_out the name; absent for an item of an array
 /// Ownership: `*name_out` is valid until the record is freed.
 /// Threads: any.
-/// Errors: as talentdata_record_item.
+/// Errors: see talentdata_record_item.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_name(
@@ -359,7 +356,7 @@ pub extern "C" fn talentdata_record_name(
     })
 }
 
-/// Returns the kind of the value; NULL when `record` is NULL.
+/// Returns the kind of the value; NULL if `record` is NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -367,7 +364,7 @@ pub extern "C" fn talentdata_record_kind(record: Option<&RecordHandle>) -> Value
     record.map_or(ValueKind::Null, |record| record.value.kind())
 }
 
-/// The JSON of the value, byte for byte as the service sent it; absent when `record` is NULL.
+/// Returns the JSON of the value, byte for byte as the service sent it; absent if `record` is NULL.
 ///
 /// Ownership: the text is valid until the record is freed.
 /// Threads: any.
@@ -376,14 +373,14 @@ pub extern "C" fn talentdata_record_json(record: Option<&RecordHandle>) -> Text 
     Text::of_option(record.map(|record| record.value.as_str()))
 }
 
-/// The error for a field that the value has to have, and has not: a SCHEMA error that names page, record and field, with the
+/// Returns the error for a required field that is missing: a SCHEMA error that names page, record and field, with the
 /// offset of the page. The typed functions of talentdata/service.h return it.
 ///
 /// @param record the record
 /// @param path the name of the field
 /// Ownership: the caller frees the result with talentdata_error_free.
 /// Threads: any.
-/// Errors: INVALID_ARGUMENT for NULL or text that is not UTF-8; else SCHEMA.
+/// Errors: INVALID_ARGUMENT for NULL or text that is not UTF-8; otherwise SCHEMA.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_missing(
@@ -396,13 +393,14 @@ pub extern "C" fn talentdata_record_missing(
     })
 }
 
-/// The error for a number that the caller's type does not reach: a SCHEMA error that names the place. The C++ classes return it.
+/// Returns the error for a number that is out of range for the caller's type: a SCHEMA error that names the place. The C++
+/// classes return it.
 ///
 /// @param record the record
-/// @param path as for talentdata_record_text
+/// @param path see talentdata_record_text
 /// Ownership: the caller frees the result with talentdata_error_free.
 /// Threads: any.
-/// Errors: INVALID_ARGUMENT as for talentdata_record_text; else SCHEMA.
+/// Errors: INVALID_ARGUMENT as for talentdata_record_text; otherwise SCHEMA.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_out_of_range(
@@ -415,13 +413,13 @@ pub extern "C" fn talentdata_record_out_of_range(
     })
 }
 
-/// Reads JSON as a record, such as a receipt that was kept, or one that a test of the application needs.
+/// Reads JSON as a record, such as a stored receipt, or a record for a test of the application.
 ///
 /// @param json the text of one JSON value
 /// @param record_out the record
 /// Ownership: the caller frees `*record_out` with talentdata_record_free. The text is copied.
 /// Threads: any.
-/// Errors: DECODE where it is not JSON, with line and column; INVALID_ARGUMENT for NULL or text that is not UTF-8.
+/// Errors: DECODE, with line and column, if the text is not JSON; INVALID_ARGUMENT for NULL or text that is not UTF-8.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_parse(
@@ -433,10 +431,10 @@ pub extern "C" fn talentdata_record_parse(
     })
 }
 
-/// Frees a record; does nothing when it is NULL. Not for a value that belongs to another record.
+/// Frees a record. NULL does nothing. Do not free a value that belongs to another record.
 ///
-/// Ownership: `record` and everything read from it must not be used any more.
-/// Threads: any, one at a time per record, once no other thread reads it.
+/// Ownership: `record`, and values and strings that were read from it, must no longer be used.
+/// Threads: any, after every other call with this record has returned.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_record_free(record: Option<Box<RecordHandle>>) {
     guard_or((), || drop(record));
