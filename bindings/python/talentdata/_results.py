@@ -15,20 +15,20 @@ class Completeness(OpenEnum):
     __slots__ = ()
 
     UNFINISHED = "unfinished"
-    """The scan has not come to its end."""
+    """The scan has not reached the end of the list."""
 
     PROVEN = "proven"
-    """Every record that was present throughout the scan was delivered exactly once, by the proof that `basis` names."""
+    """Every record that was present throughout the scan was delivered exactly once. `basis` names the proof."""
 
     NOT_PROVEN = "not_proven"
-    """The end was reached, but there are doubts."""
+    """The scan reached the end of the list, but there are doubts."""
 
     LIMITED = "limited"
-    """The scan has delivered as many records as the caller had limited it to."""
+    """The scan delivered the number of records to which the caller limited it."""
 
 
 class Basis(OpenEnum):
-    """The basis of a proof of completeness, the strongest first."""
+    """The basis of a proof of completeness. The strongest one is the first."""
 
     __slots__ = ()
 
@@ -36,11 +36,11 @@ class Basis(OpenEnum):
     """The total never changed during the scan, exactly that many records were delivered, and no page had to be read again."""
 
     JOINED = "joined"
-    """The list changed during the scan, or the service does not say how long it is; every page joined those before it, and the order held."""
+    """Every page joined the pages before it, and the order did not change. The list itself changed during the scan, or the service does not report its length."""
 
 
 class Doubt(OpenEnum):
-    """A reason for which completeness is not proven."""
+    """A reason why completeness is not proven."""
 
     __slots__ = ()
 
@@ -57,16 +57,16 @@ class Doubt(OpenEnum):
     """The service reports a total smaller than the number of records that it sends."""
 
     COUNT_DIFFERS = "count_differs"
-    """The total never changed, yet a different number of records was delivered."""
+    """The total never changed, but a different number of records was delivered."""
 
     ORDER_CHANGED = "order_changed"
     """Records changed their order during the scan."""
 
     STALE_READS = "stale_reads"
-    """Responses contradict each other, as those of copies that lag behind do."""
+    """Responses contradict each other, as if they came from copies of the list that lag behind."""
 
     MOVED_TOO_FAR = "moved_too_far"
-    """Pages hold nothing of what was delivered, or lead nowhere."""
+    """Pages have no delivered record, or repeat delivered records without end."""
 
     REPEATED_ID = "repeated_id"
     """Several records have the same `id`."""
@@ -75,11 +75,11 @@ class Doubt(OpenEnum):
     """Several records without an `id` are identical."""
 
     WHOLE_PAGES = "whole_pages"
-    """The service seems to read whole pages of one size only, so that pages cannot overlap, and the list changed while it was read."""
+    """The service seems to send pages of one size only, so that pages cannot overlap, and the list changed during the scan."""
 
 
 class Receipt(ScanReceipt):
-    """The receipt of a scan: what was done, and whether completeness is proven. Times are in seconds. Counts are of this scan alone; those of a resumed export cover all its runs, except for what a run did after its last checkpoint when it was killed."""
+    """The receipt of a scan: what was done, and whether completeness is proven. Times are in seconds. Counts cover this scan. For a resumed export they cover all runs, except for the work that a killed run did after its last checkpoint."""
 
     __slots__ = ()
     _documented = ("resource", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "restarted", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "reduced_page_size", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unmatched_fields", "unknown_fields", "unknown_values", "schema", "written",)
@@ -87,25 +87,25 @@ class Receipt(ScanReceipt):
     resource: Field[str] = Field(
         "resource",
         "text",
-        "The list.",
+        "The name of the list.",
         required=True,
     )
-    """The list."""
+    """The name of the list."""
     parameters: Field[dict[str, Any]] = Field(
         "parameters",
         "object",
-        "The values of the list's parameters, such as filters, that were sent with every page; of a header a hash. The fields that the scan keeps or drops are here as `kept fields` or `dropped fields`.",
+        "The values of the list's parameters, for example filters, that were sent with every page. For a header it is a hash. `kept fields` or `dropped fields` has the fields that the scan keeps or drops.",
         required=True,
     )
-    """The values of the list's parameters, such as filters, that were sent with every page; of a header a hash. The fields that the scan keeps or drops are here as `kept fields` or `dropped fields`."""
+    """The values of the list's parameters, for example filters, that were sent with every page. For a header it is a hash. `kept fields` or `dropped fields` has the fields that the scan keeps or drops."""
     completeness: Field[Completeness] = Field(
         "completeness",
         "text",
-        "The answer to the question whether every record that was present throughout the scan was delivered exactly once.",
+        "The completeness of the scan: `proven` if every record that was present throughout the scan was delivered exactly once.",
         required=True,
         of=lambda: Completeness,
     )
-    """The answer to the question whether every record that was present throughout the scan was delivered exactly once."""
+    """The completeness of the scan: `proven` if every record that was present throughout the scan was delivered exactly once."""
     basis: Field[Basis | None] = Field(
         "basis",
         "text",
@@ -122,58 +122,58 @@ class Receipt(ScanReceipt):
     doubts: Field[list[str]] = Field(
         "doubts",
         "array",
-        "The reasons for which completeness is not proven.",
+        "The reasons why completeness is not proven.",
         required=True,
     )
-    """The reasons for which completeness is not proven."""
+    """The reasons why completeness is not proven."""
     resumed: Field[int] = Field(
         "resumed",
         "integer",
-        "The number of times that the export was resumed; 0 if a single run has done it all.",
+        "The number of times that the export was resumed; 0 if it finished in one run.",
         required=True,
     )
-    """The number of times that the export was resumed; 0 if a single run has done it all."""
+    """The number of times that the export was resumed; 0 if it finished in one run."""
     restarted: Field[str | None] = Field(
         "restarted",
         "text",
-        "The reason for which the export began again, with the number of kept records that it discarded; `None` if it did not.",
+        "The reason why the export started over, with the number of kept records that it discarded; `None` if it did not start over.",
     )
-    """The reason for which the export began again, with the number of kept records that it discarded; `None` if it did not."""
+    """The reason why the export started over, with the number of kept records that it discarded; `None` if it did not start over."""
     records: Field[int] = Field(
         "records",
         "integer",
-        "Records delivered.",
+        "The number of delivered records.",
         required=True,
     )
-    """Records delivered."""
+    """The number of delivered records."""
     pages: Field[int] = Field(
         "pages",
         "integer",
-        "Pages that were joined.",
+        "The number of pages that were joined.",
         required=True,
     )
-    """Pages that were joined."""
+    """The number of pages that were joined."""
     requests: Field[int] = Field(
         "requests",
         "integer",
-        "Page requests sent, retries included.",
+        "The number of page requests, including retries.",
         required=True,
     )
-    """Page requests sent, retries included."""
+    """The number of page requests, including retries."""
     retries: Field[int] = Field(
         "retries",
         "integer",
-        "Page requests sent again after a failure.",
+        "The number of page requests that were sent again after a failure.",
         required=True,
     )
-    """Page requests sent again after a failure."""
+    """The number of page requests that were sent again after a failure."""
     rate_limited: Field[int] = Field(
         "rate_limited",
         "integer",
-        "Answers with status 429.",
+        "The number of responses with status 429.",
         required=True,
     )
-    """Answers with status 429."""
+    """The number of responses with status 429."""
     seconds: Field[float] = Field(
         "seconds",
         "number",
@@ -184,24 +184,24 @@ class Receipt(ScanReceipt):
     seconds_waited_for_budget: Field[float] = Field(
         "seconds_waited_for_budget",
         "number",
-        "The part of this time in which pages waited for the budget.",
+        "The part of `seconds` in which pages waited for the budget.",
         required=True,
     )
-    """The part of this time in which pages waited for the budget."""
+    """The part of `seconds` in which pages waited for the budget."""
     budget: Field[BudgetUse | None] = Field(
         "budget",
         "model",
-        "The clients that shared the budget during the scan; `None` before the first page.",
+        "The use of the shared budget during the scan; `None` before the first page.",
         of=lambda: BudgetUse,
     )
-    """The clients that shared the budget during the scan; `None` before the first page."""
+    """The use of the shared budget during the scan; `None` before the first page."""
     seconds_backed_off: Field[float] = Field(
         "seconds_backed_off",
         "number",
-        "The time that failed pages waited before they were sent again, summed over pages.",
+        "The time that failed pages waited before they were requested again, summed over all pages.",
         required=True,
     )
-    """The time that failed pages waited before they were sent again, summed over pages."""
+    """The time that failed pages waited before they were requested again, summed over all pages."""
     budget_used: Field[float] = Field(
         "budget_used",
         "number",
@@ -212,23 +212,23 @@ class Receipt(ScanReceipt):
     reduced_page_size: Field[int | None] = Field(
         "reduced_page_size",
         "integer",
-        "The smallest number of records that pages were asked for because larger pages did not come; `None` if they came.",
+        "The smallest page size that was requested because larger pages failed; `None` if none was reduced.",
     )
-    """The smallest number of records that pages were asked for because larger pages did not come; `None` if they came."""
+    """The smallest page size that was requested because larger pages failed; `None` if none was reduced."""
     duplicates_dropped: Field[int] = Field(
         "duplicates_dropped",
         "integer",
-        "Records that came again and were dropped, beyond the overlap of one per page.",
+        "The number of repeated records that were dropped, beyond the overlap of one record per page.",
         required=True,
     )
-    """Records that came again and were dropped, beyond the overlap of one per page."""
+    """The number of repeated records that were dropped, beyond the overlap of one record per page."""
     seams_repaired: Field[int] = Field(
         "seams_repaired",
         "integer",
-        "Seams where the list had moved and the scan stepped back.",
+        "The number of seams at which the list had moved and the scan stepped back.",
         required=True,
     )
-    """Seams where the list had moved and the scan stepped back."""
+    """The number of seams at which the list had moved and the scan stepped back."""
     total_first: Field[int | None] = Field(
         "total_first",
         "integer",
@@ -244,42 +244,42 @@ class Receipt(ScanReceipt):
     unmatched_fields: Field[list[str]] = Field(
         "unmatched_fields",
         "array",
-        "The names in `fields` or `drop` that no record had; they may be misspelled.",
+        "The names in `fields` or `drop` that no record had. They may be misspelled.",
         required=True,
     )
-    """The names in `fields` or `drop` that no record had; they may be misspelled."""
+    """The names in `fields` or `drop` that no record had. They may be misspelled."""
     unknown_fields: Field[dict[str, Any]] = Field(
         "unknown_fields",
         "object",
-        "The number of times that each field came that the spec does not know.",
+        "The number of occurrences of each field that the API description does not contain.",
         required=True,
     )
-    """The number of times that each field came that the spec does not know."""
+    """The number of occurrences of each field that the API description does not contain."""
     unknown_values: Field[dict[str, Any]] = Field(
         "unknown_values",
         "object",
-        "The number of times that each enum value came that the spec does not know, by field.",
+        "The number of occurrences of each enum value that the API description does not contain, by field.",
         required=True,
     )
-    """The number of times that each enum value came that the spec does not know, by field."""
+    """The number of occurrences of each enum value that the API description does not contain, by field."""
     schema: Field[SchemaDifferences | None] = Field(
         "schema",
         "model",
-        "The differences between the records and their columns; of a sync, between those that are new or changed and the columns that the mirror had before. Null if the records did not become columns.",
+        "The differences between the records and their columns. For a sync, the differences between the new or changed records and the columns that the mirror had before. Null if the records did not become columns.",
         of=lambda: SchemaDifferences,
     )
-    """The differences between the records and their columns; of a sync, between those that are new or changed and the columns that the mirror had before. Null if the records did not become columns."""
+    """The differences between the records and their columns. For a sync, the differences between the new or changed records and the columns that the mirror had before. Null if the records did not become columns."""
     written: Field[Written | None] = Field(
         "written",
         "model",
-        "The file that an export has written, to verify it; `None` for a scan, and until the export is complete.",
+        "The size and the hashes of the exported file, to verify it; `None` for a scan, and until the export is complete.",
         of=lambda: Written,
     )
-    """The file that an export has written, to verify it; `None` for a scan, and until the export is complete."""
+    """The size and the hashes of the exported file, to verify it; `None` for a scan, and until the export is complete."""
 
 
 class BudgetUse(Record):
-    """The clients that shared the request budget while a scan ran."""
+    """The use of the shared request budget during a scan."""
 
     __slots__ = ()
     _documented = ("store", "max_members", "seconds_unreachable", "unreachable_reason",)
@@ -294,23 +294,23 @@ class BudgetUse(Record):
     max_members: Field[int] = Field(
         "max_members",
         "integer",
-        "The most clients seen to share it at once, this one included.",
+        "The maximum number of clients that shared the budget at the same time, including this one.",
         required=True,
     )
-    """The most clients seen to share it at once, this one included."""
+    """The maximum number of clients that shared the budget at the same time, including this one."""
     seconds_unreachable: Field[float] = Field(
         "seconds_unreachable",
         "number",
-        "The number of seconds for which it could not be reached, so that the client went on alone or waited.",
+        "The number of seconds for which the budget could not be reached, so that the client continued on its own or waited.",
         required=True,
     )
-    """The number of seconds for which it could not be reached, so that the client went on alone or waited."""
+    """The number of seconds for which the budget could not be reached, so that the client continued on its own or waited."""
     unreachable_reason: Field[str | None] = Field(
         "unreachable_reason",
         "text",
-        "The reason for which it could not be reached the last time; `None` if it always could.",
+        "The latest reason why the budget could not be reached; `None` if it could always be reached.",
     )
-    """The reason for which it could not be reached the last time; `None` if it always could."""
+    """The latest reason why the budget could not be reached; `None` if it could always be reached."""
 
 
 class SchemaDifferences(Record):
@@ -417,7 +417,7 @@ class Example(Record):
 
 
 class Written(Record):
-    """The size and the hashes of what an export has written, by which the file can be verified."""
+    """The size and the hashes of an exported file, by which the file can be verified."""
 
     __slots__ = ()
     _documented = ("file", "format", "bytes", "blake3", "records", "records_digest",)
@@ -445,24 +445,24 @@ class Written(Record):
     blake3: Field[str] = Field(
         "blake3",
         "text",
-        "The BLAKE3 of the file, as 64 hexadecimal digits.",
+        "The BLAKE3 hash of the file, as 64 hexadecimal digits.",
         required=True,
     )
-    """The BLAKE3 of the file, as 64 hexadecimal digits."""
+    """The BLAKE3 hash of the file, as 64 hexadecimal digits."""
     records: Field[int] = Field(
         "records",
         "integer",
-        "Records in the file.",
+        "The number of records in the file.",
         required=True,
     )
-    """Records in the file."""
+    """The number of records in the file."""
     records_digest: Field[str] = Field(
         "records_digest",
         "text",
-        "The sum, modulo 2^128, of the XXH3-128 hashes of the records, as 32 hexadecimal digits. A record is hashed as the line that it is in JSON Lines, regardless of the format of the file. The same records give the same digest in any order; one that is missing, repeated or altered gives another.",
+        "The sum, modulo 2^128, of the XXH3-128 hashes of the records, as 32 hexadecimal digits. Each record is hashed as its line in JSON Lines, regardless of the format of the file. The digest does not depend on the order of the records. It changes if a record is missing, repeated or altered.",
         required=True,
     )
-    """The sum, modulo 2^128, of the XXH3-128 hashes of the records, as 32 hexadecimal digits. A record is hashed as the line that it is in JSON Lines, regardless of the format of the file. The same records give the same digest in any order; one that is missing, repeated or altered gives another."""
+    """The sum, modulo 2^128, of the XXH3-128 hashes of the records, as 32 hexadecimal digits. Each record is hashed as its line in JSON Lines, regardless of the format of the file. The digest does not depend on the order of the records. It changes if a record is missing, repeated or altered."""
 
 
 class Plan(Record):
@@ -545,23 +545,23 @@ class BudgetState(Record):
     members: Field[list[MemberStats]] = Field(
         "members",
         "models",
-        "The clients that were seen within the last ten seconds, those that sent most first.",
+        "The clients that were seen within the last ten seconds. The client with the most requests is the first.",
         required=True,
         of=lambda: MemberStats,
     )
-    """The clients that were seen within the last ten seconds, those that sent most first."""
+    """The clients that were seen within the last ten seconds. The client with the most requests is the first."""
     requests_per_second: Field[float | None] = Field(
         "requests_per_second",
         "number",
-        "Requests per second that all of them together aim at; none where nobody has used the budget lately.",
+        "The number of requests per second at which all clients together aim; `None` if no client used the budget lately.",
     )
-    """Requests per second that all of them together aim at; none where nobody has used the budget lately."""
+    """The number of requests per second at which all clients together aim; `None` if no client used the budget lately."""
     mode: Field[str | None] = Field(
         "mode",
         "text",
-        "The pacing of requests: on a host `universal` (evenly, right for every service), `refill` (the service counts like a token bucket) or `aligned` (with the windows of the service); on a server `slots` (evenly).",
+        "The pacing of requests. On a host: `universal` (evenly, right for every service), `refill` (the service counts like a token bucket) or `aligned` (with the windows of the service). On a server: `slots` (evenly).",
     )
-    """The pacing of requests: on a host `universal` (evenly, right for every service), `refill` (the service counts like a token bucket) or `aligned` (with the windows of the service); on a server `slots` (evenly)."""
+    """The pacing of requests. On a host: `universal` (evenly, right for every service), `refill` (the service counts like a token bucket) or `aligned` (with the windows of the service). On a server: `slots` (evenly)."""
     seconds_paused: Field[float] = Field(
         "seconds_paused",
         "number",
@@ -859,25 +859,25 @@ class RowsReceipt(Record):
     resource: Field[str] = Field(
         "resource",
         "text",
-        "The list.",
+        "The name of the list.",
         required=True,
     )
-    """The list."""
+    """The name of the list."""
     parameters: Field[dict[str, Any]] = Field(
         "parameters",
         "object",
-        "The values of the list's parameters, such as filters, that were sent with every page; of a header a hash. The fields that the scan keeps or drops are here as `kept fields` or `dropped fields`.",
+        "The values of the list's parameters, for example filters, that were sent with every page. For a header it is a hash. `kept fields` or `dropped fields` has the fields that the scan keeps or drops.",
         required=True,
     )
-    """The values of the list's parameters, such as filters, that were sent with every page; of a header a hash. The fields that the scan keeps or drops are here as `kept fields` or `dropped fields`."""
+    """The values of the list's parameters, for example filters, that were sent with every page. For a header it is a hash. `kept fields` or `dropped fields` has the fields that the scan keeps or drops."""
     completeness: Field[Completeness] = Field(
         "completeness",
         "text",
-        "The answer to the question whether every record that was present throughout the scan was delivered exactly once.",
+        "The completeness of the scan: `proven` if every record that was present throughout the scan was delivered exactly once.",
         required=True,
         of=lambda: Completeness,
     )
-    """The answer to the question whether every record that was present throughout the scan was delivered exactly once."""
+    """The completeness of the scan: `proven` if every record that was present throughout the scan was delivered exactly once."""
     basis: Field[Basis | None] = Field(
         "basis",
         "text",
@@ -894,58 +894,58 @@ class RowsReceipt(Record):
     doubts: Field[list[str]] = Field(
         "doubts",
         "array",
-        "The reasons for which completeness is not proven.",
+        "The reasons why completeness is not proven.",
         required=True,
     )
-    """The reasons for which completeness is not proven."""
+    """The reasons why completeness is not proven."""
     resumed: Field[int] = Field(
         "resumed",
         "integer",
-        "The number of times that the export was resumed; 0 if a single run has done it all.",
+        "The number of times that the export was resumed; 0 if it finished in one run.",
         required=True,
     )
-    """The number of times that the export was resumed; 0 if a single run has done it all."""
+    """The number of times that the export was resumed; 0 if it finished in one run."""
     restarted: Field[str | None] = Field(
         "restarted",
         "text",
-        "The reason for which the export began again, with the number of kept records that it discarded; `None` if it did not.",
+        "The reason why the export started over, with the number of kept records that it discarded; `None` if it did not start over.",
     )
-    """The reason for which the export began again, with the number of kept records that it discarded; `None` if it did not."""
+    """The reason why the export started over, with the number of kept records that it discarded; `None` if it did not start over."""
     records: Field[int] = Field(
         "records",
         "integer",
-        "Records delivered.",
+        "The number of delivered records.",
         required=True,
     )
-    """Records delivered."""
+    """The number of delivered records."""
     pages: Field[int] = Field(
         "pages",
         "integer",
-        "Pages that were joined.",
+        "The number of pages that were joined.",
         required=True,
     )
-    """Pages that were joined."""
+    """The number of pages that were joined."""
     requests: Field[int] = Field(
         "requests",
         "integer",
-        "Page requests sent, retries included.",
+        "The number of page requests, including retries.",
         required=True,
     )
-    """Page requests sent, retries included."""
+    """The number of page requests, including retries."""
     retries: Field[int] = Field(
         "retries",
         "integer",
-        "Page requests sent again after a failure.",
+        "The number of page requests that were sent again after a failure.",
         required=True,
     )
-    """Page requests sent again after a failure."""
+    """The number of page requests that were sent again after a failure."""
     rate_limited: Field[int] = Field(
         "rate_limited",
         "integer",
-        "Answers with status 429.",
+        "The number of responses with status 429.",
         required=True,
     )
-    """Answers with status 429."""
+    """The number of responses with status 429."""
     seconds: Field[float] = Field(
         "seconds",
         "number",
@@ -956,24 +956,24 @@ class RowsReceipt(Record):
     seconds_waited_for_budget: Field[float] = Field(
         "seconds_waited_for_budget",
         "number",
-        "The part of this time in which pages waited for the budget.",
+        "The part of `seconds` in which pages waited for the budget.",
         required=True,
     )
-    """The part of this time in which pages waited for the budget."""
+    """The part of `seconds` in which pages waited for the budget."""
     budget: Field[BudgetUse | None] = Field(
         "budget",
         "model",
-        "The clients that shared the budget during the scan; `None` before the first page.",
+        "The use of the shared budget during the scan; `None` before the first page.",
         of=lambda: BudgetUse,
     )
-    """The clients that shared the budget during the scan; `None` before the first page."""
+    """The use of the shared budget during the scan; `None` before the first page."""
     seconds_backed_off: Field[float] = Field(
         "seconds_backed_off",
         "number",
-        "The time that failed pages waited before they were sent again, summed over pages.",
+        "The time that failed pages waited before they were requested again, summed over all pages.",
         required=True,
     )
-    """The time that failed pages waited before they were sent again, summed over pages."""
+    """The time that failed pages waited before they were requested again, summed over all pages."""
     budget_used: Field[float] = Field(
         "budget_used",
         "number",
@@ -984,23 +984,23 @@ class RowsReceipt(Record):
     reduced_page_size: Field[int | None] = Field(
         "reduced_page_size",
         "integer",
-        "The smallest number of records that pages were asked for because larger pages did not come; `None` if they came.",
+        "The smallest page size that was requested because larger pages failed; `None` if none was reduced.",
     )
-    """The smallest number of records that pages were asked for because larger pages did not come; `None` if they came."""
+    """The smallest page size that was requested because larger pages failed; `None` if none was reduced."""
     duplicates_dropped: Field[int] = Field(
         "duplicates_dropped",
         "integer",
-        "Records that came again and were dropped, beyond the overlap of one per page.",
+        "The number of repeated records that were dropped, beyond the overlap of one record per page.",
         required=True,
     )
-    """Records that came again and were dropped, beyond the overlap of one per page."""
+    """The number of repeated records that were dropped, beyond the overlap of one record per page."""
     seams_repaired: Field[int] = Field(
         "seams_repaired",
         "integer",
-        "Seams where the list had moved and the scan stepped back.",
+        "The number of seams at which the list had moved and the scan stepped back.",
         required=True,
     )
-    """Seams where the list had moved and the scan stepped back."""
+    """The number of seams at which the list had moved and the scan stepped back."""
     total_first: Field[int | None] = Field(
         "total_first",
         "integer",
@@ -1016,38 +1016,38 @@ class RowsReceipt(Record):
     unmatched_fields: Field[list[str]] = Field(
         "unmatched_fields",
         "array",
-        "The names in `fields` or `drop` that no record had; they may be misspelled.",
+        "The names in `fields` or `drop` that no record had. They may be misspelled.",
         required=True,
     )
-    """The names in `fields` or `drop` that no record had; they may be misspelled."""
+    """The names in `fields` or `drop` that no record had. They may be misspelled."""
     unknown_fields: Field[dict[str, Any]] = Field(
         "unknown_fields",
         "object",
-        "The number of times that each field came that the spec does not know.",
+        "The number of occurrences of each field that the API description does not contain.",
         required=True,
     )
-    """The number of times that each field came that the spec does not know."""
+    """The number of occurrences of each field that the API description does not contain."""
     unknown_values: Field[dict[str, Any]] = Field(
         "unknown_values",
         "object",
-        "The number of times that each enum value came that the spec does not know, by field.",
+        "The number of occurrences of each enum value that the API description does not contain, by field.",
         required=True,
     )
-    """The number of times that each enum value came that the spec does not know, by field."""
+    """The number of occurrences of each enum value that the API description does not contain, by field."""
     schema: Field[SchemaDifferences | None] = Field(
         "schema",
         "model",
-        "The differences between the records and their columns; of a sync, between those that are new or changed and the columns that the mirror had before. Null if the records did not become columns.",
+        "The differences between the records and their columns. For a sync, the differences between the new or changed records and the columns that the mirror had before. Null if the records did not become columns.",
         of=lambda: SchemaDifferences,
     )
-    """The differences between the records and their columns; of a sync, between those that are new or changed and the columns that the mirror had before. Null if the records did not become columns."""
+    """The differences between the records and their columns. For a sync, the differences between the new or changed records and the columns that the mirror had before. Null if the records did not become columns."""
     written: Field[Written | None] = Field(
         "written",
         "model",
-        "The file that an export has written, to verify it; `None` for a scan, and until the export is complete.",
+        "The size and the hashes of the exported file, to verify it; `None` for a scan, and until the export is complete.",
         of=lambda: Written,
     )
-    """The file that an export has written, to verify it; `None` for a scan, and until the export is complete."""
+    """The size and the hashes of the exported file, to verify it; `None` for a scan, and until the export is complete."""
 
 
 __all__ = [

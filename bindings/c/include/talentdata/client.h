@@ -14,7 +14,7 @@
 
 
 /**
- * Passed as a limit, lets the service decide how many records a page has.
+ * The limit with which the service decides how many records a page has.
  */
 #define TALENTDATA_LIMIT_OF_SERVICE UINT64_MAX
 
@@ -23,7 +23,7 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Creates settings in which nothing is set.
+ * Creates empty settings.
  *
  * Ownership: the caller frees the result with talentdata_config_free.
  * Threads: any.
@@ -31,23 +31,25 @@ extern "C" {
 TALENTDATA_NODISCARD talentdata_config *talentdata_config_new(void);
 
 /**
- * Copies settings; a log callback is then called for the clients of both.
+ * Copies settings. A log callback is then called for the clients of both settings.
  *
  * @param config the settings
- * Ownership: the caller frees the result with talentdata_config_free; NULL for NULL.
+ * Ownership: the caller frees the result with talentdata_config_free. The result is NULL if `config` is NULL.
  * Threads: any; no other thread may change `config` during the call.
  */
-TALENTDATA_NODISCARD talentdata_config *talentdata_config_copy(const talentdata_config *config);
+TALENTDATA_NODISCARD
+talentdata_config *talentdata_config_copy(const talentdata_config *config);
 
 /**
  * Sets a setting, such as base_url, client_id, client_secret, max_attempts or timeout. The manual lists all of them.
- * A setting that is not set comes from its environment variable, such as TALENTDATA_BASE_URL, otherwise from the profile file.
+ * A setting that is not set is read from its environment variable, such as TALENTDATA_BASE_URL, and otherwise from the
+ * profile file.
  *
  * @param config the settings to change
  * @param name the name of the setting
  * @param value the value as text, such as 8, true, or 2.5 for seconds
- * Ownership: the texts are copied. No error and no log message contains the secret, but copies of it stay in the memory
- * of the process.
+ * Ownership: the arguments are copied. No error and no log message contains the secret, but copies of it stay in the
+ * memory of the process.
  * Threads: one at a time per config.
  * Errors: INVALID_ARGUMENT for NULL, a name that is not a setting, text that is not UTF-8, or more than 8 MiB;
  * talentdata_client_new checks the value.
@@ -58,27 +60,27 @@ talentdata_error *talentdata_config_set(talentdata_config *config,
                                         talentdata_text value);
 
 /**
- * Sends what clients log to a callback. Without it clients log nothing.
+ * Sends the log messages of clients to a callback. Without a callback, clients log nothing.
  *
- * The callback runs on the library's threads, on several at once. It must return quickly and must
- * not leave by longjmp, pthread_exit or a C++ exception. A blocking call made from it fails with
- * INVALID_ARGUMENT; talentdata_client_close, talentdata_scan_cancel and talentdata_job_cancel are allowed. No message holds
- * a secret or a token.
+ * The callback runs on the library's threads, also on several at the same time. It must return quickly, and must
+ * not leave by longjmp, pthread_exit or a C++ exception. A blocking call from the callback fails with
+ * INVALID_ARGUMENT; talentdata_client_close, talentdata_scan_cancel and talentdata_job_cancel are allowed. No message
+ * contains a secret or a token.
  *
- * `release` is called exactly once, with `user_data`, when no callback is running and none will run
- * again: after the settings, every client made from them, and all their scans and Arrow streams are
- * freed and the threads behind them have ended, or when this function is called again for the same
- * settings and nothing uses the former callback any more. That is usually within the last free, but
- * it can be later and on a thread of the library, for instance when a callback is still running. It
- * is not called if the process exits first, nor, for a client made before a fork, in the child.
+ * `release` is called exactly once, with `user_data`, after the last call of the callback. This is after the settings,
+ * every client that was created from them, and all their scans, jobs and Arrow streams are freed, and their threads have
+ * ended. If this function is called again for the same settings, it is after the last use of the previous callback.
+ * `release` usually runs within the last free, but it may run later and on a thread of the library, for example if a
+ * callback is still running. It is not called if the process exits first, and it is not called in a forked child for a
+ * client of the parent.
  *
  * @param config the settings to change
- * @param level the most detailed level wanted
- * @param callback what is called for each message
- * @param user_data passed to both callbacks as it is; may be NULL
- * @param release what releases `user_data`; may be NULL. It must not call the library.
- * Ownership: `user_data` must stay valid until `release` is called. After an error it is still the
- * caller's, and `release` is not called.
+ * @param level the most detailed level of messages
+ * @param callback the function that is called for each message
+ * @param user_data the pointer that both callbacks receive; may be NULL
+ * @param release the function that releases `user_data`; may be NULL. It must not call the library.
+ * Ownership: `user_data` must stay valid until `release` is called. After an error the caller still owns `user_data`,
+ * and `release` is not called.
  * Threads: one at a time per config.
  * Errors: INVALID_ARGUMENT for NULL or an unknown level.
  */
@@ -90,28 +92,29 @@ talentdata_error *talentdata_config_set_log(talentdata_config *config,
                                             talentdata_release_callback release);
 
 /**
- * Returns the clients that share the request budget of these settings, and how it is spent. Sends nothing to the service.
+ * Returns the clients that share the request budget of these settings, and their request rates. Sends nothing to the
+ * service.
  *
- * @param config the settings, or NULL for those of the environment
+ * @param config the settings, or NULL for the settings of the environment
  * @param state_out the state, a JSON object
  * Ownership: the caller frees `*state_out` with talentdata_record_free.
  * Threads: any; no other thread may change `config` during the call.
- * Errors: CONFIG where the budget is not shared or a setting is missing or wrong; IO, CONNECT where it cannot be read.
+ * Errors: CONFIG if the budget is not shared or a setting is missing or wrong; IO or CONNECT if the budget cannot be read.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_config_budget(const talentdata_config *config,
                                            talentdata_record **state_out);
 
 /**
- * Frees settings; does nothing when they are NULL. Clients made from them keep working.
+ * Frees settings. NULL does nothing. Clients that were created from them continue to work.
  *
- * Ownership: `config` must not be used any more.
+ * Ownership: `config` must no longer be used.
  * Threads: one at a time per config.
  */
 void talentdata_config_free(talentdata_config *config);
 
 /**
- * Creates options.
+ * Creates options, as defaults or as a copy.
  *
  * @param from options to copy, or NULL for the defaults
  * Ownership: the caller frees the result with talentdata_options_free.
@@ -120,15 +123,15 @@ void talentdata_config_free(talentdata_config *config);
 TALENTDATA_NODISCARD talentdata_options *talentdata_options_new(const talentdata_options *from);
 
 /**
- * Sets an option of a scan, an export, a sync, a schema or a mirror by its name. docs/options.md has a table of all options,
- * what takes them, and the values that they have. An option that a function does not take is an error there.
+ * Sets an option of a scan, an export, a sync, a schema or a mirror by its name. docs/options.md has a table of all options
+ * with their values and the functions that take them. A function fails if it does not take an option that is set.
  *
  * @param options the options to change
  * @param name the name of the option, such as page_size
- * @param value the value as text, such as 100 or true; of the option schema the JSON of talentdata_client_schema
- * Ownership: the texts are copied.
+ * @param value the value as text, such as 100 or true; for the option schema, the JSON of talentdata_client_schema
+ * Ownership: the arguments are copied.
  * Threads: one at a time per options.
- * Errors: INVALID_ARGUMENT for NULL, a name that is not an option, or a value that the option cannot have.
+ * Errors: INVALID_ARGUMENT for NULL, a name that is not an option, or a value that the option does not take.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_options_set(talentdata_options *options,
@@ -136,14 +139,13 @@ talentdata_error *talentdata_options_set(talentdata_options *options,
                                          talentdata_text value);
 
 /**
- * Adds a value of a parameter of the list or of the operation, such as a filter. A parameter that takes several values is
- * added once for each. The call checks whether there is such a parameter and whether it takes the value, before anything is
- * sent.
+ * Adds a value of a parameter of the list or of the operation, such as a filter. Call this function once for each value of
+ * a parameter. The function that takes the options checks the parameter and the value before it sends a request.
  *
  * @param options the options to change
  * @param parameter the name of the parameter in the OpenAPI file
  * @param value the value as text, such as 10 or true
- * Ownership: the texts are copied.
+ * Ownership: the arguments are copied.
  * Threads: one at a time per options.
  * Errors: INVALID_ARGUMENT for NULL or text that is not UTF-8.
  */
@@ -153,25 +155,25 @@ talentdata_error *talentdata_options_add(talentdata_options *options,
                                          talentdata_text value);
 
 /**
- * Frees options; does nothing when they are NULL. What was made with them keeps working.
+ * Frees options. NULL does nothing. Scans, jobs and calls that were created with them stay valid.
  *
- * Ownership: `options` must not be used any more.
+ * Ownership: `options` must no longer be used.
  * Threads: one at a time per options.
  */
 void talentdata_options_free(talentdata_options *options);
 
 /**
- * Creates a client without sending anything. It runs two threads of its own, which receive no signals.
+ * Creates a client, without sending a request. The client starts two threads, which receive no signals.
  *
  * After a fork the client also works in the child, which gets its own threads and connections.
  *
- * @param config its settings, or NULL for those of the environment (TALENTDATA_BASE_URL, TALENTDATA_CLIENT_ID and
- * TALENTDATA_CLIENT_SECRET) and the profile file
+ * @param config the settings of the client, or NULL for the settings of the environment (TALENTDATA_BASE_URL,
+ * TALENTDATA_CLIENT_ID and TALENTDATA_CLIENT_SECRET) and the profile file
  * @param client_out the client
- * Ownership: the caller frees `*client_out` with talentdata_client_free. `config` may be freed at once.
+ * Ownership: the caller frees `*client_out` with talentdata_client_free. `config` may be freed after the call.
  * Threads: any; no other thread may change `config` or the environment during the call.
- * Errors: CONFIG, naming the setting that is missing or wrong, the credentials included; TLS when the system's certificates
- * cannot be used; INTERNAL when the system refuses to start threads; INVALID_ARGUMENT for NULL.
+ * Errors: CONFIG, with the name of the setting, if a setting or a credential is missing or wrong; TLS if the system's
+ * certificates cannot be used; INTERNAL if the system refuses to start threads; INVALID_ARGUMENT for NULL.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_client_new(const talentdata_config *config,
@@ -179,17 +181,18 @@ talentdata_error *talentdata_client_new(const talentdata_config *config,
 
 /**
  * Calls an operation of the service that is not a list, by its name in the OpenAPI file. The functions of
- * talentdata/service.h do the same with the parameters of each operation. Everything is checked before it is sent. A call
- * that is not idempotent is repeated only where the service surely did not carry it out.
+ * talentdata/service.h do the same with the parameters of each operation. All arguments are checked before the request is
+ * sent. A call that is not idempotent is repeated only if it is certain that the service did not execute it.
  *
  * @param client the client
- * @param operation its operationId, such as checkVersion
- * @param options its parameters, added with talentdata_options_add, or NULL
- * @param body the request body as JSON; absent where it takes none
- * @param response_out the response, byte for byte as the service sent it; NULL where it has none
+ * @param operation the operationId, such as checkVersion
+ * @param options the parameters of the operation, added with talentdata_options_add, or NULL
+ * @param body the request body as JSON; absent if the operation takes none
+ * @param response_out the response, byte for byte as the service sent it; NULL if it is empty
  * Ownership: the caller frees `*response_out` with talentdata_record_free. The arguments are borrowed during the call.
  * Threads: any; no other thread may change `options` during the call; waits for the service.
- * Errors: INVALID_ARGUMENT for NULL, an unknown operation, and for what cannot be sent, naming it; those of a call.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown operation, or an argument that cannot be sent, with its name; the errors of
+ * a call.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_client_call(const talentdata_client *client,
@@ -199,8 +202,8 @@ talentdata_error *talentdata_client_call(const talentdata_client *client,
                                          talentdata_record **response_out);
 
 /**
- * Creates a scan of a whole list. Requests begin with the first wait, and pages are fetched ahead while records
- * are taken.
+ * Creates a scan of a whole list. Nothing is sent yet. The first wait starts the requests, and pages are read ahead while
+ * the caller takes records.
  *
  * @param client the client
  * @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
@@ -208,7 +211,7 @@ talentdata_error *talentdata_client_call(const talentdata_client *client,
  * @param scan_out the scan
  * Ownership: the caller frees `*scan_out` with talentdata_scan_free; it outlives the client. The arguments are copied.
  * Threads: any; no other thread may change `options` during the call.
- * Errors: INVALID_ARGUMENT for NULL, an unknown list or an option that scans do not have; CLOSED. Nothing is sent yet.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list or an option that scans do not take; CLOSED.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_client_list(const talentdata_client *client,
@@ -221,13 +224,13 @@ talentdata_error *talentdata_client_list(const talentdata_client *client,
  *
  * @param client the client
  * @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
- * @param limit the largest number of records, 1 to 100, or TALENTDATA_LIMIT_OF_SERVICE
- * @param offset how many records to skip
+ * @param limit the maximum number of records, 1 to 100, or TALENTDATA_LIMIT_OF_SERVICE
+ * @param offset the number of records to skip
  * @param options parameters of the list, added with talentdata_options_add, or NULL
  * @param page_out the page: an object with `records`, an array, and `pagination`
  * Ownership: the caller frees `*page_out` with talentdata_record_free; its records belong to it.
  * Threads: any; no other thread may change `options` during the call; waits for the service.
- * Errors: INVALID_ARGUMENT for NULL, an unknown list, another limit, or parameters that the list does not take; those
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, another limit, or parameters that the list does not take; the errors
  * of a call.
  */
 TALENTDATA_NODISCARD
@@ -239,17 +242,16 @@ talentdata_error *talentdata_client_page(const talentdata_client *client,
                                          talentdata_record **page_out);
 
 /**
- * Estimates the records, pages and time of a scan or an export of a whole list, before it is run. Fetches
- * one page.
+ * Estimates the records, pages and time of a scan or an export of a whole list. Fetches one page.
  *
  * @param client the client
  * @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
  * @param options parameters of the list, added with talentdata_options_add, or NULL
- * @param plan_out the estimate: an object with `records`, `pages`, `seconds`, `members`, the clients that share the budget
- * now, and `bytes`, `disk_bytes` and `memory_bytes`, what the records and an export take
+ * @param plan_out the estimate: an object with `records`, `pages`, `seconds`, `members` (the number of clients that share
+ * the budget), and the sizes `bytes` of all records, and `disk_bytes` and `memory_bytes` of an export
  * Ownership: the caller frees `*plan_out` with talentdata_record_free.
  * Threads: any; no other thread may change `options` during the call; waits for the service.
- * Errors: INVALID_ARGUMENT for NULL, an unknown list, or parameters that the list does not take; those of a call.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, or parameters that the list does not take; the errors of a call.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_client_plan(const talentdata_client *client,
@@ -258,8 +260,8 @@ talentdata_error *talentdata_client_plan(const talentdata_client *client,
                                          talentdata_record **plan_out);
 
 /**
- * Determines the columns that an Arrow stream of a list would have, from the first 1,000 records. Given as the option
- * schema, they are the columns of every later stream or file.
+ * Determines the columns that an Arrow stream of a list would have, from the first 1,000 records. With the result as the
+ * option schema, every later stream or file has the same columns.
  *
  * @param client the client
  * @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
@@ -267,7 +269,7 @@ talentdata_error *talentdata_client_plan(const talentdata_client *client,
  * @param schema_out the schema, a JSON object
  * Ownership: the caller frees `*schema_out` with talentdata_record_free.
  * Threads: any; no other thread may change `options` during the call; waits for the service.
- * Errors: INVALID_ARGUMENT for NULL, an unknown list, or an option that schemas do not have; those of
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, or an option that schemas do not take; the errors of
  * talentdata_scan_next.
  */
 TALENTDATA_NODISCARD
@@ -277,27 +279,25 @@ talentdata_error *talentdata_client_schema(const talentdata_client *client,
                                            talentdata_record **schema_out);
 
 /**
- * Closes a client: calls that other threads have in progress end with CLOSED, and so does every later
- * one. Scans and jobs go on; talentdata_scan_cancel and talentdata_job_cancel end them. Closing twice
- * is allowed, and NULL does nothing.
+ * Closes a client: running calls of other threads and all later calls fail with CLOSED. Scans and jobs continue;
+ * talentdata_scan_cancel and talentdata_job_cancel end them. A client may be closed twice. NULL does nothing.
  *
- * To end a client that several threads use, close it (and cancel its scans and jobs), join the threads,
- * then free it.
+ * To end a client that several threads use, close it, cancel its scans and jobs, join the threads, and then free it.
  *
- * Ownership: the caller still owns `client` and has to free it.
- * Threads: any, also while others are in calls, and from a log callback. It does not wait.
+ * Ownership: the caller still owns `client` and must free it.
+ * Threads: any, also during calls of other threads, and from a log callback. It does not wait.
  */
 void talentdata_client_close(talentdata_client *client);
 
 /**
- * Closes and frees a client; does nothing when it is NULL. Its scans, jobs and records stay valid.
+ * Closes and frees a client. NULL does nothing. Its scans, jobs and records stay valid.
  *
- * Whichever of the client, its scans and its jobs is freed last ends their threads. That waits for at most 2 s, where a log
- * callback or a name lookup of the system is still running, and for 0.2 s more where the budget is on a server, which is told
- * that the client has left.
+ * The client, its scans and its jobs share two threads, which end when the last of them is freed. That call waits for at
+ * most 2 s while a log callback or a name lookup of the system is still running. If the budget is on a server, it waits for
+ * another 0.2 s at most, to report that the client leaves the budget.
  *
- * Ownership: `client` must not be used any more.
- * Threads: any, once every other call with this client has returned. A call that is about to begin
+ * Ownership: `client` must no longer be used.
+ * Threads: any, after every other call with this client has returned. A call that is about to begin
  * or has just begun would read freed memory, so close the client and join its threads first.
  */
 void talentdata_client_free(talentdata_client *client);

@@ -34,20 +34,20 @@ extern "C" {
 /**
  * Creates an export of a list to a file. Nothing is sent or written yet.
  *
- * The file appears under its name when it is complete, and then replaces what was there. Until then the
- * records are in a directory beside it, the name with .part behind it. Anything else at that name is refused and
- * stays as it is. An interrupted export can be resumed from its first page on. If one has kept records, an export to
- * the same path is refused unless the option resume or restart is set.
+ * The file appears under its name when it is complete, and then replaces an existing file. Until then the records are
+ * in a directory next to it, with .part after the name. If another file has that name, the export fails and does not
+ * modify it. An interrupted export can be resumed as soon as it has kept its first page. An export to a path for which
+ * records are kept fails unless the option resume or restart is set.
  *
  * @param client the client
  * @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
  * @param path the file
- * @param format the format, or TALENTDATA_FORMAT_OF_PATH for that of the extension: .jsonl, .csv, .parquet or .arrow
+ * @param format the format, or TALENTDATA_FORMAT_OF_PATH for the format of the extension .jsonl, .csv, .parquet or .arrow
  * @param options the options, or NULL for the defaults
  * @param job_out the export
  * Ownership: the caller frees `*job_out` with talentdata_job_free; it outlives the client. The arguments are copied.
  * Threads: any; no other thread may change `options` during the call.
- * Errors: INVALID_ARGUMENT for NULL, an unknown list or format, an option that exports do not have, both resume and
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list or format, an option that exports do not take, both resume and
  * restart, or a path with a NUL; CLOSED.
  */
 TALENTDATA_NODISCARD
@@ -59,16 +59,17 @@ talentdata_error *talentdata_client_export(const talentdata_client *client,
                                            talentdata_job **job_out);
 
 /**
- * Creates a sync of a list into a mirror, one SQLite file. It may be run again and again. Nothing is sent or written yet.
+ * Creates a sync of a list into a mirror, which is one SQLite file. You may run the sync any number of times. Nothing is
+ * sent or written yet.
  *
  * @param client the client
  * @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
- * @param path the file of the mirror; it is made where there is none
+ * @param path the file of the mirror, which is created if it does not exist
  * @param options the options, or NULL for the defaults
  * @param job_out the sync
  * Ownership: the caller frees `*job_out` with talentdata_job_free; it outlives the client. The arguments are copied.
  * Threads: any; no other thread may change `options` during the call.
- * Errors: INVALID_ARGUMENT for NULL, an unknown list, an option that syncs do not have, or a path with a NUL; CLOSED.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, an option that syncs do not take, or a path with a NUL; CLOSED.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_client_sync(const talentdata_client *client,
@@ -78,67 +79,66 @@ talentdata_error *talentdata_client_sync(const talentdata_client *client,
                                          talentdata_job **job_out);
 
 /**
- * Runs a job, and waits until it is done. After an error it may be called again: an export resumes what it has kept. Until a
- * sync has committed, and after any error, its mirror has the list as it was; of an export, the message of the error says
- * what is kept to be resumed.
+ * Runs a job, and waits until it is done. After an error you may call this function again. An export then resumes with
+ * the kept records, whose number is in the message of the error. A sync changes its mirror only at the end, so an error
+ * leaves the mirror unmodified.
  *
  * @param job the job
- * @param receipt_out what was done, a JSON object: of an export the receipt of its scan, with earlier exports that were
- * resumed, and `written`; of a sync `generation`, `bookmark`, `changes` by operation, `missing`, `withheld`, `removed`,
- * `shortfall`, which says why the mirror may lack changes and is null where all is proven, and `scan`, the receipt of the
- * scan
+ * @param receipt_out the receipt, a JSON object. For an export: the receipt of its scan, including the runs that it
+ * resumed, and `written`. For a sync: `generation`, `bookmark`, `changes` by operation, `missing`, `withheld`, `removed`,
+ * `shortfall`, the reason why changes may be missing from the mirror (null if completeness is proven), and `scan`, the
+ * receipt of the scan
  * Ownership: the caller frees `*receipt_out` with talentdata_record_free.
- * Threads: one at a time per job; waits for the service. Closing or freeing the client does not end it.
- * Errors: those of talentdata_scan_next; with the path, BUSY when another export or sync is writing to the file, PATH when
- * the path leads to no file that can be written or something else is in the way, STORAGE_FULL when the disk is full, IO when
- * writing fails otherwise; SCHEMA for a new field, where the options say so; MISMATCH for a mirror of another service,
- * client or parameters; INVALID_ARGUMENT when an interrupted export has kept records that the options do not allow to
- * discard, and while another thread runs the job; CANCELLED after talentdata_job_cancel; CLOSED in a forked child for a job of the
- * parent.
+ * Threads: one at a time per job; waits for the service. Closing or freeing the client does not end the job.
+ * Errors: the errors of talentdata_scan_next; with the path, BUSY if another export or sync is writing to the file, PATH if
+ * no file can be written at the path or another file is in the way, STORAGE_FULL if the disk is full, IO if writing fails
+ * for another reason; SCHEMA for a new field, if the options say so; MISMATCH for a mirror of another service, client or
+ * parameters; INVALID_ARGUMENT if an interrupted export kept records that the options do not allow to discard, and while
+ * another thread runs the job; CANCELLED after talentdata_job_cancel; CLOSED in a forked child for a job of the parent.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_job_run(talentdata_job *job,
                                      talentdata_record **receipt_out);
 
 /**
- * Begins a job like talentdata_job_run, without waiting for it.
+ * Starts a job like talentdata_job_run, without waiting for it.
  *
  * @param job the job
- * @param call_out the run, whose result is the receipt
+ * @param call_out the run of the job, whose result is the receipt
  * Ownership: the caller frees `*call_out` with talentdata_call_free; it outlives job and client.
  * Threads: any. It does not wait.
  * Errors: INVALID_ARGUMENT for NULL, and while the job runs; CANCELLED after talentdata_job_cancel; CLOSED in a forked child
- * for a job of the parent. The errors of talentdata_job_run are those of the result.
+ * for a job of the parent. The result may have the errors of talentdata_job_run.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_job_begin(talentdata_job *job,
                                        talentdata_call **call_out);
 
 /**
- * Returns the progress of a job: the receipt of its scan so far, whose `records` and `total_last` are the progress. It says "unfinished"
- * until the job is done. Never waits; NULL when `job` is NULL.
+ * Returns the progress of a job, without waiting: the receipt of its scan so far, with `records` and `total_last`. The
+ * receipt says "unfinished" until the job is done. Returns NULL if `job` is NULL.
  *
  * Ownership: the caller frees the result with talentdata_record_free.
- * Threads: any, also while another thread runs it.
+ * Threads: any, also while another thread runs the job.
  */
 TALENTDATA_NODISCARD
 talentdata_record *talentdata_job_progress(const talentdata_job *job);
 
 /**
- * Cancels a job: the call that runs it fails with CANCELLED, and so does every later one. An export keeps what can be
- * resumed; a sync leaves its list in the mirror as it was. NULL does nothing.
+ * Cancels a job: the call that runs it and all later calls fail with CANCELLED. An export keeps its records to be
+ * resumed. A sync does not modify its mirror. NULL does nothing.
  *
- * Ownership: the caller still owns `job` and has to free it.
- * Threads: any, also while another thread runs it, and from a log callback; not from a signal handler.
+ * Ownership: the caller still owns `job` and must free it.
+ * Threads: any, also while another thread runs the job, and from a log callback; not from a signal handler.
  */
 void talentdata_job_cancel(talentdata_job *job);
 
 /**
- * Frees a job; does nothing when it is NULL.
+ * Frees a job. NULL does nothing.
  *
- * Ownership: `job` must not be used any more.
- * Threads: any, once every other call with this job has returned. If another thread may be running it,
- * cancel it and join that thread first.
+ * Ownership: `job` must no longer be used.
+ * Threads: any, after every other call with this job has returned. If another thread may be running it,
+ * cancel the job and join that thread first.
  */
 void talentdata_job_free(talentdata_job *job);
 
@@ -146,14 +146,14 @@ void talentdata_job_free(talentdata_job *job);
  * Checks a file against its export receipt, byte for byte. A file that differs is not an error.
  *
  * @param file the file
- * @param receipt the JSON of the receipt, or the path of a file with it. Of an array of receipts, the one of a file of this
- * name counts.
- * @param report_out the report, a JSON object: `matches`, whether the file is what was written; `bytes` and `blake3` of the
- * file; and `written`, what the receipt contains
+ * @param receipt the JSON of the receipt, or the path of a file with it. From an array of receipts, the receipt of a file
+ * with this name is used.
+ * @param report_out the report, a JSON object: `matches`, true if the file is what the export wrote; `bytes` and `blake3`
+ * of the file; and `written` from the receipt
  * Ownership: the caller frees `*report_out` with talentdata_record_free.
  * Threads: any; reads the whole file.
- * Errors: INVALID_ARGUMENT for NULL, for what is no receipt, and for a receipt of a scan or of an export that is not
- * complete; PATH or IO when a file cannot be read.
+ * Errors: INVALID_ARGUMENT for NULL, and if `receipt` is not the receipt of a complete export; PATH or IO if a file cannot
+ * be read.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_verify(talentdata_text file,

@@ -45,8 +45,7 @@ typedef void (*talentdata_log_callback)(talentdata_log_level level,
                                         void *user_data);
 
 /**
- * Called once with the pointer given to talentdata_config_set_log, when no log callback will be
- * called with it any more.
+ * Releases the `user_data` of talentdata_config_set_log. Called once, after the last call of the log callback.
  */
 typedef void (*talentdata_release_callback)(void *user_data);
 

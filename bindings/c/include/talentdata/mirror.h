@@ -10,27 +10,28 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Opens a mirror. Each stream shows the mirror as it is when the stream is made; syncs do not disturb it.
+ * Opens a mirror. Each stream shows the mirror as of the time when the stream is created, even while a sync runs.
  *
  * @param path the file
  * @param mirror_out the mirror
  * Ownership: the caller frees `*mirror_out` with talentdata_mirror_free.
  * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL or a path with a NUL; PATH when there is no mirror or the file is something else; IO when it cannot be read.
+ * Errors: INVALID_ARGUMENT for NULL or a path with a NUL; PATH if the file does not exist or is not a mirror; IO if it
+ * cannot be read.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_mirror_open(talentdata_text path,
                                          talentdata_mirror **mirror_out);
 
 /**
- * The syncs of a list that are kept, the oldest first.
+ * Returns the syncs of a list that the mirror keeps. The oldest one is the first.
  *
  * @param mirror the mirror
  * @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
- * @param syncs_out a JSON array, with an object for each as talentdata_job_run gives it
+ * @param syncs_out a JSON array of the receipts, as talentdata_job_run returns them
  * Ownership: the caller frees `*syncs_out` with talentdata_record_free.
  * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, or a list that the mirror does not have.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_mirror_syncs(const talentdata_mirror *mirror,
@@ -39,24 +40,25 @@ talentdata_error *talentdata_mirror_syncs(const talentdata_mirror *mirror,
 
 /**
  * Returns the changes of a list after a sync, from the oldest to the newest, as a stream of the Arrow C data
- * interface: the columns _generation, _op (insert, update, delete, missing or reappeared), _key, _last_seen and _seen,
- * and those of the record: the new one, or for delete and missing the last that is known. Note the `bookmark` of the last
- * sync with what was loaded, also where nothing has changed; the changes after it are the next ones. The metadata of the
- * schema has it as talentdata.bookmark.
+ * interface. The columns are _generation, _op (insert, update, delete, missing or reappeared), _key, _last_seen and
+ * _seen, and the columns of the record. The record is the new version, or for delete and missing the last known version.
+ *
+ * Store the `bookmark` of the last sync with the rows, even if there are no changes, and pass it as `since` the next time.
+ * The metadata of the schema contains it as talentdata.bookmark.
  *
  * @param mirror the mirror
  * @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
- * @param since the bookmark that was noted, such as 9c41d0-51d2a7-5f2a03b8c6e1:17, a time as for
+ * @param since the bookmark that was stored, such as 9c41d0-51d2a7-5f2a03b8c6e1:17, a time as for
  * talentdata_mirror_records, or the number of a sync in a mirror that was never copied or restored; absent for all changes
  * @param options the options of the columns, or NULL for the columns of the mirror
- * @param stream_out the stream; what was there before is overwritten
- * @param sync_out NULL, or the sync up to which the changes go, a JSON object as talentdata_job_run gives it
- * Ownership: the caller, or whatever receives the stream, calls its release function; it outlives the mirror. The caller
- * frees `*sync_out` with talentdata_record_free.
+ * @param stream_out the stream; its previous content is overwritten
+ * @param sync_out NULL, or the last sync whose changes the stream has, a JSON object as talentdata_job_run returns it
+ * Ownership: the caller, or the consumer that receives the stream, calls its release function; the stream outlives the
+ * mirror. The caller frees `*sync_out` with talentdata_record_free.
  * Threads: any; one at a time per stream.
- * Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have, and where there is no such sync
- * yet; MISMATCH where the sync is of another history, changes after it are no longer kept, or its number may be that of
- * another sync: then load the list again; IO.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, a list that the mirror does not have, or a sync that does not exist
+ * yet; MISMATCH if the sync belongs to another history, changes after it are no longer kept, or its number is ambiguous:
+ * then load the list again; IO.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_mirror_changes(const talentdata_mirror *mirror,
@@ -67,21 +69,21 @@ talentdata_error *talentdata_mirror_changes(const talentdata_mirror *mirror,
                                             talentdata_record **sync_out);
 
 /**
- * A list as a sync has read it, or as of the last sync, with records that are missing without a proof that they are gone, as
- * a stream of the Arrow C data interface.
+ * Returns a list as of the last sync or an earlier one, as a stream of the Arrow C data interface. The list as of the last
+ * sync includes missing records whose deletion is not proven.
  *
  * @param mirror the mirror
  * @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
- * @param at the bookmark or the number of a sync, or a time such as 2026-11-20T06:00:00Z, of which the last sync that had
- * ended by then counts; absent for the last sync
+ * @param at the bookmark or the number of a sync, or a time such as 2026-11-20T06:00:00Z, which selects the last sync that
+ * ended at or before it; absent for the last sync
  * @param options the options of the columns, or NULL for the columns of the mirror
- * @param stream_out the stream; what was there before is overwritten
- * @param sync_out NULL, or this sync, a JSON object as talentdata_job_run gives it, with the `bookmark` to be noted
- * Ownership: the caller, or whatever receives the stream, calls its release function; it outlives the mirror. The caller
- * frees `*sync_out` with talentdata_record_free.
+ * @param stream_out the stream; its previous content is overwritten
+ * @param sync_out NULL, or the selected sync, a JSON object as talentdata_job_run returns it, with the `bookmark` to store
+ * Ownership: the caller, or the consumer that receives the stream, calls its release function; the stream outlives the
+ * mirror. The caller frees `*sync_out` with talentdata_record_free.
  * Threads: any; one at a time per stream.
- * Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have, and where there was no
- * such sync or it is no longer kept; MISMATCH for the bookmark of another history; IO.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, a list that the mirror does not have, or a sync that does not exist
+ * or is no longer kept; MISMATCH for the bookmark of another history; IO.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_mirror_records(const talentdata_mirror *mirror,
@@ -92,25 +94,25 @@ talentdata_error *talentdata_mirror_records(const talentdata_mirror *mirror,
                                             talentdata_record **sync_out);
 
 /**
- * Reads everything in a mirror and compares it with what the syncs have written down of it. Damage is no error.
+ * Reads the whole mirror and compares it with the digests of the syncs. A difference is not an error.
  *
  * @param mirror the mirror
- * @param report_out a JSON object: whether the mirror is as the syncs left it, and the differences
+ * @param report_out a JSON object: `matches`, true if there is no difference, and `differences`, an array of strings
  * Ownership: the caller frees `*report_out` with talentdata_record_free.
  * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL; IO, where the file cannot be opened.
+ * Errors: INVALID_ARGUMENT for NULL; IO if the file cannot be opened.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_mirror_verify(const talentdata_mirror *mirror,
                                            talentdata_record **report_out);
 
 /**
- * Removes a list from a mirror, with all that is kept of it.
+ * Removes a list and its history from a mirror.
  *
  * @param mirror the mirror
  * @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
  * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL, an unknown list, or one that the mirror does not have; BUSY while a sync is
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, or a list that the mirror does not have; BUSY while a sync is
  * writing to the mirror; IO.
  */
 TALENTDATA_NODISCARD
@@ -118,10 +120,10 @@ talentdata_error *talentdata_mirror_forget(const talentdata_mirror *mirror,
                                            talentdata_text list);
 
 /**
- * Frees a mirror; does nothing when it is NULL. Streams stay as they are.
+ * Frees a mirror. NULL does nothing. Streams of the mirror stay valid.
  *
- * Ownership: `mirror` must not be used any more.
- * Threads: any, once no other call with this mirror is in progress.
+ * Ownership: `mirror` must no longer be used.
+ * Threads: any, after every other call with this mirror has returned.
  */
 void talentdata_mirror_free(talentdata_mirror *mirror);
 

@@ -44,13 +44,13 @@ typedef struct {
    */
   bool present;
   /**
-   * The value; zero where there is none.
+   * The value; zero if it is absent.
    */
   int64_t value;
 } talentdata_optional_integer;
 
 /**
- * An integer from 0 that may be absent.
+ * An unsigned integer that may be absent.
  */
 typedef struct {
   /**
@@ -58,7 +58,7 @@ typedef struct {
    */
   bool present;
   /**
-   * The value; zero where there is none.
+   * The value; zero if it is absent.
    */
   uint64_t value;
 } talentdata_optional_unsigned;
@@ -72,13 +72,13 @@ typedef struct {
    */
   bool present;
   /**
-   * The value; zero where there is none.
+   * The value; zero if it is absent.
    */
   double value;
 } talentdata_optional_number;
 
 /**
- * A truth value that may be absent.
+ * A boolean that may be absent.
  */
 typedef struct {
   /**
@@ -86,7 +86,7 @@ typedef struct {
    */
   bool present;
   /**
-   * The value; false where there is none.
+   * The value; false if it is absent.
    */
   bool value;
 } talentdata_optional_boolean;
@@ -105,13 +105,13 @@ extern "C" {
 talentdata_text talentdata_library_version(void);
 
 /**
- * The text of the string at a path, its escapes resolved.
+ * Returns the string at a path, without escapes.
  *
  * @param record the record
- * @param path the name of a field, such as firstName, or a JSON pointer (RFC 6901), such as /location/city; the empty text
- * is the value itself
- * @param text_out the text; absent where there is no such value or it is null
- * Ownership: `*text_out` is valid until the record, or the one it belongs to, is freed.
+ * @param path the name of a field, such as firstName, or a JSON pointer (RFC 6901), such as /location/city; the empty
+ * string is the value itself
+ * @param text_out the string; absent if the value is absent or null
+ * Ownership: `*text_out` is valid until the record, or the record to which it belongs, is freed.
  * Threads: any.
  * Errors: SCHEMA, with the JSON pointer, for another type; INVALID_ARGUMENT for NULL, text that is not UTF-8, or a JSON
  * pointer without its first slash.
@@ -122,13 +122,13 @@ talentdata_error *talentdata_record_text(const talentdata_record *record,
                                          talentdata_text *text_out);
 
 /**
- * The integer at a path, exactly.
+ * Returns the integer at a path, without rounding.
  *
  * @param record the record
- * @param path as for talentdata_record_text
- * @param integer_out the integer; absent where there is no such value or it is null
+ * @param path see talentdata_record_text
+ * @param integer_out the integer; absent if the value is absent or null
  * Threads: any.
- * Errors: SCHEMA, with the JSON pointer, when it is of another type, has a fraction or an exponent, or is out
+ * Errors: SCHEMA, with the JSON pointer, if the value has another type, a fraction or an exponent, or is out
  * of range; INVALID_ARGUMENT as for talentdata_record_text.
  */
 TALENTDATA_NODISCARD
@@ -137,13 +137,13 @@ talentdata_error *talentdata_record_integer(const talentdata_record *record,
                                             talentdata_optional_integer *integer_out);
 
 /**
- * The integer at a path, exactly, where it is not below 0 and may be above the largest `int64_t`.
+ * Returns the unsigned integer at a path, without rounding. It may be greater than INT64_MAX.
  *
  * @param record the record
- * @param path as for talentdata_record_text
- * @param unsigned_out the integer; absent where there is no such value or it is null
+ * @param path see talentdata_record_text
+ * @param unsigned_out the integer; absent if the value is absent or null
  * Threads: any.
- * Errors: as talentdata_record_integer; also SCHEMA for a negative value.
+ * Errors: see talentdata_record_integer; also SCHEMA for a negative value.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_record_unsigned(const talentdata_record *record,
@@ -151,13 +151,13 @@ talentdata_error *talentdata_record_unsigned(const talentdata_record *record,
                                              talentdata_optional_unsigned *unsigned_out);
 
 /**
- * The number at a path, as the double that is closest to it.
+ * Returns the number at a path, as the nearest double.
  *
  * @param record the record
- * @param path as for talentdata_record_text
- * @param number_out the number; absent where there is no such value or it is null
+ * @param path see talentdata_record_text
+ * @param number_out the number; absent if the value is absent or null
  * Threads: any.
- * Errors: SCHEMA, with the JSON pointer, when it is of another type or out of range; INVALID_ARGUMENT as for
+ * Errors: SCHEMA, with the JSON pointer, if the value has another type or is out of range; INVALID_ARGUMENT as for
  * talentdata_record_text.
  */
 TALENTDATA_NODISCARD
@@ -166,13 +166,13 @@ talentdata_error *talentdata_record_number(const talentdata_record *record,
                                            talentdata_optional_number *number_out);
 
 /**
- * The truth value at a path.
+ * Returns the boolean at a path.
  *
  * @param record the record
- * @param path as for talentdata_record_text
- * @param boolean_out true or false; absent where there is no such value or it is null
+ * @param path see talentdata_record_text
+ * @param boolean_out true or false; absent if the value is absent or null
  * Threads: any.
- * Errors: SCHEMA, with the JSON pointer, when it is of another type; INVALID_ARGUMENT as for talentdata_record_text.
+ * Errors: SCHEMA, with the JSON pointer, if the value has another type; INVALID_ARGUMENT as for talentdata_record_text.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_record_boolean(const talentdata_record *record,
@@ -180,12 +180,12 @@ talentdata_error *talentdata_record_boolean(const talentdata_record *record,
                                             talentdata_optional_boolean *boolean_out);
 
 /**
- * The value at a path, whatever it is.
+ * Returns the value at a path, which may have any type.
  *
  * @param record the record
- * @param path as for talentdata_record_text
- * @param value_out the value; NULL where there is none
- * Ownership: `*value_out` belongs to the record, and is valid until that is freed. It must not be freed.
+ * @param path see talentdata_record_text
+ * @param value_out the value; NULL if it is absent
+ * Ownership: `*value_out` belongs to the record, and is valid until the record is freed. Do not free it.
  * Threads: any.
  * Errors: INVALID_ARGUMENT as for talentdata_record_text.
  */
@@ -195,26 +195,26 @@ talentdata_error *talentdata_record_value(const talentdata_record *record,
                                           const talentdata_record **value_out);
 
 /**
- * The number of items of an array, or of members of an object.
+ * Returns the number of items in an array, or of fields in an object.
  *
  * @param record the record
  * @param count_out the number
  * Threads: any.
- * Errors: SCHEMA, with the JSON pointer, when it is neither; INVALID_ARGUMENT for NULL.
+ * Errors: SCHEMA, with the JSON pointer, if the record is neither; INVALID_ARGUMENT for NULL.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_record_count(const talentdata_record *record,
                                           size_t *count_out);
 
 /**
- * An item of an array, or the value of a member of an object.
+ * Returns an item of an array, or the value of a field of an object.
  *
  * @param record the record
- * @param index its index, from 0
+ * @param index the index of the item or field, from 0
  * @param item_out the item
- * Ownership: `*item_out` belongs to the record, and is valid until that is freed. It must not be freed.
+ * Ownership: `*item_out` belongs to the record, and is valid until the record is freed. Do not free it.
  * Threads: any.
- * Errors: SCHEMA, with the JSON pointer, when it is neither; INVALID_ARGUMENT for NULL or an index that is out
+ * Errors: SCHEMA, with the JSON pointer, if the record is neither; INVALID_ARGUMENT for NULL or an index that is out
  * of range.
  */
 TALENTDATA_NODISCARD
@@ -223,14 +223,14 @@ talentdata_error *talentdata_record_item(const talentdata_record *record,
                                          const talentdata_record **item_out);
 
 /**
- * The name of a member of an object.
+ * Returns the name of a field of an object.
  *
  * @param record the record
- * @param index its index, from 0
+ * @param index the index of the field, from 0
  * @param name_out the name; absent for an item of an array
  * Ownership: `*name_out` is valid until the record is freed.
  * Threads: any.
- * Errors: as talentdata_record_item.
+ * Errors: see talentdata_record_item.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_record_name(const talentdata_record *record,
@@ -238,14 +238,14 @@ talentdata_error *talentdata_record_name(const talentdata_record *record,
                                          talentdata_text *name_out);
 
 /**
- * Returns the kind of the value; NULL when `record` is NULL.
+ * Returns the kind of the value; NULL if `record` is NULL.
  *
  * Threads: any.
  */
 talentdata_value_kind talentdata_record_kind(const talentdata_record *record);
 
 /**
- * The JSON of the value, byte for byte as the service sent it; absent when `record` is NULL.
+ * Returns the JSON of the value, byte for byte as the service sent it; absent if `record` is NULL.
  *
  * Ownership: the text is valid until the record is freed.
  * Threads: any.
@@ -253,50 +253,51 @@ talentdata_value_kind talentdata_record_kind(const talentdata_record *record);
 talentdata_text talentdata_record_json(const talentdata_record *record);
 
 /**
- * The error for a field that the value has to have, and has not: a SCHEMA error that names page, record and field, with the
+ * Returns the error for a required field that is missing: a SCHEMA error that names page, record and field, with the
  * offset of the page. The typed functions of talentdata/service.h return it.
  *
  * @param record the record
  * @param path the name of the field
  * Ownership: the caller frees the result with talentdata_error_free.
  * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL or text that is not UTF-8; else SCHEMA.
+ * Errors: INVALID_ARGUMENT for NULL or text that is not UTF-8; otherwise SCHEMA.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_record_missing(const talentdata_record *record,
                                             talentdata_text path);
 
 /**
- * The error for a number that the caller's type does not reach: a SCHEMA error that names the place. The C++ classes return it.
+ * Returns the error for a number that is out of range for the caller's type: a SCHEMA error that names the place. The C++
+ * classes return it.
  *
  * @param record the record
- * @param path as for talentdata_record_text
+ * @param path see talentdata_record_text
  * Ownership: the caller frees the result with talentdata_error_free.
  * Threads: any.
- * Errors: INVALID_ARGUMENT as for talentdata_record_text; else SCHEMA.
+ * Errors: INVALID_ARGUMENT as for talentdata_record_text; otherwise SCHEMA.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_record_out_of_range(const talentdata_record *record,
                                                  talentdata_text path);
 
 /**
- * Reads JSON as a record, such as a receipt that was kept, or one that a test of the application needs.
+ * Reads JSON as a record, such as a stored receipt, or a record for a test of the application.
  *
  * @param json the text of one JSON value
  * @param record_out the record
  * Ownership: the caller frees `*record_out` with talentdata_record_free. The text is copied.
  * Threads: any.
- * Errors: DECODE where it is not JSON, with line and column; INVALID_ARGUMENT for NULL or text that is not UTF-8.
+ * Errors: DECODE, with line and column, if the text is not JSON; INVALID_ARGUMENT for NULL or text that is not UTF-8.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_record_parse(talentdata_text json,
                                           talentdata_record **record_out);
 
 /**
- * Frees a record; does nothing when it is NULL. Not for a value that belongs to another record.
+ * Frees a record. NULL does nothing. Do not free a value that belongs to another record.
  *
- * Ownership: `record` and everything read from it must not be used any more.
- * Threads: any, one at a time per record, once no other thread reads it.
+ * Ownership: `record`, and values and strings that were read from it, must no longer be used.
+ * Threads: any, after every other call with this record has returned.
  */
 void talentdata_record_free(talentdata_record *record);
 

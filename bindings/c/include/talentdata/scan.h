@@ -34,10 +34,10 @@ extern "C" {
  * @param record_out the record; NULL at the end of the list
  * Ownership: the caller frees `*record_out` with talentdata_record_free; it outlives scan and client.
  * Threads: one at a time per scan; waits for the service.
- * Errors: those of a call, with the offset of the page; PAGING when the pages contradict each other;
+ * Errors: the errors of a call, with the offset of the page; PAGING if the pages contradict each other;
  * CANCELLED after talentdata_scan_cancel; CLOSED in a forked child for a scan of the parent; INCOMPLETE at the end, if the
  * option unproven is fail;
- * INVALID_ARGUMENT for NULL, when there is an Arrow stream of the scan, or while another thread is using it. After any
+ * INVALID_ARGUMENT for NULL, if an Arrow stream of the scan exists, or while another thread is using the scan. After any
  * other error every call returns that error.
  */
 TALENTDATA_NODISCARD
@@ -45,14 +45,14 @@ talentdata_error *talentdata_scan_next(talentdata_scan *scan,
                                        talentdata_record **record_out);
 
 /**
- * Takes the next record if it is there, without waiting.
+ * Takes the next record if it has arrived, without waiting.
  *
  * @param scan the scan
  * @param arrival_out the outcome
  * @param record_out the record; NULL unless the outcome is a record
  * Ownership: the caller frees `*record_out` with talentdata_record_free; it outlives scan and client.
  * Threads: one at a time per scan.
- * Errors: as talentdata_scan_next.
+ * Errors: see talentdata_scan_next.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_scan_try_next(talentdata_scan *scan,
@@ -61,14 +61,14 @@ talentdata_error *talentdata_scan_try_next(talentdata_scan *scan,
 
 /**
  * Returns a file descriptor for poll, select, epoll or an event loop. It is readable while
- * talentdata_scan_try_next has something to report: a record, the end or an error. The first call begins the requests.
+ * talentdata_scan_try_next has a record, the end or an error to report. The first call starts the requests.
  *
  * @param scan the scan
  * @param descriptor_out the descriptor, the same in every call
  * Ownership: the descriptor belongs to the scan, which closes it when it is freed. Do not read from it,
  * write to it or close it.
  * Threads: one at a time per scan.
- * Errors: IO when no pipe can be created; CLOSED in a forked child; INVALID_ARGUMENT for NULL, or while another thread is
+ * Errors: IO if no pipe can be created; CLOSED in a forked child; INVALID_ARGUMENT for NULL, or while another thread is
  * using the scan.
  */
 TALENTDATA_NODISCARD
@@ -79,29 +79,30 @@ talentdata_error *talentdata_scan_descriptor(talentdata_scan *scan,
  * Turns a scan into a stream of the Arrow C data interface, which any Arrow library reads without
  * copying. Waits for the first pages, which determine the columns.
  *
- * Documented fields come first, other fields follow in the order they first appear, and the last
- * column, _extra, has as JSON what has no column. Nested values are lists and structs, and date-times
- * are timestamps, unless the options of the scan say otherwise. An error of the stream has the message of the
- * scan's error, and talentdata_scan_error gives that error. After it every get_next fails: an incomplete stream is never
- * mistaken for a complete one. For the same reason the end of a list is the error INCOMPLETE, behind its last row, if it is not
- * proven that every record came; the option unproven of the scan makes it a warning or no error. A stream that is released
- * early, or that ends at the option limit, is not concerned.
+ * Documented fields are first, and other fields follow in the order they first appear. The last column, _extra, has
+ * the values without a column as JSON. Nested values are lists and structs, and date-times are timestamps, unless the
+ * options of the scan say otherwise.
  *
- * @param scan a scan of which no record was asked for yet. Afterwards only talentdata_scan_cancel,
+ * An error of the stream has the message of the scan's error, and talentdata_scan_error returns that error. After an
+ * error every get_next fails, so an incomplete stream cannot look complete. For the same reason, the end of the list
+ * is the error INCOMPLETE if completeness is not proven; the option unproven of the scan makes it a warning or no
+ * error. A stream that is released early, or that ends at the option limit, has no such error.
+ *
+ * @param scan a scan that no record was requested from yet. Afterwards only talentdata_scan_cancel,
  * talentdata_scan_receipt, talentdata_scan_error and talentdata_scan_free may be called with it.
- * @param stream_out the stream; what was there before is overwritten
- * Ownership: the caller, or whatever receives the stream, calls its release function. Batches stay valid
+ * @param stream_out the stream; its previous content is overwritten
+ * Ownership: the caller, or the consumer that receives the stream, calls its release function. Batches stay valid
  * after stream, scan and client are freed.
  * Threads: one at a time per scan, and per stream; waits for the service.
- * Errors: INVALID_ARGUMENT for NULL, after a record was asked for, or while another thread is using the
- * scan; those of talentdata_scan_next. After a failed call the scan cannot be read any more.
+ * Errors: INVALID_ARGUMENT for NULL, after a record was requested, or while another thread is using the
+ * scan; the errors of talentdata_scan_next. After a failed call the scan can no longer be read.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_scan_arrow_stream(talentdata_scan *scan,
                                                struct ArrowArrayStream *stream_out);
 
 /**
- * The error that has ended the scan or its Arrow stream; NULL where there was none, or `scan` is NULL.
+ * Returns the error that ended the scan or its Arrow stream; NULL if there was none, or if `scan` is NULL.
  *
  * Ownership: the caller frees the result with talentdata_error_free.
  * Threads: any, also while another thread reads the stream.
@@ -110,8 +111,8 @@ TALENTDATA_NODISCARD
 talentdata_error *talentdata_scan_error(const talentdata_scan *scan);
 
 /**
- * Reports what the scan has done so far; final once it has ended. It counts the records that were
- * handed out, and says "unfinished" until all of them were.
+ * Returns the receipt of the scan so far, which is final after the end of the scan. It counts the records that the
+ * caller received, and says "unfinished" until the caller received all of them.
  *
  * @param scan the scan
  * @param receipt_out the receipt, a JSON object with `completeness` ("proven", "not_proven", "limited" or "unfinished"), `records`,
@@ -125,19 +126,18 @@ talentdata_error *talentdata_scan_receipt(const talentdata_scan *scan,
                                           talentdata_record **receipt_out);
 
 /**
- * Cancels a scan: a call that another thread has in progress, and every later one, fails with CANCELLED. NULL does nothing.
+ * Cancels a scan: running calls of other threads and all later calls fail with CANCELLED. NULL does nothing.
  *
- * Ownership: the caller still owns `scan` and has to free it.
+ * Ownership: the caller still owns `scan` and must free it.
  * Threads: any, also while another thread is using the scan, and from a log callback.
  */
 void talentdata_scan_cancel(talentdata_scan *scan);
 
 /**
- * Frees a scan and stops its requests; does nothing when it is NULL. Its records stay valid, and its
- * Arrow stream goes on.
+ * Frees a scan and stops its requests. NULL does nothing. Its records stay valid, and its Arrow stream continues.
  *
- * Ownership: `scan` and its descriptor must not be used any more.
- * Threads: any, once every other call with this scan has returned. If another thread may be using it,
+ * Ownership: `scan` and its descriptor must no longer be used.
+ * Threads: any, after every other call with this scan has returned. If another thread may be using it,
  * cancel the scan and join that thread first.
  */
 void talentdata_scan_free(talentdata_scan *scan);
