@@ -265,10 +265,10 @@ class Receipt(ScanReceipt):
     schema: Field[SchemaDifferences | None] = Field(
         "schema",
         "model",
-        "The differences between the records and their columns. For a sync, the differences between the new or changed records and the columns that the mirror had before. Null if the records did not become columns.",
+        "The differences between the records and their columns. For a sync, the differences between the new or changed records and the columns that the mirror had before. The value is `None` if the records did not become columns.",
         of=lambda: SchemaDifferences,
     )
-    """The differences between the records and their columns. For a sync, the differences between the new or changed records and the columns that the mirror had before. Null if the records did not become columns."""
+    """The differences between the records and their columns. For a sync, the differences between the new or changed records and the columns that the mirror had before. The value is `None` if the records did not become columns."""
     written: Field[Written | None] = Field(
         "written",
         "model",
@@ -530,7 +530,7 @@ class Plan(Record):
 
 
 class BudgetState(Record):
-    """The clients that share a budget, and their pace."""
+    """The clients that share a budget, and their request rate."""
 
     __slots__ = ()
     _documented = ("store", "members", "requests_per_second", "mode", "seconds_paused",)
@@ -565,10 +565,10 @@ class BudgetState(Record):
     seconds_paused: Field[float] = Field(
         "seconds_paused",
         "number",
-        "The number of seconds for which the service has forbidden requests.",
+        "The number of seconds for which the service forbids requests.",
         required=True,
     )
-    """The number of seconds for which the service has forbidden requests."""
+    """The number of seconds for which the service forbids requests."""
 
 
 class MemberStats(Record):
@@ -1037,10 +1037,10 @@ class RowsReceipt(Record):
     schema: Field[SchemaDifferences | None] = Field(
         "schema",
         "model",
-        "The differences between the records and their columns. For a sync, the differences between the new or changed records and the columns that the mirror had before. Null if the records did not become columns.",
+        "The differences between the records and their columns. For a sync, the differences between the new or changed records and the columns that the mirror had before. The value is `None` if the records did not become columns.",
         of=lambda: SchemaDifferences,
     )
-    """The differences between the records and their columns. For a sync, the differences between the new or changed records and the columns that the mirror had before. Null if the records did not become columns."""
+    """The differences between the records and their columns. For a sync, the differences between the new or changed records and the columns that the mirror had before. The value is `None` if the records did not become columns."""
     written: Field[Written | None] = Field(
         "written",
         "model",

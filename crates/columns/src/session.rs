@@ -337,9 +337,9 @@ impl Session {
     /// Returns the scan, which the first wait starts; `None` after the scan ended.
     fn scan<'a>(&self, source: &'a mut Source, client: &Client) -> Option<&'a mut BatchScan> {
         if matches!(source, Source::New) {
-            let scan = client.resource(self.resource).scan(self.options.clone());
-            let scan = BatchScan::new(scan, self.table.clone(), self.rows).not_concluded();
-            *source = Source::Open(Owned::new(Box::new(scan)));
+            let records = client.resource(self.resource).scan(self.options.clone());
+            let batches = BatchScan::new(records, self.table.clone(), self.rows).not_concluded();
+            *source = Source::Open(Owned::new(Box::new(batches)));
         }
         match source {
             Source::Open(scan) => scan.get_mut().map(|scan| &mut **scan),

@@ -95,10 +95,12 @@ pub extern "C" fn talentdata_mirror_changes(
     sync_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
 ) -> Option<Box<ErrorHandle>> {
     get((mirror, "mirror"), (stream_out, "stream_out"), |mirror| {
-        let since = optional_text(&since, "since")?;
-        let since = since.map_or(Ok(SyncPoint::Sync(0)), str::parse)?;
+        let point = match optional_text(&since, "since")? {
+            Some(text) => text.parse()?,
+            None => SyncPoint::Sync(0),
+        };
         let list = list_name(&list)?;
-        let changes = mirror.inner.changes(list, &since)?;
+        let changes = mirror.inner.changes(list, &point)?;
         batches(list, options, changes, sync_out)
     })
 }

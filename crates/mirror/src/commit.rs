@@ -240,13 +240,15 @@ impl Staging {
 
     /// Assigns positions to new and moved records.
     fn assign_positions(&self) -> MirrorResult<()> {
-        let select = "SELECT ifnull(position, ?1) FROM staged ORDER BY place";
-        let mut select = self.connection.prepare(select)?;
+        let mut select = self
+            .connection
+            .prepare("SELECT ifnull(position, ?1) FROM staged ORDER BY place")?;
         let rows = select.query_map([UNPLACED], |row| row.get(0))?;
         let mut positions = rows.collect::<rusqlite::Result<Vec<i64>>>()?;
         let assigned = assign_positions(&mut positions);
-        let update = "UPDATE staged SET position = ?2, is_placed = 1 WHERE place = ?1 + 1";
-        let mut update = self.connection.prepare(update)?;
+        let mut update = self
+            .connection
+            .prepare("UPDATE staged SET position = ?2, is_placed = 1 WHERE place = ?1 + 1")?;
         for index in assigned {
             update.execute(params![index as i64, positions[index]])?;
         }
@@ -273,9 +275,9 @@ impl Staging {
         let known = self.before.as_ref().map(|before| &before.columns);
         let names = known.into_iter().flat_map(|known| &known.fields);
         let mut fields: HashSet<String> = names.map(|column| column.name.clone()).collect();
-        let texts = "SELECT text FROM staged WHERE text IS NOT NULL ORDER BY place";
-        let (mut texts, mut samples) = (self.connection.prepare(texts)?, [vec![], vec![]]);
-        for text in texts.query_map([], |row| row.get::<_, String>(0))? {
+        let select = "SELECT text FROM staged WHERE text IS NOT NULL ORDER BY place";
+        let (mut statement, mut samples) = (self.connection.prepare(select)?, [vec![], vec![]]);
+        for text in statement.query_map([], |row| row.get::<_, String>(0))? {
             let (text, known) = (text?, fields.len());
             json::each_member(&text, |name, _| {
                 if !fields.contains(name) {
@@ -310,9 +312,9 @@ impl Staging {
             (_, on_new) => on_new,
         };
         let mut checker = Checker::new(Arc::new(before.unwrap_or(columns).clone()), on_new);
-        let texts = "SELECT place - 1, text FROM staged WHERE text IS NOT NULL ORDER BY place";
-        let mut texts = self.connection.prepare(texts)?;
-        let mut rows = texts.query([])?;
+        let select = "SELECT place - 1, text FROM staged WHERE text IS NOT NULL ORDER BY place";
+        let mut statement = self.connection.prepare(select)?;
+        let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let place = row.get::<_, i64>(0)?.unsigned_abs();
             let record = RawRecord::parse_at(row.get_ref(1)?.as_str()?, place)?;

@@ -327,7 +327,7 @@ struct Deliver(Option<Settled>);
 #[pymethods]
 impl Deliver {
     fn __call__(&self, py: Python<'_>) -> PyResult<()> {
-        // The log comes before the outcome, and a handler that fails does not hold the outcome back.
+        // The log is delivered before the outcome, and a handler that fails does not hold the outcome back.
         let delivered = log::deliver(py);
         if let Some((future, setter, value)) = &self.0
             && !future.call_method0(py, "done")?.is_truthy(py)?

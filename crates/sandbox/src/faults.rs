@@ -152,9 +152,9 @@ fn headers<'de, D: Deserializer<'de>>(from: D) -> Result<HeaderMap, D::Error> {
             value => vec![value],
         };
         for value in values {
-            let value = String::deserialize(value).map_err(D::Error::custom)?;
-            let value = HeaderValue::try_from(value).map_err(D::Error::custom)?;
-            headers.append(&name, value);
+            let text = String::deserialize(value).map_err(D::Error::custom)?;
+            let header = HeaderValue::try_from(text).map_err(D::Error::custom)?;
+            headers.append(&name, header);
         }
     }
     Ok(headers)

@@ -171,12 +171,10 @@ impl Document {
     /// problem.
     pub(crate) fn refusals(&self, file: &str, strictly: bool) -> Result<(), String> {
         let mut lines: Vec<String> = self.refusals.borrow().iter().cloned().collect();
-        let notes = self.notes.borrow();
-        let notes = notes
-            .values()
-            .flat_map(IndexMap::values)
-            .filter(|_| strictly);
-        lines.extend(notes.map(Note::line));
+        if strictly {
+            let notes = self.notes.borrow();
+            lines.extend(notes.values().flat_map(IndexMap::values).map(Note::line));
+        }
         let named = lines.iter().map(|one| format!("{file}{one}"));
         let text = named.collect::<Vec<_>>().join("\n");
         match lines.len() {

@@ -168,9 +168,9 @@ impl ResumableFile {
         let output = File::create_new(&path).at("create", &path)?;
         let files = self.files()?;
         let data = files.data.path.clone();
-        let records = files.data.kept().at("read", &data)?.split(SEPARATOR);
+        let kept = files.data.kept().at("read", &data)?.split(SEPARATOR);
         files.output = Some(output.try_clone().at("open", &path)?);
-        let records = records.enumerate().map(move |(offset, record)| {
+        let records = kept.enumerate().map(move |(offset, record)| {
             let record = record.at("read", &data)?;
             RawRecord::parse_at(&String::from_utf8_lossy(&record), offset as u64)
         });

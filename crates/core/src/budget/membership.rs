@@ -47,8 +47,8 @@ pub(crate) struct MemberIdentity {
 impl MemberIdentity {
     /// Creates the identity of a new client of this process.
     pub(super) fn new() -> Self {
-        let program = std::env::args_os().next().unwrap_or_default();
-        let program = Path::new(&program).file_name().unwrap_or_default();
+        let path = std::env::args_os().next().unwrap_or_default();
+        let program = Path::new(&path).file_name().unwrap_or_default();
         let truncate = |text: &str, max: usize| text.chars().take(max).collect();
         let process = std::process::id();
         // Processes that were forked from the same parent draw the same random numbers.
@@ -86,7 +86,7 @@ fn name_of_host() -> String {
     std::env::var("COMPUTERNAME").unwrap_or_default()
 }
 
-/// The sharing of a client's budget.
+/// The statistics of a budget that a client shares with others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct BudgetStats {
     /// The place of the budget: `process`, `host`, or the server's URL without user and password.
@@ -101,7 +101,7 @@ pub struct BudgetStats {
     pub unreachable_reason: Option<String>,
 }
 
-/// The clients that share a budget, and their pace.
+/// The clients that share a budget, and their request rate.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BudgetState {
     /// The place of the budget.
@@ -113,7 +113,7 @@ pub struct BudgetState {
     /// The pacing of requests. On a host: `universal` (evenly, right for every service), `refill` (the service counts
     /// like a token bucket) or `aligned` (with the windows of the service). On a server: `slots` (evenly).
     pub mode: Option<String>,
-    /// The number of seconds for which the service has forbidden requests.
+    /// The number of seconds for which the service forbids requests.
     pub seconds_paused: f64,
 }
 

@@ -76,7 +76,7 @@ pub struct Receipt {
     /// The number of occurrences of each enum value that the API description does not contain, by field.
     pub unknown_values: BTreeMap<String, BTreeMap<String, u64>>,
     /// The differences between the records and their columns. For a sync, the differences between the new or changed
-    /// records and the columns that the mirror had before. Null if the records did not become columns.
+    /// records and the columns that the mirror had before. The value is null if the records did not become columns.
     #[serde(default)]
     pub schema: Option<SchemaDifferences>,
     /// The size and the hashes of the exported file, to verify it; null for a scan, and until the export is complete.
@@ -413,10 +413,10 @@ mod tests {
             assumes: Some(ASSUMES.to_owned()),
             ..receipt(3, Vec::new())
         };
-        let part = part.without(1);
-        assert_eq!((part.basis, part.assumes), (None, None));
+        let held_back = part.without(1);
+        assert_eq!((held_back.basis, held_back.assumes), (None, None));
         assert_eq!(
-            (part.records, part.completeness),
+            (held_back.records, held_back.completeness),
             (2, Completeness::Unfinished)
         );
         let whole = receipt(3, Vec::new()).without(0);
@@ -428,7 +428,7 @@ mod tests {
         let first = receipt(1, vec![Doubt::MovedTooFar]);
         let both = receipt(1, vec![Doubt::MovedTooFar, Doubt::EmptyPage]).after(&first);
         assert_eq!(both.doubts, [Doubt::MovedTooFar, Doubt::EmptyPage]);
-        let both = receipt(1, Vec::new()).after(&first);
-        assert_eq!(both.completeness, Completeness::NotProven);
+        let doubted = receipt(1, Vec::new()).after(&first);
+        assert_eq!(doubted.completeness, Completeness::NotProven);
     }
 }
