@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import dist
 import test_c
 from commands import PYTHON_TESTS, ROOT, Failure, build, environment, install, succeed, target, wheel
 from test_services import Sandbox
@@ -353,15 +354,9 @@ def run():
 def made(folder):
     """The command line, Python with the package, and the program in C."""
     files = build(*test_c.BUILD)
-    library, program = files["libtalentdata.so"].parent, folder / "program"
-    options = [
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        f"-I{ROOT / 'bindings/c/include'}",
-        f"-L{library}",
-        f"-Wl,-rpath,{library}",
-    ]
+    prefix, program = folder / "prefix", folder / "program"
+    dist.install(files, prefix)
+    options = ["-Wall", "-Wextra", "-Werror", f"-I{prefix}/include", f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib"]
     succeed("cc", *options, "-o", program, ROOT / "xtask/tools/inject.c", "-ltalentdata")
     programs = environment(target() / "python/tests", PYTHON_TESTS)
     bare = environment(target() / "python/bare")
@@ -380,7 +375,7 @@ def irreplaceable(trials, sandbox):
         before = sandbox.ask("/__stats")
         ended = trials.run(place, "talentdata export contacts --out {}/out.csv".split(), **options)
         if (
-            ended.code == 32
+            ended.code == 39
             and words in ended.text
             and sandbox.ask("/__stats") == before
             and not (place / "out.csv.part").exists()

@@ -17,8 +17,9 @@
 namespace talentdata {
 inline namespace TALENTDATA_EXCEPTIONS {
 
-/// Receives a message, on any thread and on several at once. An exception that it throws is dropped.
-using log_function = std::function<void(talentdata_log_level, std::string_view)>;
+/// Receives a message and its fields, which are a JSON object, on any thread and on several at once. An exception that it
+/// throws is dropped.
+using log_function = std::function<void(talentdata_log_level, std::string_view message, std::string_view fields)>;
 
 /// Settings of clients, by their names, such as base_url or max_attempts; the manual lists all of them. A time is in seconds,
 /// or a duration. What is not set comes from the environment, then from the profile file. An invalid value is reported when a
@@ -34,8 +35,19 @@ class config : public detail::named_values<config, talentdata_config, talentdata
   }
   ~config() = default;
 
-  /// Where clients log what they do. The function lives until nothing can call it any more.
+  /// Where clients log what they do. The function lives until nothing can call it any more. It may omit the fields.
+  template <class Function>
+  using without_fields = std::enable_if_t<std::is_invocable_v<Function &, talentdata_log_level, std::string_view>>;
   config log(talentdata_log_level level, log_function function) && { return std::move(log(level, std::move(function))); }
+  template <class Function, class = without_fields<Function>>
+  config log(talentdata_log_level level, Function function) && {
+    return std::move(log(level, std::move(function)));
+  }
+  template <class Function, class = without_fields<Function>>
+  config &log(talentdata_log_level level, Function function) & {
+    return log(level, log_function([function = std::move(function)](talentdata_log_level said, std::string_view message,
+                                                                    std::string_view) mutable { function(said, message); }));
+  }
   config &log(talentdata_log_level level, log_function function) & {
     auto held = std::make_unique<log_function>(std::move(function));
     talentdata_error *cause = talentdata_config_set_log(get(), level, called, held.get(), released);
@@ -54,12 +66,14 @@ class config : public detail::named_values<config, talentdata_config, talentdata
 
  private:
   /// No exception may leave it, since it would cross Rust code.
-  static void called(talentdata_log_level level, talentdata_text message, void *held) noexcept {
+  static void called(talentdata_log_level level, talentdata_text message, talentdata_text fields, void *held) noexcept {
 #if defined(__cpp_exceptions)
     try {
 #endif
       const auto &function = *static_cast<log_function *>(held);
-      if (function) function(level, std::string_view(message.data, message.length));
+      if (function) {
+        function(level, std::string_view(message.data, message.length), std::string_view(fields.data, fields.length));
+      }
 #if defined(__cpp_exceptions)
     } catch (...) {
     }

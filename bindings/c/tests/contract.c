@@ -287,8 +287,9 @@ static void streams(talentdata_client *client) {
   talentdata_scan_free(scan);
 }
 
-static void hear(talentdata_log_level level, talentdata_text message, void *heard) {
+static void hear(talentdata_log_level level, talentdata_text message, talentdata_text fields, void *heard) {
   char text[512];
+  CHECK(fields.length >= 2 && fields.data[0] == '{');
   snprintf(text, sizeof text, "%.*s", (int)message.length, message.data);
   if (level == TALENTDATA_LOG_LEVEL_WARN && strstr(text, "a total that is less")) ++*(int *)heard;
 }

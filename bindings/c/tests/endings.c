@@ -133,8 +133,8 @@ static void interrupted(int signal) {
   end();
 }
 
-static void logged(talentdata_log_level level, talentdata_text message, void *user_data) {
-  (void)level, (void)message, (void)user_data;
+static void logged(talentdata_log_level level, talentdata_text message, talentdata_text fields, void *user_data) {
+  (void)level, (void)message, (void)fields, (void)user_data;
   if (__atomic_exchange_n(&armed, 0, __ATOMIC_SEQ_CST)) end();
 }
 

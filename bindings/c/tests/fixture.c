@@ -10,8 +10,8 @@
 static unsigned char slots[8][64];
 static int checks, failures;
 
-void fixture_log(talentdata_log_level level, talentdata_text message, void *user_data) {
-  (void)level, (void)message, (void)user_data;
+void fixture_log(talentdata_log_level level, talentdata_text message, talentdata_text fields, void *user_data) {
+  (void)level, (void)message, (void)fields, (void)user_data;
 }
 
 void fixture_poison(void) { memset(slots, 0xAA, sizeof slots); }

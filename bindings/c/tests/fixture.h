@@ -30,7 +30,7 @@ struct fixture *fixture_make(void);
 void fixture_free(struct fixture *all);
 /* Returns a valid text for the parameter of this name. */
 talentdata_text fixture_text(const char *parameter);
-void fixture_log(talentdata_log_level level, talentdata_text message, void *user_data);
+void fixture_log(talentdata_log_level level, talentdata_text message, talentdata_text fields, void *user_data);
 void null_arguments(void);
 
 /* Slots for results, filled with 0xAA. */

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 #if __cplusplus >= 202002L
@@ -282,6 +283,21 @@ static void jobs(const talentdata::client &client) {
   CHECK(throws<talentdata::path_error>([&] { (void)talentdata::mirror::open("nowhere"); }));
 }
 
+// The fields of a message are JSON, so the end of each call can be found by its operation and status.
+static void a_log_with_fields() {
+  std::mutex guard;
+  std::vector<talentdata::record> said;
+  talentdata::config settings;
+  settings.log(TALENTDATA_LOG_LEVEL_DEBUG, [&](talentdata_log_level, std::string_view message, std::string_view fields) {
+    const std::lock_guard<std::mutex> lock(guard);
+    if (message.rfind("received a response", 0) == 0) said.push_back(talentdata::record::parse(fields));
+  });
+  (void)talentdata::client(settings).version();
+  const std::lock_guard<std::mutex> lock(guard);
+  CHECK(!said.empty() && said.back().get<std::string>("operation") == "getVersion");
+  CHECK(said.back().get<int>("status") == 200 && said.back().get<int>("attempt") == 1);
+}
+
 // An exception of a log function reaches neither the library nor a call.
 static void a_log_that_throws() {
   std::atomic<int> messages = 0;
@@ -306,6 +322,7 @@ int main() {
   refused_before_it_is_sent(client);
   jobs(client);
   a_log_that_throws();
+  a_log_with_fields();
 #if __cplusplus >= 202002L
   std::size_t few = 0;
   auto scan = client.list(talentdata::contacts);

@@ -96,9 +96,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int messages, refusals, inside, inside_at_release;
 
-static void hold(talentdata_log_level level, talentdata_text message, void *user_data) {
+static void hold(talentdata_log_level level, talentdata_text message, talentdata_text fields, void *user_data) {
   struct watch *watch = user_data;
-  (void)level, (void)message;
+  (void)level, (void)message, (void)fields;
   pthread_mutex_lock(&lock);
   messages++;
   inside++;
@@ -150,9 +150,9 @@ static talentdata_client *logging_client(const char *url, struct watch *watch) {
 }
 
 /* A callback that calls its client. Such a call would wait for itself, so it is refused. */
-static void call_back(talentdata_log_level level, talentdata_text message, void *user_data) {
+static void call_back(talentdata_log_level level, talentdata_text message, talentdata_text fields, void *user_data) {
   talentdata_record *version;
-  (void)level, (void)message;
+  (void)level, (void)message, (void)fields;
   talentdata_error *error = talentdata_client_version(*(talentdata_client **)user_data, &version);
   pthread_mutex_lock(&lock);
   messages++;

@@ -22,6 +22,8 @@ class ConfiguredClient(BaseClient):
         client_id: str | None = None,
         client_secret: str | None = None,
         profile: str | None = None,
+        environment: bool | None = None,
+        insecure_http: bool | None = None,
         timeout: float | None = None,
         attempt_timeout: float | None = None,
         connect_timeout: float | None = None,
@@ -50,6 +52,12 @@ class ConfiguredClient(BaseClient):
                 memory of the process.
             profile: The section of the profile file to read, which must exist. If none is selected, the section
                 "default" applies, where there is one.
+            environment: Whether settings that are not given come from the environment and the profile file; True by
+                default. With False, no TALENTDATA_ variable, no profile file and no proxy variable is read. It cannot
+                be in a profile.
+            insecure_http: Whether base_url may use plain http to another machine; False by default. It is for mock
+                services in containers: the secret and all data cross the network in clear text. To this machine, plain
+                http is always allowed.
             timeout: The time limit for a whole call, including retries and waiting for the request budget, in
                 seconds; 300 s by default. The time that a page of a scan waits for other pages, or for a service that
                 is down, does not count.
@@ -65,10 +73,10 @@ class ConfiguredClient(BaseClient):
                 longer one, the call fails with the error kind RateLimited.
             max_outage: The time that a scan waits while the service is down, measured from the last request that
                 succeeded, in seconds; 60 s by default. Meanwhile, one request at a time probes the service. A single
-                call ends after max_attempts.
+                call ends after max_attempts; with the value 0, a scan does, too.
             share: The share of the company's 40 requests per second that the client may use; 1 by default.
-            paced: True keeps to 40 requests per second; True by default. The value False is for a service without a
-                rate limit; the documented client rule is kept in either case.
+            paced: Whether the client keeps to 40 requests per second; True by default. The value False is for a
+                service without a rate limit; the documented client rule is kept in either case.
             budget: The place of the request budget, which all its users share: process, host, or the URL of a Redis
                 or Valkey server; host by default. With host, all processes of this user on this host that use the same
                 client share one budget.

@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+import talentdata
+
 VERSION = {"path": "/v1/version"}
 
 #: A fault rule whose retry would come so late that no test waits for it.
@@ -37,9 +39,31 @@ def test_a_retry_a_pause_and_a_token(sandbox, caplog):
         "pausing for the rate limit",
     ):
         assert any(line.startswith(words) for line in said), said
-    (first, *_) = caplog.records
+    first = next(record for record in caplog.records if record.getMessage().startswith("received a response"))
     assert (first.levelno, first.levelname) == (logging.DEBUG, "DEBUG") and before <= first.created <= time.time()
     assert sandbox.client_secret not in caplog.text and "Bearer" not in caplog.text
+
+
+def test_a_record_has_the_facts_as_attributes(sandbox, caplog):
+    sandbox.set_faults({"match": {**VERSION, "nth": 1}, "reply": {"status": 503}})
+    with caplog.at_level(logging.WARNING, "talentdata"), sandbox.client() as client:
+        client.version()
+        with pytest.raises(talentdata.InvalidArgumentError):
+            client.pools.page(limit=0)
+        sandbox.set_faults({"match": {"path": "/v1/pools"}, "reply": {"status": 403}})
+        with pytest.raises(talentdata.ForbiddenError):
+            list(client.pools.list())
+    recovered, failed = caplog.records
+    facts = (
+        recovered.client,
+        recovered.operation,
+        recovered.reason,
+        recovered.status,
+        recovered.attempt,
+        recovered.times,
+    )
+    assert recovered.levelname == "WARNING" and facts == (sandbox.client_id, "getVersion", "Server", 503, 2, 1)
+    assert failed.levelname == "ERROR" and (failed.list, failed.offset, failed.status) == ("pools", 0, 403)
 
 
 @pytest.fixture
@@ -58,7 +82,7 @@ def handle():
 
 
 def test_the_current_level_applies(client, caplog):
-    for level, is_heard in ((logging.INFO, False), (logging.DEBUG, True), (logging.INFO, False)):
+    for level, is_heard in ((logging.WARNING, False), (logging.DEBUG, True), (logging.WARNING, False)):
         with caplog.at_level(level, "talentdata"):
             before = len(messages(caplog))
             client.version()

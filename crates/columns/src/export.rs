@@ -267,8 +267,10 @@ impl Export {
             (options.resume, options.limit) = (resume, limit);
             client.resource(self.resource).scan(options)
         };
-        talentdata_core::internal::sink::run(open, blocks.then_some(PATIENCE), scan, stop, progress)
-            .await
+        let patience = blocks.then_some(PATIENCE);
+        let done = talentdata_core::internal::sink::run(open, patience, scan, stop, progress).await;
+        let (client_id, list) = (client.config().client_id(), self.resource.name());
+        done.map_err(|error| error.logged(client_id, Some(list)))
     }
 }
 

@@ -62,7 +62,11 @@ impl Client {
     pub fn new(config: Config) -> Result<Self> {
         let changed = Arc::new(Notify::new());
         let budget = open_budget(&config.budget_options(), &changed);
-        let queue = AdmissionQueue::new(budget, changed);
+        if config.insecure_http && config.base_url.is_plain() && !config.base_url.is_loopback() {
+            let address = &config.base_url;
+            tracing::warn!("the secret and all data cross the network to {address} in clear text");
+        }
+        let queue = AdmissionQueue::new(budget, changed, config.client_id.as_deref());
         Self::with_queue(config, queue)
     }
 

@@ -109,6 +109,8 @@ struct Inner {
     is_outage: bool,
     /// The row of the table of failures, by its text.
     failure: Option<&'static str>,
+    /// True if the log has it.
+    is_logged: bool,
 }
 
 impl Error {
@@ -128,6 +130,7 @@ impl Error {
             max_attempts: if kind.is_retryable() { u32::MAX } else { 1 },
             is_outage: false,
             failure: None,
+            is_logged: false,
         }))
     }
 
@@ -359,6 +362,30 @@ impl Error {
         }
         if let Some(id) = &mut inner.request_id {
             *id = scrubber.redact_untrusted(id, LONGEST_ID);
+        }
+        self
+    }
+
+    /// Writes the error, which ends a call, a scan or a job of this client, to the log once. What the caller has ended
+    /// itself is no failure.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn logged(mut self, client: Option<&str>, list: Option<&str>) -> Self {
+        let was_logged = std::mem::replace(&mut self.0.is_logged, true);
+        if !was_logged && self.0.kind != ErrorKind::Cancelled {
+            let inner = &*self.0;
+            tracing::error!(
+                operation = inner.operation,
+                list,
+                reason = inner.kind.name(),
+                status = inner.status,
+                offset = inner.offset,
+                attempt = (inner.attempts > 0).then_some(inner.attempts),
+                request_id = inner.request_id,
+                client,
+                "{}",
+                inner.message
+            );
         }
         self
     }

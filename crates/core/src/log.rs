@@ -2,6 +2,7 @@
 
 pub use tracing::Level;
 
+use serde_json::{Map, Value};
 use std::fmt::Write;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -13,9 +14,19 @@ pub trait Listener: Send + Sync + 'static {
     /// Returns the most detailed level that is wanted now; `None` if nothing is.
     fn level(&self) -> Option<Level>;
 
-    /// Receives a message with its fields, as one line. It is called on any thread, also on several at the same time,
-    /// and must return soon.
-    fn hear(&self, level: Level, message: &str);
+    /// Receives a message. It is called on any thread, also on several at the same time, and must return soon.
+    fn hear(&self, message: Message);
+}
+
+/// One message of a log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Message {
+    /// The level of the message.
+    pub level: Level,
+    /// The sentence, and behind it each field as `name=value`.
+    pub line: String,
+    /// The fields, by their names.
+    pub fields: Map<String, Value>,
 }
 
 /// Passes the log of this thread to the listener until the thread ends, which drops the listener.
@@ -49,10 +60,21 @@ impl<L: Listener> Subscriber for Relay<L> {
     }
 
     fn event(&self, event: &Event<'_>) {
-        let mut line = Line::default();
-        event.record(&mut line);
-        let text = line.message + &line.fields;
-        self.0.hear(*event.metadata().level(), &text);
+        let mut parts = Parts::default();
+        event.record(&mut parts);
+        let mut line = parts.sentence;
+        for (name, value) in &parts.fields {
+            // Our own names, for example of operations, need no quotes. Writing to a string cannot fail.
+            let _ = match value {
+                Value::String(text) => write!(line, " {name}={text}"),
+                value => write!(line, " {name}={value}"),
+            };
+        }
+        self.0.hear(Message {
+            level: *event.metadata().level(),
+            line,
+            fields: parts.fields,
+        });
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
@@ -64,25 +86,47 @@ impl<L: Listener> Subscriber for Relay<L> {
     fn exit(&self, _: &Id) {}
 }
 
-/// A message and its fields, as one line.
+/// The sentence of a message, and its fields.
 #[derive(Default)]
-struct Line {
-    message: String,
-    fields: String,
+struct Parts {
+    sentence: String,
+    fields: Map<String, Value>,
 }
 
-impl Visit for Line {
+impl Parts {
+    fn add(&mut self, field: &Field, value: impl Into<Value>) {
+        self.fields.insert(field.name().to_owned(), value.into());
+    }
+}
+
+impl Visit for Parts {
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.add(field, value);
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        // Seconds, to the millisecond.
+        self.add(field, (value * 1000.0).round() / 1000.0);
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.add(field, value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.add(field, value);
+    }
+
     fn record_str(&mut self, field: &Field, value: &str) {
-        // Our own names, for example of operations, need no quotes.
-        self.record_debug(field, &format_args!("{value}"));
+        self.add(field, value);
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        // Writing to a string cannot fail.
-        let _ = match field.name() {
-            "message" => write!(self.message, "{value:?}"),
-            name => write!(self.fields, " {name}={value:?}"),
-        };
+        let text = format!("{value:?}");
+        match field.name() {
+            "message" => self.sentence = text,
+            _ => self.add(field, text),
+        }
     }
 }
 
@@ -91,15 +135,15 @@ mod tests {
     use super::*;
     use std::sync::mpsc::{Sender, channel};
 
-    struct Heard(Sender<(Level, String)>);
+    struct Heard(Sender<Message>);
 
     impl Listener for Heard {
         fn level(&self) -> Option<Level> {
             Some(Level::DEBUG)
         }
 
-        fn hear(&self, level: Level, message: &str) {
-            self.0.send((level, message.to_owned())).unwrap();
+        fn hear(&self, message: Message) {
+            self.0.send(message).unwrap();
         }
     }
 
@@ -109,12 +153,24 @@ mod tests {
         let thread = std::thread::spawn(|| {
             attach(Heard(sender));
             let _span = tracing::info_span!("within").entered();
-            tracing::debug!(operation = "getVersion", wait_s = 0.5, "sending again");
+            let absent = None::<u16>;
+            tracing::debug!(
+                operation = "getVersion",
+                seconds = 0.50001,
+                absent,
+                "sending again"
+            );
             tracing::trace!("too detailed");
             tracing::error!(target: "hyper", "authorization: Bearer");
         });
         thread.join().unwrap();
-        let line = "sending again operation=getVersion wait_s=0.5".to_owned();
-        assert_eq!(heard.try_iter().collect::<Vec<_>>(), [(Level::DEBUG, line)]);
+        let all: Vec<_> = heard.try_iter().collect();
+        let [heard] = <[Message; 1]>::try_from(all).unwrap();
+        assert_eq!(heard.line, "sending again operation=getVersion seconds=0.5");
+        let fields = serde_json::json!({"operation": "getVersion", "seconds": 0.5});
+        assert_eq!(
+            (heard.level, Value::Object(heard.fields)),
+            (Level::DEBUG, fields)
+        );
     }
 }

@@ -61,6 +61,7 @@ impl Page {
         scan: Option<Arc<ScanCalls>>,
     ) -> Result<Page> {
         let mut call = Call::new(list.shape().operation, arguments.clone())?;
+        call.offset = Some(offset);
         let query = &mut call.parts.query;
         query.push(("offset", offset.to_string()));
         match limit {

@@ -16,6 +16,7 @@ pub(crate) mod transport;
 mod call;
 mod in_flight;
 mod service;
+mod troubles;
 
 pub(crate) use call::Call;
 pub(crate) use service::Service;

@@ -13,7 +13,7 @@ mod values;
 pub use base_url::BaseUrl;
 pub use config::Config;
 pub(crate) use servers::{Proxy, proxy_url, wrong_proxy};
-pub(crate) use table::{PROFILE, SETTINGS, Setting};
+pub(crate) use table::{ENVIRONMENT, PROFILE, SETTINGS, Setting};
 pub(crate) use values::SettingValues;
 
 pub use crate::budget::{OnUnreachable, REQUESTS_PER_SECOND};
@@ -25,7 +25,8 @@ use std::collections::BTreeMap;
 use talentdata_types::{Operation, Secret, TokenUse};
 
 /// Settings from which clients are made. A setting without an explicit value comes from the environment, otherwise from
-/// the profile file, otherwise it has its default. Values are checked when a client is made.
+/// the profile file, otherwise it has its default; with `environment(false)`, only explicit values count. Values are
+/// checked when a client is made.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -67,17 +68,27 @@ impl Builder {
 
     /// Returns the values from all sources. An explicit value precedes the environment, and that precedes the profile.
     fn found(&self, environment: impl Fn(&str) -> Option<String>) -> Result<SettingValues> {
-        let mut values = BTreeMap::new();
+        let mut found = SettingValues(self.0.clone());
+        found.check_known()?;
+        if !found.boolean(ENVIRONMENT)? {
+            return found.without_profile();
+        }
         for setting in SETTINGS {
-            if let Some(text) = environment(&setting.variable()) {
-                values.insert(setting.name.to_owned(), Secret::new(text));
+            if !found.0.contains_key(setting.name)
+                && let Some(text) = environment(&setting.variable())
+            {
+                found.0.insert(setting.name.to_owned(), Secret::new(text));
             }
         }
-        values.extend(self.0.clone());
-        let mut found = SettingValues(values);
-        found.check_known()?;
+        if !found.boolean(ENVIRONMENT)? {
+            let variable = values::row(ENVIRONMENT)?.variable();
+            return Err(Error::config(format!(
+                "{variable} is false, but only an explicit value can exclude the environment"
+            )));
+        }
         let section = found.text(PROFILE)?;
-        for (name, value) in profile::load(section.as_deref(), environment)? {
+        let is_needed = section.is_some() || !found.missing().is_empty();
+        for (name, value) in profile::load(section.as_deref(), is_needed, environment)? {
             found.0.entry(name).or_insert(value);
         }
         Ok(found)
@@ -90,8 +101,8 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     Some(value).filter(|value| !value.is_empty())
 }
 
-/// The error where settings that are needed are set nowhere.
-fn not_set(names: &[&str]) -> Error {
+/// The error where settings that are needed are set nowhere. `reads_environment` is the setting `environment`.
+fn not_set(names: &[&str], reads_environment: bool) -> Error {
     let rows = names.iter().filter_map(|name| values::row(name).ok());
     let variables = rows.map(Setting::variable).collect::<Vec<_>>().join(", ");
     let path = profile::usual_path(self::variable);
@@ -101,6 +112,10 @@ fn not_set(names: &[&str]) -> Error {
         ("are", "them")
     };
     let names = names.join(", ");
+    if !reads_environment {
+        let message = format!("{names} {are} not set, and environment is false; set {them}");
+        return Error::config(message);
+    }
     Error::config(format!(
         "{names} {are} not set; set {them}, or {variables} in the environment, or add {them} to the profile file {path}"
     ))
@@ -112,12 +127,13 @@ impl Config {
     /// # Errors
     /// `Config`, naming the settings that are missing.
     pub fn require_credentials(&self) -> Result<(&str, &Secret)> {
-        match (&self.client_id, &self.client_secret) {
-            (None, None) => Err(not_set(&["client_id", "client_secret"])),
-            (None, _) => Err(not_set(&["client_id"])),
-            (_, None) => Err(not_set(&["client_secret"])),
-            (Some(id), Some(secret)) => Ok((id, secret)),
-        }
+        let missing: &[&str] = match (&self.client_id, &self.client_secret) {
+            (None, None) => &["client_id", "client_secret"],
+            (None, _) => &["client_id"],
+            (_, None) => &["client_secret"],
+            (Some(id), Some(secret)) => return Ok((id, secret)),
+        };
+        Err(not_set(missing, self.environment))
     }
 
     /// Checks that there are credentials, if the operation needs them.

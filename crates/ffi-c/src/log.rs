@@ -6,19 +6,20 @@ use crate::text::Text;
 use std::ffi::c_void;
 use std::sync::Arc;
 use talentdata_core::Result;
-use talentdata_core::internal::log::{self, Level, Listener};
+use talentdata_core::internal::log::{self, Level, Listener, Message};
 
 /// The level of a client's log. Each level includes those above it.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub enum LogLevel {
-    /// Failures.
+    /// Failures that end a call, a scan or a job.
     Error = 1,
-    /// Failures that the client recovers from.
+    /// What the client recovers from: each kind of failure at most once a minute, with its number, and the
+    /// beginning and the end of an outage.
     Warn = 2,
-    /// Events of interest to a user.
+    /// A budget that is joined, an access token that is renewed.
     Info = 3,
-    /// Every call, its waits and its retries.
+    /// Every response, wait and retry.
     Debug = 4,
     /// Everything.
     Trace = 5,
@@ -35,16 +36,19 @@ const LEVELS: [(LogLevel, Level); 5] = [
 /// A number that C passes for a level; the header says `talentdata_log_level`.
 pub type LogLevelNumber = u32;
 
-/// Receives a message: its level, its text, which is valid only during the
-/// call, and the pointer given to talentdata_config_set_log.
+/// Receives a message: its level, its text, its fields as a JSON object, and
+/// the pointer given to talentdata_config_set_log. Both texts are valid only
+/// during the call. The text has the fields, too, as `name=value`. The fields
+/// are those that apply of client (its ID), list, operation, request_id,
+/// offset, attempt, status, reason (the kind of error), seconds and others.
 pub type LogCallback =
-    Option<extern "C" fn(level: LogLevel, message: Text, user_data: *mut c_void)>;
+    Option<extern "C" fn(level: LogLevel, message: Text, fields: Text, user_data: *mut c_void)>;
 
 /// The destination of a client's messages.
 #[derive(Clone)]
 pub(crate) struct LogSink {
     most: Level,
-    callback: extern "C" fn(LogLevel, Text, *mut c_void),
+    callback: extern "C" fn(LogLevel, Text, Text, *mut c_void),
     /// Shared by every thread that may still call back. The last one to end releases it.
     user_data: Arc<UserData>,
 }
@@ -56,7 +60,7 @@ impl LogSink {
     /// `InvalidArgument` for an unknown level. In that case nothing is released.
     pub(crate) fn new(
         level: LogLevelNumber,
-        callback: extern "C" fn(LogLevel, Text, *mut c_void),
+        callback: extern "C" fn(LogLevel, Text, Text, *mut c_void),
         user_data: *mut c_void,
         release: ReleaseCallback,
     ) -> Result<Self> {
@@ -86,9 +90,13 @@ impl Listener for LogSink {
         Some(self.most)
     }
 
-    fn hear(&self, level: Level, message: &str) {
-        let known = LEVELS.into_iter().find(|(_, known)| *known == level);
+    fn hear(&self, message: Message) {
+        let known = LEVELS
+            .into_iter()
+            .find(|(_, known)| *known == message.level);
         let level = known.map_or(LogLevel::Error, |(level, _)| level);
-        (self.callback)(level, Text::of(message), self.user_data.pointer);
+        let fields = serde_json::Value::Object(message.fields).to_string();
+        let (line, fields) = (Text::of(&message.line), Text::of(&fields));
+        (self.callback)(level, line, fields, self.user_data.pointer);
     }
 }

@@ -104,7 +104,8 @@ impl Sync {
                 }
                 Err(error) => {
                     claim.abandon();
-                    return Err(error);
+                    let (client_id, list) = (client.config().client_id(), self.resource.name());
+                    return Err(error.logged(client_id, Some(list)));
                 }
             }
         }

@@ -9,11 +9,12 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
+use serde_json::{Map, Value};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard, Once, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
-use talentdata_core::internal::log::{Level, Listener, install};
+use talentdata_core::internal::log::{self, Level, Listener, install};
 use talentdata_core::internal::process::lock;
 use tokio::sync::Notify;
 
@@ -39,7 +40,8 @@ static LOGGER: PyOnceLock<[Py<PyAny>; 3]> = PyOnceLock::new();
 
 struct Message {
     level: u8,
-    text: String,
+    line: String,
+    fields: Map<String, Value>,
     at: f64,
 }
 
@@ -89,12 +91,15 @@ impl Listener for Relay {
         found.map(|(_, level)| level)
     }
 
-    fn hear(&self, level: Level, text: &str) {
-        let known = LEVELS.into_iter().find(|(_, known)| *known == level);
+    fn hear(&self, message: log::Message) {
+        let known = LEVELS
+            .into_iter()
+            .find(|(_, known)| *known == message.level);
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let message = Message {
             level: known.map_or(0, |(number, _)| number),
-            text: text.to_owned(),
+            line: message.line,
+            fields: message.fields,
             at: since.map_or(0.0, |since| since.as_secs_f64()),
         };
         let queue = QUEUE.here();
@@ -146,11 +151,23 @@ pub(crate) fn deliver(py: Python<'_>) -> PyResult<()> {
         left -= 1;
         let [logger, make_record, name_of] = logger(py)?;
         let facts = PyDict::new(py);
+        for (name, value) in message.fields {
+            match value {
+                Value::Bool(value) => facts.set_item(name, value)?,
+                Value::Number(value) => match value.as_i64() {
+                    Some(value) => facts.set_item(name, value)?,
+                    None => facts.set_item(name, value.as_f64())?,
+                },
+                Value::String(value) => facts.set_item(name, value)?,
+                // A field is none of the rest.
+                Value::Null | Value::Array(_) | Value::Object(_) => {}
+            }
+        }
         facts.set_item(intern!(py, "name"), NAME)?;
         facts.set_item(intern!(py, "levelno"), message.level)?;
         let level = name_of.call1((message.level,))?;
         facts.set_item(intern!(py, "levelname"), level)?;
-        facts.set_item(intern!(py, "msg"), message.text)?;
+        facts.set_item(intern!(py, "msg"), message.line)?;
         facts.set_item(intern!(py, "created"), message.at)?;
         let milliseconds = (message.at.fract() * 1000.0).floor();
         facts.set_item(intern!(py, "msecs"), milliseconds)?;

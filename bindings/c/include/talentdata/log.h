@@ -10,19 +10,20 @@
  */
 typedef enum {
   /**
-   * Failures.
+   * Failures that end a call, a scan or a job.
    */
   TALENTDATA_LOG_LEVEL_ERROR = 1,
   /**
-   * Failures that the client recovers from.
+   * What the client recovers from: each kind of failure at most once a minute, with its number, and the
+   * beginning and the end of an outage.
    */
   TALENTDATA_LOG_LEVEL_WARN = 2,
   /**
-   * Events of interest to a user.
+   * A budget that is joined, an access token that is renewed.
    */
   TALENTDATA_LOG_LEVEL_INFO = 3,
   /**
-   * Every call, its waits and its retries.
+   * Every response, wait and retry.
    */
   TALENTDATA_LOG_LEVEL_DEBUG = 4,
   /**
@@ -32,11 +33,15 @@ typedef enum {
 } talentdata_log_level;
 
 /**
- * Receives a message: its level, its text, which is valid only during the
- * call, and the pointer given to talentdata_config_set_log.
+ * Receives a message: its level, its text, its fields as a JSON object, and
+ * the pointer given to talentdata_config_set_log. Both texts are valid only
+ * during the call. The text has the fields, too, as `name=value`. The fields
+ * are those that apply of client (its ID), list, operation, request_id,
+ * offset, attempt, status, reason (the kind of error), seconds and others.
  */
 typedef void (*talentdata_log_callback)(talentdata_log_level level,
                                         talentdata_text message,
+                                        talentdata_text fields,
                                         void *user_data);
 
 /**

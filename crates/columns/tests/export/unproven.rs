@@ -68,8 +68,8 @@ impl log::Listener for Warnings {
         Some(Level::WARN)
     }
 
-    fn hear(&self, _: Level, message: &str) {
-        self.0.lock().unwrap().push(message.to_owned());
+    fn hear(&self, message: log::Message) {
+        self.0.lock().unwrap().push(message.line);
     }
 }
 

@@ -151,7 +151,7 @@ impl SharingStatus {
         stats.max_members = stats.max_members.max(members);
         drop(contact);
         if let Some(store) = joined {
-            tracing::debug!(store, members, "joined the shared budget");
+            tracing::info!(store, members, "joined the shared budget");
         }
         if lost.is_some() {
             tracing::info!(members, "the shared budget can be reached again");

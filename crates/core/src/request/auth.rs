@@ -134,8 +134,8 @@ impl State {
         match outcome {
             Ok(mut token) => {
                 token.after_refusal = self.refused().is_some();
-                let valid_s = token.issued.expires_at.saturating_sub(now).as_secs_f64();
-                tracing::debug!(valid_s, "received an access token");
+                let seconds = token.issued.expires_at.saturating_sub(now).as_secs_f64();
+                tracing::info!(seconds, "received an access token");
                 let token = Arc::new(token);
                 self.token = Some(Arc::clone(&token));
                 self.failure = None;

@@ -13,6 +13,8 @@ use url::Url;
 pub(crate) struct Call {
     pub(super) operation: &'static Operation,
     pub(crate) parts: Parts,
+    /// The offset of the page that the call fetches, in records.
+    pub(crate) offset: Option<u64>,
     /// The memory for a page. Other responses are small.
     pub(crate) claim: Option<MemoryClaim>,
     /// The number of records to request in a page, if it may be reduced.
@@ -32,6 +34,7 @@ impl Call {
         Ok(Call {
             operation,
             parts: arguments.parts(operation)?,
+            offset: None,
             claim: None,
             size: None,
             redirected: None,

@@ -2,6 +2,7 @@
 
 use super::in_flight::InFlight;
 use super::retry::{Deadline, RetryState};
+use super::troubles::Troubles;
 use crate::budget::{
     Admission, Budget, Endpoint, Failures, LastMinute, Outage, PriorityClass, RequestOutcome,
     Ticket,
@@ -22,6 +23,7 @@ const LOOK: Duration = Duration::from_millis(250);
 /// The queue for the budget of a company. All calls of a client share it.
 pub(crate) struct AdmissionQueue {
     pub(crate) budget: Box<dyn Budget>,
+    pub(super) troubles: Troubles,
     /// Held by the first call in the queue. The runtime's mutex is fair.
     head: Mutex<()>,
     /// The queue of the scans. Only one of their pages is in the main queue at any time, so that a single call does not
@@ -40,10 +42,15 @@ pub(crate) struct AdmissionQueue {
 }
 
 impl AdmissionQueue {
-    /// Creates a queue for this budget, which may notify `changed`.
-    pub(crate) fn new(budget: Box<dyn Budget>, changed: Arc<Notify>) -> Arc<Self> {
+    /// Creates a queue of a client for this budget, which may notify `changed`.
+    pub(crate) fn new(
+        budget: Box<dyn Budget>,
+        changed: Arc<Notify>,
+        client_id: Option<&str>,
+    ) -> Arc<Self> {
         Arc::new(AdmissionQueue {
             budget,
+            troubles: Troubles::new(client_id),
             head: Mutex::new(()),
             scans: Mutex::new(()),
             waiting_calls: Arc::default(),
@@ -96,7 +103,12 @@ impl AdmissionQueue {
             };
             let until = state.wait(now, *deadline, now.saturating_sub(came), &take)?;
             let (pause, why, is_outage) = match take {
-                Ok(Admission::Wait { again, outage, .. }) if outage.is_some() => {
+                Ok(Admission::Wait {
+                    again,
+                    outage: Some(failures),
+                    ..
+                }) => {
+                    self.troubles.failing(now, &failures, None);
                     (again, "the service is down; waiting for a probe", true)
                 }
                 Ok(Admission::Wait { earliest, .. }) => {
@@ -107,7 +119,8 @@ impl AdmissionQueue {
             let pause = pause.saturating_sub(now);
             if pause >= PAUSE && !is_logged {
                 is_logged = true;
-                tracing::debug!(wait_s = pause.as_secs_f64(), "{why}");
+                let client = state.client();
+                tracing::debug!(seconds = pause.as_secs_f64(), client, "{why}");
             }
             tokio::select! {
                 () = tokio::time::sleep_until(clock::instant(until)) => {}

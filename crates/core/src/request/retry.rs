@@ -2,6 +2,7 @@
 //! decisions are pure functions of the time and the failures so far. `error/failure.rs` says which status or failure
 //! may be sent again, and the gate decides when the next request may be sent.
 
+use super::troubles::Trouble;
 use crate::budget::{Admission, Failures, LastMinute, back_off};
 use crate::clock::Time;
 use crate::error::{Error, ErrorKind, Result};
@@ -88,6 +89,8 @@ pub(crate) struct RetryState<'a> {
     /// True if the next error ends the call.
     pub(crate) is_final: bool,
     last: Option<Error>,
+    /// The last failure that was more than a redirect, for the log.
+    pub(super) trouble: Option<Trouble>,
     /// The outage that has ended the call.
     outage: Option<(Time, Failures)>,
 }
@@ -109,8 +112,14 @@ impl<'a> RetryState<'a> {
             is_refused: false,
             is_final: false,
             last: None,
+            trouble: None,
             outage: None,
         }
+    }
+
+    /// Returns the ID of the client, for the log.
+    pub(super) fn client(&self) -> Option<&'a str> {
+        self.config.client_id.as_deref()
     }
 
     /// Returns the time until which the call waits for the budget, which has answered `admission`. `waited` is the time
@@ -164,25 +173,31 @@ impl<'a> RetryState<'a> {
         Ok(until.min(deadline.time))
     }
 
+    /// Returns whether the call waits for a service that is down. Any other call ends after its attempts.
+    fn waits_for_outages(&self) -> bool {
+        self.is_scan && !self.config.max_outage.is_zero()
+    }
+
     /// Returns the time until which the call waits for a service that is down. The wait of a single call is limited by
     /// failures, not by time.
     fn outage_ends(&self, failures: &Failures) -> Time {
         let ends = failures.since.max(self.began);
-        if self.is_scan {
+        if self.waits_for_outages() {
             ends.saturating_add(self.config.max_outage)
         } else {
             Time::MAX
         }
     }
 
-    /// Returns whether a single call has seen `max_attempts` failures. One request at a time probes a service that is
+    /// Returns whether a call that does not wait for outages has seen `max_attempts` failures. One request at a time probes a service that is
     /// down, so the failures of other requests count like its own.
     fn has_seen_enough(&mut self, failures: &Failures) -> bool {
         let before = failures.count.saturating_sub(self.faults);
         let before = self.failures_before.get_or_insert(before);
         // After a success, the count starts again.
         *before = (*before).min(failures.count);
-        !self.is_scan && failures.count - *before >= self.config.max_attempts
+        let seen = failures.count - *before;
+        !self.waits_for_outages() && seen >= self.config.max_attempts
     }
 
     fn check_wait(&self, left: Duration, wait: Duration) -> Result<()> {
@@ -232,6 +247,13 @@ impl<'a> RetryState<'a> {
         if self.is_final {
             return Err(error);
         }
+        if error.kind() != ErrorKind::Redirect {
+            self.trouble = Some(Trouble {
+                time: now,
+                reason: error.kind().name(),
+                status: error.status(),
+            });
+        }
         if self.is_refused {
             // A new token is requested, or a redirect is followed, at once.
             return Ok(Duration::ZERO);
@@ -248,7 +270,8 @@ impl<'a> RetryState<'a> {
         // A page is abandoned after `max_attempts` failures of its own. While other requests fail as well, it has until
         // its deadline.
         let flaps = is_fault && recent > self.own.sum(now);
-        self.faults += u32::from(!self.is_scan || !flaps && outage.is_none());
+        let counts = !self.waits_for_outages() || !flaps && outage.is_none();
+        self.faults += u32::from(counts);
         let wait = if outage.is_some() || self.is_refused {
             // The gate decides when.
             Duration::ZERO
@@ -258,7 +281,7 @@ impl<'a> RetryState<'a> {
         };
         let has_time = wait.max(told) < deadline.left(now);
         let goes_on = match &outage {
-            Some(failures) if self.is_scan => now < self.outage_ends(failures),
+            Some(failures) if self.waits_for_outages() => now < self.outage_ends(failures),
             _ => self.faults < max_attempts && has_time,
         };
         if goes_on && told <= self.config.max_wait {
@@ -269,9 +292,12 @@ impl<'a> RetryState<'a> {
         Err(error)
     }
 
-    /// Resets the count of failures, because the call now requests a smaller page.
+    /// Resets the count of failures, because the call now requests a smaller page. Where attempts are all that counts,
+    /// they go on.
     pub(crate) fn begin_anew(&mut self, now: Time) {
-        (self.began, self.failures_before, self.faults) = (now, None, 0);
+        if self.waits_for_outages() {
+            (self.began, self.failures_before, self.faults) = (now, None, 0);
+        }
     }
 
     /// Returns the error of a call whose time is up.
@@ -301,7 +327,7 @@ impl<'a> RetryState<'a> {
             "{}; no request has succeeded for {seconds:.1} s, {count} have failed in a row{whose}",
             error.message()
         );
-        if self.is_scan {
+        if self.waits_for_outages() {
             let limit = self.config.max_outage.as_secs_f64();
             message += &format!(" (max_outage is {limit} s)");
         }
@@ -399,7 +425,7 @@ mod tests {
         for (before, attempts_left) in [("nothing", 4), ("429", 3), ("401", 4), ("an outage", 4)] {
             let mut page = attempts(true, 4);
             let budget = open_budget(&page.config.budget_options(), &Arc::default());
-            let queue = AdmissionQueue::new(budget, Arc::default());
+            let queue = AdmissionQueue::new(budget, Arc::default(), None);
             let mut now = Time::ZERO;
             let mut fails = |page: &mut RetryState<'_>, error: Error, down| {
                 now += SECOND;

@@ -79,9 +79,14 @@ impl Service {
             loop {
                 let attempt = self.attempt(call, &read, &mut state, &mut deadline);
                 let mut error = match attempt.await {
-                    Ok(value) => return Ok(value),
+                    Ok(value) => {
+                        let (troubles, now) = (&self.queue.troubles, clock::now());
+                        troubles.succeeded(now, call, state.trouble, state.attempts);
+                        return Ok(value);
+                    }
                     Err(error) => error,
                 };
+                let (client, offset) = (config.client_id.as_deref(), call.offset);
                 let (reason, status) = (error.kind().name(), error.status());
                 let now = clock::now();
                 // A failed request for a token says nothing about the page.
@@ -92,9 +97,11 @@ impl Service {
                         let limit = size.limit;
                         tracing::debug!(
                             operation,
+                            offset,
                             reason,
                             status,
                             limit,
+                            client,
                             "asking for a smaller page"
                         );
                         state.begin_anew(now);
@@ -113,9 +120,20 @@ impl Service {
                 }
                 let is_fault = state.is_fault(&error);
                 let failures = self.queue.record_failure(now, is_fault);
+                if let Some(failures) = failures.0.filter(|_| is_fault) {
+                    self.queue.troubles.failing(now, &failures, Some(&error));
+                }
                 let wait = state.failed(now, deadline, error, failures)?;
-                let wait_s = wait.as_secs_f64();
-                tracing::debug!(operation, reason, status, wait_s, "retrying");
+                tracing::debug!(
+                    operation,
+                    reason,
+                    status,
+                    offset,
+                    attempt = state.attempts,
+                    seconds = wait.as_secs_f64(),
+                    client,
+                    "retrying"
+                );
                 if !wait.is_zero() {
                     call.count(|stats| stats.backed_off += wait);
                     tokio::time::sleep(wait).await;
@@ -129,7 +147,15 @@ impl Service {
             tokio::time::timeout(config.timeout, attempts).await
         };
         let outcome = outcome.unwrap_or_else(|_| Err(state.out_of_time()));
-        outcome.map_err(|error| state.describe(error).with_operation(operation))
+        outcome.map_err(|error| {
+            let error = state.describe(error).with_operation(operation);
+            // A scan says once why it ends.
+            if is_scan {
+                error
+            } else {
+                error.logged(config.client_id.as_deref(), None)
+            }
+        })
     }
 
     /// Waits for the turn of the call, and sends it once. Requests a token before if the call needs one.
@@ -179,7 +205,8 @@ impl Service {
         // While this request tries a token, no other request is sent.
         let trial = token.is_some_and(Token::is_to_be_tried).then_some(head);
         let redirects = call.redirects;
-        let outcome = self.send(call, token, permit, deadline, read).await;
+        let outcome = self.send(call, token, permit, deadline, state.attempts, read);
+        let outcome = outcome.await;
         drop(trial);
         let mut error = match outcome {
             Ok(value) => return Ok(value),
@@ -224,9 +251,10 @@ impl Service {
         token: Option<&Token>,
         permit: Permit,
         deadline: &mut Deadline,
+        attempt: u32,
         read: impl Fn(&Response) -> Result<T>,
     ) -> Result<T> {
-        let request = self.request(call, token)?;
+        let (request, began) = (self.request(call, token)?, clock::now());
         let claim = call.claim.as_mut();
         let exchange = self.transport.send(request, permit, *deadline, claim).await;
         // The wait for memory does not count.
@@ -237,8 +265,17 @@ impl Service {
             .response
             .map_err(|error| error.sanitize(&scrubber))?;
         let (operation, status) = (call.operation.id, response.status.as_u16());
-        let bytes = response.body.len();
-        tracing::debug!(operation, status, bytes, "received a response");
+        tracing::debug!(
+            operation,
+            status,
+            bytes = response.body.len(),
+            offset = call.offset,
+            attempt,
+            request_id = response.header("x-request-id"),
+            seconds = clock::now().saturating_sub(began).as_secs_f64(),
+            client = self.config.client_id.as_deref(),
+            "received a response"
+        );
         if let Some(token) = token {
             token.answered(response.status);
         }
@@ -317,7 +354,10 @@ impl Service {
         let permit = queue.admit(class, Endpoint::Token, state, deadline).await?;
         state.token_requests += 1;
         let read = |response: &Response| read_token(response, clock::now());
-        let token = self.send(&mut call, None, permit, deadline, read).await;
+        let attempt = state.token_requests;
+        let token = self
+            .send(&mut call, None, permit, deadline, attempt, read)
+            .await;
         token.map_err(|error| {
             let error = refusal(error).with_operation(CREATE_TOKEN.id);
             error.with_attempts(state.token_requests)

@@ -327,7 +327,7 @@ mod tests {
             told: Arc::clone(&told),
             runtime: std::thread::current().id(),
         };
-        let queue = AdmissionQueue::new(Box::new(recorder), Arc::default());
+        let queue = AdmissionQueue::new(Box::new(recorder), Arc::default(), None);
         let mut state = RetryState::new(&config, false, clock::now());
         let mut deadline = Deadline::of_call(clock::now(), config.timeout);
         let permit = queue.admit(

@@ -80,6 +80,8 @@ impl Driver {
     /// Runs until the end of the list, an error, or the end of the receiver.
     pub(super) async fn run(mut self, batches: Sender<Result<Batch>>) {
         if let Err(error) = self.read(&batches).await {
+            let client_id = self.service.config.client_id.as_deref();
+            let error = error.logged(client_id, Some(self.resource.name()));
             // If the receiver is gone, nobody needs the error.
             let _ = batches.send(Err(error)).await;
         }

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use std::fmt;
 use url::Url;
 
-/// The address of the service: https, or plain http on this machine only.
+/// The address of the service: https, or plain http on this machine.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BaseUrl(Url);
 
@@ -13,8 +13,9 @@ impl BaseUrl {
     /// Reads and checks a base URL.
     ///
     /// # Errors
-    /// `Config` unless it is an absolute https URL (or http on a loopback address) without user, query and fragment.
-    pub fn parse(text: &str) -> Result<Self> {
+    /// `Config` unless it is an absolute https URL (or http on a loopback address, or anywhere if that is allowed) without
+    /// user, query and fragment.
+    pub fn parse(text: &str, allows_http: bool) -> Result<Self> {
         let refuse = |why: &str| Err(Error::config(format!("base_url must {why}")));
         // URL parsers silently drop some of these characters, and the rest may be another host.
         if text.is_empty() {
@@ -34,8 +35,12 @@ impl BaseUrl {
         }
         match url.scheme() {
             "https" => {}
-            "http" if is_loopback(&url) => {}
-            "http" => return refuse("use https: plain http would show the secret to the network"),
+            "http" if allows_http || is_loopback(&url) => {}
+            "http" => {
+                return refuse(
+                    "use https: plain http would show the secret to the network; for a mock service, set insecure_http to true",
+                );
+            }
             _ => return refuse("use https"),
         }
         if !url.username().is_empty() || url.password().is_some() {
@@ -60,7 +65,7 @@ impl BaseUrl {
         is_loopback(&self.0)
     }
 
-    /// Returns whether the service is reached without TLS, which is only allowed on this machine.
+    /// Returns whether the service is reached without TLS.
     pub(crate) fn is_plain(&self) -> bool {
         self.0.scheme() == "http"
     }
@@ -101,7 +106,7 @@ mod tests {
             https://127.0.0.1 https://127.1.2.3:8443 https://localhost https://LOCALHOST/x https://[::1]";
         for (texts, is_loopback) in [(elsewhere, false), (here, true)] {
             for text in texts.split_whitespace() {
-                let url = BaseUrl::parse(text).unwrap();
+                let url = BaseUrl::parse(text, false).unwrap();
                 assert_eq!(url.is_loopback(), is_loopback, "{text}");
                 assert_eq!(url.is_plain(), text.starts_with("http:"), "{text}");
             }
@@ -121,11 +126,18 @@ mod tests {
             "https://talent.example\r\nHost: evil",
         ];
         for text in texts.split_whitespace().chain(spaced) {
-            let error = BaseUrl::parse(text).unwrap_err();
+            let error = BaseUrl::parse(text, false).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Config, "{text}");
             assert!(error.message().starts_with("base_url must "), "{text}");
             assert!(!error.message().contains("pass@"), "{text}");
         }
+    }
+
+    #[test]
+    fn plain_http_to_another_machine_is_taken_where_it_is_allowed() {
+        let url = BaseUrl::parse("http://mock.example:8080", true).unwrap();
+        assert!(url.is_plain() && !url.is_loopback());
+        assert!(BaseUrl::parse("ftp://mock.example", true).is_err());
     }
 
     #[test]
@@ -134,7 +146,7 @@ mod tests {
             ("https://talent.example/api/", "https://talent.example/api"),
             ("http://localhost:1", "http://localhost:1"),
         ] {
-            let base = BaseUrl::parse(base).unwrap();
+            let base = BaseUrl::parse(base, false).unwrap();
             assert_eq!(base.to_string(), wanted);
             let path = ["v1", "ja", "skills"].map(str::to_owned);
             assert_eq!(base.at(&path).as_str(), format!("{wanted}/v1/ja/skills"));

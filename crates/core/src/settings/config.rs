@@ -17,6 +17,10 @@ pub struct Config {
     pub(crate) client_id: Option<String>,
     /// The client secret.
     pub(crate) client_secret: Option<Secret>,
+    /// Whether settings that are not given come from the environment and the profile file.
+    pub(crate) environment: bool,
+    /// Whether base_url may use plain http to another machine.
+    pub(crate) insecure_http: bool,
     /// The time limit for a whole call, including retries and waiting for the request budget.
     pub(crate) timeout: Duration,
     /// The time limit for one attempt, from sending the request to the last byte of the response.
@@ -33,7 +37,7 @@ pub struct Config {
     pub(crate) max_outage: Duration,
     /// The share of the company's 40 requests per second that the client may use.
     pub(crate) share: f64,
-    /// True keeps to 40 requests per second.
+    /// Whether the client keeps to 40 requests per second.
     pub(crate) paced: bool,
     /// The place of the request budget, which all its users share: process, host, or the URL of a Redis or Valkey server.
     pub(crate) budget: BudgetStore,
@@ -53,6 +57,8 @@ impl Config {
             base_url: values.base_url("base_url")?,
             client_id: values.text("client_id")?,
             client_secret: values.secret("client_secret")?,
+            environment: values.boolean("environment")?,
+            insecure_http: values.boolean("insecure_http")?,
             timeout: values.duration("timeout")?,
             attempt_timeout: values.duration("attempt_timeout")?,
             connect_timeout: values.duration("connect_timeout")?,
@@ -88,6 +94,14 @@ impl Builder {
     pub fn profile(&mut self, value: impl ToString) -> &mut Self {
         self.set("profile", value)
     }
+    /// Sets whether settings that are not given come from the environment and the profile file; true by default. With false, no TALENTDATA_ variable, no profile file and no proxy variable is read. It cannot be in a profile.
+    pub fn environment(&mut self, value: bool) -> &mut Self {
+        self.set("environment", value)
+    }
+    /// Sets whether base_url may use plain http to another machine; false by default. It is for mock services in containers: the secret and all data cross the network in clear text. To this machine, plain http is always allowed.
+    pub fn insecure_http(&mut self, value: bool) -> &mut Self {
+        self.set("insecure_http", value)
+    }
     /// Sets the time limit for a whole call, including retries and waiting for the request budget; 300 s by default. The time that a page of a scan waits for other pages, or for a service that is down, does not count.
     pub fn timeout(&mut self, value: Duration) -> &mut Self {
         self.set("timeout", value.as_secs_f64())
@@ -112,7 +126,7 @@ impl Builder {
     pub fn max_wait(&mut self, value: Duration) -> &mut Self {
         self.set("max_wait", value.as_secs_f64())
     }
-    /// Sets the time that a scan waits while the service is down, measured from the last request that succeeded; 60 s by default. Meanwhile, one request at a time probes the service. A single call ends after max_attempts.
+    /// Sets the time that a scan waits while the service is down, measured from the last request that succeeded; 60 s by default. Meanwhile, one request at a time probes the service. A single call ends after max_attempts; with the value 0, a scan does, too.
     pub fn max_outage(&mut self, value: Duration) -> &mut Self {
         self.set("max_outage", value.as_secs_f64())
     }
@@ -120,7 +134,7 @@ impl Builder {
     pub fn share(&mut self, value: f64) -> &mut Self {
         self.set("share", value)
     }
-    /// Sets true keeps to 40 requests per second; true by default. The value false is for a service without a rate limit; the documented client rule is kept in either case.
+    /// Sets whether the client keeps to 40 requests per second; true by default. The value false is for a service without a rate limit; the documented client rule is kept in either case.
     pub fn paced(&mut self, value: bool) -> &mut Self {
         self.set("paced", value)
     }

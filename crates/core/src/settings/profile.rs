@@ -2,7 +2,7 @@
 //!
 //! Both may contain a secret, so both are refused if other users can read them.
 
-use super::table::{PROFILE, SETTINGS, SettingKind};
+use super::table::{ENVIRONMENT, PROFILE, SETTINGS, SettingKind};
 use super::values::unknown;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -18,9 +18,11 @@ const DEFAULT: &str = "default";
 /// Limits the size of a settings file, in bytes.
 const LARGEST: u64 = 1024 * 1024;
 
-/// Reads a section of the profile file. Returns nothing if there is no file and no section was named.
+/// Reads a section of the profile file. Returns nothing if there is no file and no section was named. A file that cannot
+/// be read, or that belongs to others, is an error only if it is needed.
 pub(super) fn load(
     name: Option<&str>,
+    is_needed: bool,
     environment: impl Fn(&str) -> Option<String>,
 ) -> Result<Vec<(String, Secret)>> {
     let Some(path) = path(environment) else {
@@ -34,7 +36,13 @@ pub(super) fn load(
     if name.is_none() && !path.exists() {
         return Ok(Vec::new());
     }
-    let text = read_private(&path)?;
+    let text = match read_private(&path) {
+        Err(error) if !is_needed => {
+            tracing::warn!("the profile file is not used: {}", error.message());
+            return Ok(Vec::new());
+        }
+        text => text?,
+    };
     let shown = path.display();
     let mut sections: BTreeMap<String, Table> = toml::from_str(&text).map_err(|error| {
         // The parser's own message would quote the line, which may contain the secret.
@@ -62,7 +70,9 @@ pub(super) fn load(
 
 /// Returns a setting of a section and its value.
 fn entry(name: String, value: Value) -> Result<(String, Secret)> {
-    let mut settings = SETTINGS.iter().filter(|row| row.name != PROFILE);
+    let mut settings = SETTINGS
+        .iter()
+        .filter(|row| ![PROFILE, ENVIRONMENT].contains(&row.name));
     let Some(setting) = settings.find(|row| row.name == name) else {
         return Err(unknown(&name));
     };

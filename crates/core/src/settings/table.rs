@@ -81,6 +81,12 @@ const DAY: f64 = 86_400.0;
 /// The name of the setting that selects a section of the profile file.
 pub const PROFILE: &str = "profile";
 
+/// The name of the setting that decides whether anything but explicit values counts.
+pub const ENVIRONMENT: &str = "environment";
+
+/// The name of the setting that allows plain http on another machine.
+const INSECURE_HTTP: &str = "insecure_http";
+
 /// Every setting.
 pub const SETTINGS: &[Setting] = &[
     Setting {
@@ -106,6 +112,18 @@ pub const SETTINGS: &[Setting] = &[
         kind: Text,
         what: "the section of the profile file to read, which must exist",
         note: "If none is selected, the section \"default\" applies, where there is one.",
+    },
+    Setting {
+        name: ENVIRONMENT,
+        kind: Boolean(true),
+        what: "whether settings that are not given come from the environment and the profile file",
+        note: "With false, no TALENTDATA_ variable, no profile file and no proxy variable is read. It cannot be in a profile.",
+    },
+    Setting {
+        name: INSECURE_HTTP,
+        kind: Boolean(false),
+        what: "whether base_url may use plain http to another machine",
+        note: "It is for mock services in containers: the secret and all data cross the network in clear text. To this machine, plain http is always allowed.",
     },
     Setting {
         name: "timeout",
@@ -147,7 +165,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "max_outage",
         kind: Duration(bounds(0.0, DAY, 60.0)),
         what: "the time that a scan waits while the service is down, measured from the last request that succeeded",
-        note: "Meanwhile, one request at a time probes the service. A single call ends after max_attempts.",
+        note: "Meanwhile, one request at a time probes the service. A single call ends after max_attempts; with the value 0, a scan does, too.",
     },
     Setting {
         name: "share",
@@ -158,7 +176,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "paced",
         kind: Boolean(true),
-        what: "true keeps to 40 requests per second",
+        what: "whether the client keeps to 40 requests per second",
         note: "The value false is for a service without a rate limit; the documented client rule is kept in either case.",
     },
     Setting {
@@ -212,6 +230,7 @@ impl Setting {
     pub fn scope(&self) -> Scope {
         match self.kind {
             BaseUrl | Text | Secret => Scope::Service,
+            _ if matches!(self.name, ENVIRONMENT | INSECURE_HTTP) => Scope::Service,
             _ => Scope::Calls,
         }
     }

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
 use super::profile::{check_mode, check_owner, load, read_secret_file};
-use super::table::{Bounds, PROFILE, SETTINGS, Setting, SettingKind};
+use super::table::{Bounds, ENVIRONMENT, PROFILE, SETTINGS, Setting, SettingKind};
 use super::{Builder, Config};
 use crate::error::{Error, ErrorKind, Result};
 use std::os::unix::fs::PermissionsExt;
@@ -85,7 +85,8 @@ fn toml(setting: &Setting, text: &str) -> String {
 
 #[test]
 fn an_explicit_value_goes_before_the_environment_and_that_before_the_profile() {
-    for setting in SETTINGS.iter().filter(|row| row.name != PROFILE) {
+    let selecting = [PROFILE, ENVIRONMENT];
+    for setting in SETTINGS.iter().filter(|row| !selecting.contains(&row.name)) {
         let name = setting.name;
         let good = good(setting);
         let [first, second, third] = good.each_ref().map(String::as_str);
@@ -119,7 +120,7 @@ fn a_wrong_value_ends_in_the_same_error_from_every_source() {
         };
         let given = [(name, text)];
         let mut errors = vec![config(&given, &[], ""), config(&[], &given, "")];
-        if name != PROFILE {
+        if ![PROFILE, ENVIRONMENT].contains(&name) {
             errors.push(config(&[], &[], &toml(setting, text)));
         }
         for error in errors.into_iter().map(Result::unwrap_err) {
@@ -177,6 +178,49 @@ fn what_is_no_value_and_no_setting_is_said() {
     );
 }
 
+/// Settings that were all given, next to hostile variables and a profile file that everybody can write.
+#[test]
+fn a_client_that_was_given_everything_depends_on_nothing_outside() {
+    let given = [
+        ("base_url", "https://talent.example"),
+        ("client_id", "me"),
+        ("client_secret", "CANARY-1234"),
+    ];
+    let hostile = directory("[default]\ntimeout = 9\nno = no", 0o777);
+    let variable = |name: &str| match name {
+        "XDG_CONFIG_HOME" => Some(hostile.path().to_string_lossy().into_owned()),
+        _ => Some("hostile".to_owned()),
+    };
+    let found = |values: &[(&str, &str)], variable: &dyn Fn(&str) -> Option<String>| {
+        let mut builder = Builder::default();
+        for (name, value) in values {
+            builder.set(name, value);
+        }
+        builder
+            .found(variable)
+            .and_then(|found| Config::read(&found))
+    };
+    let alone = [&given[..], &[(ENVIRONMENT, "false")]].concat();
+    let config = found(&alone, &variable);
+    assert!(matches!(config.as_ref().unwrap().proxy, super::Proxy::None));
+    assert_eq!(content(config), content(found(&alone, &|_| None)));
+    // A profile that is not needed stops nobody. One that is needed does.
+    let home = |name: &str| variable(name).filter(|_| name == "XDG_CONFIG_HOME");
+    let timeout = found(&given, &home).unwrap().timeout;
+    assert_eq!(timeout, found(&given, &|_| None).unwrap().timeout);
+    let refused = |values: &[(&str, &str)], variable: &dyn Fn(&str) -> Option<String>| {
+        found(values, variable).unwrap_err().message().to_owned()
+    };
+    assert!(refused(&given[..2], &home).contains("other users can reach it"));
+    let both = [&alone[..], &[(PROFILE, "default")]].concat();
+    assert!(refused(&both, &home).starts_with("profile selects a section"));
+    let missing = refused(&alone[3..], &home);
+    assert_eq!(
+        missing,
+        "base_url, client_id, client_secret are not set, and environment is false; set them"
+    );
+}
+
 #[test]
 fn no_password_is_shown_with_the_settings() {
     let proxy = "http://user:CANARY@proxy.example:3128";
@@ -204,7 +248,7 @@ client_secret = "CANARY" | line 1: not a section
 /// The names of the settings in a section of a profile file.
 fn section(directory: &tempfile::TempDir, name: Option<&str>) -> Result<Vec<String>> {
     let home = directory.path().to_string_lossy().into_owned();
-    let found = load(name, move |variable| {
+    let found = load(name, true, move |variable| {
         (variable == "XDG_CONFIG_HOME").then(|| home.clone())
     });
     Ok(found?.into_iter().map(|(name, _)| name).collect())

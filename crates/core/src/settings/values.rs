@@ -3,7 +3,7 @@
 use super::base_url::BaseUrl;
 use super::not_set;
 use super::servers::{Proxy, parse_budget_store};
-use super::table::{Bounds, SETTINGS, Setting, SettingKind};
+use super::table::{Bounds, ENVIRONMENT, PROFILE, SETTINGS, Setting, SettingKind};
 use crate::budget::BudgetStore;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -26,8 +26,8 @@ impl SettingValues {
     /// Reads the address of a service, which has no default.
     pub(crate) fn base_url(&self, name: &str) -> Result<BaseUrl> {
         match self.text(name)? {
-            Some(url) => BaseUrl::parse(&url),
-            None => Err(not_set(&self.missing())),
+            Some(url) => BaseUrl::parse(&url, self.boolean("insecure_http")?),
+            None => Err(not_set(&self.missing(), self.boolean(ENVIRONMENT)?)),
         }
     }
 
@@ -50,8 +50,11 @@ impl SettingValues {
     }
 
     pub(crate) fn proxy(&self, name: &str) -> Result<Proxy> {
-        let text = self.text(name)?;
-        text.map_or(Ok(Proxy::Environment), |text| Proxy::parse(&text))
+        match self.text(name)? {
+            Some(text) => Proxy::parse(&text),
+            None if self.boolean(ENVIRONMENT)? => Ok(Proxy::Environment),
+            None => Ok(Proxy::None),
+        }
     }
 
     pub(crate) fn budget(&self, name: &str) -> Result<BudgetStore> {
@@ -104,6 +107,15 @@ impl SettingValues {
         let text = text.or_else(|| setting.default()).unwrap_or_default();
         let wrong = |_| Error::config(setting.wrong_type_message(&quoted(&text)));
         text.parse().map_err(wrong)
+    }
+
+    /// Returns the values if they do not select a profile.
+    pub(super) fn without_profile(self) -> Result<Self> {
+        if self.0.contains_key(PROFILE) {
+            let message = "profile selects a section of the profile file, but environment is false; leave out one of them";
+            return Err(Error::config(message));
+        }
+        Ok(self)
     }
 
     /// Checks that each value belongs to a setting.

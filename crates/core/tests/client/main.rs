@@ -10,6 +10,7 @@ mod completeness;
 mod memory;
 mod messages;
 mod network;
+mod operators;
 mod outages;
 mod redirects;
 mod secrets;

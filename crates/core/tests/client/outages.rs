@@ -3,6 +3,7 @@
 
 use crate::{start, stub};
 use serde_json::json;
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use talentdata_core::ErrorKind;
@@ -194,4 +195,90 @@ async fn a_scan_keeps_its_time_limit_under_the_rate_limit() {
         assert!(error.message().contains(says), "{error}");
         assert_eq!(error.attempts(), attempts, "{error}");
     }
+}
+
+/// The rows of the documented table of services that never recover.
+fn never_recovers() -> Vec<[String; 4]> {
+    let page = std::fs::read_to_string("../../docs/errors.md").unwrap();
+    let (_, table) = page.split_once("| The service | A single call |").unwrap();
+    let rows = table
+        .lines()
+        .skip(2)
+        .take_while(|line| line.starts_with('|'));
+    let cells = rows.map(|row| {
+        row.trim_matches('|')
+            .split('|')
+            .map(|cell| cell.trim().to_owned())
+    });
+    cells
+        .map(|cells| cells.collect::<Vec<_>>().try_into().unwrap())
+        .collect()
+}
+
+/// A service that behaves as a row says. What keeps its address taken is returned as well.
+fn hopeless(row: &str) -> (String, Option<tokio::net::TcpSocket>) {
+    let answers =
+        |status, headers| stub::serve(stub::api(move |_| (status, headers, String::new())));
+    match row {
+        "always answers 500" => (answers(500, ""), None),
+        "always answers 429" => (answers(429, "x-ratelimit-reset: 0\r\n"), None),
+        "refuses connections" => {
+            let (socket, port) = stub::nobody();
+            (format!("http://127.0.0.1:{port}"), Some(socket))
+        }
+        "takes requests and never answers" => {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let silent = stub::api(|_| unreachable!("it has no token"));
+            (
+                stub::serve_on(listener, move |request, socket| {
+                    if request.asks_for_a_token() {
+                        silent(request, socket);
+                    } else {
+                        std::thread::park();
+                    }
+                }),
+                None,
+            )
+        }
+        _ => panic!("no such service: {row}"),
+    }
+}
+
+#[tokio::test]
+async fn a_call_to_a_service_that_never_recovers_ends_as_documented() {
+    const ATTEMPTS: u32 = 3;
+    let mut ends = tokio::task::JoinSet::new();
+    for [service, cells @ ..] in never_recovers() {
+        for (column, documented) in cells.into_iter().enumerate() {
+            let service = service.clone();
+            ends.spawn(async move {
+                let (base_url, _socket) = hopeless(&service);
+                let mut settings = stub::settings(&base_url);
+                settings
+                    .max_attempts(ATTEMPTS)
+                    .max_outage(Duration::from_secs(if column == 1 { 1 } else { 0 }))
+                    .attempt_timeout(Duration::from_millis(300));
+                let client = settings.build().unwrap();
+                let error = match column {
+                    0 => client.contacts().page(None, 0).await.err(),
+                    _ => stub::count(&client).await.err(),
+                };
+                let error = error.unwrap();
+                let kind = error.kind().name();
+                let found = if error.message().contains("(max_outage is 1 s)") {
+                    format!("`{kind}` after `max_outage`")
+                } else {
+                    assert_eq!(
+                        error.attempts(),
+                        ATTEMPTS,
+                        "{service}, {documented}: {error}"
+                    );
+                    format!("`{kind}` after `max_attempts` requests")
+                };
+                assert_eq!(found, documented, "{service}: {error}");
+            });
+        }
+    }
+    assert_eq!(ends.len(), 12);
+    ends.join_all().await;
 }

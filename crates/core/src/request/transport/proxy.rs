@@ -38,6 +38,8 @@ impl ProxyAddress {
         let (url, setting) = match &config.proxy {
             Proxy::None => return Ok(None),
             Proxy::Url(url) => (url.clone(), "proxy"),
+            // The variables are those for https.
+            Proxy::Environment if config.base_url.is_plain() => return Ok(None),
             Proxy::Environment => {
                 let set = VARIABLES
                     .into_iter()
