@@ -36,7 +36,7 @@ pub struct RawRecord {
     index: usize,
 }
 
-/// The text of a page, and the places of its records.
+/// The text of a page, and the places of its records and of their members.
 pub(crate) struct PageText {
     text: Bytes,
     /// The offset of the page, in records; `None` for JSON that is of no page.
@@ -44,6 +44,8 @@ pub(crate) struct PageText {
     /// True for a single value, for example a response or a receipt.
     is_whole: bool,
     records: Vec<Place>,
+    /// The members of all records, in order.
+    members: Vec<Member>,
 }
 
 /// The place of a record in the text of its page.
@@ -52,11 +54,33 @@ struct Place {
     json: Range<usize>,
     /// The raw `id`, if it identifies the record.
     id: Option<Range<usize>>,
+    /// The record's part of the members of the page.
+    members: Range<usize>,
+}
+
+/// The place of a member within its record: its raw name (without quotes) and its raw value.
+struct Member {
+    name: Range<u32>,
+    value: Range<u32>,
+}
+
+impl Member {
+    /// Returns `None` if the record is too long for it.
+    fn new(name: &str, value: &str, record: &str) -> Option<Self> {
+        let place = |piece| {
+            let place = json::place(piece, record.as_bytes());
+            Some(u32::try_from(place.start).ok()?..u32::try_from(place.end).ok()?)
+        };
+        Some(Member {
+            name: place(name)?,
+            value: place(value)?,
+        })
+    }
 }
 
 impl PageText {
     /// Creates the text of a page whose records are in these ranges of `text`, which must be JSON. `key` is the name of
-    /// their array, for messages.
+    /// their array, for messages. Whatever reads the members of a record later finds them by the index that is made here.
     ///
     /// # Errors
     /// `Schema` if a record is not an object; `TooLarge` if it has too many fields or levels.
@@ -68,6 +92,7 @@ impl PageText {
     ) -> Result<Self> {
         let whole = utf8(&text);
         let mut records = Vec::with_capacity(ranges.len());
+        let mut members = Vec::new();
         for (index, range) in ranges.enumerate() {
             let record = whole.get(range.clone()).unwrap_or_default();
             if !record.starts_with('{') {
@@ -75,9 +100,15 @@ impl PageText {
                 let message = format!("{key}[{index}]{place} is not an object");
                 return Err(Error::schema(message));
             }
-            let (mut id, mut fields) = (None, 0);
+            let (mut id, mut fields, mut fits) = (None, 0, true);
+            let first = members.len();
             json::each_member(record, |name, value| {
                 fields += 1;
+                if fields <= MAX_FIELDS {
+                    let member = Member::new(name, value, record);
+                    fits &= member.is_some();
+                    members.extend(member);
+                }
                 // The last duplicate of a name wins, as everywhere.
                 if json::is_named(name, "id") {
                     id = Some(value);
@@ -95,21 +126,32 @@ impl PageText {
                 let levels = json::MAX_JSON_DEPTH;
                 return too_large(format!("is nested more than {levels} levels deep"));
             }
+            if !fits {
+                return too_large(format!("is longer than {} bytes", u32::MAX));
+            }
             let id = id.filter(|id| identifies(id));
             let id = id.map(|id| json::place(id, &text));
-            records.push(Place { json: range, id });
+            records.push(Place {
+                json: range,
+                id,
+                members: first..members.len(),
+            });
         }
+        members.shrink_to_fit();
         Ok(PageText {
             text,
             offset: Some(offset),
             is_whole: false,
             records,
+            members,
         })
     }
 
     /// Returns the memory that the page takes, in bytes.
     pub(crate) fn size(&self) -> usize {
-        self.text.len() + self.records.capacity() * size_of::<Place>()
+        let index = self.records.capacity() * size_of::<Place>()
+            + self.members.capacity() * size_of::<Member>();
+        self.text.len() + index
     }
 
     /// Returns all records, in order.
@@ -177,6 +219,7 @@ impl RawRecord {
         let place = Place {
             json: 0..text.len(),
             id: None,
+            members: 0..0,
         };
         Ok(RawRecord {
             page: Arc::new(PageText {
@@ -184,6 +227,7 @@ impl RawRecord {
                 offset,
                 is_whole: true,
                 records: vec![place],
+                members: Vec::new(),
             }),
             index: 0,
         })
@@ -203,7 +247,26 @@ impl RawRecord {
 
     /// Returns the fields in the order of the text: raw names (without quotes, escapes as they are) and raw values.
     pub fn members(&self) -> Vec<(&str, &str)> {
-        json::members(self.as_str())
+        let mut members = Vec::new();
+        self.each_member(|name, value| members.push((name, value)));
+        members
+    }
+
+    /// Passes the fields to `take` in the order of the text: the raw name (without quotes, escapes as they are) and the
+    /// raw value.
+    pub fn each_member<'a>(&'a self, mut take: impl FnMut(&'a str, &'a str)) {
+        let text = self.as_str();
+        if self.page.is_whole {
+            return json::each_member(text, take);
+        }
+        let place = self.place().map(|place| place.members.clone());
+        let members = self.page.members.get(place.unwrap_or_default());
+        let piece = |place: &Range<u32>| text.get(place.start as usize..place.end as usize);
+        for member in members.unwrap_or_default() {
+            if let (Some(name), Some(value)) = (piece(&member.name), piece(&member.value)) {
+                take(name, value);
+            }
+        }
     }
 
     /// Returns the record as `T`.

@@ -60,7 +60,7 @@ impl BatchBuilder {
     /// Adds a row. Returns the batch, and begins the next one, once it has its rows or is large.
     pub(crate) fn append(&mut self, record: &RawRecord) -> Option<Result<RecordBatch>> {
         let columns = &self.columns.fields;
-        let object = Object::new(columns, record.as_str());
+        let object = Object::of_record(columns, record);
         let mut bytes = record.as_bytes().len();
         let rest = object.hold(columns, |at, value| {
             let (kind, builder) = (&columns[at].kind, &mut *self.builders[at]);

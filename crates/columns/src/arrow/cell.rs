@@ -167,7 +167,7 @@ fn append_struct(builder: &mut dyn Any, fields: &[Column], value: Option<&str>) 
         }
         return value.is_none();
     };
-    let object = Object::new(fields, text);
+    let object = Object::of_value(fields, text);
     let rest = object.hold(fields, |at, value| {
         append(&mut *members[at], &fields[at].kind, value)
     });

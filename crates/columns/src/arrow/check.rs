@@ -130,7 +130,8 @@ impl Checker {
         }
         self.counts.records += 1;
         let schema = Arc::clone(&self.schema);
-        self.object(&schema.fields, record, record.as_str());
+        let columns = &schema.fields;
+        self.object(columns, record, Object::of_record(columns, record));
         let Some(fault) = self.fault.take() else {
             return Ok(());
         };
@@ -143,8 +144,7 @@ impl Checker {
         Err(record.fault(Error::new(ErrorKind::Schema, message)))
     }
 
-    fn object(&mut self, columns: &[Column], record: &RawRecord, text: &str) {
-        let object = Object::new(columns, text);
+    fn object(&mut self, columns: &[Column], record: &RawRecord, object: Object<'_>) {
         let is_record = self.path.is_empty();
         for (name, value) in object.others() {
             let Some(name) = json::text(name) else {
@@ -194,7 +194,9 @@ impl Checker {
                     index += 1;
                 });
             }
-            ColumnKind::Struct { fields } => self.object(fields, record, value),
+            ColumnKind::Struct { fields } => {
+                self.object(fields, record, Object::of_value(fields, value));
+            }
             _ => {}
         }
     }

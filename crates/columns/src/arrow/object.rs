@@ -2,6 +2,7 @@
 
 use super::schema::{ABSENT, Column, EmptyMeans};
 use serde_json::Value;
+use talentdata_core::RawRecord;
 use talentdata_core::internal::json;
 
 /// An object's members, and which of them the columns stand for.
@@ -30,12 +31,29 @@ pub(crate) struct Rest<'c> {
 }
 
 impl<'a> Object<'a> {
-    pub(crate) fn new(columns: &[Column], text: &'a str) -> Self {
+    /// Matches the members of a record, which are known since its page has come.
+    pub(crate) fn of_record(columns: &[Column], record: &'a RawRecord) -> Self {
+        Self::new(columns, record.as_bytes().len(), |take| {
+            record.each_member(take);
+        })
+    }
+
+    /// Matches the members of an object within a record.
+    pub(crate) fn of_value(columns: &[Column], text: &'a str) -> Self {
+        Self::new(columns, text.len(), |take| json::each_member(text, take))
+    }
+
+    /// `text_length` is that of the whole object, whose members `each_member` passes on.
+    fn new(
+        columns: &[Column],
+        text_length: usize,
+        each_member: impl FnOnce(&mut dyn FnMut(&'a str, &'a str)),
+    ) -> Self {
         let mut members: Vec<Member<'a>> = Vec::new();
         let mut found = vec![None; columns.len()];
         // The two braces; then of each member two quotes, a colon, and a comma before all but the first.
         let (mut next, mut length, mut is_plain) = (0, 2, true);
-        json::each_member(text, |raw_name, raw_value| {
+        each_member(&mut |raw_name, raw_value| {
             length += raw_name.len() + raw_value.len() + 3 + usize::from(!members.is_empty());
             let column = position(columns, next, raw_name);
             let mut has_column = column.is_some();
@@ -54,7 +72,7 @@ impl<'a> Object<'a> {
             });
         });
         Object {
-            is_plain: is_plain && length == text.len(),
+            is_plain: is_plain && length == text_length,
             members,
             found,
         }

@@ -38,7 +38,7 @@ impl<W: Write> CsvWriter<W> {
     /// Writes a row; returns whether it needed `_extra`.
     pub(super) fn write(&mut self, record: &RawRecord) -> Result<bool> {
         let (columns, row) = (&self.schema.fields, &mut self.row);
-        let object = Object::new(columns, record.as_str());
+        let object = Object::of_record(columns, record);
         let rest = object.hold(columns, |at, value| {
             let cell = value.and_then(|value| text(&columns[at].kind, value));
             cell.iter().for_each(|text| row.text(text));

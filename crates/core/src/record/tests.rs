@@ -155,3 +155,19 @@ fn names_of_the_service_in_an_error_are_harmless_and_bounded() {
         }
     }
 }
+
+#[test]
+fn the_index_of_a_page_holds_the_members_of_each_record() {
+    let texts = [
+        "{}",
+        r#" {"a":1,"é\n":"ü", "a" : [ {"b":2} ] ,"\ud800":null}"#,
+        "{ }",
+        "{\n\"id\"\t:\t-1e5\n,\"\":{\"id\":\"}\"}}",
+    ];
+    let records = RawRecord::parse_page(&texts, 7).unwrap();
+    let counts: Vec<_> = records.iter().map(|one| one.members().len()).collect();
+    assert_eq!(counts, [0, 4, 0, 2]);
+    for record in &records {
+        assert_eq!(record.members(), json::members(record.as_str()));
+    }
+}

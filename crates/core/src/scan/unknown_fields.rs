@@ -4,7 +4,7 @@ use super::receipt::Receipt;
 use crate::json;
 use crate::record::RawRecord;
 use std::collections::BTreeMap;
-use talentdata_types::ListShape;
+use talentdata_types::{Field, ListShape};
 
 /// Limits the names that are counted separately. A service that uses names as data must not fill the memory.
 const MAX_NAMES: usize = 1000;
@@ -24,13 +24,23 @@ type Counts = BTreeMap<String, u64>;
 
 /// Counts records of a list of this shape.
 pub(super) fn count(receipt: &mut Receipt, shape: &ListShape, records: &[RawRecord]) {
+    // Most records have the names of the record before, in the same order.
+    let mut before: Vec<(&str, Option<&Field>)> = Vec::new();
     for record in records {
-        json::each_member(record.as_str(), |raw_name, value| {
-            let Some(name) = json::text(raw_name) else {
+        let mut at = 0;
+        record.each_member(|raw_name, value| {
+            let known = before.get(at).filter(|(name, _)| *name == raw_name);
+            let field = known.map_or_else(|| field(shape, raw_name), |(_, field)| *field);
+            if known.is_none() {
+                before.truncate(at);
+                before.push((raw_name, field));
+            }
+            at += 1;
+            let Some(field) = field else {
+                if let Some(name) = json::text(raw_name) {
+                    add_one(&mut receipt.unknown_fields, &name);
+                }
                 return;
-            };
-            let Some(field) = shape.fields.iter().find(|field| field.name == name) else {
-                return add_one(&mut receipt.unknown_fields, &name);
             };
             if !field.known_values.is_empty()
                 && let Some(value) = json::decoded(value)
@@ -41,6 +51,12 @@ pub(super) fn count(receipt: &mut Receipt, shape: &ListShape, records: &[RawReco
             }
         });
     }
+}
+
+/// Returns the field of a raw name, if the spec knows it.
+fn field(shape: &ListShape, raw_name: &str) -> Option<&'static Field> {
+    let name = json::text(raw_name)?;
+    shape.fields.iter().find(|field| field.name == name)
 }
 
 /// Subtracts the counts of records that were counted before.
@@ -75,7 +91,7 @@ fn subtract_counts(counts: &mut Counts, part: &Counts) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use talentdata_types::{Field, FieldKind, ListName};
+    use talentdata_types::{FieldKind, ListName};
 
     const FIELDS: &[Field] = &[
         Field {
@@ -111,6 +127,22 @@ mod tests {
         assert_eq!(receipt.unknown_fields, fields.into());
         let values = [("state".to_owned(), [("ajar".to_owned(), 1)].into())];
         assert_eq!(receipt.unknown_values, values.into());
+    }
+
+    #[test]
+    fn fields_are_told_by_name_where_records_differ_in_order() {
+        let mut receipt = Receipt::default();
+        let records = [
+            r#"{"new":1,"id":"1","late":2}"#,
+            r#"{"id":"2","new":1,"late":2,"more":3}"#,
+            r#"{}"#,
+            r#"{"id":"3","new":1,"more":2,"late":3}"#,
+        ];
+        let records = RawRecord::parse_all(&records).unwrap();
+        count(&mut receipt, ListName::Contacts.shape(), &records);
+        let fields = [("late", 3), ("more", 2), ("new", 3)];
+        let fields = fields.map(|(name, count)| (name.to_owned(), count));
+        assert_eq!(receipt.unknown_fields, fields.into());
     }
 
     #[test]
