@@ -41,7 +41,7 @@ pub(crate) fn view(one: &Setting) -> Value {
     };
     context! {
         name, description, choices, python_doc, selects_profile,
-        camel => name.to_upper_camel_case(), kind => shown.split('(').next(), what => one.what,
+        camel => name.to_upper_camel_case(), kind => shown.split('(').next(), what => one.what, note => one.note,
         variable => one.variable(), flag => one.flag(), values => one.values(),
         default => default.unwrap_or_default(), of_calls => one.scope() == Scope::Calls,
     }

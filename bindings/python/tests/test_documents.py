@@ -41,6 +41,79 @@ def test_links_have_targets():
                 assert not anchor or anchor in anchors(target), (page, link)
 
 
+#: All pages, for the checks of words and names.
+ALL_PAGES = sorted(
+    {*PAGES, *READMES, *ROOT.glob("*.md"), *(ROOT / "docs/design").glob("*.md")} - {ROOT / "CHANGELOG.md"}
+)
+
+
+def sources(*patterns):
+    """Returns the texts of source files by their paths."""
+    return {path: path.read_text(encoding="utf-8") for pattern in patterns for path in ROOT.glob(pattern)}
+
+
+def defines(path, text, owner, member):
+    """Returns whether a source file defines a member of a type, a namespace or a module."""
+    kind = r"\b(?:struct|enum|trait|class|namespace|impl(?:<.*?>)?)"
+    if not re.search(rf"{kind} (?:\w+ for )?{owner}\b", text) and owner not in (path.stem, *path.parent.parts):
+        return False
+    item = rf"\b(?:fn|struct|enum|trait|class|type|mod|using) {member}\b|^\s*(?:pub )?{member}\b *[:,({{]"
+    in_headers = rf"|\b{member}\(" if path.suffix == ".hpp" else ""
+    return re.search(item + in_headers, text, flags=re.MULTILINE) is not None
+
+
+def test_rust_and_cpp_names_in_pages_exist():
+    files = sources("crates/*/src/**/*.rs", "bindings/c/include/**/*.hpp")
+    missing = []
+    for page in ALL_PAGES:
+        for code in re.findall(r"`([^`\n]+)`", without_code(page)):
+            for path in re.findall(r"\w+(?:::\w+)+(?:\.\w+)?", code):
+                owner, member = path.partition(".")[0].split("::")[-2:]
+                found = owner == "std" or any(defines(*file, owner, member) for file in files.items())
+                if not found:
+                    missing.append((page.name, path))
+    assert missing == []
+
+
+def test_c_names_and_variables_in_pages_exist():
+    code = sources(
+        "bindings/c/include/**/*.h", "bindings/python/talentdata/*.py", "crates/*/src/**/*.rs", "crates/*/Cargo.toml"
+    )
+    known = set(re.findall(r"\w+", "\n".join(code.values()).replace("-", "_")))
+    # The variables of settings are made from the names in the table.
+    known |= {
+        f"TALENTDATA_{name.upper()}"
+        for name in re.findall(r'(?:name:|&str =) "(\w+)"', code[ROOT / "crates/core/src/settings/table.rs"])
+    }
+    shown = {
+        (page.name, name)
+        for page in ALL_PAGES
+        for name in re.findall(r"\b(?:talentdata|TALENTDATA)_\w+", page.read_text(encoding="utf-8"))
+    }
+    assert shown and [one for one in sorted(shown) if one[1] not in known] == []
+
+
+def test_pages_cite_no_document_that_readers_do_not_have():
+    cited = re.compile(r"service document|\bsections? \d", re.IGNORECASE)
+    # ARCHITECTURE.md is for those who change the transcription of that document.
+    pages = [page for page in ALL_PAGES if page.name != "ARCHITECTURE.md"]
+    assert [page.name for page in pages if cited.search(page.read_text(encoding="utf-8"))] == []
+
+
+def test_the_c_page_links_to_every_example():
+    page = ROOT / "bindings/c/README.md"
+    examples = {path.name for path in (page.parent / "examples").glob("*.c*")}
+    assert examples and examples == set(re.findall(r"\]\(examples/([^)]+)\)", page.read_text(encoding="utf-8")))
+
+
+def test_the_page_of_settings_has_every_note():
+    page = (ROOT / "docs/settings.md").read_text(encoding="utf-8")
+    notes = re.findall(
+        r'note: "((?:[^"\\]|\\.)+)"', (ROOT / "crates/core/src/settings/table.rs").read_text(encoding="utf-8")
+    )
+    assert len(notes) > 9 and [note for note in notes if note.replace('\\"', '"') not in page] == []
+
+
 def commands(page):
     """Returns the commands in the code blocks of a page, without their comments."""
     lines = re.findall(r"^(?: {4})?(talentdata .+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
