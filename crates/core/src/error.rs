@@ -18,9 +18,6 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-/// Limits the length of a request ID, in bytes.
-const LONGEST_ID: usize = 128;
-
 /// Limits the length of a service's sentence, in bytes.
 const LONGEST_SENTENCE: usize = 256;
 
@@ -348,8 +345,10 @@ impl Error {
     /// must not cut the text, because secrets are found only in a whole text.
     pub(crate) fn sanitize(mut self, scrubber: &Scrubber) -> Self {
         let inner = &mut *self.0;
+        let request_id = inner.request_id.take();
+        inner.request_id = request_id.and_then(|id| scrubber.request_id(&id));
         if scrubber.has_short_secret() {
-            (inner.body, inner.request_id) = (None, None);
+            inner.body = None;
             inner.said.clear();
             if inner.kind.quotes_responses() {
                 inner.message = format!("{}; {LEFT_OUT}", inner.kind.summary());
@@ -359,9 +358,6 @@ impl Error {
         inner.message = scrubber.redact(&inner.message, KEPT);
         if !inner.message.ends_with(&inner.said) {
             inner.message += &inner.said;
-        }
-        if let Some(id) = &mut inner.request_id {
-            *id = scrubber.redact_untrusted(id, LONGEST_ID);
         }
         self
     }

@@ -7,6 +7,9 @@ use talentdata_types::Secret;
 /// Limits the foreign text that an error keeps in one place, in bytes.
 pub(super) const KEPT: usize = 512;
 
+/// Limits the length of a request ID, in bytes.
+const LONGEST_ID: usize = 128;
+
 /// Replaces a text in which a secret would not be found.
 pub(super) const LEFT_OUT: &str = "the text is left out, because a secret or token shorter than 8 characters could not be hidden in it";
 
@@ -56,6 +59,11 @@ impl Scrubber {
     /// Returns whether one of the secrets is too short to be hidden, so that no foreign text may be shown.
     pub(crate) fn has_short_secret(&self) -> bool {
         self.has_short_secret
+    }
+
+    /// Returns the ID of a request as it may be shown; `None` if it could contain a short secret.
+    pub(crate) fn request_id(&self, id: &str) -> Option<String> {
+        (!self.has_short_secret).then(|| self.redact(id, LONGEST_ID))
     }
 
     /// Returns the beginning of a foreign text, at most `most` bytes, with secrets hidden and terminal controls

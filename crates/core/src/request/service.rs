@@ -265,13 +265,14 @@ impl Service {
             .response
             .map_err(|error| error.sanitize(&scrubber))?;
         let (operation, status) = (call.operation.id, response.status.as_u16());
+        let request_id = response.header("x-request-id");
         tracing::debug!(
             operation,
             status,
             bytes = response.body.len(),
             offset = call.offset,
             attempt,
-            request_id = response.header("x-request-id"),
+            request_id = request_id.and_then(|id| scrubber.request_id(id)),
             seconds = clock::now().saturating_sub(began).as_secs_f64(),
             client = self.config.client_id.as_deref(),
             "received a response"

@@ -25,7 +25,9 @@ async fn the_most_detailed_log_contains_no_secret() {
         if request.path.starts_with("/v1/contacts") {
             (200, "", stub::contacts(request, 9))
         } else {
-            (200, "", PERMISSIONS.to_owned())
+            // A service that sends back a token in a header.
+            let id = "x-request-id: CANARY-token\r\n";
+            (200, id, PERMISSIONS.to_owned())
         }
     }));
     let client = stub::settings(&base_url).build().unwrap();
