@@ -20,7 +20,15 @@ VALUES = {
     "talentdata_release_callback": "NULL",
     "void *": "NULL",
 }
-NUMBERS = {"double", "uint32_t", "uint64_t", "size_t", "talentdata_format", "talentdata_error_kind", "talentdata_log_level"}
+NUMBERS = {
+    "double",
+    "uint32_t",
+    "uint64_t",
+    "size_t",
+    "talentdata_format",
+    "talentdata_error_kind",
+    "talentdata_log_level",
+}
 
 
 def argument(index, kind, name):
