@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Record)
 F = TypeVar("F")
 
+#: Names of fields. The method `list` hides the type of that name within the classes below.
+Names = list[str]
+
 
 class List(Generic[R]):
     """A list of the service, such as `client.contacts`.
@@ -44,9 +47,9 @@ class List(Generic[R]):
         *,
         limit: int | None = None,
         page_size: int | None = None,
-        fields: list[str] | None = None,
-        drop: list[str] | None = None,
-        columns: Literal["typed", "json"] | list[str] = "typed",
+        fields: Names | None = None,
+        drop: Names | None = None,
+        columns: Literal["typed", "json"] | Names = "typed",
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
         unproven: Literal["fail", "warn", "accept"] | None = None,
@@ -91,9 +94,9 @@ class List(Generic[R]):
         restart: bool = False,
         limit: int | None = None,
         page_size: int | None = None,
-        fields: list[str] | None = None,
-        drop: list[str] | None = None,
-        columns: Literal["typed", "json"] | list[str] = "typed",
+        fields: Names | None = None,
+        drop: Names | None = None,
+        columns: Literal["typed", "json"] | Names = "typed",
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
         progress: bool | None = None,

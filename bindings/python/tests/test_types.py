@@ -58,6 +58,6 @@ def test_every_public_name_is_documented():
 
 def test_help_shows_the_meaning_of_the_fields_of_a_receipt():
     shown = pydoc.render_doc(talentdata.Receipt, renderer=pydoc.plaintext)
-    assert "Page requests sent, retries included." in shown and "The list." in shown
+    assert "The number of page requests, including retries." in shown and "The name of the list." in shown
     for cls in (talentdata.List.list, talentdata.Client.version):
         assert "section" not in pydoc.render_doc(cls, renderer=pydoc.plaintext)
