@@ -97,7 +97,8 @@ static void cancel(struct task *task) {
 
 static void round_of(const talentdata_client *client, unsigned number) {
   struct task tasks[LISTS + CALLS + 2] = {{0}}, *task = tasks;
-  talentdata_options *some = options_with("limit", "300", NULL), *anew = options_with("limit", "300", "restart", "true", NULL);
+  talentdata_options *some = options_with("limit", "300", NULL),
+                     *restarted = options_with("limit", "300", "restart", "true", NULL);
   char path[32], mirror[32];
   int descriptor;
   for (int i = 0; i < LISTS; i++, task++) {
@@ -112,7 +113,7 @@ static void round_of(const talentdata_client *client, unsigned number) {
   }
   snprintf(path, sizeof path, "loop-%u.jsonl", number);
   snprintf(mirror, sizeof mirror, "loop-%u.db", number);
-  OK(talentdata_client_export(client, TALENTDATA_LIST_CONTACTS, T(path), TALENTDATA_FORMAT_OF_PATH, anew, &task->job));
+  OK(talentdata_client_export(client, TALENTDATA_LIST_CONTACTS, T(path), TALENTDATA_FORMAT_OF_PATH, restarted, &task->job));
   OK(talentdata_job_begin(task->job, &task->call));
   watch_call(task++);
   OK(talentdata_client_sync(client, TALENTDATA_LIST_POOLS, T(mirror), NULL, &task->job));
@@ -148,7 +149,7 @@ static void round_of(const talentdata_client *client, unsigned number) {
     talentdata_job_free(tasks[i].job);
   }
   talentdata_options_free(some);
-  talentdata_options_free(anew);
+  talentdata_options_free(restarted);
   unlink(path);
   unlink(mirror);
 }
@@ -220,6 +221,8 @@ static void jobs(const talentdata_client *client) {
     OK(talentdata_call_wait(call, &receipt));
     CHECK(integer_at(receipt, "generation") == again + 1);
     talentdata_record_free(receipt);
+    /* It comes too late, so the job runs again. */
+    talentdata_call_cancel(call);
     talentdata_call_free(call);
   }
   OK(talentdata_job_begin(job, &call));

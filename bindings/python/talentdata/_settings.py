@@ -73,7 +73,7 @@ class ConfiguredClient(BaseClient):
                 longer one, the call fails with the error kind RateLimited.
             max_outage: The time that a scan waits while the service is down, measured from the last request that
                 succeeded, in seconds; 60 s by default. Meanwhile, one request at a time probes the service. A single
-                call ends after max_attempts; with the value 0, a scan does, too.
+                call ends after max_attempts. So does a scan if the value is 0.
             share: The share of the company's 40 requests per second that the client may use; 1 by default.
             paced: Whether the client keeps to 40 requests per second; True by default. The value False is for a
                 service without a rate limit; the documented client rule is kept in either case.

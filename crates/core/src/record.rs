@@ -80,7 +80,7 @@ impl Member {
 
 impl PageText {
     /// Creates the text of a page whose records are in these ranges of `text`, which must be JSON. `key` is the name of
-    /// their array, for messages. Whatever reads the members of a record later finds them by the index that is made here.
+    /// their array, for messages. Later readers find the members of a record by this index.
     ///
     /// # Errors
     /// `Schema` if a record is not an object; `TooLarge` if it has too many fields or levels.

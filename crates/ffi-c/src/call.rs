@@ -14,9 +14,9 @@ use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Waker};
 use std::time::Duration;
+use talentdata_core::Result;
 use talentdata_core::blocking::Begun;
 use talentdata_core::scan::Receipt;
-use talentdata_core::{Error, ErrorKind, Result};
 use talentdata_mirror::SyncReceipt;
 
 /// A call or a job under way. One thread at a time may use it; any thread may cancel it. Freed with talentdata_call_free.
@@ -25,7 +25,7 @@ pub struct CallHandle {
     self_pipe: OnceLock<Arc<SelfPipe>>,
 }
 
-/// What is under way.
+/// The work of a call, by its kind.
 pub(crate) enum CallWork {
     Operation(Begun<Option<String>>),
     Page(Begun<String>, u64),
@@ -233,10 +233,7 @@ impl CallHandle {
         if let Some(self_pipe) = self.self_pipe.get() {
             return Ok(self_pipe.descriptor());
         }
-        let made = SelfPipe::new().map_err(|error| {
-            let message = format!("cannot create a pipe for the descriptor: {error}");
-            Error::new(ErrorKind::Io, message)
-        })?;
+        let made = SelfPipe::new()?;
         let self_pipe = self.self_pipe.get_or_init(|| Arc::new(made));
         let waker = Waker::from(Arc::clone(self_pipe));
         match &self.work {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::task::Wake;
 use talentdata_core::internal::process::lock;
+use talentdata_core::{Error, ErrorKind, Result};
 
 /// A pipe that contains one byte after a notification, and none otherwise. So neither writing nor reading ever blocks.
 ///
@@ -18,8 +19,15 @@ pub(crate) struct SelfPipe {
 }
 
 impl SelfPipe {
-    pub(crate) fn new() -> std::io::Result<Self> {
-        let (listen, bell) = std::io::pipe()?;
+    /// Creates a pipe.
+    ///
+    /// # Errors
+    /// `Io` if the system refuses.
+    pub(crate) fn new() -> Result<Self> {
+        let (listen, bell) = std::io::pipe().map_err(|error| {
+            let message = format!("cannot create a pipe for the descriptor: {error}");
+            Error::new(ErrorKind::Io, message)
+        })?;
         Ok(SelfPipe {
             listen,
             bell,

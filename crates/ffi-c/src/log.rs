@@ -14,8 +14,8 @@ use talentdata_core::internal::log::{self, Level, Listener, Message};
 pub enum LogLevel {
     /// Failures that end a call, a scan or a job.
     Error = 1,
-    /// What the client recovers from: each kind of failure at most once a minute, with its number, and the
-    /// beginning and the end of an outage.
+    /// Failures that the client recovers from, each kind at most once a minute with its number, and the beginning and
+    /// the end of an outage.
     Warn = 2,
     /// A budget that is joined, an access token that is renewed.
     Info = 3,

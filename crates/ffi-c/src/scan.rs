@@ -254,10 +254,7 @@ impl ScanHandle {
         if let Some(self_pipe) = self.self_pipe.get() {
             return Ok(self_pipe.descriptor());
         }
-        let new_pipe = SelfPipe::new().map_err(|error| {
-            let message = format!("cannot create a pipe for the descriptor: {error}");
-            Error::new(ErrorKind::Io, message)
-        })?;
+        let new_pipe = SelfPipe::new()?;
         let self_pipe = self.self_pipe.get_or_init(|| Arc::new(new_pipe));
         // This registers the descriptor. The next call reports a record that has arrived, or an error.
         if let Poll::Ready(found) = self.look() {

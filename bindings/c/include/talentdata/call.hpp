@@ -16,7 +16,7 @@ class begun_call : public detail::handle<talentdata_call, talentdata_call_free> 
   /// A deadline in seconds, from now; none by default.
   using deadline = std::optional<std::chrono::duration<double>>;
 
-  /// Whether it is done, and its result: the response, the page or the receipt; none where a response has none.
+  /// The outcome of a poll. A call that is done has a result: the response, if it has a body, the page or the receipt.
   struct polled {
     bool done;
     std::optional<record> result;

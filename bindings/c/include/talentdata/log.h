@@ -14,8 +14,8 @@ typedef enum {
    */
   TALENTDATA_LOG_LEVEL_ERROR = 1,
   /**
-   * What the client recovers from: each kind of failure at most once a minute, with its number, and the
-   * beginning and the end of an outage.
+   * Failures that the client recovers from, each kind at most once a minute with its number, and the beginning and
+   * the end of an outage.
    */
   TALENTDATA_LOG_LEVEL_WARN = 2,
   /**

@@ -47,7 +47,7 @@ async fn a_field_that_is_left_out_is_in_no_file_stopped_or_ended() {
             } else {
                 less.scan.drop = vec!["email".into()];
             }
-            // What the other policy has kept goes first.
+            // The work kept under the other policy is discarded first.
             run_pages(&less, &service.client, 1).await.unwrap_err();
             assert_eq!(found(directory.path(), &emails), 0, "{format}");
             let receipt = run(&less, &service.client).await.unwrap();

@@ -35,7 +35,7 @@ pub struct Begun<T> {
     engine: Arc<Engine>,
 }
 
-/// The result of a call, and who is to be told of it.
+/// The result of a call, and the waker that is woken once it is there.
 #[derive(Debug)]
 struct Slot<T>(Mutex<(Outcome<T>, Waker)>);
 
@@ -123,21 +123,21 @@ impl<T: Send + 'static> Begun<T> {
         let poll = |context: &mut Context<'_>| self.poll(context.waker());
         self.engine.wait(std::future::poll_fn(poll))?
     }
+}
 
-    /// Cancels the call, which then ends with `Cancelled` unless it is done already. A job keeps what can be resumed.
+impl<T> Begun<T> {
+    /// Cancels the call, which then ends with `Cancelled`. A job keeps the work that can be resumed. Does nothing if the
+    /// call is done, so that a job that is done can run again.
     pub fn cancel(&self) {
-        if !self.engine.is_foreign() {
+        if !self.engine.is_foreign() && matches!(lock(&self.slot.0).0, Outcome::Pending) {
             self.stop.stop();
         }
     }
 }
 
-/// A job that is done can be run again, so its stop is left alone.
 impl<T> Drop for Begun<T> {
     fn drop(&mut self) {
-        if !self.engine.is_foreign() && matches!(lock(&self.slot.0).0, Outcome::Pending) {
-            self.stop.stop();
-        }
+        self.cancel();
     }
 }
 

@@ -26,13 +26,13 @@ pub(super) struct Trouble {
     pub(super) status: Option<u16>,
 }
 
-/// What one client has been through.
+/// The failures of one client that its log mentions.
 pub(crate) struct Troubles {
     client: Option<String>,
     state: Mutex<State>,
 }
 
-/// What was said so far. It reads no clock.
+/// The warnings given so far. The methods read no clock.
 #[derive(Default)]
 struct State {
     /// The time of the last success before the outage, while it lasts.
@@ -67,7 +67,7 @@ impl Troubles {
         );
     }
 
-    /// Notes that a call has succeeded with the last of its `attempts`; `trouble` is its last failure, if it had one.
+    /// Records that a call succeeded with the last of its `attempts`; `trouble` is its last failure, if it had one.
     pub(super) fn succeeded(
         &self,
         now: Time,

@@ -126,7 +126,7 @@ impl Builder {
     pub fn max_wait(&mut self, value: Duration) -> &mut Self {
         self.set("max_wait", value.as_secs_f64())
     }
-    /// Sets the time that a scan waits while the service is down, measured from the last request that succeeded; 60 s by default. Meanwhile, one request at a time probes the service. A single call ends after max_attempts; with the value 0, a scan does, too.
+    /// Sets the time that a scan waits while the service is down, measured from the last request that succeeded; 60 s by default. Meanwhile, one request at a time probes the service. A single call ends after max_attempts. So does a scan if the value is 0.
     pub fn max_outage(&mut self, value: Duration) -> &mut Self {
         self.set("max_outage", value.as_secs_f64())
     }

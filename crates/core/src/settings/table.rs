@@ -165,7 +165,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "max_outage",
         kind: Duration(bounds(0.0, DAY, 60.0)),
         what: "the time that a scan waits while the service is down, measured from the last request that succeeded",
-        note: "Meanwhile, one request at a time probes the service. A single call ends after max_attempts; with the value 0, a scan does, too.",
+        note: "Meanwhile, one request at a time probes the service. A single call ends after max_attempts. So does a scan if the value is 0.",
     },
     Setting {
         name: "share",
