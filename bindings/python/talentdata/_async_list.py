@@ -49,6 +49,7 @@ class AsyncList(Generic[R]):
         page_size: int | None = None,
         fields: Names | None = None,
         drop: Names | None = None,
+        hash: Names | None = None,
         columns: Literal["typed", "json"] | Names = "typed",
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
@@ -64,6 +65,8 @@ class AsyncList(Generic[R]):
                 as `["email", "/languages/*/level"]`. The others are gone before a record is returned or written. A
                 list of names as `columns` means the same.
             drop: The fields to leave out, in the same form; not together with `fields`.
+            hash: The fields in whose place there is a digest of the value, in the same form, and kept with `fields`. Equal
+                values have equal digests. `None` stays `None`. The setting `hash_key` has the key.
             columns: The types of columns: `"typed"` has lists and structs for nested values, and timestamps and
                 dates for the texts of RFC 3339; `"json"` has JSON text and strings.
             schema: The columns, so that they are the same in every run: a file that `talentdata schema` has
@@ -80,7 +83,8 @@ class AsyncList(Generic[R]):
             progress: Whether to show a progress bar, by tqdm; by default on a terminal and in a notebook, if tqdm is
                 installed.
         """
-        options: dict[str, Any] = {"limit": limit, "page_size": page_size, "fields": fields, "drop": drop}
+        options: dict[str, Any] = {"limit": limit, "page_size": page_size}
+        options |= {"fields": fields, "drop": drop, "hash": hash}
         options |= {"columns": columns, "schema": schema, "on_new_field": on_new_field, "unproven": unproven}
         scan = RawScan(self._client, self._list, options)
         return AsyncScan(scan, self._list[0], self._model, progress)
@@ -96,6 +100,7 @@ class AsyncList(Generic[R]):
         page_size: int | None = None,
         fields: Names | None = None,
         drop: Names | None = None,
+        hash: Names | None = None,
         columns: Literal["typed", "json"] | Names = "typed",
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
@@ -120,6 +125,7 @@ class AsyncList(Generic[R]):
             page_size: See `list`.
             fields: See `list`.
             drop: See `list`.
+            hash: See `list`.
             columns: See `list`.
             schema: See `list`.
             on_new_field: See `list`.
@@ -135,7 +141,7 @@ class AsyncList(Generic[R]):
             talentdata.Error: A page could not be fetched.
         """
         options: dict[str, Any] = {"resume": resume, "restart": restart, "limit": limit, "page_size": page_size}
-        options |= {"fields": fields, "drop": drop}
+        options |= {"fields": fields, "drop": drop, "hash": hash}
         options |= {"columns": columns, "schema": schema, "on_new_field": on_new_field}
         job = RawJob(self._client, False, self._list, path, options, format)
         return Receipt(await run_async(job, self._list[0], progress))

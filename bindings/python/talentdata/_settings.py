@@ -21,6 +21,8 @@ class ConfiguredClient(BaseClient):
         base_url: str | None = None,
         client_id: str | None = None,
         client_secret: str | None = None,
+        company: str | None = None,
+        hash_key: str | None = None,
         profile: str | None = None,
         environment: bool | None = None,
         insecure_http: bool | None = None,
@@ -50,6 +52,11 @@ class ConfiguredClient(BaseClient):
             client_id: The client ID.
             client_secret: The client secret. No error and no log message contains it, but copies of it stay in the
                 memory of the process.
+            company: The name under which client IDs of one company share the request budget. The service limits a
+                company, so give all its client IDs the same name. By default each client ID has a budget of its own.
+            hash_key: The key of the digests that the option hash puts in the place of values. It has at least 32
+                characters. Equal values have equal digests only under the same key, and who has the key can guess
+                values.
             profile: The section of the profile file to read, which must exist. If none is selected, the section
                 "default" applies, where there is one.
             environment: Whether settings that are not given come from the environment and the profile file; True by
@@ -78,8 +85,8 @@ class ConfiguredClient(BaseClient):
             paced: Whether the client keeps to 40 requests per second; True by default. The value False is for a
                 service without a rate limit; the documented client rule is kept in either case.
             budget: The place of the request budget, which all its users share: process, host, or the URL of a Redis
-                or Valkey server; host by default. With host, all processes of this user on this host that use the same
-                client share one budget.
+                or Valkey server; host by default. With host, all processes of this user on this host with the same
+                client ID or company share one budget.
             on_unreachable: The behaviour while the shared budget cannot be reached: spend an equal share of it, or
                 wait; share by default.
             priority: The priority of scans, among all that share the budget; normal by default. Single calls go

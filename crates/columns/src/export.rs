@@ -250,6 +250,7 @@ impl Export {
         self.check()?;
         let operation = self.resource.shape().operation;
         client.config().require_credentials_for(operation)?;
+        self.scan.hash_key(client.config())?;
         let blocks = self.target.place()?.is_none();
         let (export, config) = (self.clone(), client.config().clone());
         let stopped = Arc::new(AtomicBool::new(false));

@@ -69,8 +69,11 @@ impl Page {
             PageLimit::Exactly(limit) => query.push(("limit", limit.to_string())),
             PageLimit::AtMost(size) => call.size = Some(size),
         }
+        let hides_ids = scan.as_ref().is_some_and(|scan| scan.hides_ids);
         call.claim = Some(service.memory.claim(scan, offset).await);
-        let page = service.call(&mut call, |response| Page::read(response, key, offset));
+        let page = service.call(&mut call, |response| {
+            read(response, key, offset, hides_ids).map_err(|error| error.with_offset(offset))
+        });
         let mut page = page.await.map_err(|error| error.with_offset(offset))?;
         if let Some(size) = call.size {
             size.came();
@@ -82,7 +85,7 @@ impl Page {
     /// Reads the response to a page request at `offset`. The records are at `key` if it is known. Otherwise they are
     /// the only array of objects in the response.
     pub(crate) fn read(response: &Response, key: Option<&str>, offset: u64) -> Result<Page> {
-        read(response, key, offset).map_err(|error| error.with_offset(offset))
+        read(response, key, offset, false).map_err(|error| error.with_offset(offset))
     }
 
     /// Returns the page as JSON: `records`, byte for byte as the service sent them, and `pagination`.
@@ -125,9 +128,10 @@ impl Page {
     }
 }
 
-fn read(response: &Response, key: Option<&str>, offset: u64) -> Result<Page> {
+/// Reads the response to a page request. With `hides_ids`, no error names the `id` of a record.
+fn read(response: &Response, key: Option<&str>, offset: u64, hides_ids: bool) -> Result<Page> {
     let text = response.object_text()?;
-    let envelope = Envelope::read(text, offset)?;
+    let envelope = Envelope::read(text, offset, hides_ids)?;
     envelope.check_success()?;
     let pagination = envelope.get("pagination").map(Paging::read);
     let pagination = pagination.unwrap_or_default();
@@ -145,7 +149,7 @@ fn read(response: &Response, key: Option<&str>, offset: u64) -> Result<Page> {
     let ranges = records
         .into_iter()
         .map(|record| json::place(record, text.as_bytes()));
-    let page = PageText::new(bytes, ranges, &key, offset)?;
+    let page = PageText::new(bytes, ranges, &key, offset, hides_ids)?;
     Ok(Page {
         records: page.records(),
         pagination,
@@ -186,12 +190,12 @@ struct Envelope<'a>(Vec<(Cow<'a, str>, &'a str)>);
 type Array<'key, 'a> = (&'key str, Vec<&'a str>);
 
 impl<'a> Envelope<'a> {
-    fn read(text: &'a str, offset: u64) -> Result<Self> {
+    fn read(text: &'a str, offset: u64, hides_ids: bool) -> Result<Self> {
         let mut read = Ok(());
         let members = at_most(MAX_ITEMS, "members", |take| {
             read = json::read_object(text, |name, value| take((name, value)));
         });
-        read.map_err(|error| not_json(text, offset, &error))?;
+        read.map_err(|error| not_json(text, offset, hides_ids, &error))?;
         Ok(Envelope(json::by_name(&members?)))
     }
 
@@ -282,14 +286,14 @@ impl<'a> Envelope<'a> {
 }
 
 /// Returns the error for the text of a page that is not JSON. It names the record.
-fn not_json(text: &str, offset: u64, error: &serde_json::Error) -> Error {
+fn not_json(text: &str, offset: u64, hides_ids: bool, error: &serde_json::Error) -> Error {
     if !error.is_syntax() {
         return json_error(error, "");
     }
     let fault = json::fault::find(text, error.line(), error.column());
     let item = fault
         .item
-        .map(|(index, id)| place(index, offset, id.as_deref()));
+        .map(|(index, id)| place(index, offset, id.as_deref().filter(|_| !hides_ids)));
     let message = format!(
         "{}{} is not JSON: {}, at line {} column {}",
         fault.path,

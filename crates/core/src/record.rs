@@ -80,7 +80,8 @@ impl Member {
 
 impl PageText {
     /// Creates the text of a page whose records are in these ranges of `text`, which must be JSON. `key` is the name of
-    /// their array, for messages. Later readers find the members of a record by this index.
+    /// their array, for messages, which do not name an `id` with `hides_ids`. Later readers find the members of a record by
+    /// this index.
     ///
     /// # Errors
     /// `Schema` if a record is not an object; `TooLarge` if it has too many fields or levels.
@@ -89,6 +90,7 @@ impl PageText {
         ranges: impl ExactSizeIterator<Item = Range<usize>>,
         key: &str,
         offset: u64,
+        hides_ids: bool,
     ) -> Result<Self> {
         let whole = utf8(&text);
         let mut records = Vec::with_capacity(ranges.len());
@@ -115,7 +117,7 @@ impl PageText {
                 }
             });
             let too_large = |excess| {
-                let place = place(index, offset, id);
+                let place = place(index, offset, id.filter(|_| !hides_ids));
                 let message = format!("{key}[{index}]{place} {excess}, the limit for one record");
                 Err(Error::new(ErrorKind::TooLarge, message))
             };
@@ -205,7 +207,7 @@ impl RawRecord {
             page.extend_from_slice(raw.get().as_bytes());
             ranges.push(start..page.len());
         }
-        let page = PageText::new(page.into(), ranges.into_iter(), "record", offset)?;
+        let page = PageText::new(page.into(), ranges.into_iter(), "record", offset, false)?;
         Ok(page.records())
     }
 
@@ -362,6 +364,18 @@ impl IdentityKey {
         // The standard library seeds its hashers from the operating system.
         let word = || RandomState::new().build_hasher().finish();
         IdentityKey([word(), word()])
+    }
+
+    /// Returns the key made from this one for which `derive` also needs a secret.
+    pub(crate) fn derived(&self, derive: impl FnOnce(&[u8]) -> [u8; 32]) -> Self {
+        let [low, high] = self.0.map(u64::to_le_bytes);
+        let secret = derive(&[low, high].concat());
+        let word = |at: usize| {
+            let mut word = [0; 8];
+            word.copy_from_slice(&secret[at..at + 8]);
+            u64::from_le_bytes(word)
+        };
+        IdentityKey([word(0), word(8)])
     }
 
     /// Returns a hash function that nobody outside can predict.

@@ -21,6 +21,7 @@ pub use crate::budget::{OnUnreachable, REQUESTS_PER_SECOND};
 use crate::budget::{BudgetOptions, BudgetState, Unread, read_budget};
 use crate::choice;
 use crate::error::{Error, ErrorKind, Result};
+use crate::hash::{HASH_KEY, HashKey};
 use std::collections::BTreeMap;
 use talentdata_types::{Operation, Secret, TokenUse};
 
@@ -136,6 +137,17 @@ impl Config {
         Err(not_set(missing, self.environment))
     }
 
+    /// Returns the key of the digests that the option `hash` puts in the place of values.
+    ///
+    /// # Errors
+    /// `Config` if it is not set or too short.
+    pub fn require_hash_key(&self) -> Result<HashKey> {
+        match &self.hash_key {
+            Some(secret) => HashKey::new(secret),
+            None => Err(not_set(&[HASH_KEY], self.environment)),
+        }
+    }
+
     /// Checks that there are credentials, if the operation needs them.
     ///
     /// # Errors
@@ -152,10 +164,16 @@ impl Config {
         &self.base_url
     }
 
-    /// Returns the strings that identify the company. Each company has one budget.
-    pub(crate) fn company(&self) -> [String; 2] {
+    /// Returns the strings that identify the client. Each client has tokens of its own.
+    pub(crate) fn client(&self) -> [String; 2] {
         let client_id = self.client_id.clone().unwrap_or_default();
         [self.base_url.to_string(), client_id]
+    }
+
+    /// Returns the strings that identify the company. Each company has one budget.
+    fn company(&self) -> [String; 2] {
+        let [base_url, client_id] = self.client();
+        [base_url, self.company.clone().unwrap_or(client_id)]
     }
 
     /// Returns the budget that these settings select.

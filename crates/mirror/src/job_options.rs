@@ -46,6 +46,7 @@ impl JobOptions {
             "limit" => self.scan.limit = Some(count(option, text)?),
             "fields" => self.scan.fields = names(option, text)?,
             "drop" => self.scan.drop = names(option, text)?,
+            "hash" => self.scan.hash = names(option, text)?,
             "columns" => self.table.columns = text.parse()?,
             "schema" => self.table.schema = Some(Arc::new(TableSchema::from_json(text)?)),
             "on_new_field" => self.table.on_new = text.parse()?,

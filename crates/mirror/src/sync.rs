@@ -89,6 +89,7 @@ impl Sync {
         self.check()?;
         let operation = self.resource.shape().operation;
         client.config().require_credentials_for(operation)?;
+        self.scan.hash_key(client.config())?;
         let claim = Claim::acquire(&self.path)?;
         let (mut stop, mut confirms) = (std::pin::pin!(stop), None);
         loop {

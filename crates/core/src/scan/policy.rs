@@ -1,71 +1,136 @@
 //! Which fields of records a scan lets through. Nothing behind its pages sees the others.
 
 use super::options::ScanOptions;
+use super::receipt::Receipt;
 use crate::error::{Error, Result};
+use crate::hash::HashKey;
 use crate::json;
 use crate::page::Page;
 use crate::record::RawRecord;
+use crate::settings::Config;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use talentdata_types::ListShape;
+use talentdata_types::{ListName, ListShape};
 
 /// The step of a pointer that stands for every item of an array.
 const ITEMS: &str = "*";
 
-/// The steps of a pointer, their escapes resolved.
-type Steps = Vec<String>;
+/// The fate of a field that an option names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// It is one of the only fields to keep.
+    Keep,
+    /// It is left out.
+    Drop,
+    /// A digest takes the place of its value.
+    Hash,
+}
 
-/// The fields to keep, or those to drop.
+impl Fate {
+    /// Each fate, and the name of its option.
+    const ALL: [(Fate, &str); 3] = [
+        (Fate::Keep, "fields"),
+        (Fate::Drop, "drop"),
+        (Fate::Hash, "hash"),
+    ];
+
+    /// Returns the option that names such fields.
+    fn option(self) -> &'static str {
+        let mut all = Fate::ALL.iter();
+        all.find(|(fate, _)| *fate == self)
+            .map_or("", |(_, option)| option)
+    }
+}
+
+/// A field, or a part of one, that an option names.
+#[derive(Debug)]
+struct Pointer {
+    fate: Fate,
+    /// The name as the caller has written it.
+    name: String,
+    /// The steps of the pointer, their escapes resolved.
+    steps: Vec<String>,
+    /// True if a record had it.
+    matched: bool,
+}
+
+/// The fields to keep, to drop and to hash.
 #[derive(Debug, Default)]
 pub(super) struct FieldPolicy {
-    /// True if only these fields are kept, false if all but these are.
+    /// True if only named fields are kept.
     keeps: bool,
-    /// The fields as the caller has named them.
-    names: Vec<String>,
-    steps: Vec<Steps>,
-    /// True for each of them that a record had.
-    matched: Vec<bool>,
+    pointers: Vec<Pointer>,
+    /// The key of the digests. `None` if nothing is hashed, or nothing is applied.
+    key: Option<HashKey>,
 }
 
 impl FieldPolicy {
-    /// Creates the policy of a scan.
+    /// Creates the policy of a scan, which is only looked at.
     ///
     /// # Errors
-    /// `InvalidArgument` if both `fields` and `drop` are set, for what is neither a name nor a pointer, and for `id` in `drop`.
-    pub(super) fn new(options: &ScanOptions) -> Result<Self> {
-        let (keeps, option, names) = match (options.fields.is_empty(), options.drop.is_empty()) {
-            (false, false) => {
-                let message =
-                    "fields, drop: set one of them: the fields to keep, or those to leave out";
-                return Err(Error::invalid(message));
-            }
-            (false, true) => (true, "fields", &options.fields),
-            (true, _) => (false, "drop", &options.drop),
-        };
-        let steps: Vec<Steps> = names
-            .iter()
-            .map(|name| steps(option, name))
-            .collect::<Result<_>>()?;
-        if !keeps
-            && steps
-                .iter()
-                .any(|steps| steps.first().is_some_and(|name| name == "id"))
-        {
+    /// `InvalidArgument` if both `fields` and `drop` are set, for what is neither a name nor a pointer, for `id` in `drop`, and
+    /// for what is both dropped and hashed.
+    fn new(options: &ScanOptions) -> Result<Self> {
+        let keeps = !options.fields.is_empty();
+        if keeps && !options.drop.is_empty() {
             let message =
-                "drop: id cannot be left out, because it tells records apart; leave it out of drop";
+                "fields, drop: set one of them: the fields to keep, or those to leave out";
             return Err(Error::invalid(message));
+        }
+        let mut pointers = Vec::new();
+        for (fate, option) in Fate::ALL {
+            for name in options.named(fate) {
+                pointers.push(Pointer {
+                    fate,
+                    name: name.clone(),
+                    steps: steps(option, name)?,
+                    matched: false,
+                });
+            }
+        }
+        let mut dropped = pointers.iter().filter(|one| one.fate == Fate::Drop);
+        if dropped
+            .clone()
+            .any(|one| one.steps.first().is_some_and(|name| name == "id"))
+        {
+            let message = "drop: id cannot be left out, because it tells records apart; leave it out of drop, or name it in hash";
+            return Err(Error::invalid(message));
+        }
+        let mut hashed = pointers.iter().filter(|one| one.fate == Fate::Hash);
+        if let Some(both) =
+            hashed.find(|one| dropped.any(|drop| one.steps.starts_with(&drop.steps)))
+        {
+            return Err(Error::invalid(format!(
+                "hash: drop leaves {:?} out already; name it in one of them",
+                both.name
+            )));
         }
         Ok(FieldPolicy {
             keeps,
-            names: names.clone(),
-            matched: vec![false; steps.len()],
-            steps,
+            pointers,
+            key: None,
         })
     }
 
-    /// Returns whether all fields are kept.
-    fn is_empty(&self) -> bool {
-        self.steps.is_empty()
+    /// Creates the policy of a scan for records, with the key of the settings if a field is hashed.
+    ///
+    /// # Errors
+    /// See [`new`](Self::new); also `Config` if the key is missing or too short.
+    pub(super) fn with_key(options: &ScanOptions, config: &Config) -> Result<Self> {
+        Ok(FieldPolicy {
+            key: options.hash_key(config)?,
+            ..Self::new(options)?
+        })
+    }
+
+    /// Returns the key if a digest takes the place of `id`, which then must not be known from anything else either.
+    pub(super) fn key_of_id(&self) -> Option<&HashKey> {
+        let is_id = |one: &Pointer| {
+            one.fate == Fate::Hash && one.steps.first().is_some_and(|name| name == "id")
+        };
+        self.key
+            .as_ref()
+            .filter(|_| self.pointers.iter().any(is_id))
     }
 
     /// Checks that records still have all documented fields, which typed reading needs.
@@ -73,42 +138,50 @@ impl FieldPolicy {
     /// # Errors
     /// `InvalidArgument`, naming the field and the way out.
     pub(super) fn check_typed(&self, shape: &ListShape) -> Result<()> {
-        let is_whole = |name: &str| {
-            let mut own = self.of_field(name);
-            if self.keeps {
-                name == "id" || own.any(|steps| steps.len() == 1)
-            } else {
-                own.next().is_none()
-            }
+        let refuse = |fate: Fate, name: &str, what: &str| {
+            Err(Error::invalid(format!(
+                "{}: the documented field {name} is {what}, and typed records need it; read raw records or columns",
+                fate.option()
+            )))
         };
-        match shape.fields.iter().find(|field| !is_whole(field.name)) {
-            Some(field) if !self.is_empty() => Err(Error::invalid(format!(
-                "{}: the documented field {} is left out, and typed records need it; read raw records or columns",
-                if self.keeps { "fields" } else { "drop" },
-                field.name
-            ))),
-            _ => Ok(()),
+        for field in shape.fields {
+            let name = field.name;
+            let is_kept = |one: &Pointer| one.fate == Fate::Keep && one.steps.len() == 1;
+            if self.of_field(name).any(|one| one.fate == Fate::Hash) {
+                return refuse(Fate::Hash, name, "hashed");
+            }
+            if self.of_field(name).any(|one| one.fate == Fate::Drop) {
+                return refuse(Fate::Drop, name, "left out");
+            }
+            if self.keeps && name != "id" && !self.of_field(name).any(is_kept) {
+                return refuse(Fate::Keep, name, "left out");
+            }
         }
+        Ok(())
     }
 
-    /// Returns the documented fields of which nothing is kept.
-    fn left_out(&self, shape: &ListShape) -> Vec<&'static str> {
+    /// Returns how the policy alters the columns of records with this shape.
+    fn altered(&self, shape: &ListShape) -> AlteredFields {
         let is_left_out = |name: &&str| {
             let mut own = self.of_field(name);
             if self.keeps {
                 *name != "id" && own.next().is_none()
             } else {
-                own.any(|steps| steps.len() == 1)
+                own.any(|one| one.fate == Fate::Drop && one.steps.len() == 1)
             }
         };
         let names = shape.fields.iter().map(|field| field.name);
-        names.filter(is_left_out).collect()
+        let hashed = self.pointers.iter().filter(|one| one.fate == Fate::Hash);
+        AlteredFields {
+            left_out: names.filter(is_left_out).collect(),
+            hashed: hashed.map(|one| one.steps.clone()).collect(),
+        }
     }
 
     /// Returns the pointers to a field or into it.
-    fn of_field<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Steps> {
-        let is_own = move |steps: &&Steps| steps.first().is_some_and(|first| first == name);
-        self.steps.iter().filter(is_own)
+    fn of_field<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Pointer> {
+        let is_own = move |one: &&Pointer| one.steps.first().is_some_and(|first| first == name);
+        self.pointers.iter().filter(is_own)
     }
 
     /// Returns the page with what is kept of its records. Each keeps its place.
@@ -116,7 +189,7 @@ impl FieldPolicy {
         let Some(offset) = page.records.first().map(RawRecord::offset) else {
             return Ok(page);
         };
-        if self.is_empty() {
+        if self.pointers.is_empty() {
             return Ok(page);
         }
         let kept: Vec<String> = page
@@ -130,69 +203,64 @@ impl FieldPolicy {
 
     /// Returns the fields that no record had.
     pub(super) fn unmatched(&self) -> impl Iterator<Item = &str> {
-        let names = self.names.iter().zip(&self.matched);
-        names
-            .filter(|(_, matched)| !**matched)
-            .map(|(name, _)| name.as_str())
+        let unmatched = self.pointers.iter().filter(|one| !one.matched);
+        unmatched.map(|one| one.name.as_str())
     }
 
     /// Returns what is kept of a record.
     fn kept(&mut self, record: &str) -> String {
-        let all: Vec<usize> = (0..self.steps.len()).collect();
+        let all: Vec<usize> = (0..self.pointers.len()).collect();
         let mut out = String::with_capacity(record.len());
-        self.value(record, &all, 0, &mut out);
+        self.value(record, &all, 0, !self.keeps, &mut out);
         out
     }
 
-    /// Writes what is kept of a value that the first `depth` steps of these pointers lead to.
-    fn value(&mut self, value: &str, pointers: &[usize], depth: usize, out: &mut String) {
-        let (open, close) = match value.as_bytes().first() {
-            Some(b'{') => ('{', '}'),
-            Some(b'[') => ('[', ']'),
-            _ => return out.push_str(value),
+    /// Writes what is kept of an object or array to which the first `depth` steps of these pointers lead. `is_kept` is true if
+    /// parts are kept that no pointer names.
+    fn value(
+        &mut self,
+        value: &str,
+        pointers: &[usize],
+        depth: usize,
+        is_kept: bool,
+        out: &mut String,
+    ) {
+        let is_object = value.starts_with('{');
+        let parts = if is_object {
+            let members = json::members(value).into_iter();
+            members.map(|(name, value)| (Some(name), value)).collect()
+        } else {
+            let items = json::items(value).into_iter();
+            items.map(|item| (None, item)).collect::<Vec<_>>()
         };
-        let parts = match open {
-            '{' => json::members(value)
-                .into_iter()
-                .map(|(name, value)| (Some(name), value))
-                .collect(),
-            _ => json::items(value)
-                .into_iter()
-                .map(|item| (None, item))
-                .collect::<Vec<_>>(),
-        };
-        out.push(open);
+        out.push(if is_object { '{' } else { '[' });
         let start = out.len();
         for (raw, part) in parts {
             let name = raw.map_or(Some(ITEMS.into()), json::text);
-            let is_next = |at: &usize| {
-                let step = self.steps.get(*at).and_then(|steps| steps.get(depth));
-                step.is_some_and(|step| name.as_deref() == Some(step))
-            };
-            let next: Vec<usize> = pointers.iter().copied().filter(is_next).collect();
-            let is_last = |at: &usize| {
-                self.steps
-                    .get(*at)
-                    .is_some_and(|steps| steps.len() == depth + 1)
-            };
-            let (ends, further): (Vec<usize>, Vec<usize>) = next.iter().partition(|at| is_last(at));
-            for at in &ends {
-                if let Some(matched) = self.matched.get_mut(*at) {
-                    *matched = true;
+            let (mut further, mut fates) = (Vec::new(), Vec::new());
+            for at in pointers {
+                let Some(pointer) = self.pointers.get_mut(*at) else {
+                    continue;
+                };
+                if pointer.steps.get(depth).map(String::as_str) != name.as_deref() {
+                    continue;
+                }
+                if pointer.steps.len() == depth + 1 {
+                    pointer.matched = true;
+                    fates.push(pointer.fate);
+                } else {
+                    further.push(*at);
                 }
             }
-            let is_id = self.keeps && depth == 0 && name.as_deref() == Some("id");
-            let is_whole = if self.keeps {
-                is_id || !ends.is_empty()
-            } else {
-                ends.is_empty() && further.is_empty()
-            };
-            let is_container = part.starts_with(['{', '[']);
+            if fates.contains(&Fate::Drop) {
+                continue;
+            }
+            let is_hashed = fates.contains(&Fate::Hash);
+            let is_id = depth == 0 && name.as_deref() == Some("id");
+            let is_kept = is_kept || is_id || fates.contains(&Fate::Keep);
+            let has_parts = part.starts_with(['{', '[']) && !further.is_empty();
             // Of a value without parts, nothing is kept for the sake of its parts.
-            if !is_whole
-                && (self.keeps && (further.is_empty() || !is_container)
-                    || !self.keeps && !ends.is_empty())
-            {
+            if !(is_kept || is_hashed || has_parts) {
                 continue;
             }
             if out.len() > start {
@@ -201,18 +269,21 @@ impl FieldPolicy {
             if let Some(raw) = raw {
                 out.extend(["\"", raw, "\":"]);
             }
-            if is_whole {
-                out.push_str(part);
-            } else {
-                self.value(part, &further, depth + 1, out);
+            match &self.key {
+                _ if !is_hashed && has_parts => self.value(part, &further, depth + 1, is_kept, out),
+                Some(key) if is_hashed && part != "null" => {
+                    out.extend(["\"", &key.digest(part), "\""]);
+                }
+                None if is_hashed => out.push_str("null"),
+                _ => out.push_str(part),
             }
         }
-        out.push(close);
+        out.push(if is_object { '}' } else { ']' });
     }
 }
 
 /// Reads the name of a field, or a JSON pointer.
-fn steps(option: &str, name: &str) -> Result<Steps> {
+fn steps(option: &str, name: &str) -> Result<Vec<String>> {
     let Some(pointer) = name.strip_prefix('/') else {
         if name.is_empty() {
             return Err(Error::invalid(format!(
@@ -233,7 +304,25 @@ fn steps(option: &str, name: &str) -> Result<Steps> {
     pointer.split('/').map(step).collect()
 }
 
+/// The documented fields that records no longer have, and those that are digests now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AlteredFields {
+    /// The fields of which nothing is kept.
+    pub left_out: Vec<&'static str>,
+    /// The steps to each hashed value: names of fields, and `*` for the items of an array.
+    pub hashed: Vec<Vec<String>>,
+}
+
 impl ScanOptions {
+    /// Returns the fields that have this fate.
+    fn named(&self, fate: Fate) -> &[String] {
+        match fate {
+            Fate::Keep => &self.fields,
+            Fate::Drop => &self.drop,
+            Fate::Hash => &self.hash,
+        }
+    }
+
     /// Checks the arguments and the fields of a scan of a list of this shape, before anything is sent.
     ///
     /// # Errors
@@ -243,18 +332,31 @@ impl ScanOptions {
         self.arguments.check(shape.operation)
     }
 
-    /// Returns the documented fields that are left out of records; none for options that [`check`](Self::check) refuses.
-    pub fn left_out(&self, shape: &ListShape) -> Vec<&'static str> {
-        FieldPolicy::new(self).map_or_else(|_| Vec::new(), |policy| policy.left_out(shape))
+    /// Returns the key of the settings if a field is hashed.
+    ///
+    /// # Errors
+    /// `Config` if the key is missing or too short.
+    pub fn hash_key(&self, config: &Config) -> Result<Option<HashKey>> {
+        if self.hash.is_empty() {
+            return Ok(None);
+        }
+        config.require_hash_key().map(Some)
     }
 
-    /// Returns what receipts, checkpoints and mirrors record of these options: the values of parameters, and the fields that are
-    /// kept or dropped, under names that no parameter has.
-    pub fn recorded(&self, shape: &ListShape) -> BTreeMap<String, Value> {
+    /// Returns how the fields of records are altered; not at all for options that [`check`](Self::check) refuses.
+    pub fn altered(&self, shape: &ListShape) -> AlteredFields {
+        FieldPolicy::new(self)
+            .map_or_else(|_| AlteredFields::default(), |policy| policy.altered(shape))
+    }
+
+    /// Returns what receipts record of these options: the values of parameters, and the fields that are kept, dropped or
+    /// hashed, under names that no parameter has.
+    fn recorded(&self, shape: &ListShape) -> BTreeMap<String, Value> {
         let mut recorded = self.arguments.recorded(shape.operation);
         for (option, names) in [
             ("kept fields", &self.fields),
             ("dropped fields", &self.drop),
+            ("hashed fields", &self.hash),
         ] {
             if !names.is_empty() {
                 recorded.insert(option.to_owned(), names.clone().into());
@@ -262,13 +364,34 @@ impl ScanOptions {
         }
         recorded
     }
+
+    /// Returns what checkpoints and mirrors compare: what receipts record, and the name of the key.
+    ///
+    /// # Errors
+    /// See [`hash_key`](Self::hash_key).
+    pub fn identity(&self, shape: &ListShape, config: &Config) -> Result<BTreeMap<String, Value>> {
+        let mut identity = self.recorded(shape);
+        if let Some(key) = self.hash_key(config)? {
+            identity.insert("hash key".to_owned(), key.name().into());
+        }
+        Ok(identity)
+    }
+
+    /// Returns the receipt of a scan that has done nothing yet.
+    pub fn receipt(&self, resource: ListName) -> Receipt {
+        Receipt {
+            resource: resource.name().to_owned(),
+            parameters: self.recorded(resource.shape()),
+            ..Receipt::default()
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
-    use talentdata_types::ListName;
+    use talentdata_types::Secret;
 
     const RECORD: &str = r#"{"id":"1","name":"Ada", "a/b":2,"langs":[{"code":"en", "level":9},"x"],"\u0065mail":"a@b","score":0.50}"#;
 
@@ -280,8 +403,14 @@ mod tests {
         ScanOptions::default().with_drop(names.iter().copied())
     }
 
+    fn key() -> HashKey {
+        HashKey::new(&Secret::new("k".repeat(32))).unwrap()
+    }
+
     fn kept(options: &ScanOptions) -> String {
-        FieldPolicy::new(options).unwrap().kept(RECORD)
+        let policy = FieldPolicy::new(options).unwrap();
+        let key = Some(key());
+        FieldPolicy { key, ..policy }.kept(RECORD)
     }
 
     #[test]
@@ -303,6 +432,28 @@ mod tests {
     }
 
     #[test]
+    fn a_digest_takes_the_place_of_a_hashed_value() {
+        let [level, email] = ["9", r#""a@b""#].map(|value| key().digest(value));
+        let with_hash = |options: ScanOptions| options.with_hash(["/langs/*/level", "email"]);
+        let left = format!(
+            r#"{{"id":"1","a/b":2,"langs":[{{"code":"en","level":"{level}"}},"x"],"\u0065mail":"{email}","score":0.50}}"#
+        );
+        assert_eq!(kept(&with_hash(drop(&["name"]))), left);
+        let left = format!(
+            r#"{{"id":"1","name":"Ada","langs":[{{"level":"{level}"}}],"\u0065mail":"{email}"}}"#
+        );
+        assert_eq!(kept(&with_hash(fields(&["name"]))), left);
+    }
+
+    #[test]
+    fn null_stays_null_and_a_whole_value_is_hashed() {
+        let mut policy = FieldPolicy::new(&ScanOptions::default().with_hash(["a", "b"])).unwrap();
+        policy.key = Some(key());
+        let left = format!(r#"{{"a":null,"b":"{}"}}"#, key().digest(r#"[1,{"c":2}]"#));
+        assert_eq!(policy.kept(r#"{"a":null,"b":[1, {"c": 2.0}]}"#), left);
+    }
+
+    #[test]
     fn fields_that_no_record_had_are_known() {
         let mut policy = FieldPolicy::new(&drop(&["name", "nmae", "/langs/*/x"])).unwrap();
         policy.kept(RECORD);
@@ -317,6 +468,8 @@ mod tests {
             drop(&["id"]),
             drop(&["/id"]),
             drop(&["/a~2"]),
+            drop(&["/a"]).with_hash(["/a/b"]),
+            ScanOptions::default().with_hash([""]),
             drop(&["/"]),
             fields(&[""]),
         ] {
@@ -336,5 +489,6 @@ mod tests {
         assert!(typed(&drop(&["new"])).is_ok());
         assert!(typed(&drop(&["firstName"])).is_err());
         assert!(typed(&fields(&["id"])).is_err());
+        assert!(typed(&ScanOptions::default().with_hash(["/email"])).is_err());
     }
 }

@@ -108,6 +108,18 @@ pub const SETTINGS: &[Setting] = &[
         note: "No error and no log message contains it, but copies of it stay in the memory of the process.",
     },
     Setting {
+        name: "company",
+        kind: Text,
+        what: "the name under which client IDs of one company share the request budget",
+        note: "The service limits a company, so give all its client IDs the same name. By default each client ID has a budget of its own.",
+    },
+    Setting {
+        name: "hash_key",
+        kind: Secret,
+        what: "the key of the digests that the option hash puts in the place of values",
+        note: "It has at least 32 characters. Equal values have equal digests only under the same key, and who has the key can guess values.",
+    },
+    Setting {
         name: PROFILE,
         kind: Text,
         what: "the section of the profile file to read, which must exist",
@@ -183,7 +195,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "budget",
         kind: Budget,
         what: "the place of the request budget, which all its users share: process, host, or the URL of a Redis or Valkey server",
-        note: "With host, all processes of this user on this host that use the same client share one budget.",
+        note: "With host, all processes of this user on this host with the same client ID or company share one budget.",
     },
     Setting {
         name: "on_unreachable",

@@ -85,6 +85,13 @@ pub const JOB_OPTIONS: &[JobOption] = &[
         what: "The fields to leave out, written like those of fields, in place of that option; id cannot be left out",
     },
     JobOption {
+        name: "hash",
+        kind: Names,
+        jobs: &[Scan, Export, Sync],
+        what: "The fields in whose place there is a digest of the value, written like those of fields and kept with them: equal \
+               values have equal digests. Null stays null. The setting hash_key has the key",
+    },
+    JobOption {
         name: "columns",
         kind: Choice(&["typed", "json"]),
         jobs: &[Scan, Export, Schema, Mirror],
