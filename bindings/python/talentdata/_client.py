@@ -37,6 +37,7 @@ class Client(Operations):
         format: Literal["jsonl", "csv", "parquet", "arrow"] = "jsonl",
         resume: bool = False,
         restart: bool = False,
+        mode: str | None = None,
         page_size: int | None = None,
         fields: list[str] | None = None,
         drop: list[str] | None = None,
@@ -57,6 +58,7 @@ class Client(Operations):
             resume: Whether to continue each file where it was interrupted.
             restart: Whether to discard the records that interrupted exports have kept, and to begin again. If any of
                 the files has kept records, either `resume` or `restart` is needed; otherwise no request is sent.
+            mode: See `export` of a list.
             page_size: Records per request; by default each list's maximum.
             fields: See `list` of a list.
             drop: See `list` of a list.
@@ -75,7 +77,7 @@ class Client(Operations):
         jobs = []
         for name, parameters in names:
             options: dict[str, Any] = {"resume": resume, "restart": restart, "page_size": page_size, "columns": columns}
-            options |= {"fields": fields, "drop": drop, "hash": hash}
+            options |= {"fields": fields, "drop": drop, "hash": hash, "mode": mode}
             options |= {"schema": schemas.get(name), "on_new_field": on_new_field}
             path = os.path.join(directory, f"{name}.{format}")
             jobs.append((name, RawJob(self, False, (name, parameters), path, options, format)))

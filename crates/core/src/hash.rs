@@ -14,9 +14,9 @@ const OF_ITS_NAME: &str = "talentdata 2026 name of a hash key, version 1";
 /// The shortest key that cannot be guessed, in characters: 128 bits as hexadecimal digits.
 const SHORTEST_KEY: usize = 32;
 /// The number of hexadecimal digits of a digest.
-const DIGITS: usize = 32;
+const DIGEST_DIGITS: usize = 32;
 /// The first characters of a digest. They change if digests are made in another way.
-const MARK: &str = "h1:";
+const DIGEST_MARK: &str = "h1:";
 
 /// The key of the digests that the option `hash` puts in the place of values.
 #[derive(Clone)]
@@ -49,7 +49,10 @@ impl HashKey {
         let mut canonical = String::with_capacity(json.len());
         write_canonical(json, &mut canonical);
         let hash = blake3::keyed_hash(&self.derive(OF_VALUES), canonical.as_bytes()).to_hex();
-        format!("{MARK}{}", hash.get(..DIGITS).unwrap_or_default())
+        format!(
+            "{DIGEST_MARK}{}",
+            hash.get(..DIGEST_DIGITS).unwrap_or_default()
+        )
     }
 
     /// Returns a text by which a file can tell this key from others. The key cannot be derived from it.
@@ -57,7 +60,7 @@ impl HashKey {
         let key = self.derive(OF_ITS_NAME);
         blake3::Hash::from_bytes(key)
             .to_hex()
-            .get(..DIGITS)
+            .get(..DIGEST_DIGITS)
             .unwrap_or_default()
             .to_owned()
     }

@@ -70,9 +70,10 @@ impl Page {
             PageLimit::AtMost(size) => call.size = Some(size),
         }
         let hides_ids = scan.as_ref().is_some_and(|scan| scan.hides_ids);
+        call.hides_records = scan.as_ref().is_some_and(|scan| scan.hides_records);
         call.claim = Some(service.memory.claim(scan, offset).await);
         let page = service.call(&mut call, |response| {
-            read(response, key, offset, hides_ids).map_err(|error| error.with_offset(offset))
+            Page::read(response, key, offset, hides_ids)
         });
         let mut page = page.await.map_err(|error| error.with_offset(offset))?;
         if let Some(size) = call.size {
@@ -83,9 +84,14 @@ impl Page {
     }
 
     /// Reads the response to a page request at `offset`. The records are at `key` if it is known. Otherwise they are
-    /// the only array of objects in the response.
-    pub(crate) fn read(response: &Response, key: Option<&str>, offset: u64) -> Result<Page> {
-        read(response, key, offset, false).map_err(|error| error.with_offset(offset))
+    /// the only array of objects in the response. With `hides_ids`, no error names the `id` of a record.
+    pub(crate) fn read(
+        response: &Response,
+        key: Option<&str>,
+        offset: u64,
+        hides_ids: bool,
+    ) -> Result<Page> {
+        read(response, key, offset, hides_ids).map_err(|error| error.with_offset(offset))
     }
 
     /// Returns the page as JSON: `records`, byte for byte as the service sent them, and `pagination`.
@@ -128,7 +134,6 @@ impl Page {
     }
 }
 
-/// Reads the response to a page request. With `hides_ids`, no error names the `id` of a record.
 fn read(response: &Response, key: Option<&str>, offset: u64, hides_ids: bool) -> Result<Page> {
     let text = response.object_text()?;
     let envelope = Envelope::read(text, offset, hides_ids)?;

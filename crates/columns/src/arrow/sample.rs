@@ -121,9 +121,21 @@ impl TableSchema {
     /// # Errors
     /// The errors of a scan.
     pub async fn of_list<T>(list: &List<T>, columns: ColumnTypes) -> Result<Self> {
-        let options = ScanOptions::default().with_limit(Self::SAMPLE as u64);
-        let mut scan = list.raw().scan(options);
-        let options = TableOptions::default().with_columns(columns);
+        Self::of_scan(list, ScanOptions::default(), columns).await
+    }
+
+    /// Decides the columns that an export of a list would have with these options, from its first records.
+    ///
+    /// # Errors
+    /// The errors of a scan.
+    pub async fn of_scan<T>(
+        list: &List<T>,
+        options: ScanOptions,
+        columns: ColumnTypes,
+    ) -> Result<Self> {
+        let mut scan = list.raw().scan(options.with_limit(Self::SAMPLE as u64));
+        let mut options = TableOptions::default().with_columns(columns);
+        options.altered = scan.altered().clone();
         let mut sample = Sample::new(list.resource(), &options);
         while sample.schema().is_none()
             && let Some(batch) = scan.next_batch().await

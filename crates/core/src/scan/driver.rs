@@ -98,9 +98,13 @@ impl Driver {
         let shape = self.resource.shape();
         self.options.check(shape)?;
         let mut policy = FieldPolicy::with_key(&self.options, &self.service.config)?;
+        self.calls = Arc::new(ScanCalls {
+            hides_records: !policy.is_empty(),
+            hides_ids: policy.key_of_id().is_some(),
+            ..ScanCalls::default()
+        });
         if let Some(key) = policy.key_of_id() {
             self.secret_key = self.identity_key.derived(|scan| key.of_identities(scan));
-            self.calls = Arc::new(ScanCalls::hiding_ids());
         }
         if self.options.is_typed {
             policy.check_typed(shape)?;

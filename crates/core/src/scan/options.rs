@@ -34,7 +34,7 @@ pub struct ScanOptions {
     /// The only fields to keep beside `id`, by name or JSON pointer, with `*` for the items of an array: `email`,
     /// `/languages/*/level`. The others are gone before a record is delivered or written. Default: all fields.
     pub fields: Vec<String>,
-    /// The fields to leave out, in the same form, without those of `id`. Not together with `fields`.
+    /// The fields to leave out, in the same form, without those of `id`. They precede `fields` and `hash`.
     pub drop: Vec<String>,
     /// The fields in whose place a digest is delivered, in the same form; `null` stays null. With `fields`, they are kept as
     /// well. The setting `hash_key` has the key.

@@ -68,15 +68,9 @@ impl FieldPolicy {
     /// Creates the policy of a scan, which is only looked at.
     ///
     /// # Errors
-    /// `InvalidArgument` if both `fields` and `drop` are set, for what is neither a name nor a pointer, for `id` in `drop`, and
-    /// for what is both dropped and hashed.
+    /// `InvalidArgument` for what is neither a name nor a pointer, and for `id` in `drop`.
     fn new(options: &ScanOptions) -> Result<Self> {
         let keeps = !options.fields.is_empty();
-        if keeps && !options.drop.is_empty() {
-            let message =
-                "fields, drop: set one of them: the fields to keep, or those to leave out";
-            return Err(Error::invalid(message));
-        }
         let mut pointers = Vec::new();
         for (fate, option) in Fate::ALL {
             for name in options.named(fate) {
@@ -89,21 +83,9 @@ impl FieldPolicy {
             }
         }
         let mut dropped = pointers.iter().filter(|one| one.fate == Fate::Drop);
-        if dropped
-            .clone()
-            .any(|one| one.steps.first().is_some_and(|name| name == "id"))
-        {
+        if dropped.any(|one| one.steps.first().is_some_and(|name| name == "id")) {
             let message = "drop: id cannot be left out, because it tells records apart; leave it out of drop, or name it in hash";
             return Err(Error::invalid(message));
-        }
-        let mut hashed = pointers.iter().filter(|one| one.fate == Fate::Hash);
-        if let Some(both) =
-            hashed.find(|one| dropped.any(|drop| one.steps.starts_with(&drop.steps)))
-        {
-            return Err(Error::invalid(format!(
-                "hash: drop leaves {:?} out already; name it in one of them",
-                both.name
-            )));
         }
         Ok(FieldPolicy {
             keeps,
@@ -164,11 +146,10 @@ impl FieldPolicy {
     fn altered(&self, shape: &ListShape) -> AlteredFields {
         let is_left_out = |name: &&str| {
             let mut own = self.of_field(name);
-            if self.keeps {
-                *name != "id" && own.next().is_none()
-            } else {
-                own.any(|one| one.fate == Fate::Drop && one.steps.len() == 1)
-            }
+            let is_missing = self.keeps
+                && *name != "id"
+                && self.of_field(name).all(|one| one.fate == Fate::Drop);
+            is_missing || own.any(|one| one.fate == Fate::Drop && one.steps.len() == 1)
         };
         let names = shape.fields.iter().map(|field| field.name);
         let hashed = self.pointers.iter().filter(|one| one.fate == Fate::Hash);
@@ -176,6 +157,11 @@ impl FieldPolicy {
             left_out: names.filter(is_left_out).collect(),
             hashed: hashed.map(|one| one.steps.clone()).collect(),
         }
+    }
+
+    /// Returns whether records stay as the service sent them.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pointers.is_empty()
     }
 
     /// Returns the pointers to a field or into it.
@@ -189,7 +175,7 @@ impl FieldPolicy {
         let Some(offset) = page.records.first().map(RawRecord::offset) else {
             return Ok(page);
         };
-        if self.pointers.is_empty() {
+        if self.is_empty() {
             return Ok(page);
         }
         let kept: Vec<String> = page
@@ -203,7 +189,12 @@ impl FieldPolicy {
 
     /// Returns the fields that no record had.
     pub(super) fn unmatched(&self) -> impl Iterator<Item = &str> {
-        let unmatched = self.pointers.iter().filter(|one| !one.matched);
+        let is_dropped = move |other: &Pointer| {
+            let mut dropped = self.pointers.iter().filter(|one| one.fate == Fate::Drop);
+            dropped.any(|one| other.steps.starts_with(&one.steps) && one.matched)
+        };
+        let unmatched = self.pointers.iter();
+        let unmatched = unmatched.filter(move |one| !one.matched && !is_dropped(one));
         unmatched.map(|one| one.name.as_str())
     }
 
@@ -290,8 +281,18 @@ fn steps(option: &str, name: &str) -> Result<Vec<String>> {
                 "{option}: the name of a field must not be empty"
             )));
         }
+        if name.contains('/') {
+            return Err(Error::invalid(format!(
+                "{option}: {name:?} is neither a name nor a JSON pointer; begin it with / for a field within a field, or write ~1 for the / in a name, as in /a~1b"
+            )));
+        }
         return Ok(vec![name.to_owned()]);
     };
+    if pointer.split('/').skip(1).any(is_index) {
+        return Err(Error::invalid(format!(
+            "{option}: {name:?} names an item of an array by its number; write * for all items, as in /languages/*/level"
+        )));
+    }
     let step = |step: &str| {
         let plain = step.replace("~0", "").replace("~1", "");
         if step.is_empty() || plain.contains('~') {
@@ -302,6 +303,11 @@ fn steps(option: &str, name: &str) -> Result<Vec<String>> {
         Ok(step.replace("~1", "/").replace("~0", "~"))
     };
     pointer.split('/').map(step).collect()
+}
+
+/// Returns whether a step of a pointer is the index of an item.
+fn is_index(step: &str) -> bool {
+    !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The documented fields that records no longer have, and those that are digests now.
@@ -321,6 +327,35 @@ impl ScanOptions {
             Fate::Drop => &self.drop,
             Fate::Hash => &self.hash,
         }
+    }
+
+    /// Returns the options with what the setting `lists` says about this list. Options can only leave out more.
+    #[must_use]
+    pub fn under(&self, config: &Config, list: ListName) -> Self {
+        let mut options = self.clone();
+        let Some(policy) = config.lists.of(list) else {
+            return options;
+        };
+        for (own, set) in [
+            (&mut options.drop, &policy.drop),
+            (&mut options.hash, &policy.hash),
+        ] {
+            let new: Vec<_> = set
+                .iter()
+                .filter(|name| !own.contains(name))
+                .cloned()
+                .collect();
+            own.extend(new);
+        }
+        if options.fields.is_empty() {
+            options.fields.clone_from(&policy.fields);
+        } else if !policy.fields.is_empty() {
+            options.fields.retain(|name| policy.fields.contains(name));
+            if options.fields.is_empty() {
+                options.fields.push("id".to_owned());
+            }
+        }
+        options
     }
 
     /// Checks the arguments and the fields of a scan of a list of this shape, before anything is sent.
@@ -391,6 +426,7 @@ impl ScanOptions {
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
+    use crate::settings::Builder;
     use talentdata_types::Secret;
 
     const RECORD: &str = r#"{"id":"1","name":"Ada", "a/b":2,"langs":[{"code":"en", "level":9},"x"],"\u0065mail":"a@b","score":0.50}"#;
@@ -454,6 +490,53 @@ mod tests {
     }
 
     #[test]
+    fn what_is_dropped_is_neither_kept_nor_hashed() {
+        let options = fields(&["name", "/langs/*/level", "/langs/*/code"])
+            .with_drop(["name", "/langs/*/code"]);
+        assert_eq!(kept(&options), r#"{"id":"1","langs":[{"level":9}]}"#);
+        let options = drop(&["langs", "name", "email", "/a~1b"]).with_hash(["/langs/*/level"]);
+        let mut policy = FieldPolicy::new(&options).unwrap();
+        policy.key = Some(key());
+        assert_eq!(policy.kept(RECORD), r#"{"id":"1","score":0.50}"#);
+        assert_eq!(policy.unmatched().count(), 0);
+    }
+
+    #[test]
+    fn options_leave_out_more_than_the_settings_and_never_less() {
+        let lists = r#"{"contacts":{"fields":["a","b"],"drop":["c"],"hash":["d"]}}"#;
+        let mut settings = Builder::default();
+        settings
+            .environment(false)
+            .base_url("https://a.example")
+            .lists(lists);
+        let config = settings.config().unwrap();
+        let under = |options: ScanOptions, list| options.under(&config, list);
+        let none = under(ScanOptions::default(), ListName::Contacts);
+        assert_eq!(
+            (none.fields, none.drop, none.hash),
+            (
+                vec!["a".into(), "b".into()],
+                vec!["c".into()],
+                vec!["d".into()]
+            )
+        );
+        let more = under(
+            fields(&["a", "x"]).with_drop(["y"]).with_hash(["d"]),
+            ListName::Contacts,
+        );
+        assert_eq!(
+            (more.fields, more.drop, more.hash),
+            (
+                vec!["a".into()],
+                vec!["y".into(), "c".into()],
+                vec!["d".into()]
+            )
+        );
+        assert_eq!(under(fields(&["x"]), ListName::Contacts).fields, ["id"]);
+        assert_eq!(under(fields(&["x"]), ListName::Vacancies).fields, ["x"]);
+    }
+
+    #[test]
     fn fields_that_no_record_had_are_known() {
         let mut policy = FieldPolicy::new(&drop(&["name", "nmae", "/langs/*/x"])).unwrap();
         policy.kept(RECORD);
@@ -462,13 +545,13 @@ mod tests {
 
     #[test]
     fn wrong_fields_are_refused() {
-        let both = fields(&["a"]).with_drop(["b"]);
         for wrong in [
-            both,
             drop(&["id"]),
             drop(&["/id"]),
             drop(&["/a~2"]),
-            drop(&["/a"]).with_hash(["/a/b"]),
+            drop(&["/langs/0"]),
+            drop(&["/langs/0/level"]),
+            drop(&["langs/*/level"]),
             ScanOptions::default().with_hash([""]),
             drop(&["/"]),
             fields(&[""]),

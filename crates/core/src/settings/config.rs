@@ -4,7 +4,8 @@
 use crate::error::Result;
 use crate::budget::BudgetStore;
 use crate::settings::{
-    BaseUrl, Builder, SettingValues, Proxy, OnUnreachable, Priority, TokenCache,
+    BaseUrl, Builder, ListPolicies, SettingValues, Proxy, ErrorBodies, OnUnreachable,
+    Priority, TokenCache,
 };
 use std::time::Duration;
 use talentdata_types::Secret;
@@ -21,6 +22,10 @@ pub struct Config {
     pub(crate) company: Option<String>,
     /// The key of the digests that the option hash puts in the place of values.
     pub(crate) hash_key: Option<Secret>,
+    /// The fields to keep, leave out or hash in every scan, export and sync of a list.
+    pub(crate) lists: ListPolicies,
+    /// The text of responses in errors and in the log: an excerpt of at most 512 bytes, or none.
+    pub(crate) error_bodies: ErrorBodies,
     /// Whether settings that are not given come from the environment and the profile file.
     pub(crate) environment: bool,
     /// Whether base_url may use plain http to another machine.
@@ -63,6 +68,8 @@ impl Config {
             client_secret: values.secret("client_secret")?,
             company: values.text("company")?,
             hash_key: values.secret("hash_key")?,
+            lists: values.list_policies("lists")?,
+            error_bodies: values.choice("error_bodies")?,
             environment: values.boolean("environment")?,
             insecure_http: values.boolean("insecure_http")?,
             timeout: values.duration("timeout")?,
@@ -103,6 +110,14 @@ impl Builder {
     /// Sets the key of the digests that the option hash puts in the place of values. It has at least 32 characters. Equal values have equal digests only under the same key, and who has the key can guess values.
     pub fn hash_key(&mut self, value: impl ToString) -> &mut Self {
         self.set("hash_key", value)
+    }
+    /// Sets the fields to keep, leave out or hash in every scan, export and sync of a list. For example {"contacts": {"drop": ["email"]}}, with fields, drop and hash as in the options, which can only leave out more. In a profile it is a table: [default.lists.contacts] with drop = ["email"]. Pages and other single calls do not obey it.
+    pub fn lists(&mut self, value: impl ToString) -> &mut Self {
+        self.set("lists", value)
+    }
+    /// Sets the text of responses in errors and in the log: an excerpt of at most 512 bytes, or none; excerpt by default. The text may name people. With fields, drop or hash, no error of a scan has an excerpt of a page in either case.
+    pub fn error_bodies(&mut self, value: impl ToString) -> &mut Self {
+        self.set("error_bodies", value)
     }
     /// Sets the section of the profile file to read, which must exist. If none is selected, the section "default" applies, where there is one.
     pub fn profile(&mut self, value: impl ToString) -> &mut Self {
