@@ -1,6 +1,5 @@
 //! The setting `lists`: the fields of each list that every scan keeps, drops or hashes.
 
-use super::values::row;
 use crate::error::{Error, Result};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -46,9 +45,8 @@ impl ListPolicies {
         self.0.get(&list)
     }
 
-    /// Reads the JSON of the setting of this name.
-    pub(super) fn parse(name: &str, text: &str) -> Result<Self> {
-        let form = row(name)?.values();
+    /// Reads the JSON of a setting that has this name, and whose values have this form.
+    pub(super) fn parse(name: &str, form: &str, text: &str) -> Result<Self> {
         let read: BTreeMap<String, ListFields> = serde_json::from_str(text).map_err(|_| {
             Error::config(format!(
                 "{name} must be {form}: {{\"contacts\": {{\"drop\": [\"email\"]}}}}"

@@ -64,10 +64,10 @@ impl SettingValues {
     }
 
     pub(crate) fn list_policies(&self, name: &str) -> Result<ListPolicies> {
-        let text = self.text(name)?;
-        text.map_or(Ok(ListPolicies::default()), |text| {
-            ListPolicies::parse(name, &text)
-        })
+        match self.text(name)? {
+            Some(text) => ListPolicies::parse(name, &row(name)?.values(), &text),
+            None => Ok(ListPolicies::default()),
+        }
     }
 
     /// Reads a setting that is one of a few names.
