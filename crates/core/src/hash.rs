@@ -82,7 +82,7 @@ fn write_canonical(value: &str, out: &mut String) {
     match value.as_bytes().first() {
         Some(b'{') => {
             let members = json::members(value);
-            let mut members = json::by_name(&members);
+            let mut members = json::by_name(members);
             members.sort_by(|one, other| one.0.cmp(&other.0));
             out.push('{');
             for (index, (name, value)) in members.iter().enumerate() {
