@@ -1,7 +1,7 @@
 //! A person whose fields were dropped or hashed is in no file, log or message, whether a run has ended, failed or was killed.
 
 use crate::support::stub::{self, api, page, serve};
-use crate::support::{Ended, program, run, wait_until};
+use crate::support::{Ended, code, program, run, wait_until};
 use serde_json::{Value, json};
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use talentdata_core::ErrorKind;
 use tempfile::TempDir;
 
 /// The states of the service: it responds, it leaves the last pages open, or it sends a damaged page.
@@ -186,6 +187,12 @@ const JOBS: [(&str, &str); 5] = [
     ),
 ];
 
+/// Returns whether a mirror exists, or a checkpoint of some records.
+fn is_begun(path: &Path) -> bool {
+    let text = fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    text.is_ok_and(|text| path.ends_with("mirror.db") || text.contains(r#""progress":{"#))
+}
+
 /// Checks that none of these forms is in any file while a job is killed, when it has failed, and when it has ended.
 fn check(policy: &str, forms: &[Vec<u8>]) {
     for (job, middle) in JOBS {
@@ -199,7 +206,7 @@ fn check(policy: &str, forms: &[Vec<u8>]) {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        wait_until(&mut child, || place.join(middle).exists());
+        wait_until(&mut child, || is_begun(&place.join(middle)));
         none("while it runs");
         child.kill().unwrap();
         child.wait().unwrap();
@@ -222,6 +229,7 @@ fn check(policy: &str, forms: &[Vec<u8>]) {
             serde_json::from_slice(&fs::read(place.join("receipt")).unwrap()).unwrap();
         let scan = receipt[0].get("scan").unwrap_or(&receipt[0]);
         assert_eq!(scan["records"], RECORDS, "{receipt}");
+        assert_eq!(scan["completeness"], "proven", "{receipt}");
         assert_eq!(scan["unmatched_fields"], json!([]), "{receipt}");
     }
 }
@@ -254,6 +262,54 @@ fn a_person_is_found_where_nothing_is_dropped() {
         encoded.contains(&base64(b"CANARY of this perso", 1)),
         "{encoded}"
     );
+}
+
+/// Pages are joined by what the service sent, so that different people do not become one.
+#[test]
+fn records_that_differ_only_in_dropped_fields_stay_apart() {
+    let record = |index| format!(r#"{{"email":"{index}@example.org"}}"#);
+    let service = Service {
+        base_url: serve(api(move |request| {
+            (200, "", page(request, "contacts", RECORDS, 100, record))
+        })),
+        state: Arc::default(),
+        directory: tempfile::tempdir().unwrap(),
+    };
+    let words = "export contacts --drop email --out out --receipt receipt";
+    assert!(service.command(words).status().unwrap().success());
+    let read = |name: &str| fs::read_to_string(service.directory.path().join(name)).unwrap();
+    assert_eq!(read("out"), "{}\n".repeat(RECORDS as usize));
+    let receipt: Value = serde_json::from_str(&read("receipt")).unwrap();
+    assert_eq!(receipt[0]["completeness"], "proven", "{receipt}");
+}
+
+#[test]
+fn a_mirror_refuses_another_key_and_an_export_begins_again() {
+    let service = Service::start();
+    let command = |words: &str, key: &str| {
+        let mut command = service.command(words);
+        command.env("TALENTDATA_HASH_KEY", key.repeat(32));
+        command.env_remove("TALENTDATA_LOG").stderr(Stdio::piped());
+        command
+    };
+    let sync = |key| {
+        run(&mut command(
+            "sync contacts --to mirror.db --hash email",
+            key,
+        ))
+    };
+    sync("a").says(0, "");
+    let words = "parameters: |hash key|sync into another file";
+    sync("b").says(code(ErrorKind::Mismatch), words);
+    service.set(STALLED);
+    let export = "export contacts --out out --hash email --resume";
+    let mut child = command(export, "a").spawn().unwrap();
+    let checkpoint = service.directory.path().join("out.part/checkpoint");
+    wait_until(&mut child, || is_begun(&checkpoint));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    service.set(WHOLE);
+    run(&mut command(export, "b")).says(0, "warning: contacts: |hash key");
 }
 
 #[test]
