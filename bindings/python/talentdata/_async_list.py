@@ -54,6 +54,7 @@ class AsyncList(Generic[R]):
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
         unproven: Literal["fail", "warn", "accept"] | None = None,
+        batch_rows: int = 4096,
         progress: bool | None = None,
     ) -> AsyncScan[R]:
         """All records, to iterate over or to turn into a data frame. No request is sent before that.
@@ -80,12 +81,15 @@ class AsyncList(Generic[R]):
                 an `IncompleteError`, `"warn"` issues an `IncompleteWarning`, and `"accept"` only notes it in the
                 receipt. By default, `to_arrow`, `to_polars` and `to_pandas` use `"warn"`, an Arrow stream for other
                 libraries uses `"fail"`, and iteration uses `"accept"`. A scan that reaches its `limit` needs no proof.
+            batch_rows: The rows of each record batch of an Arrow stream, from 1 to 1,048,576. Batches have fewer if their
+                rows are large, and before an error.
             progress: Whether to show a progress bar, by tqdm; by default on a terminal and in a notebook, if tqdm is
                 installed.
         """
         options: dict[str, Any] = {"limit": limit, "page_size": page_size}
         options |= {"fields": fields, "drop": drop, "hash": hash}
         options |= {"columns": columns, "schema": schema, "on_new_field": on_new_field, "unproven": unproven}
+        options |= {"batch_rows": batch_rows}
         scan = RawScan(self._client, self._list, options)
         return AsyncScan(scan, self._list[0], self._model, progress)
 
