@@ -48,7 +48,9 @@ def symbols() -> None:
     exported = {line.split()[0] for line in run("nm", "-D", "--defined-only", "-P", library).stdout.splitlines()}
     headers = "".join(header.read_text() for header in (PREFIX / "include").rglob("*.h"))
     declared = set(re.findall(r"^(?!.*\binline\b)\w.*?\b(talentdata_\w+)\(", headers, re.M))
-    assert exported == declared, f"the headers and the library differ in {exported ^ declared}"
+    # Managers of ADBC drivers find the entry point by the name of the library. The generic one would clash with others.
+    driver = {"AdbcTalentdataInit"}
+    assert exported == declared | driver, f"the headers and the library differ in {exported ^ declared ^ driver}"
     assert len(exported) <= 80, "about eighty functions"
     static = run("nm", "-g", "--defined-only", "-P", PREFIX / "lib/libtalentdata.a").stdout.splitlines()
     foreign = [line for line in static if " " in line and not line.startswith("talentdata_")]

@@ -120,10 +120,19 @@ impl TableSchema {
     /// # Errors
     /// The errors of a scan.
     pub async fn of_list<T>(list: &List<T>, columns: ColumnTypes) -> Result<Self> {
-        let options = ScanOptions::default().with_limit(Self::SAMPLE as u64);
-        let mut scan = list.raw().scan(options);
-        let options = TableOptions::default().with_columns(columns);
-        let mut sample = Sample::new(list.resource(), &options);
+        Self::of_scan(list, ScanOptions::default(), columns).await
+    }
+
+    /// Decides the columns that a scan of a list with these options would have.
+    pub(super) async fn of_scan<T>(
+        list: &List<T>,
+        options: ScanOptions,
+        columns: ColumnTypes,
+    ) -> Result<Self> {
+        let mut table = TableOptions::default().with_columns(columns);
+        table.left_out = options.left_out(list.resource().shape());
+        let mut scan = list.raw().scan(options.with_limit(Self::SAMPLE as u64));
+        let mut sample = Sample::new(list.resource(), &table);
         while sample.schema().is_none()
             && let Some(batch) = scan.next_batch().await
         {
