@@ -108,7 +108,9 @@ class AsyncList(Generic[R]):
         return RawScan.columns(self._client, self._list)
 
     def __array__(self, *_: Any, **__: Any) -> Any:
-        raise InvalidArgumentError("a list is no array: integers would lose digits; call list().to_pandas(), or to_arrow()")
+        raise InvalidArgumentError(
+            "a list is no array: integers would lose digits; call list().to_pandas(), or to_arrow()"
+        )
 
     async def export(
         self,

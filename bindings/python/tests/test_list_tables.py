@@ -23,7 +23,9 @@ def test_engines_read_a_list_itself(client):
     assert duckdb.sql("select count(distinct id) from contacts").fetchall() == [(450,)]
     assert duckdb.sql("select count(*) from contacts, (select id from vacancies limit 2)").fetchall() == [(900,)]
     assert polars.DataFrame(contacts).height == len(pandas.DataFrame.from_arrow(contacts)) == 450
-    assert pyarrow.table(contacts).num_rows == pyarrow.RecordBatchReader.from_stream(contacts).read_all().num_rows == 450
+    assert (
+        pyarrow.table(contacts).num_rows == pyarrow.RecordBatchReader.from_stream(contacts).read_all().num_rows == 450
+    )
     table = contacts.to_arrow()
     assert table.num_rows == 450 and table.schema == pyarrow.schema(contacts)
 
@@ -52,7 +54,10 @@ def test_each_read_is_a_new_scan_with_the_same_columns(counted):
 
 
 def test_a_new_field_is_in_extra_once_the_columns_are_known():
-    with talentdata.Sandbox(records={"contacts": 30}, policy="unlimited", faults=True) as sandbox, sandbox.client() as client:
+    with (
+        talentdata.Sandbox(records={"contacts": 30}, policy="unlimited", faults=True) as sandbox,
+        sandbox.client() as client,
+    ):
         known = pyarrow.schema(client.contacts)
         end = {"total": 1, "limit": 100, "offset": 0, "hasMore": False}
         body = {"contacts": [{"id": "1", "shoeSize": 43}], "pagination": end}

@@ -12,8 +12,6 @@ mod metadata;
 mod options;
 mod source;
 mod sql;
-#[cfg(test)]
-mod tests;
 
 pub use driver::{TalentdataConnection, TalentdataDatabase, TalentdataDriver, TalentdataStatement};
 pub use entry::AdbcTalentdataInit;

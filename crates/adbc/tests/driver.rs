@@ -1,6 +1,7 @@
 //! The driver through its traits, against a sandbox: rows, columns, ends, cancel and what programs ask about tables.
 
-use crate::{TalentdataConnection, TalentdataDriver};
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use adbc_core::error::Status;
 use adbc_core::options::{InfoCode, ObjectDepth, OptionDatabase, OptionValue};
 use adbc_core::{Connection, Database, Driver, Optionable, Statement};
@@ -8,6 +9,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::ArrowError;
 use std::path::Path;
+use talentdata_adbc::{TalentdataConnection, TalentdataDriver};
 use talentdata_core::blocking::Client;
 use talentdata_core::types::ListName;
 use talentdata_mirror::Sync;
@@ -71,9 +73,11 @@ fn count(rows: Rows) -> usize {
 
 /// The number of requests for contacts that the sandbox has answered.
 fn requests(sandbox: &Sandbox) -> u64 {
-    let stats: serde_json::Value = serde_json::from_str(&sandbox.stats()).unwrap();
-    stats["requests_by_path"]["/v1/contacts"]
-        .as_u64()
+    let stats = sandbox.stats();
+    stats
+        .requests_by_path
+        .get("/v1/contacts")
+        .copied()
         .unwrap_or(0)
 }
 
