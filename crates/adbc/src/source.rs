@@ -150,9 +150,12 @@ fn keep_only(query: &ListQuery, job: &mut JobOptions) {
         return;
     }
     // A name that begins like a JSON pointer is written as one.
-    let field = |name: &String| match name.starts_with('/') {
-        true => format!("/{}", name.replace('~', "~0").replace('/', "~1")),
-        false => name.clone(),
+    let field = |name: &String| {
+        if name.starts_with('/') {
+            format!("/{}", name.replace('~', "~0").replace('/', "~1"))
+        } else {
+            name.clone()
+        }
     };
     scan.fields = names.iter().map(field).collect();
 }

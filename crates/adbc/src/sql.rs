@@ -47,9 +47,10 @@ impl ListQuery {
         let list: ListName = list
             .parse()
             .map_err(|why| Error::invalid(format!("sql: {why}")))?;
-        let limit = match tokens.take_keyword("LIMIT") {
-            true => Some(tokens.number()?),
-            false => None,
+        let limit = if tokens.take_keyword("LIMIT") {
+            Some(tokens.number()?)
+        } else {
+            None
         };
         while tokens.take_sign(';') {}
         tokens.end()?;
@@ -118,7 +119,9 @@ impl Tokens {
             Some(Token::Number(digits)) => digits.parse().ok(),
             _ => None,
         };
-        number.ok_or_else(|| self.unexpected("a number of rows"))
+        let number = number.ok_or_else(|| self.unexpected("a number of rows"))?;
+        self.rest.pop();
+        Ok(number)
     }
 
     /// Checks that nothing follows.

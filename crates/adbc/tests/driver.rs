@@ -171,7 +171,7 @@ fn an_unproven_list_ends_with_an_error_unless_it_is_accepted() {
 fn another_thread_cancels_a_result() {
     let sandbox = sandbox(ListOrder::Stable);
     let mut given = settings(&sandbox);
-    given.push(("page_size", "1".to_owned()));
+    given.push(("page_size", "2".to_owned()));
     let mut connection = connect(&given).unwrap();
     connection.get_table_schema(None, None, "contacts").unwrap();
     let mut statement = connection.new_statement().unwrap();

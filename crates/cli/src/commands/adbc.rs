@@ -6,6 +6,7 @@ use talentdata_core::{Error, ErrorKind, Result};
 
 /// The arguments of `adbc`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  talentdata adbc install --user")]
 pub(crate) struct AdbcArgs {
     #[command(subcommand)]
     verb: AdbcVerb,
