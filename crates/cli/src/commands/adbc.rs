@@ -2,7 +2,7 @@
 
 use crate::output::{self, Ending};
 use std::path::{Path, PathBuf};
-use talentdata_core::{Error, ErrorKind, Result};
+use talentdata_core::{Error, ErrorKind};
 
 /// The arguments of `adbc`.
 #[derive(Debug, clap::Args)]
@@ -84,7 +84,7 @@ fn beside_program() -> Option<PathBuf> {
 }
 
 /// Returns the directory in which a user's drivers are found.
-fn user_directory() -> Result<PathBuf> {
+fn user_directory() -> Result<PathBuf, Error> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let configuration = variable("XDG_CONFIG_HOME").map(PathBuf::from);
     let home = || variable("HOME").map(|home| Path::new(&home).join(".config"));
