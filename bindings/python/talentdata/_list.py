@@ -107,9 +107,6 @@ class List(Generic[R]):
         if the list was not read before."""
         return RawScan.columns(self._client, self._list)
 
-    def __array__(self, *_: Any, **__: Any) -> Any:
-        raise InvalidArgumentError("a list is no array: integers would lose digits; call list().to_pandas(), or to_arrow()")
-
     def export(
         self,
         path: str | os.PathLike[str],

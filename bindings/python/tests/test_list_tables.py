@@ -81,11 +81,6 @@ def test_an_unproven_list_ends_with_an_error_in_every_engine():
             contacts.to_arrow()
 
 
-def test_common_attempts_are_refused_with_the_way_out(client):
-    with pytest.raises(talentdata.InvalidArgumentError, match=r"list\(\)\.to_pandas\(\)"):
-        pandas.DataFrame(client.contacts)
-
-
 async def test_an_asynchronous_list_is_awaited(sandbox):
     async with sandbox.async_client() as client:
         assert (await client.contacts.to_arrow()).num_rows == 450
