@@ -11,13 +11,17 @@ use std::mem::MaybeUninit;
 
 /// Fills in the functions of the driver, as version 1.1.0 of ADBC prescribes.
 ///
-/// Errors: NOT_IMPLEMENTED for another version, with which managers of drivers then do not try again.
+/// Returns NOT_IMPLEMENTED for another version.
+///
+/// # Safety
+/// As the standard demands, `driver` is NULL or has room for a driver, and `error` is NULL or an error that is
+/// initialised.
 #[allow(
     non_snake_case,
     reason = "managers derive the name from that of the library"
 )]
 #[unsafe(no_mangle)]
-pub extern "C" fn AdbcTalentdataInit(
+pub unsafe extern "C" fn AdbcTalentdataInit(
     version: c_int,
     driver: Option<&mut MaybeUninit<FFI_AdbcDriver>>,
     error: *mut FFI_AdbcError,
@@ -30,7 +34,7 @@ pub extern "C" fn AdbcTalentdataInit(
         _ => {
             let why = "talentdata: this driver needs version 1.1.0 of ADBC; use a newer manager of drivers";
             let refusal = Error::with_message_and_status(why, Status::NotImplemented);
-            // SAFETY: the standard demands a pointer to an error that is initialised, or NULL, which is checked.
+            // SAFETY: the caller promises that of the error, and NULL is checked.
             unsafe { export_error(error, refusal) };
             ADBC_STATUS_NOT_IMPLEMENTED
         }
