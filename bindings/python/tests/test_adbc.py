@@ -68,7 +68,7 @@ def test_an_unproven_list_ends_with_an_error():
     with unproven_sandbox("without order") as sandbox:
         with (
             talentdata.adbc.connect(**settings(sandbox)) as connection,
-            pytest.raises(Exception, match="it is not proven that they are all"),
+            pytest.raises(OSError, match="it is not proven that they are all"),
         ):
             fetch(connection, "SELECT id FROM contacts")
         with talentdata.adbc.connect(**settings(sandbox), unproven="accept") as connection:

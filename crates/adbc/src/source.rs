@@ -201,7 +201,7 @@ impl Selection {
         mut next: impl FnMut() -> Result<Option<RecordBatch>> + Send + 'static,
     ) -> AnswerReader {
         let Selection { schema, places } = self;
-        Box::new(BatchReader::new(schema, move || {
+        let reader = BatchReader::new(schema, move || {
             let batch = next()?.map(|batch| match &places {
                 Some(places) => batch.project(places),
                 None => Ok(batch),
@@ -209,7 +209,8 @@ impl Selection {
             batch
                 .transpose()
                 .map_err(|error| Error::defect(&error.to_string()))
-        }))
+        });
+        Box::new(reader.for_c())
     }
 }
 

@@ -154,7 +154,7 @@ impl RawScan {
                 .map_or(Ok(()), |text| warn(runtime, text))?;
             Ok(rows)
         };
-        Ok(capsule(py, BatchReader::new(schema, next))?)
+        Ok(capsule(py, BatchReader::new(schema, next).for_c())?)
     }
 
     /// Returns the warning that completeness is not proven, once.
