@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import re
@@ -52,6 +53,11 @@ def symbols() -> None:
     driver = {"AdbcTalentdataInit"}
     assert exported == declared | driver, f"the headers and the library differ in {exported ^ declared ^ driver}"
     assert len(exported) <= 80, "about eighty functions"
+    init = ctypes.CDLL(str(library)).AdbcTalentdataInit
+    init.argtypes, init.restype = (ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p), ctypes.c_uint8
+    driver_out = ctypes.create_string_buffer(1024)
+    assert [init(1_000_000, driver_out, None), init(1_001_000, None, None), any(driver_out.raw)] == [2, 2, False]
+    assert init(1_001_000, driver_out, None) == 0 and any(driver_out.raw)
     static = run("nm", "-g", "--defined-only", "-P", PREFIX / "lib/libtalentdata.a").stdout.splitlines()
     foreign = [line for line in static if " " in line and not line.startswith("talentdata_")]
     assert not foreign, f"the static library exports {foreign}"

@@ -227,3 +227,27 @@ impl CancelHandle for RunningQuery {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scan_lets_only_the_fields_through_that_a_query_names() {
+        let fields = |sql: &str, job: &JobOptions| {
+            let mut job = job.clone();
+            keep_only(&ListQuery::parse(sql).unwrap(), &mut job);
+            job.scan.fields
+        };
+        let job = JobOptions::default();
+        assert_eq!(fields("SELECT email, id FROM pools", &job), ["email", "id"]);
+        assert_eq!(fields("SELECT \"/a~b\" FROM pools", &job), ["/~1a~0b"]);
+        for sql in ["SELECT * FROM pools", "SELECT id, _extra FROM pools"] {
+            assert_eq!(fields(sql, &job), [""; 0], "{sql}");
+        }
+        // Options that say it themselves stay.
+        let mut job = JobOptions::default();
+        job.scan.drop = vec!["email".to_owned()];
+        assert_eq!(fields("SELECT id FROM pools", &job), [""; 0]);
+    }
+}

@@ -107,7 +107,7 @@ fn a_query_has_the_columns_that_it_names_in_their_order() {
 }
 
 #[test]
-fn fields_that_a_query_does_not_name_are_nowhere() {
+fn options_decide_which_fields_there_are() {
     let sandbox = sandbox(ListOrder::Stable);
     let mut given = settings(&sandbox);
     let (names, _) = query(
