@@ -260,6 +260,11 @@ static void streams(talentdata_client *client) {
   OK(talentdata_client_list(client, TALENTDATA_LIST_POOLS, options, &scan));
   fixture_fails(talentdata_scan_arrow_stream(scan, fixture_slot(0)), INVALID, "made for vacancies", "a schema of another list");
   talentdata_scan_free(scan);
+  /* The same in one call. */
+  OK(talentdata_client_arrow_stream(client, TALENTDATA_LIST_VACANCIES, options, &stream));
+  CHECK(rows(&stream) == 300);
+  fixture_fails(talentdata_client_arrow_stream(client, TALENTDATA_LIST_POOLS, options, fixture_slot(0)), INVALID,
+                "made for vacancies", "one call for a stream with a schema of another list");
   talentdata_options_free(options);
 
   /* Batches of the size that was asked for. */

@@ -93,6 +93,28 @@ class AsyncList(Generic[R]):
         scan = RawScan(self._client, self._list, options)
         return AsyncScan(scan, self._list[0], self._model, progress)
 
+    async def to_arrow(self) -> pyarrow.Table:
+        """The whole list as a table of pyarrow, by one scan; needs the package pyarrow. See `list` and `Scan.to_arrow`.
+
+        Use it for repeated queries: an engine that gets the list itself reads the list again for each query.
+        """
+        return await self.list().to_arrow()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows of a new scan, by the Arrow PyCapsule protocol: for DuckDB, polars, pyarrow and others.
+
+        Each read is a scan of the whole list, and spends the request budget. All reads by a client have the columns of its
+        first one; other fields are in `_extra`.
+
+        If it is not proven that every record came, the stream ends with an error after the last row.
+        """
+        return RawScan.of_table(self._client, self._list).stream(interrupts())
+
+    def __arrow_c_schema__(self) -> object:
+        """The columns, by the Arrow PyCapsule protocol. The client remembers them; it requests the first 1,000 records
+        if the list was not read before."""
+        return RawScan.columns(self._client, self._list)
+
     async def export(
         self,
         path: str | os.PathLike[str],

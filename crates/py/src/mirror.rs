@@ -131,6 +131,6 @@ impl RawRows {
         let mut batches = py.detach(|| opened.map_or_else(|| self.batches(), Ok))?;
         let schema = batches.schema();
         let next = move || batches.next().transpose();
-        Ok(capsule(py, BatchReader::new(schema, next))?)
+        Ok(capsule(py, BatchReader::new(schema, next).for_c())?)
     }
 }
