@@ -95,6 +95,15 @@ static void what_is_not_proven(const talentdata::client &client) {
   };
   CHECK(read({}) && read(talentdata::options().set("unproven", "fail")));
   CHECK(!read(talentdata::options().set("unproven", "warn")) && !read(talentdata::options().set("unproven", "accept")));
+  ArrowArrayStream whole{};
+  ArrowArray batch{};
+  client.arrow_stream(talentdata::taxonomy_skills, &whole);
+  CHECK(whole.get_next(&whole, &batch) == 0 && batch.length == 2);
+  batch.release(&batch);
+  CHECK(whole.get_next(&whole, &batch) != 0);
+  const std::string why = whole.get_last_error(&whole);
+  CHECK(why.find("taxonomy_skills: 2 records came") != std::string::npos);
+  whole.release(&whole);
   const auto refused = client.try_list(talentdata::pools, talentdata::options().set("unproven", "never"));
   CHECK(!refused && says(refused.error(), "unproven: \"never\" is not one of fail, warn, accept"));
 }
@@ -160,7 +169,7 @@ static void settings_are_values() {
   const char *const null = nullptr;
   for (const auto &given : {config().set("base_url", null), config().set("base_url", nullptr)}) {
     const auto made = talentdata::client::try_make(given);
-    CHECK(!made && says(made.error(), "base_url: must not be NULL"));
+    CHECK(!made && says(made.error(), "base_url: value: must not be NULL"));
   }
   CHECK(options().set("limit", null).refused() && options().add("filter", null).refused() && !options().refused());
   const auto &kept =

@@ -54,6 +54,7 @@ class List(Generic[R]):
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
         unproven: Literal["fail", "warn", "accept"] | None = None,
+        batch_rows: int = 4096,
         progress: bool | None = None,
     ) -> Scan[R]:
         """All records, to iterate over or to turn into a data frame. No request is sent before that.
@@ -80,14 +81,39 @@ class List(Generic[R]):
                 an `IncompleteError`, `"warn"` issues an `IncompleteWarning`, and `"accept"` only notes it in the
                 receipt. By default, `to_arrow`, `to_polars` and `to_pandas` use `"warn"`, an Arrow stream for other
                 libraries uses `"fail"`, and iteration uses `"accept"`. A scan that reaches its `limit` needs no proof.
+            batch_rows: The rows of each record batch of an Arrow stream, from 1 to 1,048,576. Batches have fewer if their
+                rows are large, and before an error.
             progress: Whether to show a progress bar, by tqdm; by default on a terminal and in a notebook, if tqdm is
                 installed.
         """
         options: dict[str, Any] = {"limit": limit, "page_size": page_size}
         options |= {"fields": fields, "drop": drop, "hash": hash}
         options |= {"columns": columns, "schema": schema, "on_new_field": on_new_field, "unproven": unproven}
+        options |= {"batch_rows": batch_rows}
         scan = RawScan(self._client, self._list, options)
         return Scan(scan, self._list[0], self._model, progress)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The whole list as a table of pyarrow, by one scan; needs the package pyarrow. See `list` and `Scan.to_arrow`.
+
+        Use it for repeated queries: an engine that gets the list itself reads the list again for each query.
+        """
+        return self.list().to_arrow()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows of a new scan, by the Arrow PyCapsule protocol: for DuckDB, polars, pyarrow and others.
+
+        Each read is a scan of the whole list, and spends the request budget. All reads by a client have the columns of its
+        first one; other fields are in `_extra`.
+
+        If it is not proven that every record came, the stream ends with an error after the last row.
+        """
+        return RawScan.of_table(self._client, self._list).stream(interrupts())
+
+    def __arrow_c_schema__(self) -> object:
+        """The columns, by the Arrow PyCapsule protocol. The client remembers them; it requests the first 1,000 records
+        if the list was not read before."""
+        return RawScan.columns(self._client, self._list)
 
     def export(
         self,

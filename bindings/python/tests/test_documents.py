@@ -186,6 +186,7 @@ def python_blocks(page):
 
 README = python_blocks(ROOT / "bindings" / "python" / "README.md")
 ENGINES = python_blocks(ROOT / "docs" / "engines.md")
+SQL = ["A list in DuckDB", "The ADBC driver", "A mirror"]
 CHAPTERS = ["Lists", "Export, with progress and cancel", "Receipt", "Sync and changes", "Operations", "Errors"]
 
 
@@ -219,6 +220,13 @@ def test_engines(service):
     assert run([dask])["contacts"]["id"].nunique().compute() == 150
     names = run([polars])
     assert names["few"].height == 10 and names["emails"].columns == ["id", "email"]
+
+
+def test_sql(service):
+    [lists, driver, mirror] = (python_blocks(ROOT / "docs" / "sql.md")[heading] for heading in SQL)
+    assert run(lists)["vacancies"].num_rows == 20
+    assert run(driver)["emails"].column_names == ["id", "email"]
+    assert sum(run(mirror)["names"]["people"].to_pylist()) == 150
 
 
 @pytest.mark.filterwarnings("default")

@@ -1,5 +1,6 @@
 //! The grammar of the command line: the flags of all commands, and the commands.
 
+use crate::commands::adbc::AdbcArgs;
 use crate::commands::budget::BudgetArgs;
 use crate::commands::changes::ChangesArgs;
 use crate::commands::completions::CompletionsArgs;
@@ -65,6 +66,8 @@ pub(crate) enum Command {
     Schema(SchemaArgs),
     /// Check that a file is what an export has written, by its receipt, or that a mirror is intact
     Verify(VerifyArgs),
+    /// Let programs read lists by SQL, through the ADBC driver
+    Adbc(AdbcArgs),
     /// Run the embedded sample service until stopped
     Sandbox(SandboxArgs),
     /// Print a script that completes commands in a shell

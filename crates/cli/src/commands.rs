@@ -1,5 +1,6 @@
 //! The commands: one file for each, with its arguments, its examples and its code.
 
+pub(crate) mod adbc;
 pub(crate) mod budget;
 pub(crate) mod changes;
 pub(crate) mod completions;

@@ -21,7 +21,7 @@ mod work;
 
 use args::Command;
 use commands::{
-    budget, changes, completions, export, forget, operation, page, plan, resources, sandbox,
+    adbc, budget, changes, completions, export, forget, operation, page, plan, resources, sandbox,
     schema, sync, verify,
 };
 use common::Common;
@@ -81,6 +81,7 @@ async fn dispatch(command: &Command, common: &Common) -> Result<(), Ending> {
         Command::Budget(args) => budget::run(args, common),
         Command::Schema(args) => schema::run(args, common).await,
         Command::Verify(args) => verify::run(args),
+        Command::Adbc(args) => adbc::run(args),
         Command::Sandbox(args) => sandbox::run(args, common).await,
         Command::Completions(shell) => completions::run(shell, args::grammar()),
     }

@@ -27,9 +27,6 @@ pub fn schema(
     })
 }
 
-/// The number of rows of a batch: large enough for columnar work, small enough to stay in a cache.
-pub const BATCH_ROWS: usize = 8192;
-
 /// A list that is read once, as records or as record batches, by a thread that waits.
 ///
 /// It continues when its client is closed. In a forked child, a scan of the parent is `Closed`.
@@ -75,7 +72,7 @@ impl BlockingScan {
         table: TableOptions,
     ) -> Result<Self> {
         let engine = client.engine()?;
-        let session = Session::new(resource, options, table, BATCH_ROWS, Wording::PLAIN);
+        let session = Session::new(resource, options, table, Wording::PLAIN);
         Ok(BlockingScan {
             mode: session.records(),
             session: Arc::new(session),
@@ -138,7 +135,7 @@ impl BlockingScan {
         }
     }
 
-    /// Returns the list as record batches of 8,192 rows, or fewer if they are large. Waits for the first pages, which decide
+    /// Returns the list as record batches. Waits for the first pages, which decide
     /// the schema. From then on only the batches are read. A list whose completeness is not proven ends with `Incomplete`,
     /// unless [`ScanOptions::unproven`] says otherwise.
     ///
@@ -181,6 +178,7 @@ impl BlockingScan {
     fn log_warning(&self) -> Result<Option<JoinHandle<()>>> {
         let (_, runtime) = self.engine.parts()?;
         let warning = self.session.take_warning();
-        Ok(warning.map(|warning| runtime.spawn(async move { tracing::warn!("{warning}") })))
+        let list = self.session.resource().name();
+        Ok(warning.map(|warning| runtime.spawn(async move { tracing::warn!(list, "{warning}") })))
     }
 }

@@ -258,7 +258,8 @@ impl Pages {
         self.over = true;
         let unproven = self.unproven.take().filter(|_| self.wanted > 0);
         let end = unproven.map(|unproven| {
-            let warn = |warning| tracing::warn!("{warning}");
+            let list = self.resource.name();
+            let warn = |warning| tracing::warn!(list, "{warning}");
             unproven.conclude(&self.receipt, Unproven::ADVICE, warn)
         });
         Poll::Ready(end.and_then(Result::err).map(Err))

@@ -2,10 +2,9 @@
 
 use crate::boundary::{self, Errno};
 use crate::error::ErrorHandle;
+use crate::messages::plain_messages;
 use crate::text::Text;
-use arrow_array::RecordBatchIterator;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_schema::ArrowError;
 use std::mem::MaybeUninit;
 use std::path::Path;
 use talentdata_columns::arrow::{BatchReader, RecordBatch, SchemaRef, TableSchema};
@@ -74,6 +73,14 @@ pub(crate) fn text<'a>(text: &'a Text, name: &str) -> Result<&'a str> {
     })
 }
 
+/// Returns the value of a setting, an option or a parameter of this name.
+pub(crate) fn value<'a>(value: &'a Text, name: &str) -> Result<&'a str> {
+    if value.data.is_null() {
+        return Err(invalid(name, "value: must not be NULL"));
+    }
+    text(value, name)
+}
+
 /// Returns a text that may be absent.
 pub(crate) fn optional_text<'a>(given: &'a Text, name: &str) -> Result<Option<&'a str>> {
     if given.data.is_null() {
@@ -98,21 +105,11 @@ pub(crate) fn stream(
     schema: SchemaRef,
     mut next: impl FnMut() -> Result<Option<RecordBatch>> + Send + 'static,
 ) -> FFI_ArrowArrayStream {
-    let reader = BatchReader::new(SchemaRef::clone(&schema), move || {
+    let reader = BatchReader::new(schema, move || {
         let _errno = Errno::keep();
         next()
     });
-    // The error number of a stream is EIO then; EINVAL would say that the caller has done something wrong.
-    let reader = reader.map(|batch| {
-        batch.map_err(|error| match error {
-            ArrowError::ExternalError(ours) => {
-                ArrowError::IoError(ours.to_string(), std::io::ErrorKind::Other.into())
-            }
-            other => other,
-        })
-    });
-    let reader = RecordBatchIterator::new(reader, schema);
-    boundary::plain_messages(FFI_ArrowArrayStream::new(Box::new(reader)))
+    plain_messages(FFI_ArrowArrayStream::new(Box::new(reader.for_c())))
 }
 
 #[cfg(test)]

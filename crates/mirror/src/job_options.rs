@@ -52,6 +52,7 @@ impl JobOptions {
             "columns" => self.table.columns = text.parse()?,
             "schema" => self.table.schema = Some(Arc::new(TableSchema::from_json(text)?)),
             "on_new_field" => self.table.on_new = text.parse()?,
+            "batch_rows" => self.table.batch_rows = rows(option, text)?,
             "unproven" => self.scan.unproven = Some(text.parse()?),
             "resume" => self.resume = parsed(option, text)?,
             "restart" => self.restart = parsed(option, text)?,
@@ -98,9 +99,13 @@ impl JobOptions {
 fn count(option: &JobOption, text: &str) -> Result<u64> {
     let number = parsed(option, text)?;
     match option.kind {
-        OptionKind::Count(min) if number < min => Err(wrong(option, text)),
+        OptionKind::Count(min, max) if number < min || number > max => Err(wrong(option, text)),
         _ => Ok(number),
     }
+}
+
+fn rows(option: &JobOption, text: &str) -> Result<usize> {
+    usize::try_from(count(option, text)?).map_err(|_| wrong(option, text))
 }
 
 /// Reads names of fields. Only a JSON array can have names with commas.
@@ -134,7 +139,7 @@ mod tests {
     fn every_option_of_the_table_is_read() {
         for option in JOB_OPTIONS {
             let value = match option.kind {
-                OptionKind::Count(min) => min.to_string(),
+                OptionKind::Count(min, _) => min.to_string(),
                 OptionKind::Flag => "true".to_owned(),
                 OptionKind::Choice(names) => names[0].to_owned(),
                 OptionKind::CountOrShare => "25%".to_owned(),
@@ -148,6 +153,21 @@ mod tests {
             // No text but this one is wrong for all kinds.
             let error = options.set(option, "[?").unwrap_err();
             assert!(error.message().starts_with(option.name), "{error}");
+        }
+    }
+
+    #[test]
+    fn batches_have_at_least_one_row_and_at_most_a_million() {
+        let option = JobOption::find("batch_rows").unwrap();
+        let mut options = JobOptions::default();
+        options.set(option, "1048576").unwrap();
+        assert_eq!(options.table.batch_rows, 1_048_576);
+        for wrong in ["0", "1048577", "-1", "1e3"] {
+            let error = options.set(option, wrong).unwrap_err();
+            let expected = format!(
+                "batch_rows: must be a number of records from 1 to 1048576 (got {wrong:?})"
+            );
+            assert_eq!(error.message(), expected);
         }
     }
 

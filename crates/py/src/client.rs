@@ -9,7 +9,8 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use std::sync::{Arc, Mutex, MutexGuard};
-use talentdata_columns::arrow::TableSchema;
+use talentdata_columns::arrow::{ColumnTypes, TableSchema};
+use talentdata_columns::internal::SchemaMemory;
 use talentdata_core::internal::process::{Owned, lock};
 use talentdata_core::internal::settings::{SETTINGS, Setting, SettingKind};
 use talentdata_core::types::OPERATIONS;
@@ -37,6 +38,8 @@ pub(crate) struct SharedClient {
     /// The core's client; `None` until it is used in this process, and after it was released. No Python code runs while
     /// it is locked, because it might give the GIL to another thread, which would then wait for the lock.
     client: Mutex<Option<Owned<Client>>>,
+    /// The columns of lists that were read as tables.
+    pub(crate) schemas: SchemaMemory,
 }
 
 impl SharedClient {
@@ -169,6 +172,7 @@ impl BaseClient {
             origin: origin.map(|origin| Arc::clone(&origin.shared)),
             closed: Stop::default(),
             client: Mutex::default(),
+            schemas: SchemaMemory::default(),
         };
         shared.core()?;
         Ok(BaseClient {

@@ -30,7 +30,7 @@ pub(super) const ABSENT: &str = "_absent";
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(expecting = "an object as `talentdata schema` prints it")]
+#[serde(expecting = "the JSON object of a schema")]
 pub struct TableSchema {
     /// The version of the JSON form.
     #[serde(rename = "talentdata_schema")]
@@ -291,7 +291,7 @@ pub enum NewFieldPolicy {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TableOptions {
     /// The types of columns that are inferred.
@@ -305,6 +305,22 @@ pub struct TableOptions {
     pub on_new: NewFieldPolicy,
     /// The fields that get no column or one of text, because the scan leaves them out or hashes them.
     pub altered: AlteredFields,
+    /// The number of rows of a record batch. Batches have fewer if their rows are large. Files have their own sizes.
+    pub batch_rows: usize,
+}
+
+impl Default for TableOptions {
+    fn default() -> Self {
+        TableOptions {
+            columns: ColumnTypes::default(),
+            schema: None,
+            known: None,
+            on_new: NewFieldPolicy::default(),
+            altered: AlteredFields::default(),
+            // Large enough for columnar work, and few enough for a progress bar to move about once a second.
+            batch_rows: 4096,
+        }
+    }
 }
 
 impl TableOptions {
@@ -323,6 +339,12 @@ impl TableOptions {
     /// Sets [`on_new`](Self::on_new).
     pub fn with_on_new(mut self, on_new: NewFieldPolicy) -> Self {
         self.on_new = on_new;
+        self
+    }
+
+    /// Sets [`batch_rows`](Self::batch_rows).
+    pub fn with_batch_rows(mut self, rows: usize) -> Self {
+        self.batch_rows = rows;
         self
     }
 }

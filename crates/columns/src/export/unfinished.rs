@@ -157,7 +157,7 @@ impl ResumableFile {
             None => "kept records were discarded".to_owned(),
         };
         let restarted = format!("the export began again, and {what}: {why}");
-        tracing::warn!("{}: {restarted}", self.path.display());
+        tracing::warn!(path = %self.path.display(), "{restarted}");
         self.checkpoint.restarted = Some(restarted);
     }
 

@@ -419,7 +419,8 @@ fn take_lock(file: &File, output: &Path) -> Result<()> {
     let has_no_locks = false;
     // Some file systems without locks report one of these kinds instead.
     if has_no_locks || [Unsupported, InvalidInput].contains(&error.kind()) {
-        tracing::warn!("no locks here: a second export to the same path would not be noticed");
+        let path = output.display();
+        tracing::warn!(%path, "no locks here: a second export to the same path would not be noticed");
         return Ok(());
     }
     Err(error).at("lock", &part_of(output).join(LOCK))

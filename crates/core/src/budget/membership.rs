@@ -170,7 +170,7 @@ impl SharingStatus {
         stats.unreachable_reason = Some(reason.to_owned());
         drop(status);
         if is_new {
-            tracing::warn!("the shared budget cannot be reached: {reason}");
+            tracing::warn!(reason, "the shared budget cannot be reached");
         }
     }
 

@@ -38,7 +38,7 @@ pub(super) fn load(
     }
     let text = match read_private(&path) {
         Err(error) if !is_needed => {
-            tracing::warn!("the profile file is not used: {}", error.message());
+            tracing::warn!(reason = error.message(), "the profile file is not used");
             return Ok(Vec::new());
         }
         text => text?,

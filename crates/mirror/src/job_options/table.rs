@@ -25,8 +25,8 @@ pub struct JobOption {
 /// The kind of values that an option takes.
 #[derive(Clone, Copy, Debug)]
 pub enum OptionKind {
-    /// A number of records, at least this one.
-    Count(u64),
+    /// A number of records, from the first of these to the second.
+    Count(u64, u64),
     /// True or false. The default is false.
     Flag,
     /// One of these names.
@@ -62,13 +62,13 @@ pub enum JobKind {
 pub const JOB_OPTIONS: &[JobOption] = &[
     JobOption {
         name: "page_size",
-        kind: Count(1),
+        kind: Count(1, u64::MAX),
         jobs: &[Scan, Export, Sync],
         what: "Records per page to ask for; the list's maximum by default",
     },
     JobOption {
         name: "limit",
-        kind: Count(0),
+        kind: Count(0, u64::MAX),
         jobs: &[Scan, Export],
         what: "The maximum number of records; by default all",
     },
@@ -121,6 +121,13 @@ pub const JOB_OPTIONS: &[JobOption] = &[
         jobs: &[Scan],
         what: "The end of a list for which it is not proven that every record came: an error (fail), a warning \
                (warn), or nothing but the receipt (accept). By default Arrow streams fail, and records are accepted",
+    },
+    JobOption {
+        name: "batch_rows",
+        kind: Count(1, 1_048_576),
+        jobs: &[Scan, Mirror],
+        what: "Rows of each record batch of an Arrow stream, 4096 by default. Batches have fewer if their rows are large, and \
+               before an error",
     },
     JobOption {
         name: "resume",
@@ -225,8 +232,9 @@ impl JobOption {
     /// Returns the values that it takes, in the words of an error.
     pub fn values(&self) -> String {
         match self.kind {
-            Count(0) => "a number of records".to_owned(),
-            Count(min) => format!("a number of records, at least {min}"),
+            Count(0, u64::MAX) => "a number of records".to_owned(),
+            Count(min, u64::MAX) => format!("a number of records, at least {min}"),
+            Count(min, max) => format!("a number of records from {min} to {max}"),
             Flag => "true or false".to_owned(),
             Choice(names) => format!("one of {}", names.join(", ")),
             CountOrShare => "a number of records or a share of them".to_owned(),

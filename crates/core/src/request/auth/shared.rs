@@ -159,7 +159,7 @@ impl SharedToken {
 
     fn tell(&self, error: &io::Error) {
         if lock(&self.trouble).replace(error.to_string()).is_none() {
-            tracing::warn!("the token cache of this host cannot be used: {error}");
+            tracing::warn!(reason = %error, "the token cache of this host cannot be used");
         }
     }
 }
