@@ -19,7 +19,7 @@ const COLUMNS: &str = r#"{"talentdata_schema":1,"columns":"typed","sampled_recor
     {"name":"deletes","type":"int64"},
     {"name":"reappeared","type":"int64"},
     {"name":"missing","type":"int64"},
-    {"name":"withheld","type":"int64"},
+    {"name":"withheld","type":"int64","empty":"null"},
     {"name":"completeness","type":"string"},
     {"name":"requests","type":"int64"},
     {"name":"seconds","type":"double"},
