@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -63,12 +62,21 @@ class Terminal:
         self._write(text, "\n")
 
     def _write(self, text: str, end: str) -> None:
-        if self._is_terminal:
-            text = f"\r\x1b[K{text[: shutil.get_terminal_size().columns - 1]}"
         # A terminal that has gone does not stop the work.
         with suppress(OSError, ValueError):
+            if self._is_terminal:
+                text = f"\r\x1b[K{text[: _columns() - 1]}"
             sys.stderr.write(text + end)
             sys.stderr.flush()
+
+
+def _columns() -> int:
+    """Returns the width of the terminal."""
+    try:
+        # A terminal that does not know its size has 0.
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
 
 
 class Notebook:
