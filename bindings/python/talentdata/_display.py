@@ -20,7 +20,7 @@ VALUE, ROWS, COLUMNS = 200, 10, 8
 JOINERS = "\u200c\u200d"
 
 #: The fields of a receipt that a scan shows.
-SCAN = ("records", "total_last", "completeness", "basis", "doubts", "pages", "requests", "seconds", "started")
+SCAN = ("records", "total_last", "completeness", "basis", "doubts", "pages", "requests", "seconds")
 
 _TABLE = "border-collapse:collapse;text-align:left"
 _CELL = "padding:.1em 1em .1em 0;text-align:left;vertical-align:top"
