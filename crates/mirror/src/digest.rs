@@ -36,8 +36,7 @@ fn values_differ(one: &str, other: &str) -> bool {
 
 /// Returns the names of the fields that two versions of a record do not have with the same value, as a JSON array.
 fn changed_fields(old: &str, new: &str) -> String {
-    let (old, new) = (json::members(old), json::members(new));
-    let (old, new) = (json::by_name(&old), json::by_name(&new));
+    let [old, new] = [old, new].map(|text| json::by_name(json::members(text)));
     let before: HashMap<&str, &str> = old.iter().map(|(name, value)| (&**name, *value)).collect();
     let after: HashSet<&str> = new.iter().map(|(name, _)| &**name).collect();
     let is_same = |name: &str, value: &str| {
