@@ -201,8 +201,7 @@ pub extern "C" fn talentdata_client_schema(
         let list = list_name(&list)?;
         let operation = list.shape().operation;
         let options = OptionsHandle::of_job(options, Some(JobKind::Schema), operation, "a schema")?;
-        let (arguments, columns) = (options.scan.arguments, options.table.columns);
-        let schema = blocking::schema(&client.inner, list, arguments, columns)?;
+        let schema = blocking::schema(&client.inner, list, options.scan, options.table.columns)?;
         RecordHandle::parse(&schema.to_json(), None)
     })
 }

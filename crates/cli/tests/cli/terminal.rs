@@ -114,10 +114,7 @@ fn a_watched_budget_is_one_picture_until_ctrl_c_restores_the_screen() {
         "{text:?}"
     );
     let (_, end) = text.rsplit_once("\x1b[?1049l").unwrap();
-    assert_eq!(
-        end,
-        "Nobody has used this budget within the last minute.\r\n"
-    );
+    assert!(end.ends_with(" within the last minute.\r\n"), "{end:?}");
 }
 
 #[test]
