@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ._list import List
 from ._errors import InvalidArgumentError
 from ._operations import Operations
-from ._progress import run_blocking
+from ._progress import Wanted, run_blocking
 from ._results import BudgetState, Receipt, SyncReceipt
 from ._talentdata import RawJob, Record, list_name
 
@@ -45,7 +45,7 @@ class Client(Operations):
         columns: Literal["typed", "json"] | list[str] = "typed",
         schema: Mapping[str, str | os.PathLike[str] | pyarrow.Schema | Record] | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
-        progress: bool | None = None,
+        progress: Wanted = None,
     ) -> list[Receipt]:
         """Writes several lists to a directory, one after the other: a file for each, such as `contacts.parquet`.
 
@@ -66,7 +66,7 @@ class Client(Operations):
             columns: The types of columns.
             schema: The columns of each list, by its name.
             on_new_field: See `list` of a list.
-            progress: Whether to show progress bars.
+            progress: See `list` of a list.
         """
         names = self._names(resources)
         schemas = {list_name(name): one for name, one in (schema or {}).items()}
@@ -98,7 +98,7 @@ class Client(Operations):
         fields: list[str] | None = None,
         drop: list[str] | None = None,
         hash: list[str] | None = None,
-        progress: bool | None = None,
+        progress: Wanted = None,
     ) -> list[SyncReceipt]:
         """Brings a mirror up to date, list after list: reads each list and commits what has changed.
 
@@ -128,7 +128,7 @@ class Client(Operations):
             fields: See `list` of a list.
             drop: See `list` of a list.
             hash: See `list` of a list.
-            progress: Whether to show progress bars.
+            progress: See `list` of a list.
 
         Raises:
             talentdata.BusyError: Another sync is writing to the mirror.

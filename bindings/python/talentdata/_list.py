@@ -7,12 +7,12 @@ from collections.abc import Iterator, Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from . import _frames
+from . import _display, _frames
 from ._errors import InvalidArgumentError
 from ._models import Pagination
 from ._page import Page
 from ._process import interrupts
-from ._progress import follow, iterate_blocking, run_blocking, start
+from ._progress import Wanted, follow, iterate_blocking, run_blocking, start
 from ._results import Plan, Receipt
 from ._talentdata import BaseClient, RawJob, RawScan, Record, Table
 from ._warning import warn
@@ -55,7 +55,7 @@ class List(Generic[R]):
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
         unproven: Literal["fail", "warn", "accept"] | None = None,
         batch_rows: int = 4096,
-        progress: bool | None = None,
+        progress: Wanted = None,
     ) -> Scan[R]:
         """All records, to iterate over or to turn into a data frame. No request is sent before that.
 
@@ -83,8 +83,9 @@ class List(Generic[R]):
                 libraries uses `"fail"`, and iteration uses `"accept"`. A scan that reaches its `limit` needs no proof.
             batch_rows: The rows of each record batch of an Arrow stream, from 1 to 1,048,576. Batches have fewer if their
                 rows are large, and before an error.
-            progress: Whether to show a progress bar, by tqdm; by default on a terminal and in a notebook, if tqdm is
-                installed.
+            progress: Whether to show progress; by default on a terminal and in a notebook. A function is called after each
+                page instead, with the number of records and the service's total, which may be None.
+                `talentdata.progress = False`, or `TALENTDATA_PROGRESS=0` in the environment, shows none anywhere.
         """
         options: dict[str, Any] = {"limit": limit, "page_size": page_size}
         options |= {"fields": fields, "drop": drop, "hash": hash}
@@ -131,7 +132,7 @@ class List(Generic[R]):
         columns: Literal["typed", "json"] | Names = "typed",
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
-        progress: bool | None = None,
+        progress: Wanted = None,
     ) -> Receipt:
         """Writes the whole list to a file, which appears under its name when it is complete.
 
@@ -210,7 +211,10 @@ class List(Generic[R]):
         return Record(self._client._schema(self._list, options))
 
     def __repr__(self) -> str:
-        return f"<list {self._list[0]} of {self._client!r}>"
+        return f"<list {self._list[0]} of {self._client!r}; {_display.NEXT}>"
+
+    def _repr_html_(self) -> str:
+        return _display.of_list(self._list[0], self._client)
 
 
 class Scan(Generic[R]):
@@ -231,7 +235,7 @@ class Scan(Generic[R]):
 
     __slots__ = ("_model", "_name", "_progress", "_scan")
 
-    def __init__(self, scan: RawScan, name: str, model: type[R], progress: bool | None) -> None:
+    def __init__(self, scan: RawScan, name: str, model: type[R], progress: Wanted) -> None:
         self._scan = scan
         self._name = name
         self._model = model
@@ -316,4 +320,7 @@ class Scan(Generic[R]):
         self.close()
 
     def __repr__(self) -> str:
-        return f"<scan of {self._name}: {self._scan.progress()[0]} records so far>"
+        return f"<{_display.scan_title(self._name, self._scan)}>"
+
+    def _repr_html_(self) -> str:
+        return _display.of_scan(self._name, self._scan)

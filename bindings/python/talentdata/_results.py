@@ -82,7 +82,7 @@ class Receipt(ScanReceipt):
     """The receipt of a scan: what was done, and whether completeness is proven. Times are in seconds. Counts cover this scan. For a resumed export they cover all runs, except for the work that a killed run did after its last checkpoint."""
 
     __slots__ = ()
-    _documented = ("resource", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "restarted", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "reduced_page_size", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unmatched_fields", "unknown_fields", "unknown_values", "schema", "written",)
+    _documented = ("resource", "service", "client_id", "version", "started", "ended", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "restarted", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "reduced_page_size", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unmatched_fields", "unknown_fields", "unknown_values", "schema", "written",)
 
     resource: Field[str] = Field(
         "resource",
@@ -91,6 +91,36 @@ class Receipt(ScanReceipt):
         required=True,
     )
     """The name of the list."""
+    service: Field[str | None] = Field(
+        "service",
+        "text",
+        "The address of the service; `None` before the scan began.",
+    )
+    """The address of the service; `None` before the scan began."""
+    client_id: Field[str | None] = Field(
+        "client_id",
+        "text",
+        "The client ID with which the list was read; `None` if the client has none.",
+    )
+    """The client ID with which the list was read; `None` if the client has none."""
+    version: Field[str | None] = Field(
+        "version",
+        "text",
+        "The version of talentdata that read the list; `None` before the scan began.",
+    )
+    """The version of talentdata that read the list; `None` before the scan began."""
+    started: Field[datetime.datetime | None] = Field(
+        "started",
+        "time",
+        "The start of the scan: a time in UTC as in RFC 3339, by the clock of this machine; `None` before the first page.",
+    )
+    """The start of the scan: a time in UTC as in RFC 3339, by the clock of this machine; `None` before the first page."""
+    ended: Field[datetime.datetime | None] = Field(
+        "ended",
+        "time",
+        "The time at which the last page so far was read; `None` before the first page.",
+    )
+    """The time at which the last page so far was read; `None` before the first page."""
     parameters: Field[dict[str, Any]] = Field(
         "parameters",
         "object",
@@ -218,10 +248,10 @@ class Receipt(ScanReceipt):
     duplicates_dropped: Field[int] = Field(
         "duplicates_dropped",
         "integer",
-        "The number of repeated records that were dropped, beyond the overlap of one record per page.",
+        "The number of repeated records that were dropped. The records in which consecutive pages overlap on purpose, to prove that nothing lies between them, are not counted.",
         required=True,
     )
-    """The number of repeated records that were dropped, beyond the overlap of one record per page."""
+    """The number of repeated records that were dropped. The records in which consecutive pages overlap on purpose, to prove that nothing lies between them, are not counted."""
     seams_repaired: Field[int] = Field(
         "seams_repaired",
         "integer",
@@ -847,7 +877,7 @@ class RowsReceipt(Record):
     """The receipt of a file that was written from a mirror, with its point in the history of the list."""
 
     __slots__ = ()
-    _documented = ("generation", "bookmark", "resource", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "restarted", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "reduced_page_size", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unmatched_fields", "unknown_fields", "unknown_values", "schema", "written",)
+    _documented = ("generation", "bookmark", "resource", "service", "client_id", "version", "started", "ended", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "restarted", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "reduced_page_size", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unmatched_fields", "unknown_fields", "unknown_values", "schema", "written",)
 
     generation: Field[int] = Field(
         "generation",
@@ -870,6 +900,36 @@ class RowsReceipt(Record):
         required=True,
     )
     """The name of the list."""
+    service: Field[str | None] = Field(
+        "service",
+        "text",
+        "The address of the service; `None` before the scan began.",
+    )
+    """The address of the service; `None` before the scan began."""
+    client_id: Field[str | None] = Field(
+        "client_id",
+        "text",
+        "The client ID with which the list was read; `None` if the client has none.",
+    )
+    """The client ID with which the list was read; `None` if the client has none."""
+    version: Field[str | None] = Field(
+        "version",
+        "text",
+        "The version of talentdata that read the list; `None` before the scan began.",
+    )
+    """The version of talentdata that read the list; `None` before the scan began."""
+    started: Field[datetime.datetime | None] = Field(
+        "started",
+        "time",
+        "The start of the scan: a time in UTC as in RFC 3339, by the clock of this machine; `None` before the first page.",
+    )
+    """The start of the scan: a time in UTC as in RFC 3339, by the clock of this machine; `None` before the first page."""
+    ended: Field[datetime.datetime | None] = Field(
+        "ended",
+        "time",
+        "The time at which the last page so far was read; `None` before the first page.",
+    )
+    """The time at which the last page so far was read; `None` before the first page."""
     parameters: Field[dict[str, Any]] = Field(
         "parameters",
         "object",
@@ -997,10 +1057,10 @@ class RowsReceipt(Record):
     duplicates_dropped: Field[int] = Field(
         "duplicates_dropped",
         "integer",
-        "The number of repeated records that were dropped, beyond the overlap of one record per page.",
+        "The number of repeated records that were dropped. The records in which consecutive pages overlap on purpose, to prove that nothing lies between them, are not counted.",
         required=True,
     )
-    """The number of repeated records that were dropped, beyond the overlap of one record per page."""
+    """The number of repeated records that were dropped. The records in which consecutive pages overlap on purpose, to prove that nothing lies between them, are not counted."""
     seams_repaired: Field[int] = Field(
         "seams_repaired",
         "integer",

@@ -6,6 +6,7 @@ use crate::commands::changes::ChangesArgs;
 use crate::commands::completions::CompletionsArgs;
 use crate::commands::export::ExportArgs;
 use crate::commands::forget::ForgetArgs;
+use crate::commands::history::HistoryArgs;
 use crate::commands::operation;
 use crate::commands::page::PageArgs;
 use crate::commands::plan::PlanArgs;
@@ -56,6 +57,8 @@ pub(crate) enum Command {
     Sync(SyncArgs),
     /// Write what syncs into a mirror have found
     Changes(ChangesArgs),
+    /// Show what each sync into a mirror has done
+    History(HistoryArgs),
     /// Remove a list from a mirror, with all that is kept of it
     Forget(ForgetArgs),
     /// Estimate the records, pages and time of an export

@@ -6,6 +6,7 @@ pub(crate) mod changes;
 pub(crate) mod completions;
 pub(crate) mod export;
 pub(crate) mod forget;
+pub(crate) mod history;
 pub(crate) mod operation;
 pub(crate) mod page;
 pub(crate) mod plan;

@@ -109,7 +109,7 @@ fn a_wrong_setting_is_reported_by_its_name() {
     }
 }
 
-const COMMANDS: &str = "resources version check permissions page export sync changes forget plan budget schema verify \
+const COMMANDS: &str = "resources version check permissions page export sync changes history forget plan budget schema verify \
      adbc sandbox completions";
 
 #[test]

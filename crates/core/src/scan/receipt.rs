@@ -16,6 +16,23 @@ use std::collections::BTreeMap;
 pub struct Receipt {
     /// The name of the list.
     pub resource: String,
+    /// The address of the service; null before the scan began.
+    #[serde(default)]
+    pub service: Option<String>,
+    /// The client ID with which the list was read; null if the client has none.
+    #[serde(default)]
+    pub client_id: Option<String>,
+    /// The version of talentdata that read the list; null before the scan began.
+    #[serde(default)]
+    pub version: Option<String>,
+    /// The start of the scan: a time in UTC as in RFC 3339, by the clock of this machine; null before the first page.
+    #[serde(default)]
+    #[schemars(extend("format" = "date-time"))]
+    pub started: Option<String>,
+    /// The time at which the last page so far was read; null before the first page.
+    #[serde(default)]
+    #[schemars(extend("format" = "date-time"))]
+    pub ended: Option<String>,
     /// The values of the list's parameters, for example filters, that were sent with every page. For a header it is a
     /// hash. `kept fields`, `dropped fields` and `hashed fields` have the fields that the scan keeps, drops or hashes.
     #[serde(default)]
@@ -60,7 +77,8 @@ pub struct Receipt {
     /// The smallest page size that was requested because larger pages failed; null if none was reduced.
     #[serde(default)]
     pub reduced_page_size: Option<u64>,
-    /// The number of repeated records that were dropped, beyond the overlap of one record per page.
+    /// The number of repeated records that were dropped. The records in which consecutive pages overlap on purpose, to
+    /// prove that nothing lies between them, are not counted.
     pub duplicates_dropped: u64,
     /// The number of seams at which the list had moved and the scan stepped back.
     pub seams_repaired: u64,
@@ -233,6 +251,7 @@ impl Receipt {
     /// first run. The second run checked this.
     pub fn after(mut self, first: &Receipt) -> Receipt {
         let budget_seconds = self.budget_used * self.seconds + first.budget_used * first.seconds;
+        self.started = first.started.clone().or(self.started);
         self.resumed += first.resumed + 1;
         self.records += first.records;
         self.pages += first.pages;
