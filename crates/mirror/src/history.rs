@@ -92,7 +92,8 @@ pub fn history_table(resource: ListName, syncs: &[SyncSummary]) -> Result<Record
     let columns: TableSchema = serde_json::from_str(COLUMNS).map_err(internal)?;
     let mut table = TableOptions::default();
     table.known = Some(Arc::new(columns));
-    let mut batches = RecordBatches::new(resource, &table, texts.len().max(1), records)?;
+    table.batch_rows = texts.len().max(1);
+    let mut batches = RecordBatches::new(resource, &table, records)?;
     let schema = batches.schema();
     let rows = batches.next().transpose()?;
     let rows = rows.unwrap_or_else(|| RecordBatch::new_empty(schema));

@@ -9,7 +9,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use std::sync::{Arc, Mutex, MutexGuard};
-use talentdata_columns::arrow::{ColumnTypes, TableSchema};
+use talentdata_columns::arrow::TableSchema;
 use talentdata_columns::internal::SchemaMemory;
 use talentdata_core::internal::process::{Owned, lock};
 use talentdata_core::internal::settings::{SETTINGS, Setting, SettingKind};
