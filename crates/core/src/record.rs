@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 pub(crate) mod index;
 
-use index::{Item, Items, Member, Span};
+use index::{Item, Items, MemberPlace, Span};
 
 /// Limits the length of an `id` in an error. A longer one is omitted.
 const MAX_NAMED_ID: usize = 100;
@@ -98,7 +98,7 @@ impl PageText {
     /// Returns the memory that the page takes, in bytes.
     pub(crate) fn size(&self) -> usize {
         let index = self.index.items.capacity() * size_of::<Item>()
-            + self.index.members.capacity() * size_of::<Member>();
+            + self.index.members.capacity() * size_of::<MemberPlace>();
         self.text.len() + index
     }
 

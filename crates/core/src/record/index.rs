@@ -52,7 +52,7 @@ pub(super) struct Item {
 
 /// A member: its raw name (without quotes) and its raw value.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Member {
+pub(super) struct MemberPlace {
     pub(super) name: Span,
     pub(super) value: Span,
 }
@@ -61,7 +61,7 @@ pub(super) struct Member {
 #[derive(Debug, Default)]
 pub(crate) struct Items {
     pub(super) items: Vec<Item>,
-    pub(super) members: Vec<Member>,
+    pub(super) members: Vec<MemberPlace>,
 }
 
 impl Items {
@@ -226,7 +226,7 @@ impl<'de> Visitor<'de> for ReadItems<'de, '_> {
 struct ReadItem<'a, 'm> {
     text: &'a str,
     start: usize,
-    members: &'m mut Vec<Member>,
+    members: &'m mut Vec<MemberPlace>,
 }
 
 impl<'de> DeserializeSeed<'de> for ReadItem<'de, '_> {
@@ -262,7 +262,7 @@ impl<'de> Visitor<'de> for ReadItem<'de, '_> {
             fields += 1;
             if fields <= MAX_FIELDS {
                 let name = Span::of(name, self.text);
-                self.members.push(Member { name, value });
+                self.members.push(MemberPlace { name, value });
             }
             // The last duplicate of a name wins, as everywhere.
             if is_named(name, "id") {
