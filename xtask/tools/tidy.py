@@ -20,10 +20,11 @@ EDGES = {
     "talentdata-cli": "columns core mirror sandbox",
     "talentdata-py": "adbc cli columns core mirror sandbox",
     "talentdata-ffi-c": "adbc columns core mirror",
+    "talentdata-ffi-sandbox": "core sandbox",
     "xtask": "",
 }
-#: The libraries with unsafe code: in the C library's boundary, and in the entry point of the ADBC driver.
-WITH_UNSAFE_CODE = ("crates/ffi-c/src/lib.rs", "crates/adbc/src/lib.rs")
+#: A warning or an error in the log without a field by which it can be found.
+BARE = re.compile(r'tracing::(?:warn|error)!\(\s*"')
 #: Words that no source may contain. They are composed here, so that this file does not contain them.
 FORBIDDEN = re.compile("|".join(["keep" + " in sync", "TO" + "DO", "FIX" + "ME"]))
 
@@ -34,7 +35,9 @@ def wrong():
         text = (ROOT / path).read_text(errors="replace") if (ROOT / path).is_file() else ""
         if path.endswith(".rs") and text and not text.startswith("//! "):
             yield f"{path}: the first line does not say what the file is for (`//! ...`)"
-        is_library = path.endswith("/src/lib.rs") and path not in WITH_UNSAFE_CODE
+        if path.endswith(".rs") and BARE.search(text):
+            yield f"{path}: logs a warning or an error without a field, such as list, path or reason"
+        is_library = path.endswith("/src/lib.rs") and "/ffi-" not in path and "/adbc/" not in path
         if is_library and "#![forbid(unsafe_code)]" not in text:
             yield f"{path}: #![forbid(unsafe_code)] is missing"
         for words in set(FORBIDDEN.findall(text)) if not path.endswith(".lock") else ():

@@ -100,7 +100,7 @@ impl Format {
                 None => "its extension is not that of a format".to_owned(),
             };
             Error::invalid(format!(
-                "{shown}: {what}; use the extension .jsonl, .csv, .parquet or .arrow, or name one of these formats (--format)"
+                "{shown}: {what}; use the extension .jsonl, .csv, .parquet or .arrow, or name one of these as the format"
             ))
         })
     }

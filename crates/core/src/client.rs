@@ -65,7 +65,8 @@ impl Client {
         let budget = open_budget(&config.budget_options(), &changed);
         if config.insecure_http && config.base_url.is_plain() && !config.base_url.is_loopback() {
             let address = &config.base_url;
-            tracing::warn!("the secret and all data cross the network to {address} in clear text");
+            let client = config.client_id.as_deref();
+            tracing::warn!(%address, client, "the secret and all data cross the network in clear text");
         }
         let queue = AdmissionQueue::new(budget, changed, config.client_id.as_deref());
         Self::with_queue(config, queue)

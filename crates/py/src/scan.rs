@@ -18,9 +18,6 @@ use talentdata_columns::internal::session::{ReadMode, Session, Wording};
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, ScanOptions};
 
-/// The number of rows in a record batch: few enough for a progress bar to move about once a second.
-const ROWS: usize = 4096;
-
 /// The advice in errors of a scan.
 const HINTS: Wording = Wording {
     stopped: "closed",
@@ -52,7 +49,7 @@ impl RawScan {
     ) -> CallResult<Self> {
         let client = BaseClient::shared(client)?;
         let options = job_options(&options, list.arguments)?;
-        let session = Session::new(list.name, options.scan, options.table, ROWS, HINTS);
+        let session = Session::new(list.name, options.scan, options.table, HINTS);
         Ok(RawScan {
             client,
             session: Arc::new(session),
@@ -67,7 +64,7 @@ impl RawScan {
         let options = ScanOptions::default().with_arguments(list.arguments);
         let mut table = TableOptions::default();
         table.known = client.schemas.get(list.name, &options, table.columns);
-        let session = Session::new(list.name, options.clone(), table, ROWS, HINTS);
+        let session = Session::new(list.name, options.clone(), table, HINTS);
         Ok(RawScan {
             client,
             session: Arc::new(session),

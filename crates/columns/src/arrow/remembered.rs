@@ -31,9 +31,10 @@ impl Known {
                 arguments,
                 fields,
                 drop,
+                hash,
                 ..
             } = options.clone();
-            (arguments, fields, drop)
+            (arguments, fields, drop, hash)
         };
         self.list == list && self.columns == columns && of(&self.options) == of(options)
     }
