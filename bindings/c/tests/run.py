@@ -259,7 +259,7 @@ def recipe(cmake: str, ctest: str) -> None:
             assert ended == (0 if name == "with" else -signal.SIGABRT), f"{kind} {name}: {ended}"
 
 
-def given(program: str) -> None:
+def environments(program: str) -> None:
     """A client that was given everything reads the same, whatever the environment and a profile say."""
     names = set(re.findall(r"TALENTDATA_[A-Z_]+", (ROOT / "docs/settings.md").read_text()))
     assert len(names) > 20, names
