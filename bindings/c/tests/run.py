@@ -275,7 +275,7 @@ def environments(program: str) -> None:
     assert run(program, env=hostile).stdout == alone
     # Whoever reads the environment notices that it is hostile.
     taken = run(program, "environment", env=hostile, check=False)
-    assert taken.returncode == 1 and "TALENTDATA_" in taken.stderr, taken
+    assert taken.returncode == 1 and "mode 0777" in taken.stderr, taken
 
 
 #: Values of every kind in one record. Of two members named level, the second one counts.
