@@ -122,6 +122,12 @@ class client : public detail::handle<talentdata_client, talentdata_client_free>,
   result<scan<Record>> try_list(list_of<Record> list, const options &given = {}) const {
     return with<scan<Record>>(given, talentdata_client_list, detail::text(list.name));
   }
+  /// Reads a list as an Arrow stream, which the caller releases. Each call reads the list again. The stream ends with an
+  /// error if completeness is not proven, unless the option unproven is warn or accept.
+  result<nothing> try_arrow_stream(list_name list, ArrowArrayStream *stream, const options &given = {}) const {
+    if (given.refused()) return *given.refused();
+    return detail::done(talentdata_client_arrow_stream(get(), detail::text(list.name), given.get(), stream));
+  }
   /// The columns that an Arrow stream of a list would have, decided from its first 1,000 records; its json() is for the
   /// option schema.
   result<record> try_schema(list_name list, const options &given = {}) const {
@@ -182,6 +188,9 @@ class client : public detail::handle<talentdata_client, talentdata_client_free>,
   template <class Record>
   scan<Record> list(list_of<Record> list, const options &given = {}) const {
     return try_list(list, given).value();
+  }
+  void arrow_stream(list_name list, ArrowArrayStream *stream, const options &given = {}) const {
+    (void)try_arrow_stream(list, stream, given).value();
   }
   record schema(list_name list, const options &given = {}) const { return try_schema(list, given).value(); }
   record plan(list_name list, const options &given = {}) const { return try_plan(list, given).value(); }

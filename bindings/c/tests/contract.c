@@ -39,7 +39,7 @@ static void wrong_arguments(talentdata_client *client) {
                 "no list");
   fixture_fails(talentdata_client_list(client, T(""), NULL, slot), INVALID, "list: ", "an empty name");
   fixture_fails(talentdata_client_sync(client, T("pools"), T("a.db"), options, slot), INVALID,
-                "a sync has no option limit; it has page_size, fields, drop, on_new_field, confirm",
+                "a sync has no option limit; it has page_size, fields, drop, hash, on_new_field, confirm",
                 "an option of scans for a sync");
   fixture_fails(talentdata_client_plan(client, T("pools"), options, slot), INVALID, "a plan has no option",
                 "an option of a plan");
@@ -260,6 +260,11 @@ static void streams(talentdata_client *client) {
   OK(talentdata_client_list(client, TALENTDATA_LIST_POOLS, options, &scan));
   fixture_fails(talentdata_scan_arrow_stream(scan, fixture_slot(0)), INVALID, "made for vacancies", "a schema of another list");
   talentdata_scan_free(scan);
+  /* The same in one call. */
+  OK(talentdata_client_arrow_stream(client, TALENTDATA_LIST_VACANCIES, options, &stream));
+  CHECK(rows(&stream) == 300);
+  fixture_fails(talentdata_client_arrow_stream(client, TALENTDATA_LIST_POOLS, options, fixture_slot(0)), INVALID,
+                "made for vacancies", "one call for a stream with a schema of another list");
   talentdata_options_free(options);
 
   /* Batches of the size that was asked for. */

@@ -95,6 +95,15 @@ static void what_is_not_proven(const talentdata::client &client) {
   };
   CHECK(read({}) && read(talentdata::options().set("unproven", "fail")));
   CHECK(!read(talentdata::options().set("unproven", "warn")) && !read(talentdata::options().set("unproven", "accept")));
+  ArrowArrayStream whole{};
+  ArrowArray batch{};
+  client.arrow_stream(talentdata::taxonomy_skills, &whole);
+  CHECK(whole.get_next(&whole, &batch) == 0 && batch.length == 2);
+  batch.release(&batch);
+  CHECK(whole.get_next(&whole, &batch) != 0);
+  const std::string why = whole.get_last_error(&whole);
+  CHECK(why.find("taxonomy_skills: 2 records came") != std::string::npos);
+  whole.release(&whole);
   const auto refused = client.try_list(talentdata::pools, talentdata::options().set("unproven", "never"));
   CHECK(!refused && says(refused.error(), "unproven: \"never\" is not one of fail, warn, accept"));
 }

@@ -26,6 +26,9 @@ from ._sandbox import Sandbox
 from ._talentdata import Record, __version__
 from ._warning import IncompleteWarning
 
+#: Whether scans, exports and syncs may show progress. Functions that are given as `progress` are called in any case.
+progress = True
+
 # Code that asks for a mapping, such as pandas, accepts a record.
 _Mapping.register(Record)
 

@@ -8,8 +8,8 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from . import _frames, _talentdata
-from ._errors import InvalidArgumentError
+from . import _display, _frames, _talentdata
+from ._error import Error
 from ._results import Receipt, SyncReceipt, Verification
 from ._talentdata import RawMirror, RawRows, Record, forget
 
@@ -29,10 +29,11 @@ class Rows:
     the time when this object was created. Each further read reads the mirror again.
     """
 
-    __slots__ = ("_rows",)
+    __slots__ = ("_rows", "_what")
 
-    def __init__(self, rows: RawRows) -> None:
+    def __init__(self, rows: RawRows, what: str) -> None:
         self._rows = rows
+        self._what = what
 
     @property
     def bookmark(self) -> str:
@@ -65,6 +66,9 @@ class Rows:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Returns a stream of the rows, by the Arrow PyCapsule protocol."""
         return self._rows.stream()
+
+    def __repr__(self) -> str:
+        return f"<rows: {self._what}, bookmark {self.bookmark}; to_arrow(), to_polars() or to_pandas() read them>"
 
 
 class Mirror:
@@ -104,7 +108,7 @@ class Mirror:
     def changes(
         self,
         resource: str,
-        since: int | str | datetime.datetime = 0,
+        since: int | str | datetime.date | datetime.timedelta = 0,
         *,
         columns: Literal["typed", "json"] = "typed",
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
@@ -114,8 +118,9 @@ class Mirror:
         """Returns the changes after sync `since`, from the oldest change to the newest.
 
         The rows have the columns `_generation`, `_op` (`insert`, `update`, `delete`, `missing` or `reappeared`), `_key`
-        (the record's `id` as text), `_last_seen` and `_seen`, and the columns of the record. The record is the new
-        version, or for `delete` and `missing` the last known version. To keep a copy, store `Rows.bookmark` with the
+        (the record's `id` as text), `_last_seen`, `_seen` and `_changed` (for `update` the names of the fields that
+        differ, as a JSON array), and the columns of the record. The record is the new version, or for `delete` and
+        `missing` the last known version. To keep a copy, store `Rows.bookmark` with the
         rows. You may load the same changes twice.
 
         Args:
@@ -138,12 +143,31 @@ class Mirror:
         """
         options = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
         options["batch_rows"] = batch_rows
-        return Rows(self._mirror.rows(resource, moment("since", since), None, options))
+        point = moment(since)
+        what = f"changes of {resource}" if point == "0" else f"changes of {resource} after {point}"
+        return Rows(self._mirror.rows(resource, "changes", point, options), what)
+
+    def history(self, resource: str) -> Rows:
+        """Returns a row for each sync of a list that the mirror keeps, from the oldest to the newest.
+
+        The columns are `generation` (the number of the sync), `started`, `ended`, `records`, `inserts`, `updates`,
+        `deletes`, `reappeared`, `missing` (the records that the mirror kept although they were not delivered), `withheld`
+        (the deletes that were withheld, null if none were), `completeness`, `requests`, `seconds` and `bookmark`. `syncs`
+        has the receipts.
+
+        Args:
+            resource: The list.
+
+        Raises:
+            talentdata.InvalidArgumentError: The mirror does not have the list.
+        """
+        return Rows(self._mirror.rows(resource, "history"), f"syncs of {resource}")
 
     def current(
         self,
         resource: str,
         *,
+        missing: bool = True,
         columns: Literal["typed", "json"] = "typed",
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
@@ -153,6 +177,7 @@ class Mirror:
 
         Args:
             resource: The list.
+            missing: Whether to include the missing records.
             columns: See `changes`.
             schema: See `changes`.
             on_new_field: See `changes`.
@@ -163,12 +188,13 @@ class Mirror:
         """
         options = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
         options["batch_rows"] = batch_rows
-        return Rows(self._mirror.rows(resource, None, None, options))
+        what = "current" if missing else "present"
+        return Rows(self._mirror.rows(resource, what, None, options), f"{resource} as of the last sync")
 
     def as_of(
         self,
         resource: str,
-        at: int | str | datetime.datetime,
+        at: int | str | datetime.date | datetime.timedelta,
         *,
         columns: Literal["typed", "json"] = "typed",
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
@@ -179,8 +205,9 @@ class Mirror:
 
         Args:
             resource: The list.
-            at: The bookmark or the number of a sync, or a time, as RFC 3339 text or a `datetime` with a time zone. A
-                time selects the last sync that ended at or before it.
+            at: The bookmark or the number of a sync, or a time, which selects the last sync that ended at or before
+                it: text of RFC 3339, a `datetime`, a date such as `"2026-11-20"` or `"yesterday"`, which is the beginning
+                of that day, or an age such as `"1d"` or a `timedelta`. A time without a time zone is in UTC.
             columns: See `changes`.
             schema: See `changes`.
             on_new_field: See `changes`.
@@ -192,7 +219,8 @@ class Mirror:
         """
         options = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
         options["batch_rows"] = batch_rows
-        return Rows(self._mirror.rows(resource, None, moment("at", at), options))
+        point = moment(at)
+        return Rows(self._mirror.rows(resource, "as_of", point, options), f"{resource} as of {point}")
 
     def verify(self) -> list[str]:
         """Reads the whole mirror and compares it with the digests of the syncs. Returns the differences, if any."""
@@ -208,7 +236,22 @@ class Mirror:
         forget(self._path, resource)
 
     def __repr__(self) -> str:
-        return f"Mirror({self._path!r})"
+        try:
+            lists = ", ".join(self.resources) or "no lists"
+        except Error as error:
+            lists = type(error).__name__
+        return f"<Mirror({self._path!r}): {lists}; current(), as_of(), changes() and history() read them>"
+
+    def _repr_html_(self) -> str:
+        head = ["list", "syncs", "last sync", "records", "missing", "completeness"]
+        rows = []
+        for name in self.resources:
+            syncs = [SyncReceipt(raw) for raw in self._mirror.syncs(name)]
+            last = syncs[-1]
+            row = (name, len(syncs), last.ended, last.scan.records, last.missing, last.scan.completeness)
+            rows.append(row)
+        note = "current(), as_of(), changes() and history() read them; syncs has the receipts"
+        return _display.table(f"Mirror {self._path}", head, rows, note)
 
 
 def verify(path: str | os.PathLike[str], receipt: Receipt | str | os.PathLike[str]) -> Verification:
@@ -228,10 +271,8 @@ def verify(path: str | os.PathLike[str], receipt: Receipt | str | os.PathLike[st
     return Verification(_talentdata.verify(path, None, receipt))
 
 
-def moment(name: str, at: int | str | datetime.datetime) -> str:
+def moment(at: int | str | datetime.date | datetime.timedelta) -> str:
     """Returns a sync or a time as text for the native module."""
-    if isinstance(at, datetime.datetime):
-        if at.tzinfo is None:
-            raise InvalidArgumentError(f"{name}: a time needs a time zone, such as datetime.timezone.utc")
-        return at.isoformat()
-    return str(at)
+    if isinstance(at, datetime.timedelta):
+        at = datetime.datetime.now(datetime.timezone.utc) - at
+    return at.isoformat() if isinstance(at, datetime.date) else str(at)

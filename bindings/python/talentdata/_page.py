@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Generic, TypeVar, overload
 
+from . import _display
 from ._models import Pagination
 from ._talentdata import Record
 
@@ -47,5 +48,13 @@ class Page(Sequence[R], Generic[R]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
+        return f"<{self._title()}: iterate, or index from 0; pagination.has_more says whether more follow>"
+
+    def _repr_html_(self) -> str:
+        rest = len(self) - _display.ROWS
+        note = f"and {rest} more; iterate over the page, or index it" if rest > 0 else ""
+        return _display.of_records(self._title(), self.records, note)
+
+    def _title(self) -> str:
         offset, total = (self.pagination.get(name, "?") for name in ("offset", "total"))
-        return f"<Page of {self.key}: {len(self)} records from offset {offset}, {total} in all>"
+        return f"Page of {_display.shown(self.key)}: {len(self)} records from offset {offset}, {total} in all"

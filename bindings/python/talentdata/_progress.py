@@ -1,21 +1,27 @@
-"""Runs jobs and iterators, with a progress bar if tqdm is installed."""
+"""Runs jobs and iterators, and shows their progress: a line on a terminal or in a notebook, or a function of the caller."""
 
 from __future__ import annotations
 
-import importlib.util
+import os
 import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Generic, Protocol, TypeVar, cast
 
-from ._optional import need
 from ._talentdata import RawJob, RawRecord, RawScan, Record, Records
 from ._warning import warn
 
 R = TypeVar("R", bound=Record)
 
-#: The interval, in seconds, between updates of a bar while a job runs.
-UPDATE_INTERVAL = 0.1
+#: Whether to show progress, or a function that receives the number of records and the service's total.
+Wanted = bool | Callable[[int, int | None], object] | None
+
+#: The interval, in seconds, between updates of a line on a terminal or in a notebook, and in a log file.
+UPDATE_INTERVAL, LOG_INTERVAL = 0.1, 10.0
+
+#: The length of the bar on a terminal.
+BAR = 20
 
 
 class Work(Protocol):
@@ -25,27 +31,145 @@ class Work(Protocol):
         """Returns the number of records so far, and the service's total if it is known."""
 
 
+class View(Protocol):
+    """A place where progress is shown."""
+
+    interval: float
+    """The shortest time between two updates, in seconds."""
+
+    def show(self, text: str, done: float | None) -> None:
+        """Shows the progress in words, and the part that is done, if it is known."""
+
+    def end(self, text: str) -> None:
+        """Shows the outcome."""
+
+
+class Terminal:
+    """A line of standard error. On a terminal, each update replaces it."""
+
+    def __init__(self) -> None:
+        self._is_terminal = sys.stderr.isatty()
+        self.interval = UPDATE_INTERVAL if self._is_terminal else LOG_INTERVAL
+
+    def show(self, text: str, done: float | None) -> None:
+        name, _, rest = text.partition(": ")
+        if done is not None:
+            full = round(done * BAR)
+            rest = f"[{'#' * full}{' ' * (BAR - full)}] {rest}"
+        self._write(f"{name}: {rest}", "" if self._is_terminal else "\n")
+
+    def end(self, text: str) -> None:
+        self._write(text, "\n")
+
+    def _write(self, text: str, end: str) -> None:
+        # A terminal that has gone does not stop the work.
+        with suppress(OSError, ValueError):
+            if self._is_terminal:
+                text = f"\r\x1b[K{text[: _columns() - 1]}"
+            sys.stderr.write(text + end)
+            sys.stderr.flush()
+
+
+def _columns() -> int:
+    """Returns the width of the terminal."""
+    try:
+        # A terminal that does not know its size has 0.
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
+
+
+class Notebook:
+    """An output of a notebook's cell, which each update replaces. It needs no widgets."""
+
+    interval = 2 * UPDATE_INTERVAL
+
+    def __init__(self) -> None:
+        self._output: Any = None
+
+    def show(self, text: str, done: float | None) -> None:
+        bar = "" if done is None else f'<progress value="{done:.3f}" max="1"></progress> '
+        self._put({"text/plain": text, "text/html": bar + text})
+
+    def end(self, text: str) -> None:
+        self._put({"text/plain": text})
+
+    def _put(self, data: dict[str, str]) -> None:
+        from IPython.display import display
+
+        if self._output is None:
+            self._output = display(data, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+        else:
+            self._output.update(data, raw=True)
+
+
 class Bar:
-    """A progress bar. Call it after each page, and close it at the end."""
+    """The progress of a scan, an export or a sync, as it is shown. Call it after each page, and close it at the end."""
 
-    __slots__ = ("_bar", "_work")
+    __slots__ = ("_began", "_first", "_is_open", "_name", "_shown", "_view", "_work")
 
-    def __init__(self, work: Work, bar: Any) -> None:
-        self._work = work
-        self._bar = bar
+    def __init__(self, work: Work, name: str, view: View) -> None:
+        self._work, self._name, self._view = work, name, view
+        self._began = self._shown = time.monotonic()
+        # A scan that continues has records already.
+        self._first, total = work.progress()
+        self._is_open = True
+        view.show(*self._state(self._first, total))
 
     def __call__(self) -> None:
-        records, total = self._work.progress()
-        self._bar.total = total
-        self._bar.update(records - self._bar.n)
+        now = time.monotonic()
+        if self._is_open and now >= self._shown + self._view.interval:
+            self._shown = now
+            self._view.show(*self._state(*self._work.progress()))
 
     def close(self) -> None:
-        self._bar.close()
+        if self._is_open:
+            self._is_open = False
+            (records, total), seconds = self._work.progress(), time.monotonic() - self._began
+            has_begun = records > 0 or total is not None
+            self._view.end(
+                f"{self._name}: {f'{records:,} records in {seconds:.1f} s' if has_begun else 'nothing was read'}"
+            )
+
+    # A loop that was left by `break` drops its iterator, and this with it.
+    def __del__(self) -> None:
+        with suppress(Exception):
+            self.close()
+
+    def _state(self, records: int, total: int | None) -> tuple[str, float | None]:
+        if not records and total is None:
+            return f"{self._name}: connecting to the service", None
+        rate = (records - self._first) / max(time.monotonic() - self._began, 1e-9)
+        # A total below the number of records is wrong.
+        if total is None or total < records:
+            return f"{self._name}: {records:,} records, {rate:,.0f}/s", None
+        left = f", {(total - records) / rate:,.0f} s left" if rate else ""
+        done = records / total if total else None
+        return f"{self._name}: {records:,} of {total:,} records, {rate:,.0f}/s{left}", done
+
+
+class Reported:
+    """The progress of a scan, an export or a sync, as a function of the caller receives it: after each page."""
+
+    __slots__ = ("_last", "_report", "_work")
+
+    def __init__(self, work: Work, report: Callable[[int, int | None], object]) -> None:
+        self._work, self._report = work, report
+        self._last: tuple[int, int | None] = (0, None)
+
+    def __call__(self) -> None:
+        now = self._work.progress()
+        if now != self._last:
+            self._last = now
+            self._report(*now)
+
+    def close(self) -> None:
+        pass
 
 
 @contextmanager
-def follow(work: Work, name: str, wanted: bool | None) -> Iterator[Callable[[], object]]:
-    """Shows a progress bar if it is wanted. Yields a function to call after each page."""
+def follow(work: Work, name: str, wanted: Wanted) -> Iterator[Callable[[], object]]:
+    """Shows progress if it is wanted. Yields a function to call after each page."""
     bar = start(work, name, wanted)
     if bar is None:
         yield lambda: None
@@ -56,7 +180,7 @@ def follow(work: Work, name: str, wanted: bool | None) -> Iterator[Callable[[], 
         bar.close()
 
 
-def run_blocking(job: RawJob, name: str, wanted: bool | None) -> RawRecord:
+def run_blocking(job: RawJob, name: str, wanted: Wanted) -> RawRecord:
     """Runs an export or a sync of a list, and shows its progress."""
     with follow(job, name, wanted) as on_progress:
         receipt = job.run(on_progress)
@@ -64,7 +188,7 @@ def run_blocking(job: RawJob, name: str, wanted: bool | None) -> RawRecord:
     return cast(RawRecord, receipt)
 
 
-async def run_async(job: RawJob, name: str, wanted: bool | None) -> RawRecord:
+async def run_async(job: RawJob, name: str, wanted: Wanted) -> RawRecord:
     """Runs an export or a sync of a list for asyncio, and shows its progress."""
     # The caller imports asyncio anyway, and applications without it must not load it.
     import asyncio
@@ -85,12 +209,12 @@ async def run_async(job: RawJob, name: str, wanted: bool | None) -> RawRecord:
     return task.result()
 
 
-def iterate_blocking(scan: RawScan, model: type[R], bar: Bar | None) -> Iterator[R]:
+def iterate_blocking(scan: RawScan, model: type[R], bar: Bar | Reported | None) -> Iterator[R]:
     """Returns an iterator over the records of a scan."""
     return scan.records(model, bar)
 
 
-def iterate_async(scan: RawScan, model: type[R], bar: Bar | None) -> AsyncIterator[R]:
+def iterate_async(scan: RawScan, model: type[R], bar: Bar | Reported | None) -> AsyncIterator[R]:
     """Returns an iterator over the records of a scan for `async for`."""
     return AsyncRecords(scan.records(model, None), bar)
 
@@ -104,7 +228,7 @@ class AsyncRecords(Generic[R]):
 
     __slots__ = ("_bar", "_records")
 
-    def __init__(self, records: Records[R], bar: Bar | None) -> None:
+    def __init__(self, records: Records[R], bar: Bar | Reported | None) -> None:
         self._records = records
         self._bar = bar
 
@@ -127,21 +251,19 @@ class AsyncRecords(Generic[R]):
                 raise StopAsyncIteration
 
 
-def start(work: Work, name: str, wanted: bool | None) -> Bar | None:
-    """Returns a bar if it is wanted, or if `wanted` is None and the user can see it."""
-    is_notebook = in_notebook()
-    if wanted is False or wanted is None and not (is_notebook or sys.stderr is not None and sys.stderr.isatty()):
+def start(work: Work, name: str, wanted: Wanted) -> Bar | Reported | None:
+    """Returns the display of progress if it is wanted, or if `wanted` is None and the user can see it."""
+    if callable(wanted):
+        return Reported(work, wanted)
+    # The attribute of the package is read each time, because users set it at any time.
+    is_off = not getattr(sys.modules["talentdata"], "progress", True) or os.environ.get("TALENTDATA_PROGRESS") == "0"
+    if wanted is False or is_off:
         return None
-    # In a notebook without widgets, `tqdm.auto` would only print a warning.
-    is_plain = is_notebook and importlib.util.find_spec("ipywidgets") is None
-    try:
-        tqdm = need("tqdm" if is_plain else "tqdm.auto", "a progress bar")
-    except ImportError:
-        if wanted:
-            raise
+    if in_notebook():
+        return Bar(work, name, Notebook())
+    if sys.stderr is None or wanted is None and not sys.stderr.isatty():
         return None
-    records, total = work.progress()
-    return Bar(work, tqdm.tqdm(desc=name, unit=" records", initial=records, total=total))
+    return Bar(work, name, Terminal())
 
 
 def in_notebook() -> bool:

@@ -7,6 +7,7 @@ import decimal
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
+from . import _display
 from ._errors import SchemaError
 from ._talentdata import Record, check_file, check_scan, check_sync
 
@@ -129,7 +130,16 @@ class OpenEnum(str):
         return f"{type(self).__name__}({str(self)!r})"
 
 
-class ScanReceipt(Record):
+class PrintedRecord(Record):
+    """The base class of results that `print` shows with a line for each field, and what it means."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return _display.lines(self)
+
+
+class ScanReceipt(PrintedRecord):
     """The base class of receipts of scans."""
 
     __slots__ = ()
@@ -143,7 +153,7 @@ class ScanReceipt(Record):
         check_scan(self.json)
 
 
-class MirrorReceipt(Record):
+class MirrorReceipt(PrintedRecord):
     """The base class of receipts of syncs."""
 
     __slots__ = ()

@@ -82,7 +82,7 @@ class Receipt(ScanReceipt):
     """The receipt of a scan: what was done, and whether completeness is proven. Times are in seconds. Counts cover this scan. For a resumed export they cover all runs, except for the work that a killed run did after its last checkpoint."""
 
     __slots__ = ()
-    _documented = ("resource", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "restarted", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "reduced_page_size", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unmatched_fields", "unknown_fields", "unknown_values", "schema", "written",)
+    _documented = ("resource", "service", "client_id", "version", "started", "ended", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "restarted", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "reduced_page_size", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unmatched_fields", "unknown_fields", "unknown_values", "schema", "written",)
 
     resource: Field[str] = Field(
         "resource",
@@ -91,13 +91,43 @@ class Receipt(ScanReceipt):
         required=True,
     )
     """The name of the list."""
+    service: Field[str | None] = Field(
+        "service",
+        "text",
+        "The address of the service; `None` before the scan began.",
+    )
+    """The address of the service; `None` before the scan began."""
+    client_id: Field[str | None] = Field(
+        "client_id",
+        "text",
+        "The client ID with which the list was read; `None` if the client has none.",
+    )
+    """The client ID with which the list was read; `None` if the client has none."""
+    version: Field[str | None] = Field(
+        "version",
+        "text",
+        "The version of talentdata that read the list; `None` before the scan began.",
+    )
+    """The version of talentdata that read the list; `None` before the scan began."""
+    started: Field[datetime.datetime | None] = Field(
+        "started",
+        "time",
+        "The start of the scan: a time in UTC as in RFC 3339, by the clock of this machine; `None` before the first page.",
+    )
+    """The start of the scan: a time in UTC as in RFC 3339, by the clock of this machine; `None` before the first page."""
+    ended: Field[datetime.datetime | None] = Field(
+        "ended",
+        "time",
+        "The time at which the last page so far was read; `None` before the first page.",
+    )
+    """The time at which the last page so far was read; `None` before the first page."""
     parameters: Field[dict[str, Any]] = Field(
         "parameters",
         "object",
-        "The values of the list's parameters, for example filters, that were sent with every page. For a header it is a hash. `kept fields` or `dropped fields` has the fields that the scan keeps or drops.",
+        "The values of the list's parameters, for example filters, that were sent with every page. For a header it is a hash. `kept fields`, `dropped fields` and `hashed fields` have the fields that the scan keeps, drops or hashes.",
         required=True,
     )
-    """The values of the list's parameters, for example filters, that were sent with every page. For a header it is a hash. `kept fields` or `dropped fields` has the fields that the scan keeps or drops."""
+    """The values of the list's parameters, for example filters, that were sent with every page. For a header it is a hash. `kept fields`, `dropped fields` and `hashed fields` have the fields that the scan keeps, drops or hashes."""
     completeness: Field[Completeness] = Field(
         "completeness",
         "text",
@@ -218,10 +248,10 @@ class Receipt(ScanReceipt):
     duplicates_dropped: Field[int] = Field(
         "duplicates_dropped",
         "integer",
-        "The number of repeated records that were dropped, beyond the overlap of one record per page.",
+        "The number of repeated records that were dropped. The records in which consecutive pages overlap on purpose, to prove that nothing lies between them, are not counted.",
         required=True,
     )
-    """The number of repeated records that were dropped, beyond the overlap of one record per page."""
+    """The number of repeated records that were dropped. The records in which consecutive pages overlap on purpose, to prove that nothing lies between them, are not counted."""
     seams_repaired: Field[int] = Field(
         "seams_repaired",
         "integer",
@@ -244,10 +274,10 @@ class Receipt(ScanReceipt):
     unmatched_fields: Field[list[str]] = Field(
         "unmatched_fields",
         "array",
-        "The names in `fields` or `drop` that no record had. They may be misspelled.",
+        "The names in `fields`, `drop` or `hash` that no record had. They may be misspelled.",
         required=True,
     )
-    """The names in `fields` or `drop` that no record had. They may be misspelled."""
+    """The names in `fields`, `drop` or `hash` that no record had. They may be misspelled."""
     unknown_fields: Field[dict[str, Any]] = Field(
         "unknown_fields",
         "object",
@@ -533,7 +563,7 @@ class BudgetState(Record):
     """The clients that share a budget, and their request rate."""
 
     __slots__ = ()
-    _documented = ("store", "members", "requests_per_second", "mode", "seconds_paused",)
+    _documented = ("store", "company", "members", "requests_per_second", "mode", "seconds_paused",)
 
     store: Field[str] = Field(
         "store",
@@ -542,6 +572,13 @@ class BudgetState(Record):
         required=True,
     )
     """The place of the budget."""
+    company: Field[str] = Field(
+        "company",
+        "text",
+        "The name under which clients share the budget: the setting `company`, otherwise the client ID.",
+        required=True,
+    )
+    """The name under which clients share the budget: the setting `company`, otherwise the client ID."""
     members: Field[list[MemberStats]] = Field(
         "members",
         "models",
@@ -840,7 +877,7 @@ class RowsReceipt(Record):
     """The receipt of a file that was written from a mirror, with its point in the history of the list."""
 
     __slots__ = ()
-    _documented = ("generation", "bookmark", "resource", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "restarted", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "reduced_page_size", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unmatched_fields", "unknown_fields", "unknown_values", "schema", "written",)
+    _documented = ("generation", "bookmark", "resource", "service", "client_id", "version", "started", "ended", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "restarted", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "reduced_page_size", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unmatched_fields", "unknown_fields", "unknown_values", "schema", "written",)
 
     generation: Field[int] = Field(
         "generation",
@@ -863,13 +900,43 @@ class RowsReceipt(Record):
         required=True,
     )
     """The name of the list."""
+    service: Field[str | None] = Field(
+        "service",
+        "text",
+        "The address of the service; `None` before the scan began.",
+    )
+    """The address of the service; `None` before the scan began."""
+    client_id: Field[str | None] = Field(
+        "client_id",
+        "text",
+        "The client ID with which the list was read; `None` if the client has none.",
+    )
+    """The client ID with which the list was read; `None` if the client has none."""
+    version: Field[str | None] = Field(
+        "version",
+        "text",
+        "The version of talentdata that read the list; `None` before the scan began.",
+    )
+    """The version of talentdata that read the list; `None` before the scan began."""
+    started: Field[datetime.datetime | None] = Field(
+        "started",
+        "time",
+        "The start of the scan: a time in UTC as in RFC 3339, by the clock of this machine; `None` before the first page.",
+    )
+    """The start of the scan: a time in UTC as in RFC 3339, by the clock of this machine; `None` before the first page."""
+    ended: Field[datetime.datetime | None] = Field(
+        "ended",
+        "time",
+        "The time at which the last page so far was read; `None` before the first page.",
+    )
+    """The time at which the last page so far was read; `None` before the first page."""
     parameters: Field[dict[str, Any]] = Field(
         "parameters",
         "object",
-        "The values of the list's parameters, for example filters, that were sent with every page. For a header it is a hash. `kept fields` or `dropped fields` has the fields that the scan keeps or drops.",
+        "The values of the list's parameters, for example filters, that were sent with every page. For a header it is a hash. `kept fields`, `dropped fields` and `hashed fields` have the fields that the scan keeps, drops or hashes.",
         required=True,
     )
-    """The values of the list's parameters, for example filters, that were sent with every page. For a header it is a hash. `kept fields` or `dropped fields` has the fields that the scan keeps or drops."""
+    """The values of the list's parameters, for example filters, that were sent with every page. For a header it is a hash. `kept fields`, `dropped fields` and `hashed fields` have the fields that the scan keeps, drops or hashes."""
     completeness: Field[Completeness] = Field(
         "completeness",
         "text",
@@ -990,10 +1057,10 @@ class RowsReceipt(Record):
     duplicates_dropped: Field[int] = Field(
         "duplicates_dropped",
         "integer",
-        "The number of repeated records that were dropped, beyond the overlap of one record per page.",
+        "The number of repeated records that were dropped. The records in which consecutive pages overlap on purpose, to prove that nothing lies between them, are not counted.",
         required=True,
     )
-    """The number of repeated records that were dropped, beyond the overlap of one record per page."""
+    """The number of repeated records that were dropped. The records in which consecutive pages overlap on purpose, to prove that nothing lies between them, are not counted."""
     seams_repaired: Field[int] = Field(
         "seams_repaired",
         "integer",
@@ -1016,10 +1083,10 @@ class RowsReceipt(Record):
     unmatched_fields: Field[list[str]] = Field(
         "unmatched_fields",
         "array",
-        "The names in `fields` or `drop` that no record had. They may be misspelled.",
+        "The names in `fields`, `drop` or `hash` that no record had. They may be misspelled.",
         required=True,
     )
-    """The names in `fields` or `drop` that no record had. They may be misspelled."""
+    """The names in `fields`, `drop` or `hash` that no record had. They may be misspelled."""
     unknown_fields: Field[dict[str, Any]] = Field(
         "unknown_fields",
         "object",

@@ -23,14 +23,12 @@ def outcome(use):
     except ImportError as error:
         return [error.name, str(error), sandbox.stats()["requests"] - before]
 said = {name: outcome(lambda: len(getattr(contacts.list(), name)())) for name in ("to_arrow", "to_polars", "to_pandas")}
-said["bar"] = outcome(lambda: len(list(contacts.list(progress=True)))) if "tqdm" in hidden else 30
-sys.stderr.isatty = lambda: "tqdm" in hidden
 said["list"] = len(list(contacts.list()))
 said["stream"] = type(contacts.list().__arrow_c_stream__()).__name__
 print(json.dumps(said))
 """
 
-ALL = "pyarrow,polars,pandas,duckdb,tqdm,numpy,IPython"
+ALL = "pyarrow,polars,pandas,duckdb,numpy,IPython"
 
 
 @pytest.mark.parametrize(
@@ -38,15 +36,14 @@ ALL = "pyarrow,polars,pandas,duckdb,tqdm,numpy,IPython"
     [
         ("pyarrow,duckdb", {"to_arrow": "pyarrow", "to_pandas": "pyarrow"}),
         ("polars,duckdb", {"to_polars": "polars"}),
-        ("pandas,duckdb,tqdm", {"to_pandas": "pandas", "bar": "tqdm"}),
-        (ALL, {"to_arrow": "pyarrow", "to_polars": "polars", "to_pandas": "pandas", "bar": "tqdm"}),
+        ("pandas,duckdb", {"to_pandas": "pandas"}),
+        (ALL, {"to_arrow": "pyarrow", "to_polars": "polars", "to_pandas": "pandas"}),
     ],
 )
 def test_without_packages(hidden, missing):
-    expected = {**dict.fromkeys(("to_arrow", "to_polars", "to_pandas", "bar", "list"), 30), "stream": "PyCapsule"}
+    expected = {**dict.fromkeys(("to_arrow", "to_polars", "to_pandas", "list"), 30), "stream": "PyCapsule"}
     for verb, package in missing.items():
-        what = "a progress bar" if verb == "bar" else f"{verb}()"
-        expected[verb] = [package, f"{what} needs the package {package}; run `pip install {package}`", 0]
+        expected[verb] = [package, f"{verb}() needs the package {package}; run `pip install {package}`", 0]
     assert json.loads(python(SCRIPT, hidden)) == expected
 
 

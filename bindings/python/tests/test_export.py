@@ -8,6 +8,7 @@ from pyarrow import csv, ipc, parquet
 from support import kept
 
 import talentdata
+from talentdata._progress import Bar
 
 READ = {
     "jsonl": lambda path: [json.loads(line)["id"] for line in path.read_text().splitlines()],
@@ -24,7 +25,7 @@ SLOW = {"match": {"path": "/v1/contacts", "from": 2}, "reply": {"delay_ms": 600_
 async def test_the_format_is_given_or_that_of_the_extension(client, async_client, tmp_path, kind, capsys):
     path, named = tmp_path / f"contacts.{kind}", tmp_path / "contacts.data"
     receipt = client.contacts.export(path, progress=True)
-    assert "450/450" in capsys.readouterr().err
+    assert "contacts: 450 records in " in capsys.readouterr().err
     assert (receipt.resource, receipt.records, receipt.completeness) == ("contacts", 450, "proven")
     await async_client.contacts.export(str(named), format=kind)
     assert READ[kind](path) == READ[kind](named) == [contact.id for contact in client.contacts.list()]
@@ -68,12 +69,10 @@ async def test_a_task_that_is_cancelled_is_resumed(sandbox, async_client, tmp_pa
 
 
 def test_a_progress_bar_that_fails_ends_the_export(client, sandbox, tmp_path, monkeypatch):
-    from tqdm.auto import tqdm
-
     sandbox.set_faults(SLOW)
     path = tmp_path / "contacts.parquet"
     with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
-        patch.setattr(tqdm, "update", lambda *_: 1 / 0)
+        patch.setattr(Bar, "__call__", lambda *_: 1 / 0)
         client.contacts.export(path, progress=True, page_size=10)
     assert not path.exists()
     sandbox.set_faults()

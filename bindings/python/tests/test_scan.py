@@ -1,6 +1,5 @@
 """Scans: complete, in order, continued by another loop, and with a receipt."""
 
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow
@@ -70,14 +69,3 @@ def test_an_iterator_continues_after_a_loop_and_a_second_one_is_refused(client):
     for use in (lambda: list(scan), scan.to_arrow, scan.__arrow_c_stream__):
         with pytest.raises(talentdata.InvalidArgumentError, match="has ended"):
             use()
-
-
-def test_a_progress_bar_is_shown_on_request_and_on_a_terminal(client, monkeypatch, capsys):
-    for progress in (False, None):
-        list(client.contacts.list(progress=progress))
-        assert capsys.readouterr().err == ""
-    list(client.contacts.list(progress=True))
-    assert "contacts: 100%" in (shown := capsys.readouterr().err) and "450/450" in shown
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    client.contacts.list().to_arrow()
-    assert "450/450" in capsys.readouterr().err

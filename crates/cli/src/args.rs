@@ -1,10 +1,12 @@
 //! The grammar of the command line: the flags of all commands, and the commands.
 
+use crate::commands::adbc::AdbcArgs;
 use crate::commands::budget::BudgetArgs;
 use crate::commands::changes::ChangesArgs;
 use crate::commands::completions::CompletionsArgs;
 use crate::commands::export::ExportArgs;
 use crate::commands::forget::ForgetArgs;
+use crate::commands::history::HistoryArgs;
 use crate::commands::operation;
 use crate::commands::page::PageArgs;
 use crate::commands::plan::PlanArgs;
@@ -55,6 +57,8 @@ pub(crate) enum Command {
     Sync(SyncArgs),
     /// Write what syncs into a mirror have found
     Changes(ChangesArgs),
+    /// Show what each sync into a mirror has done
+    History(HistoryArgs),
     /// Remove a list from a mirror, with all that is kept of it
     Forget(ForgetArgs),
     /// Estimate the records, pages and time of an export
@@ -65,6 +69,8 @@ pub(crate) enum Command {
     Schema(SchemaArgs),
     /// Check that a file is what an export has written, by its receipt, or that a mirror is intact
     Verify(VerifyArgs),
+    /// Let programs read lists by SQL, through the ADBC driver
+    Adbc(AdbcArgs),
     /// Run the embedded sample service until stopped
     Sandbox(SandboxArgs),
     /// Print a script that completes commands in a shell

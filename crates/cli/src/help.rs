@@ -8,6 +8,7 @@ Settings, in order of precedence:
   1. Flags.
   2. The environment: the variables shown with the flags; TALENTDATA_CLIENT_SECRET is the secret
      itself, and TALENTDATA_LOG a filter such as talentdata_core=debug, in place of -v.
+     TALENTDATA_PROGRESS=0 hides the progress of exports and syncs.
   3. The profile file, talentdata/profiles.toml below XDG_CONFIG_HOME or ~/.config, with mode
      0600. It has a section for each profile, whose keys are the flags without --, with _ for -;
      [default] is read when --profile names none:

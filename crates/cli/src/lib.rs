@@ -21,8 +21,8 @@ mod work;
 
 use args::Command;
 use commands::{
-    budget, changes, completions, export, forget, operation, page, plan, resources, sandbox,
-    schema, sync, verify,
+    adbc, budget, changes, completions, export, forget, history, operation, page, plan, resources,
+    sandbox, schema, sync, verify,
 };
 use common::Common;
 use output::Ending;
@@ -76,11 +76,13 @@ async fn dispatch(command: &Command, common: &Common) -> Result<(), Ending> {
         Command::Export(args) => export::run(args, common).await,
         Command::Sync(args) => sync::run(args, common).await,
         Command::Changes(args) => changes::run(args, common),
+        Command::History(args) => history::run(args),
         Command::Forget(args) => forget::run(args),
         Command::Plan(args) => plan::run(args, common).await,
-        Command::Budget(args) => budget::run(args, common),
+        Command::Budget(args) => budget::run(args, common).await,
         Command::Schema(args) => schema::run(args, common).await,
         Command::Verify(args) => verify::run(args),
+        Command::Adbc(args) => adbc::run(args),
         Command::Sandbox(args) => sandbox::run(args, common).await,
         Command::Completions(shell) => completions::run(shell, args::grammar()),
     }

@@ -51,6 +51,7 @@ fn flag(option: &'static JobOption) -> Arg {
         OptionKind::Count(..) => flag.value_name("N").value_parser(checked),
         OptionKind::CountOrShare => flag.value_name("SHARE|N").value_parser(checked),
         OptionKind::Names => flag.value_name("FIELDS").value_parser(checked),
+        OptionKind::Mode => flag.value_name("MODE").value_parser(checked),
         OptionKind::Age => flag.value_name("AGE").value_parser(checked),
     }
 }

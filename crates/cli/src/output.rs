@@ -15,12 +15,17 @@ pub(crate) type ExitCode = u8;
 
 /// Writes `text` to standard output.
 pub(crate) fn data(text: &str) -> Result<(), Ending> {
-    let mut stdout = Patient(std::io::stdout().lock());
-    let written = if stdout.0.is_terminal() {
-        stdout.write_all(harmless(text).as_bytes())
+    if std::io::stdout().is_terminal() {
+        draw(&harmless(text))
     } else {
-        stdout.write_all(text.as_bytes())
-    };
+        draw(text)
+    }
+}
+
+/// Writes `text` to standard output as it is, with what a terminal reacts to.
+pub(crate) fn draw(text: &str) -> Result<(), Ending> {
+    let mut stdout = Patient(std::io::stdout().lock());
+    let written = stdout.write_all(text.as_bytes());
     written
         .and_then(|()| stdout.flush())
         .map_err(|error| match error.kind() {

@@ -9,6 +9,8 @@ use std::time::Duration;
 use talentdata_core::internal::process::check_threads;
 use talentdata_core::scan::{Completeness, Receipt};
 
+/// The environment variable whose value 0 hides the line.
+const OFF: &str = "TALENTDATA_PROGRESS";
 /// The line until the first page has come.
 const BEGIN: &str = "connecting to the service";
 /// The line while nothing says how many records there are.
@@ -26,7 +28,8 @@ impl ProgressLine {
     /// Starts the line. It is hidden if records or log lines on the same terminal would break it.
     pub(crate) fn start(lists: Vec<Receipt>, to_stdout: bool, verbose: bool) -> Self {
         let torn = verbose || (to_stdout && std::io::stdout().is_terminal());
-        let bar = if torn || !std::io::stderr().is_terminal() {
+        let is_off = std::env::var_os(OFF).is_some_and(|value| value == "0");
+        let bar = if torn || is_off || !std::io::stderr().is_terminal() {
             ProgressBar::hidden()
         } else {
             ProgressBar::new(0)

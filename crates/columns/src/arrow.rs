@@ -29,6 +29,7 @@ mod fields;
 mod infer;
 mod object;
 mod reader;
+pub(crate) mod remembered;
 mod sample;
 mod schema;
 mod schema_file;

@@ -9,23 +9,21 @@ use talentdata_core::blocking::{Client, Engine};
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::ListName;
 use talentdata_core::types::Stop;
-use talentdata_core::{Arguments, Client as AsyncClient, RawRecord, Result, ScanOptions};
+use talentdata_core::{Client as AsyncClient, RawRecord, Result, ScanOptions};
 use tokio::task::JoinHandle;
 
-/// Decides the columns that an export of a list would have, with these values of the list's parameters.
+/// Decides the columns that an export of a list would have with these options.
 ///
 /// # Errors
-/// See [`TableSchema::of_list`]; also `Closed` if the client was closed.
+/// See [`TableSchema::of_scan`]; also `Closed` if the client was closed.
 pub fn schema(
     client: &Client,
     resource: ListName,
-    arguments: impl Into<Arguments>,
+    options: ScanOptions,
     columns: ColumnTypes,
 ) -> Result<TableSchema> {
-    let arguments = arguments.into();
     client.run(move |client| async move {
-        let list = client.resource(resource).with(arguments);
-        TableSchema::of_list(&list, columns).await
+        TableSchema::of_scan(&client.resource(resource), options, columns).await
     })
 }
 

@@ -50,6 +50,7 @@ mod session;
 #[doc(hidden)]
 pub mod internal {
     pub use crate::arrow::check::Checker;
+    pub use crate::arrow::remembered::SchemaMemory;
     pub use crate::export::kept::{WaysOut, check_kept};
     pub use crate::paths::check_replaceable;
 

@@ -30,7 +30,7 @@ use url::form_urlencoded::byte_serialize;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Arguments {
     values: Map<String, Value>,
     body: Option<String>,

@@ -70,8 +70,12 @@ impl Page {
             PageLimit::Exactly(limit) => query.push(("limit", limit.to_string())),
             PageLimit::AtMost(size) => call.size = Some(size),
         }
+        let hides_ids = scan.as_ref().is_some_and(|scan| scan.hides_ids);
+        call.hides_records = scan.as_ref().is_some_and(|scan| scan.hides_records);
         call.claim = Some(service.memory.claim(scan, offset).await);
-        let page = service.call(&mut call, |response| Page::read(response, key, offset));
+        let page = service.call(&mut call, |response| {
+            Page::read(response, key, offset, hides_ids)
+        });
         let mut page = page.await.map_err(|error| error.with_offset(offset))?;
         if let Some(size) = call.size {
             size.came();
@@ -81,9 +85,14 @@ impl Page {
     }
 
     /// Reads the response to a page request at `offset`. The records are at `key` if it is known. Otherwise they are
-    /// the only array of objects in the response.
-    pub(crate) fn read(response: &Response, key: Option<&str>, offset: u64) -> Result<Page> {
-        read(response, key, offset).map_err(|error| error.with_offset(offset))
+    /// the only array of objects in the response. With `hides_ids`, no error names the `id` of a record.
+    pub(crate) fn read(
+        response: &Response,
+        key: Option<&str>,
+        offset: u64,
+        hides_ids: bool,
+    ) -> Result<Page> {
+        read(response, key, offset, hides_ids).map_err(|error| error.with_offset(offset))
     }
 
     /// Returns the page as JSON: `records`, byte for byte as the service sent them, and `pagination`.
@@ -126,9 +135,9 @@ impl Page {
     }
 }
 
-fn read(response: &Response, key: Option<&str>, offset: u64) -> Result<Page> {
+fn read(response: &Response, key: Option<&str>, offset: u64, hides_ids: bool) -> Result<Page> {
     let text = response.object_text()?;
-    let mut envelope = Envelope::read(&text, key, offset)?;
+    let mut envelope = Envelope::read(&text, key, offset, hides_ids)?;
     envelope.check_success()?;
     let pagination = envelope.value("pagination").map(Paging::read);
     let pagination = pagination.unwrap_or_default();
@@ -143,7 +152,7 @@ fn read(response: &Response, key: Option<&str>, offset: u64) -> Result<Page> {
         None => envelope.one_array_of_objects(&pagination, offset)?,
     };
     drop(envelope);
-    let page = PageText::new(text, records, &key, offset)?;
+    let page = PageText::new(text, records, &key, offset, hides_ids)?;
     Ok(Page {
         records: page.records(),
         pagination,
@@ -182,9 +191,9 @@ struct Envelope<'a>(Vec<(Cow<'a, str>, Content<'a>)>);
 
 impl<'a> Envelope<'a> {
     /// Reads the response to a request at `offset`. The records are at `key` if it is known.
-    fn read(text: &'a str, key: Option<&str>, offset: u64) -> Result<Self> {
+    fn read(text: &'a str, key: Option<&str>, offset: u64, hides_ids: bool) -> Result<Self> {
         let index = ObjectIndex::read(text, key, MAX_ITEMS);
-        let index = index.map_err(|error| not_json(text, offset, &error))?;
+        let index = index.map_err(|error| not_json(text, offset, hides_ids, &error))?;
         match index.excess {
             None => Ok(Envelope(json::by_name(index.members))),
             Some(what) => Err(Error::new(
@@ -289,14 +298,14 @@ impl<'a> Envelope<'a> {
 }
 
 /// Returns the error for the text of a page that is not JSON. It names the record.
-fn not_json(text: &str, offset: u64, error: &serde_json::Error) -> Error {
+fn not_json(text: &str, offset: u64, hides_ids: bool, error: &serde_json::Error) -> Error {
     if !error.is_syntax() {
         return json_error(error, "");
     }
     let fault = json::fault::find(text, error.line(), error.column());
     let item = fault
         .item
-        .map(|(index, id)| place(index, offset, id.as_deref()));
+        .map(|(index, id)| place(index, offset, id.as_deref().filter(|_| !hides_ids)));
     let message = format!(
         "{}{} is not JSON: {}, at line {} column {}",
         fault.path,

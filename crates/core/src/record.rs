@@ -47,11 +47,18 @@ pub(crate) struct PageText {
 }
 
 impl PageText {
-    /// Creates the text of a page from the index of its records. `key` is the name of their array, for messages.
+    /// Creates the text of a page from the index of its records. `key` is the name of their array, for messages, which
+    /// do not name an `id` with `hides_ids`.
     ///
     /// # Errors
     /// `Schema` if a record is not an object; `TooLarge` if it has too many fields or levels.
-    pub(crate) fn new(text: ByteString, mut index: Items, key: &str, offset: u64) -> Result<Self> {
+    pub(crate) fn new(
+        text: ByteString,
+        mut index: Items,
+        key: &str,
+        offset: u64,
+        hides_ids: bool,
+    ) -> Result<Self> {
         let piece = |span: Span| text.get(span.range()).unwrap_or_default();
         let (members, mut before) = (index.members.as_slice(), 0);
         for (at, item) in index.items.iter_mut().enumerate() {
@@ -73,7 +80,8 @@ impl PageText {
                 item.id = item.id.filter(|id| identifies(piece(*id)));
                 continue;
             };
-            let place = place(at, offset, item.id.map(piece));
+            let id = item.id.filter(|_| !hides_ids);
+            let place = place(at, offset, id.map(piece));
             let message = format!("{key}[{at}]{place} {excess}, the limit for one record");
             return Err(Error::new(ErrorKind::TooLarge, message));
         }
@@ -162,7 +170,9 @@ impl RawRecord {
             found.eq(places)
         };
         match Items::read(&page).filter(is_each_a_value) {
-            Some(index) => Ok(PageText::new(page.into(), index, "record", offset)?.records()),
+            Some(index) => {
+                Ok(PageText::new(page.into(), index, "record", offset, false)?.records())
+            }
             None => {
                 for text in texts {
                     let one = serde_json::from_str::<&RawValue>(text.as_ref());
@@ -319,6 +329,18 @@ impl IdentityKey {
         // The standard library seeds its hashers from the operating system.
         let word = || RandomState::new().build_hasher().finish();
         IdentityKey([word(), word()])
+    }
+
+    /// Returns the key made from this one for which `derive` also needs a secret.
+    pub(crate) fn derived(&self, derive: impl FnOnce(&[u8]) -> [u8; 32]) -> Self {
+        let [low, high] = self.0.map(u64::to_le_bytes);
+        let secret = derive(&[low, high].concat());
+        let word = |at: usize| {
+            let mut word = [0; 8];
+            word.copy_from_slice(&secret[at..at + 8]);
+            u64::from_le_bytes(word)
+        };
+        IdentityKey([word(0), word(8)])
     }
 
     /// Returns a hash function that nobody outside can predict.

@@ -8,6 +8,7 @@ use crate::options::OptionsHandle;
 use crate::record::RecordHandle;
 use crate::scan::ScanHandle;
 use crate::text::Text;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use talentdata_columns::blocking::{self, BlockingScan};
@@ -123,11 +124,32 @@ pub extern "C" fn talentdata_client_list(
     scan_out: Option<&mut MaybeUninit<Box<ScanHandle>>>,
 ) -> Option<Box<ErrorHandle>> {
     get((client, "client"), (scan_out, "scan_out"), |client| {
-        let list = list_name(&list)?;
-        let operation = list.shape().operation;
-        let options = OptionsHandle::of_job(options, Some(JobKind::Scan), operation, "a scan")?;
-        let scan = BlockingScan::new(&client.inner, list, options.scan, options.table)?;
-        Ok(Box::new(ScanHandle::new(scan)))
+        Ok(Box::new(client.scan(&list, options)?))
+    })
+}
+
+/// Reads a whole list as a stream of the Arrow C data interface: talentdata_client_list and talentdata_scan_arrow_stream in
+/// one call. Waits for the first pages, which determine the columns. Each call reads the list again.
+///
+/// @param client the client
+/// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
+/// @param options the options, or NULL for the defaults
+/// @param stream_out the stream; its previous content is overwritten
+/// Ownership: the caller, or the consumer that receives the stream, calls its release function, which stops its requests.
+/// Batches stay valid after stream and client are freed.
+/// Threads: any; no other thread may change `options` during the call; waits for the service.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list or an option that scans do not take; CLOSED; the errors of
+/// talentdata_scan_next. Errors of the stream are those of talentdata_scan_arrow_stream, as texts.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_client_arrow_stream(
+    client: Option<&ClientHandle>,
+    list: Text,
+    options: Option<&OptionsHandle>,
+    stream_out: Option<&mut MaybeUninit<FFI_ArrowArrayStream>>,
+) -> Option<Box<ErrorHandle>> {
+    get((client, "client"), (stream_out, "stream_out"), |client| {
+        client.scan(&list, options)?.stream()
     })
 }
 
@@ -211,8 +233,7 @@ pub extern "C" fn talentdata_client_schema(
         let list = list_name(&list)?;
         let operation = list.shape().operation;
         let options = OptionsHandle::of_job(options, Some(JobKind::Schema), operation, "a schema")?;
-        let (arguments, columns) = (options.scan.arguments, options.table.columns);
-        let schema = blocking::schema(&client.inner, list, arguments, columns)?;
+        let schema = blocking::schema(&client.inner, list, options.scan, options.table.columns)?;
         RecordHandle::parse(&schema.to_json(), None)
     })
 }
@@ -250,6 +271,17 @@ pub extern "C" fn talentdata_client_free(client: Option<Box<ClientHandle>>) {
         }
         drop(client);
     });
+}
+
+impl ClientHandle {
+    /// Returns a scan that has sent nothing yet.
+    fn scan(&self, list: &Text, options: Option<&OptionsHandle>) -> Result<ScanHandle> {
+        let list = list_name(list)?;
+        let operation = list.shape().operation;
+        let options = OptionsHandle::of_job(options, Some(JobKind::Scan), operation, "a scan")?;
+        let scan = BlockingScan::new(&self.inner, list, options.scan, options.table)?;
+        Ok(ScanHandle::new(scan))
+    }
 }
 
 /// Returns the list with this name.

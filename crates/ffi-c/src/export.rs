@@ -4,9 +4,7 @@ use crate::boundary::{self, Errno};
 use crate::error::ErrorHandle;
 use crate::messages::plain_messages;
 use crate::text::Text;
-use arrow_array::RecordBatchIterator;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_schema::ArrowError;
 use std::mem::MaybeUninit;
 use std::path::Path;
 use talentdata_columns::arrow::{BatchReader, RecordBatch, SchemaRef, TableSchema};
@@ -107,21 +105,11 @@ pub(crate) fn stream(
     schema: SchemaRef,
     mut next: impl FnMut() -> Result<Option<RecordBatch>> + Send + 'static,
 ) -> FFI_ArrowArrayStream {
-    let reader = BatchReader::new(SchemaRef::clone(&schema), move || {
+    let reader = BatchReader::new(schema, move || {
         let _errno = Errno::keep();
         next()
     });
-    // The error number of a stream is EIO then; EINVAL would say that the caller has done something wrong.
-    let reader = reader.map(|batch| {
-        batch.map_err(|error| match error {
-            ArrowError::ExternalError(ours) => {
-                ArrowError::IoError(ours.to_string(), std::io::ErrorKind::Other.into())
-            }
-            other => other,
-        })
-    });
-    let reader = RecordBatchIterator::new(reader, schema);
-    plain_messages(FFI_ArrowArrayStream::new(Box::new(reader)))
+    plain_messages(FFI_ArrowArrayStream::new(Box::new(reader.for_c())))
 }
 
 #[cfg(test)]

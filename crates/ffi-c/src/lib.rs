@@ -8,6 +8,9 @@
 // No item is reachable from Rust: the exported symbols are the interface.
 #![allow(unreachable_pub)]
 
+// Exports the entry point of the ADBC driver, `AdbcTalentdataInit`.
+use talentdata_adbc as _;
+
 #[cfg(panic = "abort")]
 compile_error!("a panic must become an error: build libtalentdata with panic = \"unwind\"");
 

@@ -264,7 +264,7 @@ impl ScanHandle {
     }
 
     /// Returns the scan as a stream of record batches.
-    fn stream(&self) -> Result<FFI_ArrowArrayStream> {
+    pub(crate) fn stream(&self) -> Result<FFI_ArrowArrayStream> {
         let _in_use = self.enter()?;
         let failure = self.failure.clone();
         let mut batches = failure.or_read(|| self.scan.batches())?;

@@ -1,13 +1,28 @@
 -- A page of changes, oldest first: each as an object of its own, or as a row of a table. In a row, the fields of the change
--- stand after those of its record, because the last duplicate of a name wins.
-SELECT sync, seq, row_digest(sync, seq, op, change.key, change.last_seen, seen, record, text),
+-- stand after those of its record, because the last duplicate of a name wins. The fields that an update has changed follow
+-- from the version before, which has the place of the new one unless the record moved. The last column is true if that
+-- version is not found, and `earlier` may have it.
+WITH page AS MATERIALIZED (
+    SELECT sync, seq, op, change.key AS key, change.last_seen AS last_seen, seen, record, record.text AS text,
+        CASE WHEN op = 'update' THEN changed_fields(
+            ifnull(
+                (SELECT old.text FROM record AS old INDEXED BY record_order
+                    WHERE old.list = :list AND old.position = record.position AND old.key = change.key
+                        AND old.last = sync - 1),
+                (SELECT old.text FROM earlier JOIN record AS old ON old.id = version
+                    WHERE earlier.key = change.key AND ended = sync - 1)),
+            record.text) END AS changed
+    FROM change LEFT JOIN record ON record.id = change.record
+    WHERE change.list = :list AND (sync, seq) > (:first, :second)
+    ORDER BY sync, seq
+    LIMIT 100)
+SELECT sync, seq, row_digest(sync, seq, op, key, last_seen, seen, record, text),
     iif(:is_row,
         rtrim(substr(text, 1, length(text) - 1), char(9, 10, 13, 32)) || iif(instr(text, '"'), ',', '')
-            || printf('"_generation":%d,"_op":%s,"_key":%s,"_last_seen":%s,"_seen":%s}',
-                sync, json_quote(op), json_quote(change.key), json_quote(change.last_seen), json_quote(seen)),
-        printf('{"generation":%d,"op":%s,"key":%s,"last_seen":%s,"seen":%s,"record":%s}',
-            sync, json_quote(op), json_quote(change.key), json_quote(change.last_seen), json_quote(seen), text))
-FROM change LEFT JOIN record ON record.id = change.record
-WHERE change.list = :list AND (sync, seq) > (:first, :second)
+            || printf('"_generation":%d,"_op":%s,"_key":%s,"_last_seen":%s,"_seen":%s,"_changed":%s}',
+                sync, json_quote(op), json_quote(key), json_quote(last_seen), json_quote(seen), ifnull(changed, 'null')),
+        printf('{"generation":%d,"op":%s,"key":%s,"last_seen":%s,"seen":%s,"changed":%s,"record":%s}',
+            sync, json_quote(op), json_quote(key), json_quote(last_seen), json_quote(seen), ifnull(changed, 'null'), text)),
+    op = 'update' AND changed IS NULL
+FROM page
 ORDER BY sync, seq
-LIMIT 100

@@ -5,6 +5,7 @@ use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Result};
 use serde_json::Value;
+use std::collections::{HashMap, HashSet};
 use talentdata_core::RawRecord;
 use talentdata_core::internal::json;
 use talentdata_core::internal::json::decimal;
@@ -31,6 +32,22 @@ pub(crate) fn key(record: &RawRecord) -> (String, bool) {
 fn values_differ(one: &str, other: &str) -> bool {
     let value = |text: &str| serde_json::from_str(text).map(simple).ok();
     one != other && value(one).is_none_or(|one| value(other) != Some(one))
+}
+
+/// Returns the names of the fields that two versions of a record do not have with the same value, as a JSON array.
+fn changed_fields(old: &str, new: &str) -> String {
+    let [old, new] = [old, new].map(|text| json::by_name(json::members(text)));
+    let before: HashMap<&str, &str> = old.iter().map(|(name, value)| (&**name, *value)).collect();
+    let after: HashSet<&str> = new.iter().map(|(name, _)| &**name).collect();
+    let is_same = |name: &str, value: &str| {
+        before
+            .get(name)
+            .is_some_and(|before| !values_differ(before, value))
+    };
+    let changed = new.iter().filter(|(name, value)| !is_same(name, value));
+    let gone = old.iter().filter(|(name, _)| !after.contains(&**name));
+    let names = changed.chain(gone).map(|(name, _)| Value::from(&**name));
+    Value::Array(names.collect()).to_string()
 }
 
 /// Returns a value with one spelling for every number.
@@ -86,7 +103,8 @@ fn row_digest(row: &Context<'_>) -> Hash {
 }
 
 /// Registers the functions of our statements with a connection: `row_digest(...)` of a row, `digest(...)` of many rows,
-/// `values_differ(one, other)` of two records, and `plain(text)`, the text of a record for views.
+/// `values_differ(one, other)` and `changed_fields(old, new)` of two records, and `plain(text)`, the text of a record for
+/// views.
 pub(crate) fn register(connection: &Connection) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     connection.create_scalar_function("row_digest", -1, flags, |row| Ok(row_digest(row)))?;
@@ -97,6 +115,13 @@ pub(crate) fn register(connection: &Connection) -> Result<()> {
             row.get_raw(0).as_str()?,
             row.get_raw(1).as_str()?,
         ))
+    })?;
+    connection.create_scalar_function("changed_fields", 2, flags, |row| {
+        let texts = [row.get_raw(0), row.get_raw(1)].map(|text| text.as_str_or_null());
+        Ok(match texts {
+            [Ok(Some(old)), Ok(Some(new))] => Some(changed_fields(old, new)),
+            _ => None,
+        })
     })?;
     connection.create_aggregate_function("digest", -1, flags, Sum)
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 pub use table::{JOB_OPTIONS, JobKind, JobOption, OptionKind};
 use talentdata_columns::arrow::{TableOptions, TableSchema};
-use talentdata_columns::export::{Export, Format, KeptWork, Target};
+use talentdata_columns::export::{Export, FileMode, Format, KeptWork, Target};
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, Result, ScanOptions};
 
@@ -25,6 +25,8 @@ pub struct JobOptions {
     pub resume: bool,
     /// True if an export discards what an interrupted one has kept.
     pub restart: bool,
+    /// The permissions of the file of an export.
+    pub mode: FileMode,
     /// The value of [`Sync::confirm`].
     pub confirm: bool,
     /// The value of [`Sync::max_deletes`].
@@ -46,6 +48,7 @@ impl JobOptions {
             "limit" => self.scan.limit = Some(count(option, text)?),
             "fields" => self.scan.fields = names(option, text)?,
             "drop" => self.scan.drop = names(option, text)?,
+            "hash" => self.scan.hash = names(option, text)?,
             "columns" => self.table.columns = text.parse()?,
             "schema" => self.table.schema = Some(Arc::new(TableSchema::from_json(text)?)),
             "on_new_field" => self.table.on_new = text.parse()?,
@@ -53,6 +56,7 @@ impl JobOptions {
             "unproven" => self.scan.unproven = Some(text.parse()?),
             "resume" => self.resume = parsed(option, text)?,
             "restart" => self.restart = parsed(option, text)?,
+            "mode" => self.mode = text.parse()?,
             "confirm" => self.confirm = parsed(option, text)?,
             "max_deletes" => self.max_deletes = text.parse()?,
             "same_service" => self.same_service = parsed(option, text)?,
@@ -72,7 +76,8 @@ impl JobOptions {
         Ok(export
             .with_scan(self.scan)
             .with_table(self.table)
-            .with_kept(kept))
+            .with_kept(kept)
+            .with_mode(self.mode))
     }
 
     /// Makes a sync of a list into a mirror.
@@ -138,6 +143,7 @@ mod tests {
                 OptionKind::Flag => "true".to_owned(),
                 OptionKind::Choice(names) => names[0].to_owned(),
                 OptionKind::CountOrShare => "25%".to_owned(),
+                OptionKind::Mode => "0640".to_owned(),
                 OptionKind::Age => "90d".to_owned(),
                 OptionKind::Names => r#"["email","/languages/*/level"]"#.to_owned(),
                 OptionKind::Columns => continue,

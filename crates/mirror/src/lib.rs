@@ -13,6 +13,7 @@
 //! |---|---|
 //! | create or update a mirror | [`Sync::run`], or [`Sync::job`] without an async runtime |
 //! | read a list, also as of an earlier sync | [`Mirror::records`] |
+//! | see what each sync has done | [`Mirror::history`] |
 //! | load changes elsewhere | [`Mirror::changes`], and [`Rows::bookmark`] for the next time |
 //! | get record batches or a file | [`Rows::into_batches`], [`Rows::write`] |
 //! | check the file | [`Mirror::verify`] |
@@ -46,6 +47,7 @@ mod bookmark;
 mod commit;
 mod digest;
 mod file;
+mod history;
 mod job_options;
 mod keep;
 mod mark;
@@ -71,6 +73,7 @@ pub mod internal {
 }
 
 pub use bookmark::Bookmark;
+pub use history::{SyncSummary, history_table};
 pub use mirror::{Mirror, Rows, forget};
 pub use options::Sync;
 pub use position::SyncPoint;

@@ -6,6 +6,7 @@
 
 use crate::digest::Hash;
 use crate::file::{Claim, MirrorResult, at, damaged, open};
+use crate::history::SyncSummary;
 use crate::mark::{ListState, Marker};
 use crate::position::{History, SyncPoint};
 use crate::receipt::{RowsReceipt, SyncReceipt, SyncRow};
@@ -24,7 +25,7 @@ use talentdata_core::{Error, ErrorKind, RawRecord, Result};
 /// The columns of a change, which come before those of its record.
 const CHANGE_COLUMNS: &str = r#"[{"name":"_generation","type":"int64"},{"name":"_op","type":"string"},
     {"name":"_key","type":"string"},{"name":"_last_seen","type":"timestamp","unit":"us","fraction":6,"empty":"null"},
-    {"name":"_seen","type":"timestamp","unit":"us","fraction":6}]"#;
+    {"name":"_seen","type":"timestamp","unit":"us","fraction":6},{"name":"_changed","type":"json","empty":"null"}]"#;
 
 /// A mirror. Each read opens the file again, and does not change while a sync commits.
 #[derive(Clone, Debug)]
@@ -70,6 +71,48 @@ impl Mirror {
         Ok(history.syncs.into_iter().map(|row| row.receipt).collect())
     }
 
+    /// Returns a row for each sync of a list that is kept, oldest first.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let records = [("contacts".to_owned(), 250)].into();
+    /// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+    /// # let mut settings = talentdata_core::Client::builder();
+    /// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+    /// # settings.budget("process");
+    /// # let client = talentdata_core::blocking::Client::new(&settings)?;
+    /// # let directory = tempfile::tempdir()?;
+    /// use talentdata_core::ListName;
+    /// use talentdata_mirror::{Mirror, Sync, history_table};
+    ///
+    /// let path = directory.path().join("talent.db");
+    /// Sync::new(ListName::Contacts, &path).job(&client)?.run()?;
+    ///
+    /// let history = Mirror::open(&path)?.history(ListName::Contacts)?;
+    /// assert_eq!((history.len(), history[0].inserts), (1, 250));
+    /// let table = history_table(ListName::Contacts, &history)?;
+    /// assert_eq!(table.schema().field(0).name(), "generation");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// See [`syncs`](Self::syncs).
+    pub fn history(&self, resource: ListName) -> Result<Vec<SyncSummary>> {
+        let syncs = self.syncs(resource)?.into_iter();
+        Ok(syncs.map(SyncSummary::from).collect())
+    }
+
+    /// Returns the list as the last sync has read it, without the records that are missing.
+    ///
+    /// # Errors
+    /// See [`syncs`](Self::syncs).
+    pub fn present(&self, resource: ListName) -> Result<Rows> {
+        let (connection, history) = self.snapshot(resource)?;
+        let (sync, digest) = (history.last.clone(), history.last.digest);
+        Ok(self.rows(connection, resource, Query::Records, sync, digest))
+    }
+
     /// Returns the list as a sync has read it. Without a sync, returns it as of the last one, with the records that are
     /// missing without a proof that they are gone.
     ///
@@ -105,7 +148,19 @@ impl Mirror {
             None => (Query::Current, history.last.clone(), history.last.missing),
         };
         let digest = sync.digest ^ missing;
-        Ok(Rows {
+        Ok(self.rows(connection, resource, query, sync, digest))
+    }
+
+    /// Returns the records that have this digest.
+    fn rows(
+        &self,
+        connection: Connection,
+        resource: ListName,
+        query: Query,
+        sync: SyncRow,
+        digest: Hash,
+    ) -> Rows {
+        Rows {
             connection,
             path: self.path.clone(),
             resource,
@@ -114,8 +169,9 @@ impl Mirror {
             after: (i64::MIN, 0),
             digest,
             earlier: 0,
+            has_versions: false,
             page: Some(IntoIter::default()),
-        })
+        }
     }
 
     /// Returns the changes after a sync, oldest first; after sync 0, all. Note [`Rows::bookmark`] with what you load: the
@@ -154,16 +210,12 @@ impl Mirror {
         let since = history.since(since)?;
         let wanted = history.syncs.iter().filter(|row| row.number() > since);
         let digest = wanted.fold(0, |digest, row| digest ^ row.changes);
+        let prepared = connection.execute_batch(sql!("earlier"));
+        prepared.map_err(|fault| at(&self.path)(fault.into()))?;
+        let rows = self.rows(connection, resource, Query::Changes, history.last, digest);
         Ok(Rows {
-            connection,
-            path: self.path.clone(),
-            resource,
-            query: Query::Changes,
-            sync: history.last,
             after: (since + 1, 0),
-            digest,
-            earlier: 0,
-            page: Some(IntoIter::default()),
+            ..rows
         })
     }
 
@@ -208,7 +260,8 @@ enum Query {
 }
 
 /// The records of a list, in its order and byte for byte as a sync has read them; or changes, oldest first, each as
-/// `{"generation":17,"op":"update","key":"c-1","last_seen":...,"seen":...,"record":{...}}`.
+/// `{"generation":17,"op":"update","key":"c-1","last_seen":...,"seen":...,"changed":["email"],"record":{...}}`. `changed` has
+/// the names of the fields that an update has changed; it is null for other changes.
 pub struct Rows {
     connection: Connection,
     path: PathBuf,
@@ -221,6 +274,8 @@ pub struct Rows {
     digest: Hash,
     /// The number of rows before the page.
     earlier: u64,
+    /// True once the versions before updates were looked for.
+    has_versions: bool,
     /// Rows that were read; `None` after the last one, and after an error.
     page: Option<IntoIter<RawRecord>>,
 }
@@ -328,13 +383,37 @@ impl Rows {
     /// Reads a page, or finds the end.
     fn fill(&mut self) -> MirrorResult<()> {
         let list = self.resource.name();
+        let mut found = self.read_page()?;
+        if found.lacks_versions && !self.has_versions {
+            let values = named_params! {":list": list, ":since": self.after.0 - 1};
+            run(&self.connection, sql!("find_earlier"), values)?;
+            self.has_versions = true;
+            found = self.read_page()?;
+        }
+        self.after = found.last.unwrap_or(self.after);
+        self.digest ^= found.digest;
+        if found.texts.is_empty() && self.digest != 0 {
+            let what = format!("the rows of {list} are not those that its syncs have written");
+            return Err(damaged(what).into());
+        }
+        let page = RawRecord::parse_page(&found.texts, self.earlier);
+        let page = page.map_err(|error| damaged(error.message()))?;
+        self.earlier += page.len() as u64;
+        self.page = (!page.is_empty()).then(|| page.into_iter());
+        Ok(())
+    }
+
+    /// Reads the rows after the last one that was read.
+    fn read_page(&self) -> MirrorResult<FoundRows> {
+        let is_change = matches!(self.query, Query::Changes | Query::ChangeRows);
         // Each row has its place in two numbers, its digest, and its text.
-        let mut statement = self.connection.prepare_cached(match self.query {
-            Query::Records | Query::Current => sql!("records"),
-            Query::Changes | Query::ChangeRows => sql!("changes"),
+        let mut statement = self.connection.prepare_cached(if is_change {
+            sql!("changes")
+        } else {
+            sql!("records")
         })?;
         let values = named_params! {
-            ":list": list,
+            ":list": self.resource.name(),
             ":first": self.after.0,
             ":second": self.after.1,
             ":sync": self.sync.number(),
@@ -343,22 +422,27 @@ impl Rows {
         };
         bind(&mut statement, values)?;
         let mut rows = statement.raw_query();
-        let mut texts: Vec<String> = Vec::new();
+        let mut found = FoundRows::default();
         while let Some(row) = rows.next()? {
-            self.after = (row.get(0)?, row.get(1)?);
-            self.digest ^= row.get::<_, Hash>(2)?;
-            texts.push(row.get(3)?);
+            found.last = Some((row.get(0)?, row.get(1)?));
+            found.digest ^= row.get::<_, Hash>(2)?;
+            found.texts.push(row.get(3)?);
+            found.lacks_versions |= is_change && row.get(4)?;
         }
-        if texts.is_empty() && self.digest != 0 {
-            let what = format!("the rows of {list} are not those that its syncs have written");
-            return Err(damaged(what).into());
-        }
-        let page = RawRecord::parse_page(&texts, self.earlier);
-        let page = page.map_err(|error| damaged(error.message()))?;
-        self.earlier += page.len() as u64;
-        self.page = (!page.is_empty()).then(|| page.into_iter());
-        Ok(())
+        Ok(found)
     }
+}
+
+/// A page of rows as the file has them.
+#[derive(Default)]
+struct FoundRows {
+    texts: Vec<String>,
+    /// The digest of all of them.
+    digest: Hash,
+    /// The place of the last one.
+    last: Option<(i64, i64)>,
+    /// True if the version before an update was not found.
+    lacks_versions: bool,
 }
 
 impl Iterator for Rows {

@@ -1,9 +1,11 @@
 //! Points in the history of a list (a bookmark, the number of a sync or a time), and the syncs that they mean.
 
 use crate::bookmark::Bookmark;
+use crate::options::age;
 use crate::receipt::SyncRow;
-use chrono::DateTime;
+use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Utc};
 use std::str::FromStr;
+use std::time::SystemTime;
 use talentdata_core::internal::utc;
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, Result};
@@ -24,28 +26,59 @@ pub enum SyncPoint {
     Sync(u64),
     /// The bookmark of the sync.
     Bookmark(Bookmark),
-    /// The last sync that had ended by this time: in UTC to the microsecond, for example `2026-11-20T06:00:00.000000Z`.
+    /// The last sync that had ended by this time: a text in UTC to the microsecond, for example `2026-11-20T06:00:00.000000Z`.
     Time(String),
 }
 
 impl FromStr for SyncPoint {
     type Err = Error;
 
+    /// Reads a bookmark, the number of a sync, or a time: as in RFC 3339, a date, the word `yesterday`, or an age such as
+    /// `1d`, `12h` or `30m`. A date and `yesterday` are the beginning of that day. A time without an offset is in UTC.
     fn from_str(text: &str) -> Result<Self> {
+        SyncPoint::at(text, SystemTime::now())
+    }
+}
+
+impl SyncPoint {
+    /// Reads a point, as of a time.
+    fn at(text: &str, now: SystemTime) -> Result<Self> {
         if let Ok(number) = text.parse() {
             return Ok(SyncPoint::Sync(number));
         }
         if let Some(bookmark) = Bookmark::parse(text) {
             return Ok(SyncPoint::Bookmark(bookmark));
         }
-        let time = DateTime::parse_from_rfc3339(text).map_err(|_| {
+        let time = moment(text, now).ok_or_else(|| {
             Error::invalid(format!(
                 "{text:?} is neither a bookmark such as 9c41d0-51d2a7-5f2a03b8c6e1:17, nor the number of a sync, nor a \
-                 time such as 2026-11-20T06:00:00Z"
+                 time such as 2026-11-20T06:00:00Z, 2026-11-20, yesterday, or 1d (a day ago); without an offset, times are \
+                 in UTC"
             ))
         })?;
         Ok(SyncPoint::Time(utc(time.into())))
     }
+}
+
+/// Returns the time that a text stands for.
+fn moment(text: &str, now: SystemTime) -> Option<DateTime<Utc>> {
+    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+        return Some(time.into());
+    }
+    let now = DateTime::<Utc>::from(now);
+    if let Ok(age) = age(text) {
+        return now.checked_sub_signed(TimeDelta::from_std(age).ok()?);
+    }
+    let day = if text == "yesterday" {
+        now.date_naive().pred_opt()
+    } else {
+        NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()
+    };
+    let time = match day {
+        Some(day) => Some(day.and_time(NaiveTime::MIN)),
+        None => NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f").ok(),
+    };
+    time.map(|time| time.and_utc())
 }
 
 /// The history of a list as far as a mirror has it.
@@ -229,6 +262,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_date_a_word_and_an_age_are_times_in_utc() {
+        let now = DateTime::parse_from_rfc3339("2026-03-01T05:00:00+09:00").unwrap();
+        for (text, time) in [
+            ("2026-11-20", "2026-11-20T00:00:00.000000Z"),
+            ("2026-11-20T06:00:00", "2026-11-20T06:00:00.000000Z"),
+            ("2026-11-20T06:00:00.25", "2026-11-20T06:00:00.250000Z"),
+            ("yesterday", "2026-02-27T00:00:00.000000Z"),
+            ("1d", "2026-02-27T20:00:00.000000Z"),
+            ("90m", "2026-02-28T18:30:00.000000Z"),
+        ] {
+            let point = SyncPoint::at(text, now.into()).unwrap();
+            assert_eq!(point, SyncPoint::Time(time.into()), "{text}");
+        }
+    }
+
+    #[test]
     fn a_place_is_a_number_a_bookmark_or_a_time_with_its_offset() {
         for (text, time) in [
             ("2026-11-20T06:00:00Z", "2026-11-20T06:00:00.000000Z"),
@@ -249,7 +298,7 @@ mod tests {
             text.parse::<SyncPoint>().unwrap(),
             SyncPoint::Bookmark(bookmark)
         );
-        let wrong = "noon,,-1,2026-11-20,2026-11-20T06:00:00,2026-13-20T06:00:00Z,9c41d0-51d2a7-5f2a03b8c6e1,\
+        let wrong = "noon,,-1,1w,-1d,99999999999d,2026-11,2026-02-30,Yesterday,2026-13-20T06:00:00Z,9c41d0-51d2a7-5f2a03b8c6e1,\
                      9c41d0-51d2a7-5f2a03b8c6e:17,9c41d0--5f2a03b8c6e1:17,9c41d0-51d2a7-5f2a03b8c6e1:-1";
         for wrong in wrong.split(',') {
             assert!(wrong.parse::<SyncPoint>().is_err(), "{wrong}");

@@ -4,6 +4,7 @@ mod damage;
 mod drift;
 #[path = "../../columns/tests/export/fails.rs"]
 mod fails;
+mod history;
 mod kills;
 mod refusals;
 mod rules;

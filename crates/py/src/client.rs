@@ -1,7 +1,7 @@
 //! The client: its settings, its methods, and the core's client behind it, from the first use in a process until it is
 //! closed.
 
-use crate::arguments::{ListArguments, arguments, read};
+use crate::arguments::{ListArguments, arguments, job_options, read};
 use crate::errors::{CallResult, invalid};
 use crate::record::{RecordText, json};
 use crate::waiting::{leave, run};
@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use std::sync::{Arc, Mutex, MutexGuard};
 use talentdata_columns::arrow::{ColumnTypes, TableSchema};
+use talentdata_columns::internal::SchemaMemory;
 use talentdata_core::internal::process::{Owned, lock};
 use talentdata_core::internal::settings::{SETTINGS, Setting, SettingKind};
 use talentdata_core::types::OPERATIONS;
@@ -37,6 +38,8 @@ pub(crate) struct SharedClient {
     /// The core's client; `None` until it is used in this process, and after it was released. No Python code runs while
     /// it is locked, because it might give the GIL to another thread, which would then wait for the lock.
     client: Mutex<Option<Owned<Client>>>,
+    /// The columns of lists that were read as tables.
+    pub(crate) schemas: SchemaMemory,
 }
 
 impl SharedClient {
@@ -169,6 +172,7 @@ impl BaseClient {
             origin: origin.map(|origin| Arc::clone(&origin.shared)),
             closed: Stop::default(),
             client: Mutex::default(),
+            schemas: SchemaMemory::default(),
         };
         shared.core()?;
         Ok(BaseClient {
@@ -245,11 +249,16 @@ impl BaseClient {
         })
     }
 
-    fn _schema(&self, py: Python<'_>, list: ListArguments, columns: &str) -> CallResult<Py<PyAny>> {
-        let columns: ColumnTypes = columns.parse()?;
+    fn _schema(
+        &self,
+        py: Python<'_>,
+        list: ListArguments,
+        options: &Bound<'_, PyDict>,
+    ) -> CallResult<Py<PyAny>> {
+        let options = job_options(options, list.arguments)?;
         self.run(py, |client| async move {
-            let list = client.resource(list.name).with(list.arguments);
-            json(&TableSchema::of_list(&list, columns).await?)
+            let (list, columns) = (client.resource(list.name), options.table.columns);
+            json(&TableSchema::of_scan(&list, options.scan, columns).await?)
         })
     }
 

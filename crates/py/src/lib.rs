@@ -16,6 +16,8 @@ mod scan;
 mod waiting;
 
 use pyo3::prelude::*;
+// Exports the entry point of the ADBC driver, `AdbcTalentdataInit`.
+use talentdata_adbc as _;
 
 /// The native part of the package `talentdata`.
 ///

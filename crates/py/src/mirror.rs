@@ -9,11 +9,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
-use talentdata_columns::arrow::{BatchReader, RecordBatches, TableOptions};
+use talentdata_columns::arrow::{BatchReader, RecordBatch, RecordBatches, TableOptions};
 use talentdata_core::internal::process::lock;
 use talentdata_core::types::ListName;
 use talentdata_core::{Arguments, Result};
-use talentdata_mirror::{Mirror, SyncPoint};
+use talentdata_mirror::{Mirror, SyncPoint, history_table};
 
 /// The native part of `Mirror`.
 #[pyclass(frozen, module = "talentdata._talentdata")]
@@ -49,27 +49,34 @@ impl RawMirror {
         Ok(py.detach(|| self.mirror.verify())?.differences)
     }
 
-    /// Returns the rows of a list: the `changes` after a sync or a time, or the list `as_of` one, or as of the last
-    /// sync. Errors that reading would raise are raised now.
+    /// Returns rows of a list: its `changes` after a sync or a time, its records `as_of` one, its `current` records, those
+    /// of them that are `present`, or its `history`. Errors that reading would raise are raised now.
+    #[pyo3(signature = (resource, what, at=None, options=None))]
     fn rows(
         &self,
         py: Python<'_>,
         resource: &str,
-        changes: Option<&str>,
-        as_of: Option<&str>,
-        options: Bound<'_, PyDict>,
+        what: &str,
+        at: Option<&str>,
+        options: Option<Bound<'_, PyDict>>,
     ) -> CallResult<RawRows> {
-        let at = |at: Option<&str>| at.map(str::parse).transpose();
+        let options = options.unwrap_or_else(|| PyDict::new(py));
+        let at = at.map_or(Ok(SyncPoint::Sync(0)), str::parse)?;
         let rows = RawRows {
             mirror: Arc::clone(&self.mirror),
             list: list_of(resource)?,
-            changes: at(changes)?,
-            as_of: at(as_of)?,
+            query: match what {
+                "changes" => RowsQuery::Changes(at),
+                "as_of" => RowsQuery::AsOf(at),
+                "present" => RowsQuery::Present,
+                "history" => RowsQuery::History,
+                _ => RowsQuery::Current,
+            },
             bookmark: OnceLock::new(),
             table: job_options(&options, Arguments::default())?.table,
             opened: Mutex::default(),
         };
-        let opened = py.detach(|| rows.batches())?;
+        let opened = py.detach(|| rows.open())?;
         *rows.lock() = Some(opened);
         Ok(rows)
     }
@@ -82,33 +89,61 @@ pub(crate) fn forget(py: Python<'_>, path: PathBuf, resource: &str) -> CallResul
     Ok(py.detach(|| talentdata_mirror::forget(&path, list))?)
 }
 
+/// The kinds of rows that a mirror is asked for.
+enum RowsQuery {
+    Changes(SyncPoint),
+    AsOf(SyncPoint),
+    /// As of the last sync, with the records that are missing.
+    Current,
+    /// As of the last sync, without them.
+    Present,
+    /// A row for each sync.
+    History,
+}
+
+/// Rows that are being read.
+enum OpenRows {
+    Records(Box<RecordBatches>),
+    /// A table that is at hand.
+    Table(RecordBatch),
+}
+
 /// The native part of `Rows`: rows that are read from the mirror each time that they are requested.
 #[pyclass(frozen, module = "talentdata._talentdata")]
 pub(crate) struct RawRows {
     mirror: Arc<Mirror>,
     list: ListName,
-    changes: Option<SyncPoint>,
-    as_of: Option<SyncPoint>,
+    query: RowsQuery,
     table: TableOptions,
     /// The bookmark of the last sync when these rows were requested.
     bookmark: OnceLock<String>,
     /// The first reading, which began when these rows were requested, because another sync may come before they are
     /// read.
-    opened: Mutex<Option<RecordBatches>>,
+    opened: Mutex<Option<OpenRows>>,
 }
 
 impl RawRows {
-    fn lock(&self) -> MutexGuard<'_, Option<RecordBatches>> {
+    fn lock(&self) -> MutexGuard<'_, Option<OpenRows>> {
         lock(&self.opened)
     }
 
-    fn batches(&self) -> Result<RecordBatches> {
-        let rows = match &self.changes {
-            Some(since) => self.mirror.changes(self.list, since)?,
-            None => self.mirror.records(self.list, self.as_of.as_ref())?,
+    fn open(&self) -> Result<OpenRows> {
+        let (mirror, list) = (&self.mirror, self.list);
+        let rows = match &self.query {
+            RowsQuery::Changes(since) => mirror.changes(list, since)?,
+            RowsQuery::AsOf(at) => mirror.records(list, Some(at))?,
+            RowsQuery::Current => mirror.records(list, None)?,
+            RowsQuery::Present => mirror.present(list)?,
+            RowsQuery::History => {
+                let history = mirror.history(list)?;
+                let last = history.last().map(|sync| sync.bookmark.clone());
+                self.bookmark.get_or_init(|| last.unwrap_or_default());
+                return Ok(OpenRows::Table(history_table(list, &history)?));
+            }
         };
         self.bookmark.get_or_init(|| rows.bookmark().to_owned());
-        rows.into_batches(self.table.clone())
+        let batches = rows.into_batches(self.table.clone())?;
+        Ok(OpenRows::Records(batches.into()))
     }
 }
 
@@ -128,9 +163,12 @@ impl RawRows {
     /// Returns the rows as a stream.
     fn stream<'py>(&self, py: Python<'py>) -> CallResult<Bound<'py, PyCapsule>> {
         let opened = self.lock().take();
-        let mut batches = py.detach(|| opened.map_or_else(|| self.batches(), Ok))?;
-        let schema = batches.schema();
+        let opened = py.detach(|| opened.map_or_else(|| self.open(), Ok))?;
+        let (schema, mut batches): (_, Box<dyn Iterator<Item = _> + Send>) = match opened {
+            OpenRows::Records(batches) => (batches.schema(), batches),
+            OpenRows::Table(rows) => (rows.schema(), Box::new(std::iter::once(Ok(rows)))),
+        };
         let next = move || batches.next().transpose();
-        Ok(capsule(py, BatchReader::new(schema, next))?)
+        Ok(capsule(py, BatchReader::new(schema, next).for_c())?)
     }
 }

@@ -240,6 +240,12 @@ impl PyRecord {
         })
     }
 
+    /// Returns the record as a table of HTML, which notebooks show.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let display = slf.py().import("talentdata._display")?;
+        display.call_method1("of_record", (slf,))
+    }
+
     fn __reduce__<'py>(
         slf: &Bound<'py, Self>,
     ) -> PyResult<(Bound<'py, PyType>, Bound<'py, PyTuple>)> {

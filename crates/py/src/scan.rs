@@ -2,18 +2,21 @@
 
 use crate::arguments::{ListArguments, job_options};
 use crate::client::{BaseClient, SharedClient};
-use crate::errors::CallResult;
+use crate::errors::{CallResult, invalid};
 use crate::interrupt::Interrupts;
 use crate::record::{RecordText, json};
 use crate::waiting::{block, issue, run, runtime, wait, warn};
+use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyType};
 use pyo3::{PyTraverseError, PyVisit, intern};
 use std::sync::Arc;
-use talentdata_columns::arrow::{BatchReader, SchemaRef};
+use talentdata_columns::arrow::{BatchReader, ColumnTypes, SchemaRef, TableOptions};
 use talentdata_columns::internal::session::{ReadMode, Session, Wording};
+use talentdata_core::types::ListName;
+use talentdata_core::{Error, ScanOptions};
 
 /// The advice in errors of a scan.
 const HINTS: Wording = Wording {
@@ -32,6 +35,8 @@ pub(crate) struct RawScan {
     // Dropped before its client.
     session: Arc<Session>,
     client: Arc<SharedClient>,
+    /// The options of a scan that reads a list as a table, whose columns the client remembers.
+    table: Option<(ListName, ScanOptions)>,
 }
 
 #[pymethods]
@@ -48,7 +53,46 @@ impl RawScan {
         Ok(RawScan {
             client,
             session: Arc::new(session),
+            table: None,
         })
+    }
+
+    /// Returns a scan that reads a list as a table: with the columns that the client remembers.
+    #[staticmethod]
+    fn of_table(client: &Bound<'_, BaseClient>, list: ListArguments) -> CallResult<Self> {
+        let client = table_client(client)?;
+        let options = ScanOptions::default().with_arguments(list.arguments);
+        let mut table = TableOptions::default();
+        table.known = client.schemas.get(list.name, &options, table.columns);
+        let session = Session::new(list.name, options.clone(), table, ROWS, HINTS);
+        Ok(RawScan {
+            client,
+            session: Arc::new(session),
+            table: Some((list.name, options)),
+        })
+    }
+
+    /// Returns the columns of a list, by the protocol of Arrow. Requests the first records if the client does not
+    /// remember them.
+    #[staticmethod]
+    fn columns<'py>(
+        py: Python<'py>,
+        client: &Bound<'py, BaseClient>,
+        list: ListArguments,
+    ) -> CallResult<Bound<'py, PyCapsule>> {
+        let shared = table_client(client)?;
+        let core = shared.kept()?;
+        let schema = block(py, async move {
+            let options = ScanOptions::default().with_arguments(list.arguments);
+            let columns = ColumnTypes::default();
+            let schemas = &shared.schemas;
+            schemas
+                .get_or_read(&core, list.name, &options, columns)
+                .await
+        })?;
+        let schema = FFI_ArrowSchema::try_from(&*schema.to_arrow());
+        let schema = schema.map_err(|error| Error::defect(&error.to_string()))?;
+        Ok(PyCapsule::new_with_value(py, schema, c"arrow_schema")?)
     }
 
     /// Returns an iterator over the records, each as a `model`. Only the first iterator that is used receives records.
@@ -90,6 +134,10 @@ impl RawScan {
             let (client, session) = (client.clone(), Arc::clone(&session));
             block(py, async move { session.schema(&client, mode).await })?
         };
+        if let Some((list, options)) = &self.table {
+            let columns = ColumnTypes::default();
+            self.client.schemas.note(*list, options, columns, &schema)?;
+        }
         // Read now, because a thread that is not attached to Python must not ask for it.
         let runtime = runtime()?;
         let interrupts = watcher.map(|watcher| watcher.get().clone());
@@ -103,7 +151,7 @@ impl RawScan {
                 .map_or(Ok(()), |text| warn(runtime, text))?;
             Ok(rows)
         };
-        Ok(capsule(py, BatchReader::new(schema, next))?)
+        Ok(capsule(py, BatchReader::new(schema, next).for_c())?)
     }
 
     /// Returns the warning that completeness is not proven, once.
@@ -140,6 +188,16 @@ impl RawScan {
     fn close(&self) {
         self.session.close();
     }
+}
+
+/// Returns the client of a list that an engine reads. The engine cannot await it.
+fn table_client(client: &Bound<'_, BaseClient>) -> CallResult<Arc<SharedClient>> {
+    let shared = BaseClient::shared(client)?;
+    if shared.awaited {
+        let why = "a list of an asynchronous client has no Arrow stream; await its to_arrow()";
+        return Err(invalid(why));
+    }
+    Ok(shared)
 }
 
 /// Waits until a reader of a scan has more to take. Returns false at the end of the list.

@@ -229,6 +229,26 @@ talentdata_error *talentdata_client_list(const talentdata_client *client,
                                          talentdata_scan **scan_out);
 
 /**
+ * Reads a whole list as a stream of the Arrow C data interface: talentdata_client_list and talentdata_scan_arrow_stream in
+ * one call. Waits for the first pages, which determine the columns. Each call reads the list again.
+ *
+ * @param client the client
+ * @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
+ * @param options the options, or NULL for the defaults
+ * @param stream_out the stream; its previous content is overwritten
+ * Ownership: the caller, or the consumer that receives the stream, calls its release function, which stops its requests.
+ * Batches stay valid after stream and client are freed.
+ * Threads: any; no other thread may change `options` during the call; waits for the service.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list or an option that scans do not take; CLOSED; the errors of
+ * talentdata_scan_next. Errors of the stream are those of talentdata_scan_arrow_stream, as texts.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_client_arrow_stream(const talentdata_client *client,
+                                                 talentdata_text list,
+                                                 const talentdata_options *options,
+                                                 struct ArrowArrayStream *stream_out);
+
+/**
  * Fetches one page of a list.
  *
  * @param client the client

@@ -40,8 +40,8 @@ talentdata_error *talentdata_mirror_syncs(const talentdata_mirror *mirror,
 
 /**
  * Returns the changes of a list after a sync, from the oldest to the newest, as a stream of the Arrow C data
- * interface. The columns are _generation, _op (insert, update, delete, missing or reappeared), _key, _last_seen and
- * _seen, and the columns of the record. The record is the new version, or for delete and missing the last known version.
+ * interface. The columns are _generation, _op (insert, update, delete, missing or reappeared), _key, _last_seen, _seen and
+ * _changed (for update the names of the fields that differ, as a JSON array), and the columns of the record. The record is the new version, or for delete and missing the last known version.
  *
  * Store the `bookmark` of the last sync with the rows, even if there are no changes, and pass it as `since` the next time.
  * The metadata of the schema contains it as talentdata.bookmark.
@@ -74,8 +74,9 @@ talentdata_error *talentdata_mirror_changes(const talentdata_mirror *mirror,
  *
  * @param mirror the mirror
  * @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
- * @param at the bookmark or the number of a sync, or a time such as 2026-11-20T06:00:00Z, which selects the last sync that
- * ended at or before it; absent for the last sync
+ * @param at the bookmark or the number of a sync, or a time, which selects the last sync that ended at or before it: such
+ * as 2026-11-20T06:00:00Z, a date, yesterday (the beginning of that day), or an age such as 1d, in UTC unless it has an
+ * offset; absent for the last sync
  * @param options the options of the columns, or NULL for the columns of the mirror
  * @param stream_out the stream; its previous content is overwritten
  * @param sync_out NULL, or the selected sync, a JSON object as talentdata_job_run returns it, with the `bookmark` to store

@@ -3,17 +3,34 @@
 use crate::common::Common;
 use crate::output::{self, Ending};
 use crate::settings;
-use talentdata_core::Builder;
+use crate::signals::Signals;
+use std::io::IsTerminal;
+use std::time::{Duration, SystemTime};
+use talentdata_core::internal::utc;
 use talentdata_core::types::BudgetState;
+use talentdata_core::{Builder, Config};
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\
-Looks at the budget of the base URL and client ID of the settings. It sends nothing and takes no part, so it may be
-run at any time. A process that was killed is shown for ten seconds.
+Looks at the budget of the base URL and of the company (if it is not set, of the client ID) in the settings. It sends
+nothing and takes no part, so it may be run at any time. A process that was killed is shown for ten seconds.
+
+With --watch, it looks once a second until Ctrl-C: a terminal shows one picture that is replaced, a file or a pipe gets a
+line for each look.
 
 Examples:
   talentdata budget
-  talentdata budget --json";
+  talentdata budget --json
+  talentdata budget --watch";
+
+/// The time between two looks.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// The most members in a picture, so that it fits a screen.
+const PICTURED: usize = 20;
+/// Makes a terminal show another screen.
+const OPEN_SCREEN: &str = "\x1b[?1049h";
+/// Makes a terminal show the screen before it, as it was.
+const CLOSE_SCREEN: &str = "\x1b[?1049l";
 
 /// The form of the output.
 #[derive(Debug, clap::Args)]
@@ -22,22 +39,89 @@ pub(crate) struct BudgetArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Look again every second, until Ctrl-C
+    #[arg(long)]
+    watch: bool,
 }
 
-pub(crate) fn run(args: &BudgetArgs, common: &Common) -> Result<(), Ending> {
+pub(crate) async fn run(args: &BudgetArgs, common: &Common) -> Result<(), Ending> {
     let mut builder = Builder::default();
     settings::set(&common.matches, &mut builder)?;
-    let state = builder.config()?.budget_state()?;
+    let config = builder.config()?;
+    let state = config.budget_state()?;
+    if args.watch {
+        return watch(&config, args.json).await;
+    }
     if args.json {
         output::json(&state)
     } else {
-        output::data(&budget_text(&state))
+        output::data(&budget_text(&state, usize::MAX))
     }
 }
 
-fn budget_text(state: &BudgetState) -> String {
+/// Looks once a second until a signal comes. The last picture stays on the terminal.
+async fn watch(config: &Config, is_json: bool) -> Result<(), Ending> {
+    let signals = Signals::take()?;
+    if is_json || !std::io::stdout().is_terminal() {
+        let each = async |state: &BudgetState| output::data(&budget_line(state, is_json)?);
+        return look_again(config, &signals, each).await;
+    }
+    output::draw(OPEN_SCREEN)?;
+    let mut last = String::new();
+    let each = async |state: &BudgetState| {
+        last = budget_text(state, PICTURED);
+        output::draw(&picture(&last))
+    };
+    let ended = look_again(config, &signals, each).await;
+    output::draw(CLOSE_SCREEN)?;
+    output::draw(&last)?;
+    ended
+}
+
+/// Passes the state of the budget on, every second.
+///
+/// # Errors
+/// `Stopped` after a signal; the first error of a look or of the output.
+async fn look_again(
+    config: &Config,
+    signals: &Signals,
+    mut each: impl AsyncFnMut(&BudgetState) -> Result<(), Ending>,
+) -> Result<(), Ending> {
+    loop {
+        each(&config.budget_state()?).await?;
+        if let Ok(code) = tokio::time::timeout(INTERVAL, signals.stopped()).await {
+            return Err(Ending::Stopped(code));
+        }
+    }
+}
+
+/// Returns a text that replaces what a terminal shows.
+fn picture(text: &str) -> String {
+    // Each line removes the rest of the one that was there, and the last one all below.
+    format!("\x1b[H{}\x1b[J", text.replace('\n', "\x1b[K\n"))
+}
+
+/// Returns the state in one line.
+fn budget_line(state: &BudgetState, is_json: bool) -> Result<String, Ending> {
+    if is_json {
+        let text = serde_json::to_string(state).map_err(output::unwritable)?;
+        return Ok(format!("{text}\n"));
+    }
+    let time = utc(SystemTime::now());
+    let summary = budget_text(state, 0);
+    let used = state.members.iter().map(|member| {
+        let (name, process) = (member.name.escape_debug(), member.process);
+        format!("; {name} {process}: {}", member.sent_last_minute)
+    });
+    let used: String = used.collect();
+    Ok(format!("{time}  {}{used}\n", summary.trim_end()))
+}
+
+/// Returns the state as a summary and a table of at most `most` members.
+fn budget_text(state: &BudgetState, most: usize) -> String {
+    let company = state.company.escape_debug();
     let (Some(rate), Some(mode)) = (state.requests_per_second, &state.mode) else {
-        return "Nobody has used this budget within the last minute.\n".to_owned();
+        return format!("Nobody has used the budget of {company} within the last minute.\n");
     };
     let pause = if state.seconds_paused > 0.0 {
         format!(
@@ -49,12 +133,12 @@ fn budget_text(state: &BudgetState) -> String {
     };
     let members = state.members.len();
     let mut text = format!(
-        "Clients: {members}; all together {rate:.1} requests per second, mode {mode}, {pause}\n"
+        "Clients of {company}: {members}; all together {rate:.1} requests per second, mode {mode}, {pause}\n"
     );
-    if members > 0 {
+    if members.min(most) > 0 {
         text += "PROGRAM           HOST              WAITS FOR    PROCESS  LAST MINUTE  SECONDS SINCE SEEN\n";
     }
-    for member in &state.members {
+    for member in state.members.iter().take(most) {
         // The names of programs and hosts may be anything.
         text += &format!(
             "{:<16}  {:<16}  {:<10}  {:>8}  {:>11}  {:>18.1}\n",
@@ -70,6 +154,9 @@ fn budget_text(state: &BudgetState) -> String {
             member.sent_last_minute,
             member.seconds_since_seen,
         );
+    }
+    if most > 0 && members > most {
+        text += &format!("and {} more\n", members - most);
     }
     text
 }
@@ -89,19 +176,25 @@ mod tests {
             waiting: Some("scan".to_owned()),
             seconds_since_seen: 0.25,
         };
-        let shown = budget_text(&BudgetState {
+        let state = BudgetState {
             store: "redis://cache.example:6379".to_owned(),
+            company: "acme\n".to_owned(),
             members: vec![member(Some("one\u{1b}")), member(None)],
             requests_per_second: Some(38.5),
             mode: Some("slots".to_owned()),
             seconds_paused: 0.0,
-        });
+        };
+        let shown = budget_text(&state, usize::MAX);
         assert_eq!(
             shown,
-            "Clients: 2; all together 38.5 requests per second, mode slots, not paused\n\
+            "Clients of acme\\n: 2; all together 38.5 requests per second, mode slots, not paused\n\
              PROGRAM           HOST              WAITS FOR    PROCESS  LAST MINUTE  SECONDS SINCE SEEN\n\
              python3           one\\u{1b}         scan            4711           12                 0.2\n\
              python3           -                 scan            4711           12                 0.2\n"
         );
+        assert!(budget_text(&state, 1).ends_with("0.2\nand 1 more\n"));
+        let line = budget_line(&state, false).unwrap();
+        let used = "  Clients of acme\\n: 2; all together 38.5 requests per second, mode slots, not paused; python3 4711: 12; python3 4711: 12\n";
+        assert!(line.ends_with(used), "{line}");
     }
 }

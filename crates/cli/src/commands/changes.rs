@@ -16,7 +16,8 @@ use talentdata_mirror::{Mirror, SyncPoint};
 /// The text below the help of the command.
 const EXAMPLES: &str = "\
 Each change has the sync that found it (generation), op (insert, update, delete, missing or reappeared), the record's
-key, when it was last seen and when the change was seen, and the record: for delete and missing the last one known.
+key, when it was last seen and when the change was seen, for update the names of the fields that differ (changed), and the
+record: for delete and missing the last one known.
 To keep a copy, write the record for insert, update and reappeared, remove it for delete, and do nothing for missing.
 Doing so twice does no harm. The last line on standard error has the bookmark of the last sync, also where nothing has
 changed. The receipt has it too. Note it with the copy, and give it the next time. If the command ends with 36, load the
@@ -25,6 +26,7 @@ list again, as the message says. Several lists are written into a directory, a f
 Examples:
   talentdata changes contacts --from mirror.db --receipt receipt.json --out changes.csv
   talentdata changes contacts --from mirror.db --since 9c41d0-51d2a7-5f2a03b8c6e1:17
+  talentdata changes contacts --from mirror.db --since 1d
   talentdata changes contacts --from mirror.db --since 2026-11-20T06:00:00Z --out changes.parquet
   talentdata changes all --from mirror.db --since 2026-11-20T06:00:00Z --out changes/ --receipt receipts.json
   talentdata changes contacts --from mirror.db --schema contacts.schema.json --out changes.parquet";
@@ -39,9 +41,10 @@ pub(crate) struct ChangesArgs {
     /// The file of the mirror
     #[arg(long, value_name = "FILE")]
     from: PathBuf,
-    /// Write only changes after this [default: all]: the bookmark that you noted the last time, a time, or the number of
-    /// a sync in a mirror that was never copied or restored. For several lists, repeat --since LIST=BOOKMARK
-    #[arg(long, value_name = "BOOKMARK|TIME|N", value_parser = Since::read)]
+    /// Write only changes after this [default: all]: the bookmark that you noted the last time, a time, a date, yesterday,
+    /// an age such as 1d, or the number of a sync in a mirror that was never copied or restored. Days begin in UTC. For
+    /// several lists, repeat --since LIST=BOOKMARK
+    #[arg(long, value_name = "BOOKMARK|TIME|AGE|N", value_parser = Since::read)]
     since: Vec<Since>,
     /// Output format; by default that of the file name extension, else jsonl
     #[arg(long, value_parser = one_of(Format::ALL))]

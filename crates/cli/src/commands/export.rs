@@ -41,9 +41,9 @@ pub(crate) struct ExportArgs {
     /// Read the list from this mirror, and not from the service
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
-    /// As which sync has read it: its bookmark or number, or a time such as 2026-11-20T06:00:00Z by which it had ended;
-    /// by default as of now
-    #[arg(long, value_name = "TIME|BOOKMARK|N", requires = "from")]
+    /// As which sync has read it: its bookmark or number, or a time by which it had ended, such as 2026-11-20T06:00:00Z,
+    /// 2026-11-20, yesterday or 1d; by default as of now
+    #[arg(long, value_name = "TIME|AGE|BOOKMARK|N", requires = "from")]
     as_of: Option<SyncPoint>,
     #[command(flatten)]
     lists: Lists,

@@ -51,6 +51,33 @@ fn version_needs_no_credentials_and_check_names_categories() {
 }
 
 #[test]
+fn a_manifest_of_the_driver_names_the_library() {
+    let directory = tempfile::tempdir().unwrap();
+    let library = directory.path().join("a \"b\".so");
+    std::fs::write(&library, "").unwrap();
+    let install = |library: &std::path::Path| {
+        let mut command = program("adbc install --library");
+        run(command
+            .arg(library)
+            .env("XDG_CONFIG_HOME", directory.path()))
+    };
+    let path = directory.path().join("adbc/drivers/talentdata.toml");
+    assert_eq!(install(&library).quiet(), format!("{}\n", path.display()));
+    let manifest = std::fs::read_to_string(path).unwrap();
+    let escaped = library.display().to_string().replace('"', "\\\"");
+    assert!(
+        manifest.contains("entrypoint = \"AdbcTalentdataInit\"\n"),
+        "{manifest}"
+    );
+    assert!(
+        manifest.ends_with(&format!(" = \"{escaped}\"\n")),
+        "{manifest}"
+    );
+    let missing = install(&directory.path().join("none.so"));
+    missing.error(code(ErrorKind::Path), "none.so");
+}
+
+#[test]
 fn a_page_is_printed_byte_for_byte_and_its_size_is_left_to_the_service() {
     let trial = trial(&[("contacts", 40), ("ja_skills", 400)]);
     for name in ["ja-skills", "ja_skills"] {

@@ -1,4 +1,4 @@
-//! `sync`, `changes`, `forget`, `export --from` and `verify FILE.db`: mirrors as users use them.
+//! `sync`, `changes`, `history`, `forget`, `export --from` and `verify FILE.db`: mirrors as users use them.
 
 use crate::support::{Ended, Signal, Trial, code, program, run, send, trial};
 use serde_json::{Value, json};
@@ -32,6 +32,8 @@ fn a_mirror_reports_changes_and_earlier_states() {
     let receipts = trial.json("r.json");
     assert_eq!(receipts[0]["generation"], 1);
     assert_eq!(receipts[0]["changes"]["insert"], 250);
+    // The overlap of pages and their reading again at the end are no duplicates.
+    assert_eq!(receipts[0]["scan"]["duplicates_dropped"], 0);
     assert_eq!(receipts[1]["scan"]["completeness"], "proven");
     trial.run("export contacts --out archive.jsonl").quiet();
     sandbox.change("contacts", Change::DeleteFirst(2)).unwrap();
@@ -69,6 +71,29 @@ fn a_mirror_reports_changes_and_earlier_states() {
     // Even if nothing has changed.
     let nothing = alone(&format!("changes contacts --from m.db --since {last}"));
     assert_eq!(noted(&nothing), ("", last));
+    let history = alone("history contacts --from m.db").quiet().to_owned();
+    let rows: Vec<&str> = history.lines().collect();
+    assert!(
+        rows[0].starts_with("SYNC  ENDED ") && rows.len() == 3,
+        "{history}"
+    );
+    let second: Vec<&str> = rows[2].split_whitespace().collect();
+    assert_eq!(second[..1], ["2"]);
+    // A record may be updated more than once.
+    assert_eq!(second[2..4], ["248", "0"]);
+    assert_eq!(second[5..9], ["2", "0", "-", "proven"]);
+    let lines = alone("history contacts --from m.db --json")
+        .quiet()
+        .to_owned();
+    let last_sync: Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+    assert_eq!(
+        (&last_sync["deletes"], &last_sync["bookmark"]),
+        (&2.into(), &last.into())
+    );
+    alone("changes contacts --since yesterday --from m.db --out since.jsonl").says(0, last);
+    let since = trial.read("since.jsonl").lines().count();
+    let updates: usize = second[4].parse().unwrap();
+    assert_eq!(since, 252 + updates);
     alone("verify m.db").json();
     let other = "sync contacts --to m.db --sandbox";
     for (code, words, word) in [

@@ -1,29 +1,38 @@
 //! Output on a terminal, tested with a pseudo terminal.
 
-use crate::support::trial;
+use crate::support::{Signal, send, trial};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::json;
 use std::fs::File;
 use std::io::Read;
-use std::process::Command;
+use std::process::{Child, Command};
+use talentdata_sandbox::Change;
 
 /// Returns everything that the command shows on a terminal, to which `attach` connects it, until the last writer has
 /// gone.
-fn shown(mut command: Command, attach: fn(&mut Command, File) -> &mut Command) -> String {
+fn shown(command: Command, attach: fn(&mut Command, File) -> &mut Command) -> String {
+    let (mut master, mut child) = on_terminal(command, attach);
+    let mut bytes = Vec::new();
+    // The end of a terminal is an error.
+    let _ = master.read_to_end(&mut bytes);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Starts the command on a terminal, to which `attach` connects it, and returns the other side of the terminal.
+fn on_terminal(
+    mut command: Command,
+    attach: fn(&mut Command, File) -> &mut Command,
+) -> (File, Child) {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&master).unwrap();
     unlockpt(&master).unwrap();
     let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
     let screen = File::options().read(true).write(true).open(name);
     attach(&mut command, screen.unwrap());
-    let mut child = command.env("TERM", "xterm").spawn().unwrap();
-    // The command holds the terminal open, too.
-    drop(command);
-    let mut bytes = Vec::new();
-    // The end of a terminal is an error.
-    let _ = File::from(master).read_to_end(&mut bytes);
-    assert_eq!(child.wait().unwrap().code(), Some(0));
-    String::from_utf8_lossy(&bytes).into_owned()
+    let child = command.env("TERM", "xterm").spawn().unwrap();
+    // The command that was spawned from holds the terminal open, too, until it is dropped here.
+    (File::from(master), child)
 }
 
 #[test]
@@ -51,6 +60,61 @@ fn progress_and_a_summary_are_shown_over_all_lists() {
         text.contains(summary) && text.contains("pools: sync 1: 500"),
         "{text}"
     );
+}
+
+#[test]
+fn the_environment_switches_the_progress_off() {
+    let trial = trial(&[("contacts", 1500)]);
+    let mut export = trial.command("export contacts --out c.jsonl");
+    export.env("TALENTDATA_PROGRESS", "0");
+    let text = shown(export, Command::stderr);
+    assert!(text.starts_with("contacts: 1500 records in "), "{text:?}");
+}
+
+#[test]
+fn the_history_has_a_bar_for_each_sync_but_the_first() {
+    let trial = trial(&[("contacts", 250)]);
+    trial.run("sync contacts --to m.db").quiet();
+    trial
+        .sandbox
+        .change("contacts", Change::DeleteFirst(15))
+        .unwrap();
+    trial.sandbox.change("contacts", Change::Insert(5)).unwrap();
+    trial.run("sync contacts --to m.db").quiet();
+    let text = shown(
+        trial.command("history contacts --from m.db"),
+        Command::stdout,
+    );
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    assert!(
+        lines[0].ends_with("  CHANGES") && lines.len() == 3,
+        "{text}"
+    );
+    assert!(!lines[1].contains('+'), "{text}");
+    let bar = format!("  {}{}", "+".repeat(5), "-".repeat(15));
+    assert!(lines[2].ends_with(&bar), "{text}");
+}
+
+#[test]
+fn a_watched_budget_is_one_picture_until_ctrl_c_restores_the_screen() {
+    let trial = trial(&[]);
+    let (mut master, mut watch) = on_terminal(trial.command("budget --watch"), Command::stdout);
+    let (mut bytes, mut part) = (Vec::new(), [0; 4096]);
+    // The second picture begins where the first one did.
+    while String::from_utf8_lossy(&bytes).matches("\x1b[H").count() < 2 {
+        let read = master.read(&mut part).unwrap();
+        bytes.extend(&part[..read]);
+    }
+    send(&watch, Signal::INT);
+    let _ = master.read_to_end(&mut bytes);
+    assert_eq!(watch.wait().unwrap().code(), Some(130));
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(
+        text.starts_with("\x1b[?1049h\x1b[HNobody has used"),
+        "{text:?}"
+    );
+    let (_, end) = text.rsplit_once("\x1b[?1049l").unwrap();
+    assert!(end.ends_with(" within the last minute.\r\n"), "{end:?}");
 }
 
 #[test]

@@ -109,8 +109,8 @@ fn a_wrong_setting_is_reported_by_its_name() {
     }
 }
 
-const COMMANDS: &str = "resources version check permissions page export sync changes forget plan budget schema verify \
-     sandbox completions";
+const COMMANDS: &str = "resources version check permissions page export sync changes history forget plan budget schema verify \
+     adbc sandbox completions";
 
 #[test]
 fn help_has_an_example_of_every_command_the_settings_and_the_exit_codes() {

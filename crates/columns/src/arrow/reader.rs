@@ -1,6 +1,6 @@
 //! Record batches as a reader that cannot be mistaken for complete, for streams of the Arrow C data interface.
 
-use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use talentdata_core::{Error, Result};
 
@@ -42,6 +42,23 @@ impl<F: FnMut() -> Result<Option<RecordBatch>>> BatchReader<F> {
         };
         self.failed = next.as_ref().err().cloned();
         next
+    }
+}
+
+impl<F: FnMut() -> Result<Option<RecordBatch>> + Send> BatchReader<F> {
+    /// Returns the reader for a stream of the Arrow C data interface, in which an error is a text and a number. The number
+    /// is EIO; EINVAL would say that the caller has done something wrong.
+    pub fn for_c(self) -> impl RecordBatchReader + Send {
+        let schema = SchemaRef::clone(&self.schema);
+        let batches = self.map(|batch| {
+            batch.map_err(|error| match error {
+                ArrowError::ExternalError(ours) => {
+                    ArrowError::IoError(ours.to_string(), std::io::ErrorKind::Other.into())
+                }
+                other => other,
+            })
+        });
+        RecordBatchIterator::new(batches, schema)
     }
 }
 

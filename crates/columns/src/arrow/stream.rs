@@ -146,7 +146,7 @@ impl BatchScan {
     /// Turns the records of a scan that were not yet taken into batches.
     pub fn new<T>(scan: Scan<T>, mut table: TableOptions) -> Self {
         let mut scan = scan.into_raw();
-        table.left_out = scan.left_out().to_vec();
+        table.altered = scan.altered().clone();
         BatchScan {
             batches: Batches::new(scan.resource(), &table),
             unproven: Some(scan.take_unproven().unwrap_or(Unproven::Fail)),

@@ -130,6 +130,23 @@ impl ErrorKind {
         }
     }
 
+    /// Returns the status code of ADBC.
+    pub const fn adbc_status(self) -> u8 {
+        match self {
+            Self::NotFound => 3,
+            Self::Config | Self::InvalidArgument | Self::BadRequest | Self::Path => 5,
+            Self::Closed | Self::Busy => 6,
+            Self::Decode | Self::Schema | Self::Api | Self::TooLarge => 7,
+            Self::Paging | Self::Incomplete | Self::Mismatch => 8,
+            Self::Internal => 9,
+            Self::Cancelled => 11,
+            Self::Timeout => 12,
+            Self::Auth | Self::TokenResponse => 13,
+            Self::Forbidden => 14,
+            _ => 10,
+        }
+    }
+
     /// Returns whether messages of this kind may quote the service.
     pub(super) const fn quotes_responses(self) -> bool {
         matches!(

@@ -20,7 +20,7 @@ fn a_record_is_told_by_its_id_else_by_all_of_it() {
     let rows = r#"{"id":"a","x":1},{"x":1,"id":2},{"x":{"id":3}},{"x":1,"id":"b","id":"c"},{"id":"d","i\u0064":"e"},{"id":null,"x":1},{"id":""},{"id":{}},{"id":"2"},{"id":"\u0061"}"#;
     let pagination = r#"{"total":10,"limit":10,"offset":0,"hasMore":false}"#;
     let body = format!("\u{feff}{{\"rows\":[{rows}],\"pagination\":{pagination}}}");
-    let page = Page::read(&Response::of_json(body), None, 0).unwrap();
+    let page = Page::read(&Response::of_json(body), None, 0, false).unwrap();
     let key = IdentityKey::random();
     let records = page.records.iter();
     let found: Vec<_> = records.map(|record| record.identity(&key)).collect();

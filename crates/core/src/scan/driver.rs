@@ -9,7 +9,7 @@ use super::sequence::{AHEAD, AHEAD_UNPACED, Sequence};
 use super::slice::Slice;
 use super::unknown_fields;
 use crate::budget::REQUESTS_PER_SECOND;
-use crate::clock::{self, Time};
+use crate::clock::{self, Time, utc};
 use crate::error::{Error, ErrorKind, Result};
 use crate::page::{Page, PageLimit, check_limit, is_refusal};
 use crate::process::lock;
@@ -18,6 +18,7 @@ use crate::request::Service;
 use crate::request::page_size::{PageRequest, PageSize};
 use crate::request::stats::ScanCalls;
 use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 use talentdata_types::ListName;
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
@@ -40,11 +41,16 @@ pub(super) struct Driver {
     /// The number of records to request in a page. `None` if the service decides.
     page_size: Option<Arc<Mutex<PageSize>>>,
     started: Time,
+    /// The start by the wall clock, which may be set back while the scan runs.
+    began: SystemTime,
     /// The number of seconds for which the budget was unreachable before the scan.
     unreachable_before: f64,
     /// The key of the records in a response, once it is known.
     records_key: Option<String>,
     identity_key: IdentityKey,
+    /// The key with which identities are hashed. Where `id` is hashed, it is not the one that is stored, from which ids
+    /// could be guessed.
+    secret_key: IdentityKey,
 }
 
 impl Driver {
@@ -66,14 +72,21 @@ impl Driver {
             page_size: most.map(page_size),
             sequence: Sequence::new(joiner, ahead),
             unreachable_before: service.budget().seconds_unreachable,
+            receipt: Receipt {
+                service: Some(service.config.base_url.to_string()),
+                client_id: service.config.client_id.clone(),
+                version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+                ..options.receipt(resource)
+            },
             service,
             resource,
-            receipt: options.receipt(resource),
             underway: JoinSet::new(),
             calls: Arc::default(),
             started: clock::now(),
+            began: SystemTime::now(),
             records_key: resource.shape().record_key.map(str::to_owned),
             identity_key,
+            secret_key: identity_key,
             options,
         }
     }
@@ -93,7 +106,15 @@ impl Driver {
         check_limit(self.resource, "page_size", self.options.page_size)?;
         let shape = self.resource.shape();
         self.options.check(shape)?;
-        let mut policy = FieldPolicy::new(&self.options)?;
+        let mut policy = FieldPolicy::with_key(&self.options, &self.service.config)?;
+        self.calls = Arc::new(ScanCalls {
+            hides_records: !policy.is_empty(),
+            hides_ids: policy.key_of_id().is_some(),
+            ..ScanCalls::default()
+        });
+        if let Some(key) = policy.key_of_id() {
+            self.secret_key = self.identity_key.derived(|scan| key.of_identities(scan));
+        }
         if self.options.is_typed {
             policy.check_typed(shape)?;
         }
@@ -149,7 +170,7 @@ impl Driver {
 
     fn fetch(&mut self, request: u64, wanted: Wanted) {
         let (service, resource) = (Arc::clone(&self.service), self.resource);
-        let (key, identity_key) = (self.records_key.clone(), self.identity_key);
+        let (key, identity_key) = (self.records_key.clone(), self.secret_key);
         let calls = Arc::clone(&self.calls);
         let offset = wanted.offset;
         let most = resource.shape().max_limit.unwrap_or(u64::MAX);
@@ -207,7 +228,10 @@ impl Driver {
         receipt.seams_repaired = joiner.repairs;
         receipt.total_first = receipt.total_first.or(page.pagination.total);
         receipt.total_last = page.pagination.total.or(receipt.total_last);
-        receipt.seconds = clock::now().saturating_sub(self.started).as_secs_f64();
+        let lasted = clock::now().saturating_sub(self.started);
+        receipt.seconds = lasted.as_secs_f64();
+        receipt.started.get_or_insert_with(|| utc(self.began));
+        receipt.ended = Some(utc(self.began + lasted));
         receipt.requests = stats.requests;
         receipt.retries = stats.retries;
         receipt.rate_limited = stats.rate_limited;

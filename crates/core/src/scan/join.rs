@@ -484,9 +484,10 @@ impl Joiner {
             predecessor = Some(self.order.insert(*id, predecessor));
         }
         self.adapt_overlap(page);
-        let shared = match (page.limit, self.last_offset) {
-            (Some(_), Some(last)) => (last + 1).saturating_sub(page.offset),
-            _ => 1 + self.extra_overlap,
+        // What lies before the end of the last page is read again on purpose.
+        let shared = match self.last_offset {
+            Some(last) => (last + 1).saturating_sub(page.offset),
+            None => 1 + self.extra_overlap,
         };
         self.duplicates += (known.len() as u64).saturating_sub(shared);
         let is_current = self.phase == Phase::Reading && page.sent >= self.joined_at;

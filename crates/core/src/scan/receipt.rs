@@ -16,8 +16,25 @@ use std::collections::BTreeMap;
 pub struct Receipt {
     /// The name of the list.
     pub resource: String,
+    /// The address of the service; null before the scan began.
+    #[serde(default)]
+    pub service: Option<String>,
+    /// The client ID with which the list was read; null if the client has none.
+    #[serde(default)]
+    pub client_id: Option<String>,
+    /// The version of talentdata that read the list; null before the scan began.
+    #[serde(default)]
+    pub version: Option<String>,
+    /// The start of the scan: a time in UTC as in RFC 3339, by the clock of this machine; null before the first page.
+    #[serde(default)]
+    #[schemars(extend("format" = "date-time"))]
+    pub started: Option<String>,
+    /// The time at which the last page so far was read; null before the first page.
+    #[serde(default)]
+    #[schemars(extend("format" = "date-time"))]
+    pub ended: Option<String>,
     /// The values of the list's parameters, for example filters, that were sent with every page. For a header it is a
-    /// hash. `kept fields` or `dropped fields` has the fields that the scan keeps or drops.
+    /// hash. `kept fields`, `dropped fields` and `hashed fields` have the fields that the scan keeps, drops or hashes.
     #[serde(default)]
     pub parameters: BTreeMap<String, serde_json::Value>,
     /// The completeness of the scan: `proven` if every record that was present throughout the scan was delivered exactly
@@ -60,7 +77,8 @@ pub struct Receipt {
     /// The smallest page size that was requested because larger pages failed; null if none was reduced.
     #[serde(default)]
     pub reduced_page_size: Option<u64>,
-    /// The number of repeated records that were dropped, beyond the overlap of one record per page.
+    /// The number of repeated records that were dropped. The records in which consecutive pages overlap on purpose, to
+    /// prove that nothing lies between them, are not counted.
     pub duplicates_dropped: u64,
     /// The number of seams at which the list had moved and the scan stepped back.
     pub seams_repaired: u64,
@@ -68,7 +86,7 @@ pub struct Receipt {
     pub total_first: Option<i64>,
     /// The service's total on the last page.
     pub total_last: Option<i64>,
-    /// The names in `fields` or `drop` that no record had. They may be misspelled.
+    /// The names in `fields`, `drop` or `hash` that no record had. They may be misspelled.
     #[serde(default)]
     pub unmatched_fields: Vec<String>,
     /// The number of occurrences of each field that the API description does not contain.
@@ -233,6 +251,7 @@ impl Receipt {
     /// first run. The second run checked this.
     pub fn after(mut self, first: &Receipt) -> Receipt {
         let budget_seconds = self.budget_used * self.seconds + first.budget_used * first.seconds;
+        self.started = first.started.clone().or(self.started);
         self.resumed += first.resumed + 1;
         self.records += first.records;
         self.pages += first.pages;
@@ -319,12 +338,12 @@ impl Receipt {
         })
     }
 
-    /// Returns a warning about the names in `fields` or `drop` that no record had; `None` if there are no such names, or
+    /// Returns a warning about the names in `fields`, `drop` or `hash` that no record had; `None` if there are no such names, or
     /// no records.
     pub fn misspelled(&self) -> Option<String> {
         let names = self.unmatched_fields.join(", ");
         (self.records > 0 && !names.is_empty()).then(|| {
-            format!("no record had {names}, which fields or drop names; check the spelling")
+            format!("no record had {names}, which fields, drop or hash names; check the spelling")
         })
     }
 

@@ -7,7 +7,7 @@
 //! Python, and `--page-size` on the command line.
 
 use JobKind::{Export, Mirror, Scan, Schema, Sync};
-use OptionKind::{Age, Choice, Columns, Count, CountOrShare, Flag, Names};
+use OptionKind::{Age, Choice, Columns, Count, CountOrShare, Flag, Mode, Names};
 
 /// An option of a scan, an export, a sync or a mirror.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +35,8 @@ pub enum OptionKind {
     CountOrShare,
     /// A time with its unit.
     Age,
+    /// The permissions of a file, in octal digits.
+    Mode,
     /// Names or JSON pointers of fields.
     Names,
     /// The schema of a list: on the command line the file that holds it.
@@ -73,7 +75,7 @@ pub const JOB_OPTIONS: &[JobOption] = &[
     JobOption {
         name: "fields",
         kind: Names,
-        jobs: &[Scan, Export, Sync],
+        jobs: &[Scan, Export, Sync, Schema],
         what: "The only fields to keep beside id, such as email,/languages/*/level: names or JSON pointers, with * for the items of \
                an array. Others are gone before a record is delivered or written, and a record is no longer the service's own \
                text. By default all are kept. Those that no record has are reported",
@@ -81,8 +83,15 @@ pub const JOB_OPTIONS: &[JobOption] = &[
     JobOption {
         name: "drop",
         kind: Names,
-        jobs: &[Scan, Export, Sync],
-        what: "The fields to leave out, written like those of fields, in place of that option; id cannot be left out",
+        jobs: &[Scan, Export, Sync, Schema],
+        what: "The fields to leave out, written like those of fields, which they precede; id cannot be left out",
+    },
+    JobOption {
+        name: "hash",
+        kind: Names,
+        jobs: &[Scan, Export, Sync, Schema],
+        what: "The fields in whose place there is a digest of the value, written like those of fields and kept with them: equal \
+               values have equal digests. Null stays null. The setting hash_key has the key",
     },
     JobOption {
         name: "columns",
@@ -132,6 +141,13 @@ pub const JOB_OPTIONS: &[JobOption] = &[
         kind: Flag,
         jobs: &[Export],
         what: "Discard what an interrupted export to this file has kept, and begin again",
+    },
+    JobOption {
+        name: "mode",
+        kind: Mode,
+        jobs: &[Export],
+        what: "The permissions of a new file, such as 0640; by default 0600, so that only its owner can read it. A file that is \
+               replaced keeps its own",
     },
     JobOption {
         name: "confirm",
@@ -222,6 +238,7 @@ impl JobOption {
             Flag => "true or false".to_owned(),
             Choice(names) => format!("one of {}", names.join(", ")),
             CountOrShare => "a number of records or a share of them".to_owned(),
+            Mode => "octal digits such as 0640".to_owned(),
             Age => "a whole number with d, h, m or s".to_owned(),
             Names => {
                 "names or JSON pointers of fields, separated by commas, or a JSON array of them"

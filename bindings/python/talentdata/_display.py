@@ -1,0 +1,155 @@
+"""Shows objects to people: as text for `print` and `repr`, and as small tables of HTML in notebooks.
+
+The tables have no colours of their own, so that they are readable in light and dark, no script, and nothing to fetch.
+"""
+
+from __future__ import annotations
+
+import datetime
+import html
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from ._error import Error
+from ._talentdata import BaseClient, RawScan, Record
+
+#: The most characters of a value, and the most rows and columns of a table of records.
+VALUE, ROWS, COLUMNS = 200, 10, 8
+
+#: Letters that are shown although they are not printed: they join and part others, in emoji and in many languages.
+JOINERS = "\u200c\u200d"
+
+#: The fields of a receipt that a scan shows.
+SCAN = ("records", "total_last", "completeness", "basis", "doubts", "pages", "requests", "seconds")
+
+_TABLE = "border-collapse:collapse;text-align:left"
+_CELL = "padding:.1em 1em .1em 0;text-align:left;vertical-align:top"
+
+
+def shown(value: object) -> str:
+    """Returns a value in the words of people, without characters that a terminal or a browser may react to."""
+    if value is None:
+        text = "none"
+    elif isinstance(value, bool):
+        text = "yes" if value else "no"
+    elif isinstance(value, int) and value.bit_length() > 4 * VALUE:
+        text = "a number of many digits"
+    elif isinstance(value, float) and (abs(value) >= 0.001 or not value):
+        text = f"{value:.3f}".rstrip("0").rstrip(".")
+    elif isinstance(value, datetime.datetime):
+        text = f"{value:%Y-%m-%d %H:%M:%S %Z}"
+    elif isinstance(value, Mapping):
+        text = ", ".join(f"{shown(name)}: {shown(one)}" for name, one in value.items())
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        text = ", ".join(shown(one) for one in value)
+    else:
+        text = str(value)
+    text = "".join(one if one.isprintable() or one in JOINERS else ascii(one)[1:-1] for one in text)
+    return text if len(text) <= VALUE else f"{text[:VALUE]}..."
+
+
+def described(record: Record, prefix: str = "") -> Iterable[tuple[str, str, str]]:
+    """Yields the fields of a record that have a value: the name, the value, and what it means."""
+    fields = {name: getattr(type(record), name, None) for name in record._documented}
+    for name, field in fields.items():
+        try:
+            value = record.get(name) if field is None else getattr(record, name)
+        except Error:
+            # Its value is not as documented.
+            value = record.get(name)
+        if value is None or isinstance(value, (str, Mapping, Sequence)) and not value:
+            continue
+        if isinstance(value, Record) and value._documented:
+            yield from described(value, f"{prefix}{name}.")
+        else:
+            # The first phrase of its documentation.
+            meaning = re.split(r"[.:;]( |$)", getattr(field, "__doc__", None) or "")[0]
+            yield f"{prefix}{name}", shown(value), meaning
+    for name in record:
+        if name not in fields:
+            yield f"{prefix}{shown(name)}", shown(record[name]), ""
+
+
+def lines(record: Record) -> str:
+    """Returns a record as text: a line for each field, with what it means."""
+    rows = list(described(record))
+    width = max((len(name) for name, _, _ in rows), default=0)
+    made = (f"  {name:<{width}}  {value}" + (f"  # {meaning}" if meaning else "") for name, value, meaning in rows)
+    return "\n".join([type(record).__name__, *made])
+
+
+def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]], note: str = "") -> str:
+    """Returns a table as HTML. All texts are escaped."""
+
+    def cells(kind: str, texts: Sequence[object]) -> str:
+        made = (f'<{kind} style="{_CELL}">{html.escape(shown(text))}</{kind}>' for text in texts)
+        return f"<tr>{''.join(made)}</tr>"
+
+    parts = [f"<div><strong>{html.escape(shown(title))}</strong></div>"]
+    body = [cells("td", row) for row in rows]
+    if body:
+        top = f"<thead>{cells('th', head)}</thead>" if head else ""
+        parts.append(f'<table style="{_TABLE}">{top}<tbody>{"".join(body)}</tbody></table>')
+    if note:
+        parts.append(f'<div style="opacity:.7">{html.escape(note)}</div>')
+    return f"<div>{''.join(parts)}</div>"
+
+
+def of_record(record: Record) -> str:
+    """Returns a record as HTML: a row for each field, with what it means."""
+    rows = list(described(record))
+    has_meanings = any(meaning for _, _, meaning in rows)
+    head = ["field", "value", "meaning"] if has_meanings else ["field", "value"]
+    return table(type(record).__name__, head, [row[: len(head)] for row in rows])
+
+
+#: What can be done with a list.
+NEXT = "list() reads all of it, page() one page, export() writes a file, plan() says what that takes"
+
+
+def of_list(name: str, client: BaseClient) -> str:
+    """Returns a list of the service as HTML: what can be done with it."""
+    rows = [
+        (
+            "list()",
+            "all records, to iterate over, or for to_arrow(), to_polars() and to_pandas(); each scan sends requests",
+        ),
+        ("export(path)", "writes all records to a file"),
+        ("page()", "one page"),
+        ("plan()", "the records, pages and seconds of a scan"),
+        ("schema()", "the columns of a table"),
+    ]
+    return table(f"List {name} of {client!r}", [], rows)
+
+
+def scan_title(name: str, scan: RawScan) -> str:
+    """Returns what a scan has read so far or in all, and what can be done next."""
+    receipt, (_, total) = Record(scan.receipt()), scan.progress()
+    records, completeness = receipt["records"], receipt["completeness"]
+    if completeness != "unfinished":
+        proof = str(completeness).replace("_", " ")
+        return f"scan of {name}: ended, {records} records, completeness {proof}; receipt has the details"
+    try:
+        scan.check()
+    except Error as error:
+        return f"scan of {name}: failed after {records} records with {type(error).__name__}; list() begins again"
+    if not receipt["pages"]:
+        return f"scan of {name}: not begun; iterate over it, or call to_arrow(), to_polars() or to_pandas()"
+    of_all = "" if total is None else f" of {total}"
+    return f"scan of {name}: {records}{of_all} records so far; the same iterator or method continues"
+
+
+def of_scan(name: str, scan: RawScan) -> str:
+    """Returns a scan as HTML: its state, and its receipt once it has begun."""
+    receipt = Record(scan.receipt())
+    rows = [(field, receipt[field]) for field in SCAN if receipt.get(field)] if receipt["pages"] else []
+    title, _, note = scan_title(name, scan).partition("; ")
+    return table(title, [], rows, note)
+
+
+def of_records(title: str, records: Sequence[Record], note: str = "") -> str:
+    """Returns the first records as HTML: a column for each of their first fields."""
+    first = records[:ROWS]
+    names = list(dict.fromkeys(name for record in first for name in record))[:COLUMNS]
+    rows = [["" if record.get(name) is None else record[name] for name in names] for record in first]
+    return table(title, names, rows, note)

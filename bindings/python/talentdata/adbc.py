@@ -1,0 +1,67 @@
+"""Lists as tables of a database, by the interface DBAPI of Python: `talentdata.adbc.connect()`.
+
+    with talentdata.adbc.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT id, email FROM contacts")
+        contacts = cursor.fetch_arrow_table()
+
+Needs `adbc-driver-manager` and `pyarrow`. A statement is `SELECT * or names FROM list [LIMIT n]`; docs/sql.md says which
+engines answer the rest.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from . import _talentdata
+from ._errors import InvalidArgumentError
+from ._optional import need
+
+if TYPE_CHECKING:
+    import adbc_driver_manager.dbapi
+
+__all__ = ["DRIVER", "ENTRYPOINT", "connect"]
+
+#: The library that has the driver, for managers of drivers that are given its path: the native module of this package.
+DRIVER = _talentdata.__file__
+#: The name of the function by which a manager of drivers loads it.
+ENTRYPOINT = "AdbcTalentdataInit"
+
+
+def connect(
+    *, mirror: str | os.PathLike[str] | None = None, **options: str | float | bool | list[str] | None
+) -> adbc_driver_manager.dbapi.Connection:
+    """Connects to the service, or opens a mirror. Sends no request.
+
+    Each statement reads its list anew and spends the request budget. Columns that a statement does not name are gone
+    before a record is delivered. If it is not proven that every record came, the result ends with an error.
+
+    Args:
+        mirror: The file of a mirror, which is read in place of the service.
+        options: Settings of the client, such as `base_url`; those that are not given come from the environment and the
+            profile file. Also options of `list`: `unproven`, `columns`, `schema` (JSON text), `fields`, `drop`,
+            `page_size`, `limit`, `on_new_field`.
+
+    Raises:
+        ImportError: A package is missing.
+        adbc_driver_manager.Error: An option or a setting is missing or wrong. Errors of statements are of this type, too.
+    """
+    need("pyarrow", "talentdata.adbc")
+    dbapi = need("adbc_driver_manager.dbapi", "talentdata.adbc")
+    given = {"mirror": None if mirror is None else os.fspath(mirror), **options}
+    texts = {name: _text(name, value) for name, value in given.items() if value is not None}
+    connection: adbc_driver_manager.dbapi.Connection = dbapi.connect(
+        driver=DRIVER, entrypoint=ENTRYPOINT, db_kwargs=texts, autocommit=True
+    )
+    return connection
+
+
+def _text(name: str, value: Any) -> str:
+    """Returns a value as text. A wrong value may be a secret, and is not shown."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return ",".join(value)
+    if isinstance(value, (str, int, float)):
+        return str(value)
+    raise InvalidArgumentError(f"{name}: this {type(value).__name__} cannot be used; give text, a number or a boolean")
