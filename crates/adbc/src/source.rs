@@ -8,7 +8,7 @@ use arrow_array::RecordBatchReader;
 use arrow_schema::SchemaRef;
 use std::sync::{Arc, Mutex};
 use talentdata_columns::arrow::{BatchReader, EXTRA, RecordBatch};
-use talentdata_columns::blocking::{BATCH_ROWS, BlockingScan};
+use talentdata_columns::blocking::BlockingScan;
 use talentdata_columns::internal::SchemaMemory;
 use talentdata_core::blocking::Client;
 use talentdata_core::internal::process::lock;
@@ -69,7 +69,7 @@ impl RowSource {
             RowSource::Mirror(mirror) => {
                 scan.check_mirror()?;
                 let rows = mirror.records(list, None)?;
-                Ok(rows.into_batches(BATCH_ROWS, job.table.clone())?.schema())
+                Ok(rows.into_batches(job.table.clone())?.schema())
             }
         }
     }
@@ -112,7 +112,7 @@ impl RowSource {
             RowSource::Mirror(mirror) => {
                 scan.check_mirror()?;
                 let rows = mirror.records(query.list, None)?;
-                let mut batches = rows.into_batches(BATCH_ROWS, job.table)?;
+                let mut batches = rows.into_batches(job.table)?;
                 let stop = Stop::default();
                 running.begin(stop.clone());
                 let mut left = usize::try_from(limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);

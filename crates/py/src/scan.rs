@@ -64,7 +64,7 @@ impl RawScan {
         let options = ScanOptions::default().with_arguments(list.arguments);
         let mut table = TableOptions::default();
         table.known = client.schemas.get(list.name, &options, table.columns);
-        let session = Session::new(list.name, options.clone(), table, ROWS, HINTS);
+        let session = Session::new(list.name, options.clone(), table, HINTS);
         Ok(RawScan {
             client,
             session: Arc::new(session),
