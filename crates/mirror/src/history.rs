@@ -90,9 +90,8 @@ pub fn history_table(resource: ListName, syncs: &[SyncSummary]) -> Result<Record
     let texts = syncs.iter().map(text).collect::<Result<Vec<_>>>()?;
     let records = RawRecord::parse_all(&texts)?.into_iter().map(Ok);
     let columns: TableSchema = serde_json::from_str(COLUMNS).map_err(internal)?;
-    let mut table = TableOptions::default();
+    let mut table = TableOptions::default().with_batch_rows(texts.len().max(1));
     table.known = Some(Arc::new(columns));
-    table.batch_rows = texts.len().max(1);
     let mut batches = RecordBatches::new(resource, &table, records)?;
     let schema = batches.schema();
     let rows = batches.next().transpose()?;
