@@ -2,6 +2,7 @@
 //! in temporary tables. When the scan is complete, one transaction commits the difference.
 
 use crate::bookmark::Bookmark;
+use crate::clean::{clean, empty_log, require};
 use crate::digest::{Hash, key};
 use crate::file::{Claim, MirrorResult, at, damaged};
 use crate::keep::{micros, old};
@@ -15,8 +16,9 @@ use crate::upgrade::upgrade;
 use crate::views;
 use rusqlite::{Connection, OptionalExtension, named_params, params};
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 use talentdata_columns::arrow::{ColumnTypes, NewFieldPolicy, TableSchema};
 use talentdata_columns::internal::Checker;
 use talentdata_core::internal::json;
@@ -89,6 +91,8 @@ impl Staging {
             parameters: serde_json::to_string(&parameters)?,
         };
         let connection = claim.open()?;
+        // What was removed by a process that ended too early.
+        clean_or_warn(&connection, &sync.path);
         let mut syncs = SyncRow::all(&connection, resource.name())?;
         let ends = syncs
             .iter()
@@ -177,9 +181,10 @@ impl Staging {
         if let Some(differences) = &receipt.scan.schema {
             differences.log(list);
         }
+        clean_or_warn(&self.connection, &self.sync.path);
         // Without a log, the file alone is the whole mirror. If a reader still needs the log, it remains.
-        let truncate = "PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)";
-        let _ = self.connection.execute_batch(truncate);
+        self.connection.busy_timeout(Duration::ZERO)?;
+        let _ = empty_log(&self.connection);
         Ok(receipt)
     }
 
@@ -212,12 +217,16 @@ impl Staging {
         let columns = self.columns()?;
         scan.schema = Some(self.differences(&columns)?);
         views::define(connection, self.list(), &columns)?;
+        let removed = self.prune(ended)?;
+        if removed.is_some() {
+            require(connection)?;
+        }
         let receipt = SyncReceipt {
             generation: self.number().unsigned_abs(),
             started: utc(self.started),
             ended: ended.to_owned(),
             withheld,
-            removed: self.prune(ended)?,
+            removed,
             scan,
             ..SyncReceipt::default()
         };
@@ -340,6 +349,7 @@ impl Staging {
                 syncs,
                 changes,
                 versions,
+                records: 0,
             }),
             _ => None,
         })
@@ -372,19 +382,24 @@ impl Staging {
             begun: last.map_or(number, |last| last.begun),
             bookmark,
         };
-        let values = named_params! {
-            ":list": list,
-            ":sync": number,
-            ":id": row.id,
-            ":about": serde_json::to_string(&row)?,
-            ":epoch": state.epoch,
-            ":fork": state.fork,
-        };
-        run(connection, sql!("write_sync"), values)?;
+        row.insert(connection, list, state)?;
         let service = named_params! {":service": self.source.service};
         run(connection, sql!("write_service"), service)?;
         Ok(row.receipt)
     }
+}
+
+/// Cleans the file if that is due, or warns that it is still due, which is no reason to fail after a commit.
+fn clean_or_warn(connection: &Connection, path: &Path) {
+    let why = match clean(connection) {
+        Ok(true) => return,
+        Ok(false) => "a program that reads it still needs them".to_owned(),
+        Err(fault) => at(path)(fault).message().to_owned(),
+    };
+    tracing::warn!(
+        "{}: bytes of what was removed are still in the file; the next sync cleans it: {why}",
+        path.display()
+    );
 }
 
 /// Checks that the lists of a mirror have the same service, client and parameters as a sync into it.

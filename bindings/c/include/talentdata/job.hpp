@@ -88,6 +88,16 @@ class mirror : public detail::handle<talentdata_mirror, talentdata_mirror_free> 
   result<nothing> try_forget(list_name list) const {
     return detail::done(talentdata_mirror_forget(get(), detail::text(list.name)));
   }
+  /// Erases records of a list by their ids, a JSON array of strings, with all their versions and changes. Copies follow by the
+  /// changes `erased`, which are not kept if it is unannounced. Returns `records`, `versions`, `changes` and `bookmark`.
+  result<record> try_erase(list_name list, std::string_view records, bool unannounced = false) const {
+    return detail::made<record>(talentdata_mirror_erase, get(), detail::text(list.name), detail::text(records),
+                                unannounced ? 1 : 0);
+  }
+  /// Removes the changes `erased` of a list up to a sync, once every copy of the list has applied them.
+  result<nothing> try_acknowledge(list_name list, std::string_view up_to) const {
+    return detail::done(talentdata_mirror_acknowledge(get(), detail::text(list.name), detail::text(up_to)));
+  }
 
 #if defined(__cpp_exceptions)
   static mirror open(path_text path) { return try_open(path).value(); }
@@ -102,6 +112,10 @@ class mirror : public detail::handle<talentdata_mirror, talentdata_mirror_free> 
   }
   record verify() const { return try_verify().value(); }
   void forget(list_name list) const { (void)try_forget(list).value(); }
+  record erase(list_name list, std::string_view records, bool unannounced = false) const {
+    return try_erase(list, records, unannounced).value();
+  }
+  void acknowledge(list_name list, std::string_view up_to) const { (void)try_acknowledge(list, up_to).value(); }
 #endif
 
  private:
