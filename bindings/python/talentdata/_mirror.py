@@ -189,7 +189,9 @@ class Mirror:
         """Reads the whole mirror and compares it with the digests of the syncs. Returns the differences, if any."""
         return self._mirror.verify()
 
-    def forget(self, resource: str, *, records: Iterable[str] | None = None, announced: bool = True) -> None:
+    def forget(
+        self, resource: str, *, records: Iterable[str] | None = None, announced: bool = True, keep_out: bool = False
+    ) -> None:
         """Removes a list with its history, or erases single records with all their versions and changes.
 
         Afterwards no byte of what was removed is left in the files of the mirror. If the process ends too early, the next
@@ -201,6 +203,8 @@ class Mirror:
                 nothing is erased.
             announced: Report each erased record as a change `erased` with its key, so that copies can follow. The changes
                 are kept until `acknowledge`, or until `keep` of a sync removes them.
+            keep_out: Keep a keyed digest of each id, so that syncs do not store the record again. Their receipts count such
+                records as `kept_out`.
 
         Raises:
             talentdata.BusyError: A sync is writing to the mirror, or a reader, such as `Rows` that were not read to their
@@ -212,7 +216,7 @@ class Mirror:
         elif isinstance(records, str):
             raise InvalidArgumentError("records: give a list of ids, also for one record")
         else:
-            erase(self._path, resource, list(records), announced)
+            erase(self._path, resource, list(records), announced, keep_out)
 
     def acknowledge(self, resource: str, up_to: int | str | datetime.datetime) -> None:
         """Removes the changes `erased` up to a sync, once every copy of the list has applied them.

@@ -183,6 +183,8 @@ pub extern "C" fn talentdata_mirror_forget(
 /// @param records a JSON array with the ids of the records, as strings
 /// @param unannounced 0 to report each record as a change `erased`; any other number to keep no change, because the key may be
 /// personal itself
+/// @param keep_out 0 to let a sync store the records again if the service still has them; any other number to keep a keyed
+/// digest of each id, by which syncs leave them out
 /// @param erased_out NULL, or a JSON object with the numbers of erased `records`, `versions` and `changes`, and the `bookmark`
 /// of the last sync
 /// Ownership: the caller frees `*erased_out` with talentdata_record_free.
@@ -197,6 +199,7 @@ pub extern "C" fn talentdata_mirror_erase(
     list: Text,
     records: Text,
     unannounced: c_int,
+    keep_out: c_int,
     erased_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
 ) -> Option<Box<ErrorHandle>> {
     guard(|| {
@@ -205,7 +208,8 @@ pub extern "C" fn talentdata_mirror_erase(
         let records: Vec<String> = serde_json::from_str(records)
             .map_err(|_| invalid("records", "must be a JSON array of strings"))?;
         let erase = Erase::new(list_name(&list)?, path, records);
-        let erased = erase.with_announced(unannounced == 0).run()?;
+        let erase = erase.with_announced(unannounced == 0);
+        let erased = erase.with_keep_out(keep_out != 0).run()?;
         if let Some(out) = erased_out {
             out.write(RecordHandle::of(&erased)?);
         }

@@ -108,6 +108,8 @@ pub struct Erase {
     pub records: Vec<String>,
     /// True to report each record as a change `erased` with its key, so that copies can follow.
     pub announced: bool,
+    /// True to keep a digest of each id, so that later syncs do not store the record again.
+    pub keep_out: bool,
 }
 
 /// What was erased.
@@ -136,6 +138,7 @@ impl Erase {
             path: path.into(),
             records: records.into_iter().map(Into::into).collect(),
             announced: true,
+            keep_out: false,
         }
     }
 
@@ -145,8 +148,14 @@ impl Erase {
         self
     }
 
+    /// Sets [`keep_out`](Self::keep_out).
+    pub fn with_keep_out(mut self, keep_out: bool) -> Self {
+        self.keep_out = keep_out;
+        self
+    }
+
     /// Erases the records in one transaction, and cleans the file. If the service still lists them, the next sync brings them
-    /// back.
+    /// back, unless they are kept out.
     ///
     /// If the process ends before the file is clean, the next erasure or sync cleans it. A record that was erased before, and
     /// whose change `erased` is still kept, is left as it is.
@@ -243,7 +252,8 @@ impl Erase {
             }
         }
         let mut unknown = connection.prepare(sql!("find_unknown"))?;
-        let unknown = unknown.query_map([], |row| row.get(0))?;
+        let values = named_params! {":list": list, ":keep_out": self.keep_out};
+        let unknown = unknown.query_map(values, |row| row.get(0))?;
         let unknown = unknown.collect::<rusqlite::Result<Vec<String>>>()?;
         if let Some(first) = unknown.first() {
             let (count, all) = (unknown.len(), self.records.len());
@@ -253,7 +263,13 @@ impl Erase {
             ))
             .into());
         }
-        if self.announced {
+        if self.keep_out {
+            let secret = format!("{}{}", new_id(connection)?, new_id(connection)?);
+            let values = named_params! {":list": list, ":secret": secret};
+            run(connection, sql!("keep_out"), values)?;
+            run(connection, sql!("reseal_list"), values)?;
+        }
+        if self.announced || self.keep_out {
             run(connection, sql!("leave_announced"), &[])?;
         }
         Ok(())

@@ -130,6 +130,12 @@ pub struct SyncReceipt {
     /// The number of records of this sync that were erased since. The list as of this sync lacks them.
     #[serde(default)]
     pub erased_since: u64,
+    /// The number of delivered records that were not stored, because they were erased and are kept out.
+    #[serde(default)]
+    pub kept_out: u64,
+    /// True for a dry run, which has committed nothing. Then there is no bookmark.
+    #[serde(default)]
+    pub dry_run: bool,
     /// The sync right before, whose missing records this one has confirmed or found again; null if there was no need.
     #[serde(default)]
     pub confirms: Option<Box<SyncReceipt>>,

@@ -91,8 +91,11 @@ pub(crate) fn erase(
     resource: &str,
     records: Vec<String>,
     announced: bool,
+    keep_out: bool,
 ) -> CallResult<()> {
-    let erase = Erase::new(list_of(resource)?, path, records).with_announced(announced);
+    let erase = Erase::new(list_of(resource)?, path, records)
+        .with_announced(announced)
+        .with_keep_out(keep_out);
     py.detach(|| erase.run())?;
     Ok(())
 }

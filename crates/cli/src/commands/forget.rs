@@ -43,9 +43,12 @@ pub(crate) struct ForgetArgs {
     /// Keep no change erased, whose key may be personal itself. Copies of the list then learn nothing of the erasure
     #[arg(long)]
     unannounced: bool,
+    /// Do not store these records again, even if the service still has them: a keyed digest of each id is kept
+    #[arg(long)]
+    keep_out: bool,
     /// Remove the changes erased up to this sync, because every copy of the list has applied them: its bookmark, a time,
     /// or its number
-    #[arg(long, value_name = "BOOKMARK|TIME|N", conflicts_with_all = ["record", "records_from", "unannounced"])]
+    #[arg(long, value_name = "BOOKMARK|TIME|N", conflicts_with_all = ["record", "records_from", "unannounced", "keep_out"])]
     acknowledged: Option<String>,
 }
 
@@ -62,14 +65,17 @@ pub(crate) fn run(args: &ForgetArgs) -> Result<(), Ending> {
             let file = File::open(path).map_err(|error| unreadable(path, &error))?;
             read(path, file, &mut records)?;
         }
-        None if records.is_empty() && args.unannounced => {
-            let message = "--unannounced: is for single records; give --record or --records-from";
+        None if records.is_empty() && (args.unannounced || args.keep_out) => {
+            let message = "--unannounced, --keep-out: are for single records; give --record or --records-from";
             return Err(Error::invalid(message).into());
         }
         None if records.is_empty() => return Ok(forget(from, list)?),
         None => {}
     }
-    let erase = Erase::new(list, from, records).with_announced(!args.unannounced);
+    let erase = Erase::new(list, from, records);
+    let erase = erase
+        .with_announced(!args.unannounced)
+        .with_keep_out(args.keep_out);
     let erased = erase.run()?;
     stderr_line(&format!(
         "{}: erased {} records with {} versions and {} changes, bookmark {}",

@@ -13,7 +13,7 @@ fn canary(version: u64) -> String {
 }
 
 /// The texts of the person's fields but the id, in the spellings in which a file may have them.
-const TRACES: [&[u8]; 7] = [
+pub(super) const TRACES: [&[u8]; 7] = [
     b"canary-name",
     b"canary-note",
     b"canary\\u002dnote",
@@ -25,7 +25,7 @@ const TRACES: [&[u8]; 7] = [
 ];
 
 /// Returns what is left of the person in the files of the mirror's directory.
-fn traces(trial: &Trial, of: &[&[u8]]) -> Vec<String> {
+pub(super) fn traces(trial: &Trial, of: &[&[u8]]) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(trial.path.parent().unwrap()).unwrap() {
         let path = entry.unwrap().path();
@@ -41,7 +41,7 @@ fn traces(trial: &Trial, of: &[&[u8]]) -> Vec<String> {
 }
 
 /// A list of some hundred records in three versions of the person, who is missing once, and one more record that is deleted.
-fn lived_in() -> Trial {
+pub(super) fn lived_in() -> Trial {
     let trial = Trial::of(0..300);
     let mut texts = contacts(0..300);
     texts.insert(100, canary(0));
@@ -63,7 +63,7 @@ fn erase(trial: &Trial, ids: &[&str]) -> Result<Erasure> {
 }
 
 /// Everything that a mirror gives back of others than the person.
-fn of_others(trial: &Trial, syncs: u64) -> Vec<Vec<String>> {
+pub(super) fn of_others(trial: &Trial, syncs: u64) -> Vec<Vec<String>> {
     let others = |texts: Vec<String>| -> Vec<String> {
         let is_other = |text: &String| !text.contains("canary");
         texts.into_iter().filter(is_other).collect()
@@ -245,4 +245,84 @@ fn what_keep_removes_is_gone_from_the_files() {
         trial.sync(&contacts(0..300), COUNTED);
     }
     assert_eq!(traces(&trial, &[b"canary"]), [""; 0]);
+}
+
+/// The end of the sync of a day.
+fn day(day: u64) -> Option<SystemTime> {
+    Some(SystemTime::UNIX_EPOCH + Duration::from_secs((20_000 + day) * 86_400))
+}
+
+#[test]
+fn deleted_records_are_erased_after_their_time_and_only_they() {
+    let mut trial = Trial::new();
+    trial.sync.keep_deleted = Some(Duration::from_secs(3 * 86_400));
+    let mut texts = contacts(0..50);
+    texts.push(canary(0));
+    for number in 0..7 {
+        trial.ended = day(number);
+        match number {
+            1 => drop(texts.pop()),
+            2 => drop(texts.remove(49)),
+            // It is there again.
+            3 => texts.push(contact(49, 1)),
+            _ => {}
+        }
+        let receipt = trial.sync(&texts, COUNTED);
+        let records = receipt.removed.map(|removed| removed.records);
+        // The delete of day 1 is three days old.
+        assert_eq!(records, (number == 4).then_some(1), "day {number}");
+        assert_eq!(receipt.changes.erased, u64::from(number == 4));
+        assert_eq!(
+            traces(&trial, &TRACES).is_empty(),
+            number >= 4,
+            "day {number}"
+        );
+        assert!(trial.mirror().verify().unwrap().matches);
+    }
+    assert_eq!(trial.as_of(1), contacts(0..50));
+    assert_eq!(
+        trial.changes(4),
+        [("erased".to_owned(), "canary-id".to_owned())]
+    );
+    let deletes = ops(&trial.changes(0), "delete");
+    assert_eq!(deletes, ["c-49"]);
+}
+
+#[test]
+fn a_dry_run_reports_the_changes_and_writes_no_byte() {
+    let mut trial = Trial::of(0..300);
+    let before = fs::read(&trial.path).unwrap();
+    trial.sync.dry_run = true;
+    let mut texts = contacts(10..300);
+    texts.push(canary(0));
+    texts[0] = contact(10, 1);
+    let receipt = trial.sync(&texts, COUNTED);
+    let counts = receipt.changes;
+    assert_eq!((counts.insert, counts.update, counts.delete), (1, 1, 10));
+    assert!(receipt.dry_run && receipt.bookmark.is_empty());
+    assert!(fs::read(&trial.path).unwrap() == before);
+    assert_eq!(traces(&trial, &[b"canary"]), [""; 0]);
+    trial.sync.dry_run = false;
+    let receipt = trial.sync(&texts, COUNTED);
+    assert_eq!((receipt.generation, receipt.changes), (2, counts));
+}
+
+#[test]
+fn a_record_that_is_kept_out_is_not_stored_again() {
+    let trial = lived_in();
+    let erase = Erase::new(CONTACTS, &trial.path, ["canary-id"]);
+    let erase = erase.with_announced(false).with_keep_out(true);
+    erase.run().unwrap();
+    let mut texts = contacts(0..300);
+    texts.push(canary(3));
+    let receipt = trial.sync(&texts, COUNTED);
+    assert_eq!((receipt.kept_out, receipt.changes.insert), (1, 1));
+    assert_eq!(traces(&trial, &[b"canary"]), [""; 0]);
+    assert_eq!(trial.current().len(), 300);
+    assert!(trial.mirror().verify().unwrap().matches);
+    // Once more is no mistake, and another list is another matter.
+    assert_eq!(erase.run().unwrap().records, 0);
+    let digest: String =
+        trial.ask("SELECT list || substr(digest, 1, 3) || length(digest) FROM kept_out");
+    assert_eq!(digest, "contactsh1:35");
 }
